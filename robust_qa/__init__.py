@@ -1,0 +1,134 @@
+"""rqa: answers that hold when the documents are irrelevant, contradictory or planted.
+
+A plugin is a module with a class and a hook::
+
+    from dataclasses import dataclass
+    from robust_qa import Passage, hookimpl
+
+    class Notes:
+        "Passages from my notes server."
+
+        @dataclass
+        class Options:
+            url: str
+            timeout: float = 10.0  # seconds
+
+        def __init__(self, options: Options) -> None: ...
+        async def retrieve(self, query: str, k: int) -> list[Passage]: ...
+
+    @hookimpl
+    def rqa_register(registry):
+        registry.retriever("notes", Notes)
+
+and, in its pyproject, an entry point of group `rqa`::
+
+    [project.entry-points.rqa]
+    notes = "my_notes"
+
+`rqa plugins new NAME --kind retriever` writes all of that, tested; rqa-plugin(7) is the whole contract.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .citing import cite as cite
+    from .components import IndexProgress as IndexProgress
+    from .components import IndexReport as IndexReport
+    from .errors import BusyError as BusyError
+    from .errors import CallError as CallError
+    from .errors import CallTimeout as CallTimeout
+    from .errors import ConfigError as ConfigError
+    from .errors import ContextError as ContextError
+    from .errors import InputError as InputError
+    from .errors import MissingError as MissingError
+    from .errors import PluginError as PluginError
+    from .errors import RefusedError as RefusedError
+    from .errors import ReplyError as ReplyError
+    from .errors import RqaError as RqaError
+    from .errors import UnavailableError as UnavailableError
+    from .hookspecs import hookimpl as hookimpl
+    from .order import Order as Order
+    from .order import arrange as arrange
+    from .prompts import Prompt as Prompt
+    from .prompts import fenced as fenced
+    from .prompts import load_prompts as load_prompts
+    from .prompts import render_passages as render_passages
+    from .secrets import Key as Key
+    from .settings import Url as Url
+    from .text import contains_answer as contains_answer
+    from .text import normalise as normalise
+    from .text import printable as printable
+    from .text import sentences as sentences
+    from .text import words as words
+    from .toolbox import Toolbox as Toolbox
+    from .types import Answer as Answer
+    from .types import Citation as Citation
+    from .types import Completion as Completion
+    from .types import Decoding as Decoding
+    from .types import Message as Message
+    from .types import Passage as Passage
+    from .types import Position as Position
+    from .types import Question as Question
+    from .types import Reading as Reading
+    from .types import Step as Step
+    from .types import Usage as Usage
+
+__version__ = "0.1.0"
+
+# Resolved on first use (PEP 562), so that `rqa --version` imports none of it.
+_HOME = {
+    "citing": ("cite",),
+    "components": ("IndexProgress", "IndexReport"),
+    "errors": (
+        "BusyError",
+        "CallError",
+        "CallTimeout",
+        "ConfigError",
+        "ContextError",
+        "InputError",
+        "MissingError",
+        "PluginError",
+        "RefusedError",
+        "ReplyError",
+        "RqaError",
+        "UnavailableError",
+    ),
+    "hookspecs": ("hookimpl",),
+    "order": ("Order", "arrange"),
+    "prompts": ("Prompt", "fenced", "load_prompts", "render_passages"),
+    "secrets": ("Key",),
+    "settings": ("Url",),
+    "text": ("contains_answer", "normalise", "printable", "sentences", "words"),
+    "toolbox": ("Toolbox",),
+    "types": (
+        "Answer",
+        "Citation",
+        "Completion",
+        "Decoding",
+        "Message",
+        "Passage",
+        "Position",
+        "Question",
+        "Reading",
+        "Step",
+        "Usage",
+    ),
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = ["__version__", *sorted(_MODULE)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_MODULE[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_MODULE])

@@ -1,0 +1,37 @@
+"""From an answer back to the sentences it stands in."""
+
+from __future__ import annotations
+
+from .text import normalise, sentences, words
+from .types import Citation, Passage
+
+_LONGEST_QUOTE = 400  # characters
+
+
+def cite(passage: Passage, answer: str | None = None, *, start: int | None = None) -> Citation:
+    """A citation of `passage` whose quote is the sentence that carries `answer`.
+
+    With `start` (a character offset into the text) it is the sentence there; otherwise the first
+    that contains the normalised answer, else the one that shares most words with it, else the first.
+    """
+    return Citation(
+        quote=_quote(passage.text, answer or "", start),
+        title=passage.title,
+        source=passage.source,
+        id=passage.id,
+        origin=passage.origin,
+    )
+
+
+def _quote(text: str, answer: str, start: int | None) -> str:
+    spans = sentences(text)
+    if not spans:
+        return ""
+    if start is not None:
+        chosen = next((span for span in spans if span[0] <= start < span[1]), spans[0])
+    else:
+        needle, wanted = normalise(answer), set(words(answer))
+        containing = (span for span in spans if needle and needle in normalise(text[slice(*span)]))
+        chosen = next(containing, None) or max(spans, key=lambda s: len(wanted & set(words(text[slice(*s)]))))
+    quote = " ".join(text[slice(*chosen)].split())
+    return quote if len(quote) <= _LONGEST_QUOTE else quote[: _LONGEST_QUOTE - 1].rstrip() + "…"

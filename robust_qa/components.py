@@ -1,0 +1,91 @@
+"""What a component looks like to the host: protocols to read, nothing to inherit from.
+
+Every method may be `async def` or `def`; the host runs a `def` in a worker thread. A component may also have
+
+- `close()`: called once when the session ends;
+- `fingerprint() -> str`: what its results depend on besides its options (a model file's identity, an index's
+  generation); part of the cache key;
+- `cached: bool = False` when the component is quicker than the cache;
+- `concurrency: int`: how many calls it stands at once, unless the configuration says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .types import Answer, Completion, Decoding, Message, Passage, Power, Reading
+
+if TYPE_CHECKING:
+    from .toolbox import Toolbox
+
+
+class Retriever(Protocol):
+    """Query to passages, the most relevant first, at most `k`. The query is data: any text must do."""
+
+    def retrieve(self, query: str, k: int) -> list[Passage] | Awaitable[list[Passage]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What one indexing run did; counts of files, and of passages now in the index."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    passages: int = 0
+    skipped: tuple[tuple[str, str], ...] = ()  # (path, why)
+
+
+class IndexProgress(Protocol):
+    """Told now and then how far indexing is: files done, files in all (0: not known yet), passages so far."""
+
+    def __call__(self, done: int, total: int, passages: int) -> None: ...
+
+
+class IndexingRetriever(Retriever, Protocol):
+    """A retriever with an index on disk: its `Options` have `index: Path`, the index's folder."""
+
+    def index(self, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport: ...
+
+
+class ExtractiveReader(Protocol):
+    """A reader that finds answers in passages. A reader needs `read` or `generate`, and may have both."""
+
+    def read(self, question: str, passages: list[Passage]) -> Reading | Awaitable[Reading]: ...
+
+
+class LanguageModel(Protocol):
+    """A reader that writes. Optional beside it:
+
+    - `window: int | None`: the context window in tokens (prompt and reply together), None when not known;
+    - `max_tokens: int`: the bound on a reply when the caller names none;
+    - `count_tokens(messages) -> int`: the prompt's exact length;
+    - `structured: bool`: whether `decoding.schema` constrains the reply.
+    """
+
+    def generate(self, messages: list[Message], decoding: Decoding) -> Completion | Awaitable[Completion]: ...
+
+
+class Evaluator(Protocol):
+    """Relevance of each text to the question, in [-1, 1], in the order given.
+
+    `score_many(requests)` (a list of (question, texts) to a list of score lists) is called instead where it
+    exists, with the requests of several questions at once.
+    """
+
+    def score(self, question: str, texts: list[str]) -> list[float] | Awaitable[list[float]]: ...
+
+
+class Strategy(Protocol):
+    """Question to Answer, through the toolbox alone. `needs` names the powers it cannot work without."""
+
+    needs: frozenset[Power]
+
+    async def answer(self, question: str, toolbox: Toolbox) -> Answer: ...
+
+
+Component = Any  # one of the above: checked by duck typing, and by robust_qa.testing

@@ -1,0 +1,121 @@
+"""Every way rqa can fail, and the exit code each one ends the process with.
+
+RqaError                      1   something failed; the message says what, the hint says what to do
+├── ConfigError               2   a configuration value, an option or a name is wrong
+│   └── ExpressionError       2   a retriever expression does not parse
+├── InputError                2   a question, row or file handed in cannot be used
+├── PluginError               1   a plugin cannot be loaded or breaks the contract
+├── MissingError              4   a model, an index or a corpus is not there
+├── ContextError              1   a question alone overflows the reader's window
+├── BusyError                 1   another process holds what is needed
+└── CallError                 5   a component call failed
+    ├── UnavailableError      5   the provider or the network failed; worth another try
+    ├── RefusedError          5   the provider refused; the same call will be refused again
+    ├── CallTimeout           5   no reply in time; worth another try
+    └── ReplyError            5   the reply came and cannot be understood
+"""
+
+from __future__ import annotations
+
+import enum
+
+
+class Exit(enum.IntEnum):
+    """The exit codes of every command; rqa(1) documents them."""
+
+    ANSWERED = 0
+    FAILED = 1
+    USAGE = 2
+    ROWS_FAILED = 3
+    MISSING = 4
+    UNAVAILABLE = 5
+    INTERRUPTED = 130
+
+
+class RqaError(Exception):
+    """Base of all errors rqa raises on purpose.
+
+    `message` says what was being done, and to what; `hint` says what to do next.
+    """
+
+    exit = Exit.FAILED
+    retryable = False
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    @property
+    def kind(self) -> str:
+        """The error's name in JSON output."""
+        return type(self).__name__
+
+
+class ConfigError(RqaError):
+    """A configuration value, an option or a name is wrong."""
+
+    exit = Exit.USAGE
+
+
+class ExpressionError(ConfigError):
+    """A retriever expression does not parse."""
+
+
+class InputError(RqaError):
+    """A question, a row or a file that was handed in cannot be used."""
+
+    exit = Exit.USAGE
+
+
+class PluginError(RqaError):
+    """A plugin cannot be loaded, or a component breaks its contract."""
+
+
+class MissingError(RqaError):
+    """A model, an index or a corpus is not there."""
+
+    exit = Exit.MISSING
+
+
+class ContextError(RqaError):
+    """The question alone overflows the reader's window."""
+
+
+class BusyError(RqaError):
+    """Another process holds what is needed."""
+
+
+class CallError(RqaError):
+    """A component call failed."""
+
+    exit = Exit.UNAVAILABLE
+
+
+class UnavailableError(CallError):
+    """The provider or the network failed; the same call may succeed later.
+
+    `retry_after` is the provider's own wish, in seconds, or None.
+    """
+
+    retryable = True
+
+    def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
+
+
+class RefusedError(CallError):
+    """The provider refused (a bad key, an unknown model); trying again will not help."""
+
+
+class CallTimeout(CallError):
+    """No reply within the component's timeout."""
+
+    retryable = True
+
+
+class ReplyError(CallError):
+    """A reply arrived and cannot be understood."""
+
+    retryable = True

@@ -1,0 +1,113 @@
+"""Prompts as text files, and passages inside them as data that cannot step out of its fence."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from .errors import ConfigError
+from .text import printable
+from .types import Message, Passage
+
+_FIELD = re.compile(r"\{([a-z_]+)\}")
+_FENCE = re.compile(r"<(?=\s*/?\s*document\b)", re.IGNORECASE)
+
+
+class Prompt:
+    """A message template: `{name}` marks a field, a line of `---` parts the system message from the user's.
+
+    Fields are filled in one pass, so text that itself looks like a field stays as it is.
+    """
+
+    def __init__(self, template: str, name: str = "prompt") -> None:
+        self.name = name
+        self.template = template.strip()
+        self.fields = frozenset(_FIELD.findall(template))
+
+    def messages(self, fields: Mapping[str, str]) -> list[Message]:
+        """The messages with every field filled in; a field the template lacks is not an error."""
+        system, parted, user = self.template.partition("\n---\n")
+        if not parted:
+            system, user = "", self.template
+        parts = (("system", system), ("user", user))
+        return [Message(role, self._fill(text.strip(), fields)) for role, text in parts if text.strip()]  # type: ignore[arg-type]
+
+    @staticmethod
+    def _fill(text: str, fields: Mapping[str, str]) -> str:
+        return _FIELD.sub(lambda match: fields.get(match.group(1), match.group()), text)
+
+
+@cache
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def load_prompts(folder: Path, overrides: Mapping[str, Path] | None = None) -> dict[str, Prompt]:
+    """All prompts of `folder` (its `*.txt`, by stem), each replaced by the file `overrides` names for it.
+
+    Raises ConfigError when an override names no prompt of the folder, cannot be read, or uses a field that
+    the prompt it replaces does not have.
+    """
+    prompts = {path.stem: Prompt(_read(path), path.stem) for path in sorted(folder.glob("*.txt"))}
+    for name, path in (overrides or {}).items():
+        if name not in prompts:
+            raise ConfigError(
+                f"There is no prompt named {name!r} to replace; the prompts are {', '.join(prompts)}.",
+                hint=_nearest(name, prompts),
+            )
+        try:
+            replacement = Prompt(path.read_text(encoding="utf-8"), name)
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"Cannot read the prompt {name!r} from {path}: {error}.") from error
+        unknown = replacement.fields - prompts[name].fields
+        if unknown:
+            raise ConfigError(
+                f"The prompt {path} uses {_braced(unknown)}; the prompt {name!r} "
+                f"has only {_braced(prompts[name].fields)}."
+            )
+        prompts[name] = replacement
+    return prompts
+
+
+def _braced(names: Iterable[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in sorted(names))
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), 1)
+    return f"Did you mean {close[0]!r}?" if close else ""
+
+
+def render_passages(
+    passages: Sequence[Passage], numbers: Sequence[int] | None = None, *, source_aware: bool = False
+) -> str:
+    """Passages as numbered, fenced documents; `numbers` defaults to 1, 2, 3...
+
+    `source_aware` adds where each is from: "memory" or "retrieval" (Astute RAG, Section 4.3).
+    Whatever in a passage looks like a fence is escaped, so a passage cannot end its own document.
+    """
+    return "\n".join(
+        _render(passage, number, source_aware)
+        for passage, number in zip(passages, numbers or range(1, len(passages) + 1), strict=True)
+    )
+
+
+def _render(passage: Passage, number: int, source_aware: bool) -> str:
+    origin = ""
+    if source_aware:
+        origin = ' from="memory"' if passage.origin == "memory" else ' from="retrieval"'
+    title = f' title="{_attribute(passage.title)}"' if passage.title else ""
+    return f'<document number="{number}"{origin}{title}>\n{fenced(passage.text)}\n</document>'
+
+
+def fenced(text: str) -> str:
+    """`text` safe to stand inside a document fence."""
+    return _FENCE.sub("&lt;", printable(text)).strip()
+
+
+def _attribute(text: str) -> str:
+    flat = " ".join(printable(text).split())
+    return flat.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")[:200]

@@ -1,0 +1,72 @@
+"""Text as data: sentences, words, and the field's normalisation of answers."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterable
+
+_ABBREVIATIONS = frozenset(
+    """mr mrs ms dr prof st sr jr rev hon gen col capt lt sgt gov sen rep pres no nos vol vols fig figs eq sec
+    ch pp ed eds vs etc approx ca cf al dept est inc ltd co corp univ jan feb mar apr jun jul aug sep sept
+    oct nov dec mt ft e.g i.e u.s u.k u.n a.m p.m b.c a.d ph.d d.c""".split()
+)
+_BOUNDARY = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s+[\"'“‘(\[]*[^\sa-z])|[。!?]+|\n\s*\n")
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_WORD = re.compile(r"\w+(?:['’.\-]\w+)*")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+# C0 and C1 controls other than tab and newline, bidirectional overrides, and lone surrogates: they can steer
+# a terminal or an editor, never an answer.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Character spans of the sentences of `text`, in order, without surrounding space.
+
+    Full stops after common abbreviations, initials ("J. Smith") and between digits do not end one.
+    """
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for match in _BOUNDARY.finditer(text):
+        if match.group().startswith(".") and _is_abbreviation(text, match.start()):
+            continue
+        _append_stripped(spans, text, start, match.end())
+        start = match.end()
+    _append_stripped(spans, text, start, len(text))
+    return spans
+
+
+def _is_abbreviation(text: str, stop: int) -> bool:
+    before = text[max(0, stop - 12) : stop].rsplit(None, 1)
+    word = before[-1].lstrip("(\"'“‘[").lower() if before else ""
+    return word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word != "i")
+
+
+def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if start < end:
+        spans.append((start, end))
+
+
+def words(text: str) -> list[str]:
+    """The words of `text`, lower-cased, inner apostrophes and hyphens kept."""
+    return [match.group().lower() for match in _WORD.finditer(text)]
+
+
+def normalise(text: str) -> str:
+    """An answer as SQuAD's evaluation compares it: lower case, no punctuation, no articles, single spaces."""
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def contains_answer(text: str, answers: Iterable[str]) -> bool:
+    """Whether any of `answers` occurs in `text`, both normalised: the accuracy of the field's papers."""
+    haystack = normalise(text)
+    return any(needle in haystack for needle in map(normalise, answers) if needle)
+
+
+def printable(text: str) -> str:
+    """`text` without the characters that could steer a terminal or hide other text."""
+    return _CONTROL.sub("", text)

@@ -1,0 +1,170 @@
+"""The plain data that passes between host and plugins: frozen dataclasses, no behaviour to inherit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Origin = Literal["external", "memory"]
+Role = Literal["system", "user", "assistant"]
+Power = Literal["retrieve", "read", "generate", "score"]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of text to answer from.
+
+    `source` is a path or URL for people; `score` is on the retriever's own scale, higher is better;
+    `origin` is "external" (retrieved) or "memory" (written by the reader itself).
+    """
+
+    text: str
+    id: str = ""
+    title: str = ""
+    source: str = ""
+    score: float = 0.0
+    origin: Origin = "external"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a chat."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What an answer cost: component calls that reached a language model, and their tokens."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How to generate. None means: as the reader is configured.
+
+    `temperature` is 0 for greedy decoding; `max_tokens` bounds the reply; `schema` is a JSON schema that
+    the reply should satisfy (a reader that cannot constrain its output ignores it).
+    """
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    schema: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A language model's reply. `finish` is "length" when it was cut at max_tokens, else "stop"."""
+
+    text: str
+    usage: Usage = Usage(calls=1)
+    finish: Literal["stop", "length"] = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reader found in passages.
+
+    `text` is None when the answer is not in them; `score` in [0, 1] is the reader's confidence in `text`
+    (or in there being none); `passages` are 0-based positions in the list read, best first; `start` and
+    `end` are character offsets of the answer in the first of them, for readers that point.
+    """
+
+    text: str | None
+    score: float = 0.0
+    passages: tuple[int, ...] = ()
+    start: int | None = None
+    end: int | None = None
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Where an answer stands: the passage, and in `quote` the sentence of it that carries the answer."""
+
+    quote: str
+    title: str = ""
+    source: str = ""
+    id: str = ""
+    origin: Origin = "external"
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """One side of a conflict: a candidate answer, who says so, and whether it was chosen."""
+
+    text: str
+    confidence: float | None = None
+    citations: tuple[Citation, ...] = ()
+    chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One entry of the trace: a call (`kind` names the power used) or a decision (`kind` is "note").
+
+    `started` is in seconds since the question began; `data` is JSON-ready.
+    """
+
+    kind: Literal["retrieve", "read", "generate", "score", "note"]
+    what: str
+    component: str = ""
+    started: float = 0.0
+    seconds: float = 0.0
+    usage: Usage = Usage()
+    cached: bool = False
+    retries: int = 0
+    error: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A strategy's result.
+
+    `text` is None when the strategy abstains, and `reason` then says why in a sentence for people.
+    `confidence` in [0, 1] or None where the strategy has none. `conflicts` holds the candidate answers when
+    sources disagree (empty when they do not). `details` is the strategy's own JSON-ready account. The host
+    fills in the fields below the line; a strategy leaves them alone.
+    """
+
+    text: str | None
+    confidence: float | None = None
+    citations: tuple[Citation, ...] = ()
+    conflicts: tuple[Position, ...] = ()
+    reason: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    # -- filled in by the host
+    question: str = ""
+    strategy: str = ""
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    trace: tuple[Step, ...] = ()
+
+    @property
+    def abstained(self) -> bool:
+        """Whether the strategy declined to answer."""
+        return self.text is None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question as it came in; `passages` is None unless the asker brought their own."""
+
+    text: str
+    id: str = ""
+    passages: tuple[Passage, ...] | None = None
