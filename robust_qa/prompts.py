@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from .errors import ConfigError
+from .nearest import did_you_mean
 from .text import printable
 from .types import Message, Passage
 
@@ -56,7 +56,7 @@ def load_prompts(folder: Path, overrides: Mapping[str, Path] | None = None) -> d
         if name not in prompts:
             raise ConfigError(
                 f"There is no prompt named {name!r} to replace; the prompts are {', '.join(prompts)}.",
-                hint=_nearest(name, prompts),
+                hint=did_you_mean(name, prompts),
             )
         try:
             replacement = Prompt(path.read_text(encoding="utf-8"), name)
@@ -74,11 +74,6 @@ def load_prompts(folder: Path, overrides: Mapping[str, Path] | None = None) -> d
 
 def _braced(names: Iterable[str]) -> str:
     return ", ".join(f"{{{name}}}" for name in sorted(names))
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), 1)
-    return f"Did you mean {close[0]!r}?" if close else ""
 
 
 def render_passages(

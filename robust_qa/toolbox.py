@@ -3,27 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from . import reading
+from .calls import Call, Channel
+from .context import Counter, Fitted, Layout, estimate_tokens, fit
+from .errors import ConfigError, ContextError, MissingError
 from .order import Order
 from .prompts import Prompt
-from .types import Completion, Message, Passage, Question, Reading
+from .trace import Trace
+from .types import Completion, Decoding, Message, Passage, Question, Reading
+
+_DEFAULT_MAX_TOKENS = 1024
+_MARGIN = 16  # tokens left free, for what a chat template adds
+
+
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """What a question may call: one channel of each kind, None where there is none.
+
+    `k` is how many passages are retrieved by default, `given_k` how many of a question's own are used (all).
+    """
+
+    retriever: Channel | None = None
+    reader: Channel | None = None
+    evaluator: Channel | None = None
+    k: int = 10
+    given_k: int | None = None
 
 
 class Toolbox:
     """What a strategy is handed for one question; every call is limited, retried, batched, cached, traced."""
 
-    question: Question
-    structured: bool  # whether the reader constrains its replies to a JSON schema
-    generative: bool  # whether the reader writes text, or only points at answers
+    def __init__(self, question: Question, channels: Channels, trace: Trace | None = None) -> None:
+        self.question = question
+        self.trace = trace or Trace()
+        self._channels = channels
+
+    @property
+    def generative(self) -> bool:
+        """Whether the reader writes text, or only points at answers."""
+        reader = self._channels.reader
+        return reader is not None and hasattr(reader.component, "generate")
+
+    @property
+    def structured(self) -> bool:
+        """Whether the reader constrains its replies to a JSON schema."""
+        reader = self._channels.reader
+        return reader is not None and bool(getattr(reader.component, "structured", False))
 
     async def retrieve(self, query: str | None = None, *, k: int | None = None) -> list[Passage]:
         """Passages for `query` (default: the question), the most relevant first.
 
         The question's own passages where it brought some, otherwise the configured retriever's; at most
-        `k` of them (default: as configured).
+        `k` of them (default: as configured; of the question's own, all).
         """
-        raise NotImplementedError
+        query = self.question.text if query is None else query
+        if self.question.passages is not None:
+            own = list(self.question.passages[: k or self._channels.given_k])
+            self.trace.add("retrieve", query, component="given", data={"passages": _listed(own)})
+            return own
+        retriever = self._need(self._channels.retriever, "retriever")
+        wanted = k or self._channels.k
+        call: Call[list[Passage]] = Call("retrieve", (query, wanted), list[Passage], query, {"k": wanted})
+        return (await retriever.call(call, self.trace))[:wanted]
 
     async def read(
         self,
@@ -39,7 +83,19 @@ class Toolbox:
         `prompt` replaces the host's reading prompt for generative readers; `Reading.passages` are positions
         in `passages` as handed in, whatever the order.
         """
-        raise NotImplementedError
+        reader = self._need(self._channels.reader, "reader")
+        if hasattr(reader.component, "read"):
+            call: Call[Reading] = Call("read", (question, list(passages)), Reading, question)
+            return await reader.call(call, self.trace)
+        completion = await self.generate(
+            prompt or reading.PROMPT,
+            passages=passages,
+            fields={"question": question, "format": reading.reply_format(self.structured)},
+            order=order,
+            seed=seed,
+            schema=reading.SCHEMA,
+        )
+        return reading.parse_reading(completion, passages)
 
     async def generate(
         self,
@@ -62,12 +118,101 @@ class Toolbox:
         them out in. Passages that overflow the reader's window are cut from the least relevant end.
         `seed` seeds both sampling and the random order.
         """
-        raise NotImplementedError
+        reader = self._need(self._channels.reader, "reader")
+        model = reader.component
+        if not hasattr(model, "generate"):
+            raise ConfigError(f"{reader.name} reads, and does not write.", hint="Configure a language model.")
+        reply_room = max_tokens or getattr(model, "max_tokens", None) or _DEFAULT_MAX_TOKENS
+        if isinstance(prompt, str):
+            prompt = [Message("user", prompt)]
+        if not isinstance(prompt, Prompt):
+            messages = list(prompt)
+            prompt_name = "messages"
+        else:
+            prompt_name = prompt.name
+            fitted = await self._fit(
+                reader,
+                prompt,
+                passages,
+                {"question": self.question.text, **(fields or {})},
+                Layout(order, seed or 0, source_aware),
+                reply_room=reply_room,
+            )
+            messages = fitted.messages
+        decoding = Decoding(temperature, reply_room, seed, tuple(stop), schema)
+        call: Call[Completion] = Call(
+            "generate",
+            (messages, decoding),
+            Completion,
+            prompt_name,
+            {"prompt": _listed(messages)} if self.trace.detailed else {},
+            repeatable=_repeatable(reader.options, decoding),
+        )
+        return await reader.call(call, self.trace)
 
     async def score(self, question: str, texts: Sequence[str]) -> list[float]:
         """Relevance of each of `texts` to `question` in [-1, 1], by the configured evaluator."""
-        raise NotImplementedError
+        evaluator = self._need(self._channels.evaluator, "evaluator")
+        if not texts:
+            return []
+        call: Call[list[float]] = Call("score", (question, list(texts)), list[float], f"{len(texts)} texts")
+        return await evaluator.call(call, self.trace)
 
     def note(self, what: str, **data: Any) -> None:
         """Put a decision, and why, into the trace; `data` is JSON-ready."""
-        raise NotImplementedError
+        self.trace.add("note", what, data=data)
+
+    async def _fit(
+        self,
+        reader: Channel,
+        prompt: Prompt,
+        passages: Sequence[Passage],
+        fields: Mapping[str, str],
+        layout: Layout,
+        *,
+        reply_room: int,
+    ) -> Fitted:
+        window: int | None = getattr(reader.component, "window", None)
+        if window is None:
+            return fit(prompt, passages, fields, layout, budget=None)
+        if window <= reply_room:
+            raise ContextError(
+                f"{reader.name} has a window of {window} tokens, and {reply_room} of them are for the reply.",
+                hint=f"Lower `max_tokens` or raise the window under [{reader.name}].",
+            )
+        budget = window - reply_room - _MARGIN
+        count: Counter | None = getattr(reader.component, "count_tokens", None)
+        if count is None:
+            fitted = fit(prompt, passages, fields, layout, budget=budget, count=estimate_tokens)
+        else:  # counting may wait for an engine that is busy generating
+            fitted = await reader.in_thread(lambda: fit(prompt, passages, fields, layout, budget=budget, count=count))
+        if fitted.dropped or fitted.shortened:
+            self.note(
+                f"{len(fitted.dropped)} passages left out and {len(fitted.shortened)} shortened to fit {window} tokens",
+                dropped=list(fitted.dropped),
+                shortened=list(fitted.shortened),
+            )
+        return fitted
+
+    @staticmethod
+    def _need(channel: Channel | None, kind: str) -> Channel:
+        if channel is None:
+            raise MissingError(
+                f"The strategy asks for {'an' if kind[0] in 'aeiou' else 'a'} {kind}, and none is configured.",
+                hint=f"Name one with `{kind} = ...` under [defaults], or RQA_{kind.upper()}.",
+            )
+        return channel
+
+
+def _repeatable(options: Any, decoding: Decoding) -> bool:
+    """Greedy, or sampled with a seed: the same request gives the same reply."""
+    temperature = decoding.temperature if decoding.temperature is not None else getattr(options, "temperature", None)
+    seed = decoding.seed if decoding.seed is not None else getattr(options, "seed", None)
+    return temperature == 0 or seed is not None
+
+
+def _listed(items: Sequence[Any]) -> list[Any]:
+    import msgspec
+
+    built: list[Any] = msgspec.to_builtins(list(items))
+    return built

@@ -37,17 +37,19 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an answer cost: component calls that reached a language model, and their tokens."""
+    """What an answer took: calls of a language model, their tokens, and how many calls were cached."""
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.calls + other.calls,
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
+            self.cached + other.cached,
         )
 
 
@@ -80,12 +82,12 @@ class Reading:
     """What a reader found in passages.
 
     `text` is None when the answer is not in them; `score` in [0, 1] is the reader's confidence in `text`
-    (or in there being none); `passages` are 0-based positions in the list read, best first; `start` and
+    (or in there being none), None where it has no measure; `passages` are 0-based positions in the list read, best first; `start` and
     `end` are character offsets of the answer in the first of them, for readers that point.
     """
 
     text: str | None
-    score: float = 0.0
+    score: float | None = None
     passages: tuple[int, ...] = ()
     start: int | None = None
     end: int | None = None

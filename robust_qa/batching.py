@@ -1,0 +1,55 @@
+"""Requests of different questions, merged into one engine batch."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from .errors import PluginError
+
+
+class Batcher:
+    """Runs one batch at a time; what arrives meanwhile makes the next one.
+
+    No timer and no fixed size: an idle engine starts at once, a busy one finds its next batch as large as
+    the demand. `run` takes a list of requests and gives as many results, in order.
+    """
+
+    def __init__(self, run: Callable[[list[tuple[Any, ...]]], Awaitable[list[Any]]], *, at_most: int = 256) -> None:
+        self._run = run
+        self._at_most = at_most
+        self._waiting: list[tuple[tuple[Any, ...], asyncio.Future[Any]]] = []
+        self._worker: asyncio.Task[None] | None = None
+
+    async def submit(self, request: tuple[Any, ...]) -> Any:
+        """The result of `request`."""
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append((request, future))
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._work())
+        return await future
+
+    async def _work(self) -> None:
+        while self._waiting:
+            await asyncio.sleep(0)  # let every caller that is ready join
+            batch, self._waiting = self._waiting[: self._at_most], self._waiting[self._at_most :]
+            batch = [(request, future) for request, future in batch if not future.cancelled()]
+            if batch:
+                await self._serve(batch)
+
+    async def _serve(self, batch: list[tuple[tuple[Any, ...], asyncio.Future[Any]]]) -> None:
+        try:
+            results = await self._run([request for request, _ in batch])
+            if len(results) != len(batch):
+                raise PluginError(f"A batch of {len(batch)} requests came back as {len(results)} results.")
+        except BaseException as error:
+            for _, future in batch:
+                if not future.done():
+                    future.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
+            return
+        for (_, future), result in zip(batch, results, strict=True):
+            if not future.done():
+                future.set_result(result)

@@ -1,0 +1,184 @@
+"""Finished calls on disk, found again by their content: SQLite in WAL mode, safe across processes, bounded."""
+
+from __future__ import annotations
+
+import queue
+import sqlite3
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+_FILE_NAME = "calls.sqlite3"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS calls (
+    key TEXT PRIMARY KEY, value BLOB NOT NULL, size INTEGER NOT NULL, used INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS calls_by_use ON calls (used, size);
+"""
+_TOUCH_AFTER = 3600  # seconds: an entry's time of use is kept to the hour, so that reading seldom writes
+_WAITING_AT_MOST = 10_000  # entries not yet written; beyond that new ones are dropped rather than held in memory
+_MEASURE_EVERY = 1_000  # writes between two looks at the size, which other processes change too
+_SHRINK_TO = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """What the cache holds. `size` is in bytes, of the values; `on_disk` of the files."""
+
+    path: Path
+    entries: int
+    size: int
+    on_disk: int
+
+
+class Cache:
+    """A map from key to bytes. `max_bytes` bounds the values; the least recently used go first.
+
+    Reading happens where it is called (a few microseconds); writing in a thread of its own, in groups. A cache
+    that cannot be opened or written is no reason to fail: it then remembers nothing, and `trouble` says why.
+    """
+
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self.path = folder / _FILE_NAME
+        self.max_bytes = max_bytes
+        self.trouble = ""
+        self._reader: sqlite3.Connection | None = None
+        self._waiting: queue.SimpleQueue[tuple[str, bytes | None] | None] = queue.SimpleQueue()
+        self._writer: threading.Thread | None = None
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._reader = self._open()
+        except (OSError, sqlite3.Error) as error:
+            self.trouble = f"The cache {self.path} cannot be used: {error}"
+
+    def get(self, key: str) -> bytes | None:
+        """The value stored under `key`, or None."""
+        if self._reader is None:
+            return None
+        try:
+            row = self._reader.execute("SELECT value, used FROM calls WHERE key = ?", (key,)).fetchone()
+        except sqlite3.Error as error:
+            self._give_up(error)
+            return None
+        if row is None:
+            return None
+        if row[1] < time.time() - _TOUCH_AFTER:
+            self._enqueue(key, None)
+        value: bytes = row[0]
+        return value
+
+    def put(self, key: str, value: bytes) -> None:
+        """Store `value` under `key`, soon."""
+        if self._reader is not None and len(value) <= self.max_bytes:
+            self._enqueue(key, value)
+
+    def close(self) -> None:
+        """Write what is waiting, and close."""
+        if self._writer is not None:
+            self._waiting.put(None)
+            self._writer.join()
+            self._writer = None
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    def info(self) -> CacheInfo:
+        """Entries and sizes."""
+        entries, size = 0, 0
+        if self._reader is not None:
+            entries, size = self._reader.execute("SELECT count(*), total(size) FROM calls").fetchone()
+        files = self.path.parent.glob(_FILE_NAME + "*")
+        return CacheInfo(self.path, entries, int(size), sum(file.stat().st_size for file in files))
+
+    def clear(self) -> int:
+        """Forget everything; the number of entries forgotten. Other processes may be using the cache."""
+        if self._reader is None:
+            return 0
+        count = self._reader.execute("DELETE FROM calls").rowcount
+        self._reader.commit()
+        self._reader.execute("VACUUM")
+        self._reader.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return count
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return self._connect()
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            # A damaged file: everything in it can be made again, so it makes room for a new one.
+            for file in self.path.parent.glob(_FILE_NAME + "*"):
+                file.unlink(missing_ok=True)
+            return self._connect()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA journal_mode = WAL")
+        # A power cut may lose the last entries, never damage the file.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.executescript(_SCHEMA)
+        return connection
+
+    def _enqueue(self, key: str, value: bytes | None) -> None:
+        if self._writer is None:
+            self._writer = threading.Thread(target=self._write, name="rqa-cache", daemon=True)
+            self._writer.start()
+        if self._waiting.qsize() < _WAITING_AT_MOST:
+            self._waiting.put((key, value))
+
+    def _write(self) -> None:
+        try:
+            connection = self._connect()
+        except sqlite3.Error as error:
+            self._give_up(error)
+            return
+        written, ending = 0, False
+        while not ending:
+            batch = [self._waiting.get()]
+            while not self._waiting.empty():
+                batch.append(self._waiting.get())
+            ending = batch[-1] is None
+            try:
+                with connection:
+                    self._store(connection, [entry for entry in batch if entry])
+                if written // _MEASURE_EVERY != (written + len(batch)) // _MEASURE_EVERY or ending:
+                    self._shrink(connection)
+            except sqlite3.Error as error:
+                self._give_up(error)
+                break
+            written += len(batch)
+        connection.close()
+
+    @staticmethod
+    def _store(connection: sqlite3.Connection, entries: list[tuple[str, bytes | None]]) -> None:
+        now = int(time.time())
+        connection.executemany(
+            "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?)",
+            [(key, value, len(value), now) for key, value in entries if value is not None],
+        )
+        connection.executemany(
+            "UPDATE calls SET used = ? WHERE key = ?",
+            [(now, key) for key, value in entries if value is None],
+        )
+
+    def _shrink(self, connection: sqlite3.Connection) -> None:
+        (size,) = connection.execute("SELECT total(size) FROM calls").fetchone()
+        excess = size - self.max_bytes
+        if excess <= 0:
+            return
+        excess += self.max_bytes * (1 - _SHRINK_TO)
+        oldest: list[tuple[int]] = []
+        for rowid, entry_size in connection.execute("SELECT rowid, size FROM calls ORDER BY used, rowid"):
+            if excess <= 0:
+                break
+            oldest.append((rowid,))
+            excess -= entry_size
+        with connection:
+            connection.executemany("DELETE FROM calls WHERE rowid = ?", oldest)
+        connection.execute("PRAGMA incremental_vacuum")
+
+    def _give_up(self, error: sqlite3.Error) -> None:
+        self.trouble = f"The cache {self.path} cannot be used: {error}"
+        self._reader = None

@@ -1,0 +1,291 @@
+"""What every component call passes through: cache, single flight, limits, timeout, retries and trace."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import hashlib
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, TypeVar
+
+import msgspec
+import stamina
+import stamina.instrumentation
+from msgspec import Meta
+
+from .batching import Batcher
+from .cache import Cache
+from .errors import CallTimeout, PluginError, RqaError, UnavailableError
+from .trace import Trace
+from .types import Completion, Power, Reading, Usage
+
+T = TypeVar("T")
+
+stamina.instrumentation.set_on_retry_hooks([])  # retries are told by the trace, not by a log
+
+_ASYNC_TIMEOUT = 120.0  # seconds a component of `async def` gets unless it or the configuration says otherwise
+_LONGEST_WAIT = 120.0  # seconds; a provider that wants a longer pause has failed
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The keys of every component's table that the host keeps for itself."""
+
+    concurrency: Annotated[int, Meta(ge=1)] | None = None  # calls at once; default: as the component says
+    rpm: Annotated[float, Meta(gt=0)] | None = None  # requests a minute; default: no limit
+    timeout: Annotated[float, Meta(ge=0)] | None = None  # seconds one attempt may take; 0: no limit
+    retries: Annotated[int, Meta(ge=0)] = 4  # further attempts after a failure that may pass
+
+
+RESERVED = frozenset({"plugin", *(field.name for field in dataclasses.fields(Limits))})
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One request to a component: the method `power` with `arguments`, giving a `returns`.
+
+    `what` and `data` are for the trace. A call that is not `repeatable` (sampled without a seed) is neither
+    cached nor shared.
+    """
+
+    power: Power
+    arguments: tuple[Any, ...]
+    returns: Any
+    what: str
+    data: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    repeatable: bool = True
+
+
+class Channel:
+    """One component behind its limits; all calls of all questions to it meet here.
+
+    `identity` is what its results depend on besides the arguments, or None when they are not to be cached.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        component: Any,
+        limits: Limits,
+        *,
+        options: Any = None,
+        identity: str | None,
+        cache: Cache | None,
+        threads: ThreadPoolExecutor,
+    ) -> None:
+        self.name = name
+        self.component = component
+        self.options = options
+        self._limits = limits
+        self._identity = identity
+        self._cache = cache
+        self._threads = threads
+        self._flights: dict[str, _Flight] = {}
+        self._pace = _Pace(limits.rpm)
+        self._batchers: dict[str, Batcher] = {}
+        self._gates: dict[str, asyncio.Semaphore] = {}
+
+    async def call(self, call: Call[T], trace: Trace) -> T:
+        """The result of `call`, from the cache, from an equal call under way, or from the component."""
+        started, cached, retries = trace.now(), True, 0
+        key = self._key(call) if self._identity is not None and call.repeatable else None
+        try:
+            recalled = self._recall(key, call)
+            if recalled is None:
+                result, cached, retries = await self._fly(key, call)
+            else:
+                result = recalled
+        except RqaError as error:
+            trace.add(
+                call.power,
+                call.what,
+                component=self.name,
+                started=started,
+                error=error.message,
+                data=call.data,
+            )
+            raise
+        usage: Usage = getattr(result, "usage", _NO_USAGE)
+        if cached and usage.calls:
+            usage = dataclasses.replace(usage, cached=usage.calls)
+        trace.add(
+            call.power,
+            call.what,
+            component=self.name,
+            started=started,
+            usage=usage,
+            cached=cached,
+            retries=retries,
+            data={**call.data, **_account(result)} if trace.detailed else None,
+        )
+        return result
+
+    async def in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
+        """`function` in a worker thread of the session."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+
+    def _key(self, call: Call[Any]) -> str:
+        content = msgspec.json.encode((self._identity, call.power, call.arguments))
+        return hashlib.sha256(content).hexdigest()
+
+    def _recall(self, key: str | None, call: Call[T]) -> T | None:
+        if key is None or self._cache is None or (stored := self._cache.get(key)) is None:
+            return None
+        try:
+            result: T = msgspec.json.decode(stored, type=call.returns)
+        except msgspec.DecodeError:
+            return None  # written by a version with other types
+        return result
+
+    async def _fly(self, key: str | None, call: Call[T]) -> tuple[T, bool, int]:
+        """Result, whether it was another caller's, retries."""
+        if key is None:
+            result, retries = await self._attempts(call)
+            return result, False, retries
+        flight, shared = self._flights.get(key), True
+        if flight is None:
+            flight, shared = _Flight(asyncio.create_task(self._land(key, call))), False
+            self._flights[key] = flight
+        result, retries = await flight.join(lambda: self._flights.pop(key, None))
+        return result, shared, retries
+
+    async def _land(self, key: str, call: Call[T]) -> tuple[T, int]:
+        try:
+            result, retries = await self._attempts(call)
+            if self._cache is not None:
+                self._cache.put(key, msgspec.json.encode(result))
+            return result, retries
+        finally:
+            self._flights.pop(key, None)
+
+    async def _attempts(self, call: Call[T]) -> tuple[T, int]:
+        async for attempt in stamina.retry_context(
+            on=self._backoff, attempts=self._limits.retries + 1, timeout=None, wait_initial=0.5, wait_max=30
+        ):
+            with attempt:
+                return await self._once(call), attempt.num - 1
+        raise AssertionError("stamina ends in a result or an error")
+
+    def _backoff(self, error: Exception) -> bool | float:
+        if not isinstance(error, RqaError) or not error.retryable:
+            return False
+        wait = getattr(error, "retry_after", None)
+        if wait is None:
+            return True
+        if wait > _LONGEST_WAIT:
+            return False
+        self._pace.pause(wait)  # the others would only be sent away too
+        return max(float(wait), 0.0)
+
+    async def _once(self, call: Call[T]) -> T:
+        method = getattr(self.component, call.power)
+        many = getattr(self.component, f"{call.power}_many", None)
+        if many is not None:
+            return await self._batched(call, many)
+        async with self._gate(call.power, method):
+            await self._pace.wait()
+            try:
+                async with asyncio.timeout(self._timeout(method)):
+                    result: T = await self._run(method, *call.arguments)
+            except TimeoutError as error:
+                raise CallTimeout(
+                    f"{self.name} did not {call.power} within {self._timeout(method):g} s.",
+                    hint=f"Raise `timeout` under [{self.name}] if it needs longer.",
+                ) from error
+        return result
+
+    async def _batched(self, call: Call[T], many: Callable[..., Any]) -> T:
+        batcher = self._batchers.get(call.power)
+        if batcher is None:
+            batcher = self._batchers[call.power] = Batcher(lambda requests: self._run(many, requests))
+        result: T = await batcher.submit(call.arguments)
+        return result
+
+    async def _run(self, method: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            if inspect.iscoroutinefunction(method):
+                return await method(*arguments)
+            result = await self.in_thread(method, *arguments)
+            return await result if inspect.isawaitable(result) else result
+        except (RqaError, asyncio.CancelledError, TimeoutError):
+            raise
+        except OSError as error:  # a socket or file of the plugin's that it did not translate
+            raise UnavailableError(f"{self.name} failed: {error}.") from error
+        except Exception as error:
+            raise PluginError(
+                f"{self.name} failed with {type(error).__name__}: {error}.",
+                hint="This is a fault of the plugin; RQA_DEBUG=1 shows where.",
+            ) from error
+
+    def _gate(self, power: str, method: Callable[..., Any]) -> asyncio.Semaphore:
+        gate = self._gates.get(power)
+        if gate is None:
+            default = 1_000_000 if inspect.iscoroutinefunction(method) else max(8, os.cpu_count() or 1)
+            width = self._limits.concurrency or getattr(self.component, "concurrency", None) or default
+            gate = self._gates[power] = asyncio.Semaphore(width)
+        return gate
+
+    def _timeout(self, method: Callable[..., Any]) -> float | None:
+        if self._limits.timeout is not None:
+            return self._limits.timeout or None
+        # A thread cannot be stopped: to give up on it would leave it running behind the next call.
+        return _ASYNC_TIMEOUT if inspect.iscoroutinefunction(method) else None
+
+
+class _Flight:
+    """A call under way, and how many are waiting for it; it ends when the last of them leaves."""
+
+    def __init__(self, task: asyncio.Task[Any]) -> None:
+        self._task = task
+        self._waiting = 0
+
+    async def join(self, forget: Callable[[], object]) -> Any:
+        self._waiting += 1
+        try:
+            return await asyncio.shield(self._task)
+        finally:
+            self._waiting -= 1
+            if not self._waiting and not self._task.done():
+                forget()
+                self._task.cancel()
+
+
+class _Pace:
+    """Requests a minute, evenly spaced, and pauses that a provider asked for."""
+
+    def __init__(self, rpm: float | None) -> None:
+        self._interval = 60.0 / rpm if rpm else 0.0
+        self._next = 0.0
+        self._paused_until = 0.0
+
+    def pause(self, seconds: float) -> None:
+        self._paused_until = max(self._paused_until, asyncio.get_running_loop().time() + seconds)
+
+    async def wait(self) -> None:
+        if not self._interval and not self._paused_until:
+            return
+        now = asyncio.get_running_loop().time()
+        turn = max(now, self._next, self._paused_until)
+        self._next = turn + self._interval
+        if turn > now:
+            await asyncio.sleep(turn - now)
+
+
+_NO_USAGE = Usage()
+
+
+def _account(result: Any) -> dict[str, Any]:
+    """What the trace keeps of a result."""
+    if isinstance(result, Completion):
+        return {"reply": result.text, "finish": result.finish}
+    if isinstance(result, Reading):
+        return {"answer": result.text, "score": result.score, "passages": [n + 1 for n in result.passages]}
+    if isinstance(result, list) and result and isinstance(result[0], float):
+        return {"scores": result}
+    if isinstance(result, list):
+        return {"passages": [msgspec.to_builtins(passage) for passage in result]}
+    return {}

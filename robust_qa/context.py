@@ -1,0 +1,87 @@
+"""Prompts that fit the reader's window: what overflows is cut from the least relevant end, by sentences."""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .errors import ContextError
+from .order import Order, arrange
+from .prompts import Prompt, render_passages
+from .text import sentences
+from .types import Message, Passage
+
+Counter = Callable[[Sequence[Message]], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How passages are laid out in a prompt."""
+
+    order: Order = "descending"
+    seed: int = 0
+    source_aware: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Messages that fit. `dropped` and `shortened` are the numbers of the passages that did not, or not whole."""
+
+    messages: list[Message]
+    dropped: tuple[int, ...] = ()
+    shortened: tuple[int, ...] = ()
+
+
+def estimate_tokens(messages: Sequence[Message]) -> int:
+    """An upper estimate for readers that cannot count: a token in three bytes, and eight for each turn."""
+    return sum(len(message.content.encode()) // 3 + 8 for message in messages)
+
+
+def fit(
+    prompt: Prompt,
+    passages: Sequence[Passage],
+    fields: Mapping[str, str],
+    layout: Layout,
+    *,
+    budget: int | None,
+    count: Counter = estimate_tokens,
+) -> Fitted:
+    """`prompt` with `passages` (the most relevant first, numbered from 1) in at most `budget` tokens.
+
+    Memory passages are the reader's own few words and are cut last. ContextError when the prompt overflows
+    without any passage.
+    """
+
+    def render(kept: Mapping[int, Passage]) -> list[Message]:
+        external = arrange([n for n in kept if kept[n].origin == "external"], layout.order, layout.seed)
+        shown = external + [n for n in kept if kept[n].origin == "memory"]
+        documents = render_passages([kept[n] for n in shown], shown, source_aware=layout.source_aware)
+        return prompt.messages({"passages": documents, **fields})
+
+    everything = dict(enumerate(passages, start=1))
+    messages = render(everything)
+    if budget is None or count(messages) <= budget:
+        return Fitted(messages)
+    bare = count(render({}))
+    if bare > budget:
+        raise ContextError(
+            f"The question alone takes {bare} tokens, and the reader's window leaves {max(budget, 0)} for it.",
+            hint="Ask a shorter question, or configure a larger window or a smaller max_tokens.",
+        )
+    ranked = sorted(everything, key=lambda n: everything[n].origin != "memory")  # stable: memory, then as ranked
+    ends = [(n, end) for n in ranked for _, end in sentences(everything[n].text)]
+
+    def keep(sentence_count: int) -> dict[int, Passage]:
+        last = dict(ends[:sentence_count])  # the last sentence kept of each passage
+        return {n: dataclasses.replace(p, text=p.text[: last[n]]) for n, p in everything.items() if n in last}
+
+    # The prompt grows with every sentence, so the most that fits is found by bisection.
+    fitting = bisect.bisect_right(range(len(ends)), budget, lo=1, key=lambda size: count(render(keep(size)))) - 1
+    kept = keep(max(fitting, 0))
+    return Fitted(
+        render(kept),
+        dropped=tuple(n for n in everything if n not in kept),
+        shortened=tuple(n for n in kept if len(kept[n].text) < len(everything[n].text.rstrip())),
+    )

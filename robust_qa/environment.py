@@ -1,0 +1,54 @@
+"""Every environment variable rqa reads, and the folders it keeps things in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+PREFIX = "RQA_"
+CONFIG = "RQA_CONFIG"  # a configuration file, as --config
+PLUGINS = "RQA_PLUGINS"  # "none", or the plugins to load, separated by commas
+STRICT_PLUGINS = "RQA_STRICT_PLUGINS"  # 1: a broken plugin ends the command, as --strict-plugins
+CONFIG_DIR = "RQA_CONFIG_DIR"  # the user's configuration, keys and trust
+DATA_DIR = "RQA_DATA_DIR"  # indexes and models
+CACHE_DIR = "RQA_CACHE_DIR"  # cached calls, and the indexes of --docs
+KEY_PREFIX = "RQA_KEY_"  # RQA_KEY_<NAME>: the key of that name
+DEBUG = "RQA_DEBUG"  # 1: tracebacks of unexpected errors
+
+# RQA_<X> for the defaults people change most; RQA_<TABLE>__<NAME>__<KEY> reaches every other value.
+SHORTCUTS = {
+    "RQA_STRATEGY": "defaults.strategy",
+    "RQA_RETRIEVER": "defaults.retriever",
+    "RQA_READER": "defaults.reader",
+    "RQA_EVALUATOR": "defaults.evaluator",
+    "RQA_K": "defaults.k",
+}
+
+
+def flag(name: str) -> bool:
+    """Whether a yes-or-no variable is set to yes."""
+    return os.environ.get(name, "").lower() not in ("", "0", "false", "no")
+
+
+def config_dir() -> Path:
+    """The folder of config.toml, the key file and the trust file."""
+    return _folder(CONFIG_DIR, "user_config_path")
+
+
+def data_dir() -> Path:
+    """The folder of indexes and models."""
+    return _folder(DATA_DIR, "user_data_path")
+
+
+def cache_dir() -> Path:
+    """The folder of what can be made again."""
+    return _folder(CACHE_DIR, "user_cache_path")
+
+
+def _folder(variable: str, default: str) -> Path:
+    if value := os.environ.get(variable):
+        return Path(value).expanduser().absolute()
+    import platformdirs
+
+    folder: Path = getattr(platformdirs, default)("rqa", appauthor=False)
+    return folder

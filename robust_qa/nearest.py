@@ -1,0 +1,12 @@
+"""The nearest valid name, for errors."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """ "Did you mean 'x'?", or nothing when no known name is near."""
+    close = difflib.get_close_matches(name, list(known), 1)
+    return f"Did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,69 @@
+"""Reading with a language model: one prompt in, an answer and its passages out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .prompts import load_prompts
+from .replies import parse_object
+from .types import Completion, Passage, Reading
+
+PROMPT = load_prompts(Path(__file__).parent / "prompts")["read"]
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "documents": {"type": "array", "items": {"type": "integer"}, "maxItems": 20},
+        "answer": {"type": ["string", "null"]},
+    },
+    "required": ["documents", "answer"],
+    "additionalProperties": False,
+}
+
+_AS_OBJECT = (
+    'Reply with a JSON object and nothing else: {"documents": [numbers of the documents that state the answer], '
+    '"answer": "the answer", or null when the documents do not contain it}'
+)
+_AS_LINES = (
+    "Reply in two lines and nothing else:\n"
+    "Documents: the numbers of the documents that state the answer\n"
+    "Answer: the answer, or UNKNOWN when the documents do not contain it"
+)
+_LINE = re.compile(r"^\W*(documents?|answer)\W*:\W*(.*)$", re.IGNORECASE | re.MULTILINE)
+_UNKNOWN = re.compile(
+    r"\W*(unknown|none|null|n/a|not (stated|given|mentioned|found|known|in the documents)"
+    r"|(i )?(do not|don['’]t) know|the documents do not .*)\W*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def reply_format(structured: bool) -> str:
+    """What to tell the model about the form of its reply."""
+    return _AS_OBJECT if structured else _AS_LINES
+
+
+def says_unknown(answer: str) -> bool:
+    """Whether a reply's answer field says that there is no answer."""
+    return not answer.strip() or _UNKNOWN.fullmatch(answer) is not None
+
+
+def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Reading:
+    """A reply as a Reading: from a JSON object, from labelled lines, or else the whole reply as the answer.
+
+    Numbers of documents that do not exist are left out.
+    """
+    parsed = parse_object(completion.text)
+    if parsed is not None and "answer" in parsed:
+        answer, documents = str(parsed["answer"] or ""), str(parsed.get("documents", ""))
+    else:
+        lines = {label.lower()[:6]: rest for label, rest in _LINE.findall(completion.text)}
+        answer = lines.get("answer", "" if lines else completion.text)
+        documents = lines.get("docume", "")
+    if says_unknown(answer):
+        return Reading(None, usage=completion.usage)
+    numbers = dict.fromkeys(int(digits) for digits in re.findall(r"\d{1,4}", documents))
+    positions = tuple(n - 1 for n in numbers if 1 <= n <= len(passages))
+    return Reading(answer.strip(), passages=positions, usage=completion.usage)

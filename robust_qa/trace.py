@@ -1,0 +1,44 @@
+"""The account of one question: every call and every decision, with times and costs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from .types import Step, Usage
+
+
+class Trace:
+    """Collects the steps of one question. With `detailed` false only costs are kept, for long batches."""
+
+    def __init__(self, *, detailed: bool = True) -> None:
+        self.detailed = detailed
+        self.steps: list[Step] = []
+        self.usage = Usage()
+        self._began = time.perf_counter()
+
+    def now(self) -> float:
+        """Seconds since the question began."""
+        return time.perf_counter() - self._began
+
+    def add(
+        self,
+        kind: Literal["retrieve", "read", "generate", "score", "note"],
+        what: str,
+        *,
+        component: str = "",
+        started: float | None = None,
+        usage: Usage = Usage(),  # noqa: B008  (frozen)
+        cached: bool = False,
+        retries: int = 0,
+        error: str = "",
+        data: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Record a step that ends now; `started` is what `now()` said when it began."""
+        self.usage += usage
+        if not self.detailed:
+            return
+        ended = self.now()
+        begun = ended if started is None else started
+        self.steps.append(Step(kind, what, component, begun, ended - begun, usage, cached, retries, error, data or {}))
