@@ -37,7 +37,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an answer took: calls of a language model, their tokens, and how many calls were cached."""
+    """What an answer took: calls of a language model, their tokens, and how many calls the cache answered."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -82,8 +82,8 @@ class Reading:
     """What a reader found in passages.
 
     `text` is None when the answer is not in them; `score` in [0, 1] is the reader's confidence in `text`
-    (or in there being none), None where it has no measure; `passages` are 0-based positions in the list read, best first; `start` and
-    `end` are character offsets of the answer in the first of them, for readers that point.
+    (or in there being none), None where it has no measure; `passages` are 0-based positions in the list read,
+    best first; `start` and `end` are character offsets of the answer in the first of them, for readers that point.
     """
 
     text: str | None
