@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -69,20 +70,21 @@ class Commands(click.Group):
                 formatter.write_dl(theirs)
 
     def _add_plugin_commands(self, ctx: click.Context) -> None:
-        run: Run | None = ctx.find_object(object)  # type: ignore[assignment]
-        if run is None:
-            run = ctx.obj = _make_run(ctx.params)
-        if not ctx.meta.get("rqa.plugin_commands"):
-            ctx.meta["rqa.plugin_commands"] = True
-            taken = click.Group(commands={name: click.Command(name) for name in COMMANDS})
-            run.host.add_commands(taken)
-            self.commands.update({name: c for name, c in taken.commands.items() if name not in COMMANDS})
+        if ctx.meta.get("rqa.plugin_commands"):
+            return
+        ctx.meta["rqa.plugin_commands"] = True
+        if ctx.obj is None:  # asked for help, before the options are all parsed
+            ctx.obj = _make_run(ctx.params)
+        # Placeholders hold the built-in names, so that a plugin's command of such a name is seen and refused.
+        shelf = click.Group(commands={name: click.Command(name) for name in COMMANDS})
+        ctx.obj.host.add_commands(shelf)
+        self.commands.update({name: found for name, found in shelf.commands.items() if name not in COMMANDS})
 
 
 def _make_run(params: dict[str, Any]) -> Run:
     from .run import Run
 
-    return Run(**{key: params[key] for key in ("config_file", "plugin_files", "strict_plugins", "verbosity") if key in params})
+    return Run.from_params(params)
 
 
 @click.group(
@@ -91,29 +93,24 @@ def _make_run(params: dict[str, Any]) -> Run:
     epilog='Example: rqa ask --docs notes/ "Who wrote the first compiler?"',
 )
 @click.version_option(__version__, "-V", "--version", prog_name="rqa", message="%(prog)s %(version)s")
-@click.option("--config", "config_file", metavar="FILE", help="Use this configuration, and trust it.")
-@click.option("--plugin", "plugin_files", metavar="PATH", multiple=True, help="Load a plugin from a file.")
+@click.option(
+    "--config", "config_file", metavar="FILE", type=click.Path(path_type=Path), help="Use this configuration."
+)
+@click.option(
+    "--plugin",
+    "plugin_files",
+    metavar="PATH",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Load a plugin from a Python file. May be repeated.",
+)
 @click.option("--strict-plugins", is_flag=True, help="Fail when a plugin is broken.")
 @click.option("-v", "--verbose", count=True, help="Say more on stderr.")
 @click.option("-q", "--quiet", count=True, help="Say less on stderr.")
 @click.pass_context
-def cli(
-    ctx: click.Context,
-    config_file: str | None,
-    plugin_files: tuple[str, ...],
-    strict_plugins: bool,
-    verbose: int,
-    quiet: int,
-) -> None:
+def cli(ctx: click.Context, **params: Any) -> None:
     """Answers that hold when the documents are irrelevant, contradictory or planted."""
-    ctx.obj = _make_run(
-        {
-            "config_file": config_file,
-            "plugin_files": plugin_files,
-            "strict_plugins": strict_plugins,
-            "verbosity": verbose - quiet,
-        }
-    )
+    ctx.obj = _make_run(params)
 
 
 def main() -> None:

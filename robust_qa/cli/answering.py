@@ -1,0 +1,36 @@
+"""From the answering options to a session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..host import Kind
+from ..session import GIVEN, Session
+from .options import Answering
+from .run import Run
+
+
+def open_session(run: Run, answering: Answering, *, detailed: bool = True) -> Session:
+    """A session as the command line and the configuration ask for it; indexes the files of --docs first."""
+    pairs = answering.overrides()
+    overrides: dict[tuple[Kind, str], Mapping[str, Any]] = {}
+    if answering.docs:
+        from .. import indexing
+        from .progress import indexing_progress
+
+        with indexing_progress(run) as progress:
+            name, options, report = indexing.for_documents(run.load_config(pairs), run.host, answering.docs, progress)
+        for path, why in report.skipped:
+            run.say(f"{path} is left out: {why}")
+        if not answering.retriever:
+            pairs.append(("defaults.retriever", name))
+        overrides["retriever", name] = options
+    explicit = bool(answering.retriever) and not str(answering.retriever).startswith(GIVEN)
+    return Session(
+        run.load_config(pairs),
+        run.host,
+        detailed=detailed,
+        prefer_retriever=explicit or bool(answering.docs),
+        overrides=overrides,
+    )

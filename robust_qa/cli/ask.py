@@ -1,0 +1,77 @@
+"""`rqa ask`: one question, one answer."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import InputError
+from ..types import Answer, Passage, Question
+from .options import Answering, answering_options
+from .run import Run, pass_run
+
+
+@click.command(
+    "ask",
+    epilog='Examples: rqa ask --docs notes/ "Who wrote the first compiler?"\n\n'
+    'rqa ask --passages found.jsonl -s astute --explain "When was it finished?"',
+)
+@click.argument("question", required=False)
+@answering_options("-o", "--option")
+@click.option(
+    "--passages",
+    metavar="FILE",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Answer from the passages in this file (- is stdin): JSON lines, or plain text.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the whole answer as JSON.")
+@click.option("--explain", is_flag=True, help="Tell every call and decision, on stderr.")
+@pass_run
+def command(
+    run: Run, question: str | None, passages: Path | None, as_json: bool, explain: bool, **answering: Any
+) -> None:
+    """Answer QUESTION, or the question on stdin, and cite where the answer stands."""
+    from . import output
+
+    asked = _question(question, passages)
+    answer = asyncio.run(_answer(run, asked, Answering(**answering)))
+    if explain:
+        output.explain(answer, verbose=run.verbosity > 0)
+    if as_json:
+        output.print_json(answer)
+    else:
+        output.print_answer(answer, cost=run.verbosity >= 0)
+
+
+def _question(text: str | None, passages: Path | None) -> Question:
+    own = _passages(passages) if passages else None
+    if text is None or text == "-":
+        if passages == Path("-"):
+            raise click.UsageError("Passages come from stdin here, so give the question as an argument.")
+        if text is None and sys.stdin.isatty():
+            raise click.UsageError('Missing the question, as in: rqa ask "Who wrote the first compiler?"')
+        text = click.get_binary_stream("stdin").read().decode("utf-8", "replace")
+    if not text.strip():
+        raise InputError("The question is empty.", hint='Ask one: rqa ask "Who wrote the first compiler?"')
+    return Question(text.strip(), passages=own)
+
+
+def _passages(path: Path) -> tuple[Passage, ...]:
+    from ..rows import read_passages
+
+    try:
+        raw = click.get_binary_stream("stdin").read() if path == Path("-") else path.read_bytes()
+    except OSError as error:
+        raise InputError(f"Cannot read passages from {path}: {error.strerror}.") from error
+    return tuple(read_passages(raw, str(path)))
+
+
+async def _answer(run: Run, question: Question, answering: Answering) -> Answer:
+    from .answering import open_session
+
+    async with open_session(run, answering) as session:
+        return await session.answer(question)

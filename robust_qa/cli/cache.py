@@ -1,0 +1,48 @@
+"""`rqa cache`: what is kept of finished calls."""
+
+from __future__ import annotations
+
+import shutil
+
+import click
+
+from .. import environment
+from .run import Run, pass_run
+
+
+@click.group("cache", epilog="Example: rqa cache info")
+def command() -> None:
+    """Look at the cache of finished calls, or empty it."""
+
+
+@command.command("info", epilog="Example: rqa cache info")
+@pass_run
+def info(run: Run) -> None:
+    """Where the cache is, and what it holds."""
+    from ..session import open_cache
+
+    cache = open_cache(run.load_config([("cache.enabled", "true")]))
+    assert cache is not None
+    held = cache.info()
+    click.echo(f"{held.path}: {held.entries} calls, {_megabytes(held.size)} (at most {_megabytes(cache.max_bytes)})")
+    indexes = list((environment.cache_dir() / "docs").glob("*.used"))
+    click.echo(f"{environment.cache_dir() / 'docs'}: {len(indexes)} indexes of --docs")
+    cache.close()
+
+
+@command.command("clear", epilog="Example: rqa cache clear")
+@pass_run
+def clear(run: Run) -> None:
+    """Forget all finished calls, and the indexes of --docs."""
+    from ..session import open_cache
+
+    cache = open_cache(run.load_config([("cache.enabled", "true")]))
+    assert cache is not None
+    forgotten = cache.clear()
+    cache.close()
+    shutil.rmtree(environment.cache_dir() / "docs", ignore_errors=True)
+    click.echo(f"Forgot {forgotten} calls.", err=True)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1024 / 1024:.1f} MB"

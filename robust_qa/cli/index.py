@@ -1,0 +1,36 @@
+"""`rqa index`: documents into an index that questions are answered from."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from .options import KeyValue
+from .run import Run, pass_run
+
+
+@click.command("index", epilog="Example: rqa index notes/ papers/*.pdf")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("-r", "--retriever", metavar="NAME", help="The retriever whose index to build.")
+@click.option("-o", "--option", type=KeyValue(), multiple=True, help="Set any configuration value. May be repeated.")
+@pass_run
+def command(run: Run, paths: tuple[Path, ...], retriever: str | None, option: tuple[tuple[str, str], ...]) -> None:
+    """Index the files and folders PATHS; only what changed since the last time is read again."""
+    from .. import indexing
+    from ..session import Session
+    from .progress import indexing_progress
+
+    pairs = [*option, *([("defaults.retriever", retriever)] if retriever else [])]
+    session = Session(run.load_config(pairs), run.host)
+    name = indexing.indexing_retriever(session)
+    began = time.perf_counter()
+    with indexing_progress(run) as progress:
+        report = indexing.index(session, name, paths, progress)
+    for path, why in report.skipped:
+        run.say(f"{path} is left out: {why}")
+    run.say(
+        f"{name}: {report.passages} passages; files: {report.added} added, {report.changed} changed, "
+        f"{report.removed} removed, {report.unchanged} unchanged; {time.perf_counter() - began:.1f} s"
+    )

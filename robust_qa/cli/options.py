@@ -1,0 +1,99 @@
+"""The options that every answering command has, and what they mean to the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from ..host import Kind
+from .run import Run
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """The answering options as given on the command line."""
+
+    strategy: str | None = None
+    retriever: str | None = None
+    reader: str | None = None
+    k: int | None = None
+    docs: tuple[Path, ...] = ()
+    option: tuple[tuple[str, str], ...] = ()
+    no_cache: bool = False
+
+    def overrides(self) -> list[tuple[str, str]]:
+        """What these options set in the configuration, as KEY, VALUE pairs; the dedicated options win."""
+        named = {"strategy": self.strategy, "retriever": self.retriever, "reader": self.reader, "k": self.k}
+        pairs = [*self.option, *((f"defaults.{key}", str(value)) for key, value in named.items() if value)]
+        return [*pairs, ("cache.enabled", "false")] if self.no_cache else pairs
+
+
+class KeyValue(click.ParamType):
+    """KEY=VALUE, as a pair."""
+
+    name = "KEY=VALUE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Split at the first `=`."""
+        if isinstance(value, tuple):
+            return value
+        key, equals, text = str(value).partition("=")
+        if not equals or not all(key.split(".")):
+            self.fail(f"{value!r} is not KEY=VALUE, as in strategy.astute.iterations=2", param, ctx)
+        return key.strip(), text.strip()
+
+
+def _names(kind: Kind) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        run = ctx.obj if isinstance(ctx.obj, Run) else Run()
+        known = {registration.name: registration.summary for registration in run.host.components(kind)}
+        known.update({name: f"[{kind}.{name}]" for name in run.load_config().names(kind)})
+        return [CompletionItem(n, help=h) for n, h in sorted(known.items()) if n.startswith(incomplete)]
+
+    return complete
+
+
+def answering_options(*option_flags: str) -> Callable[[F], F]:
+    """Add the answering options to a command; `option_flags` are the flags of the KEY=VALUE option."""
+    decorators: Sequence[Callable[[F], F]] = (
+        click.option("-s", "--strategy", shell_complete=_names("strategy"), help="How to answer: rag, astute, ..."),
+        click.option(
+            "-r",
+            "--retriever",
+            metavar="NAME[@K]",
+            shell_complete=_names("retriever"),
+            help="Where passages come from, even for questions that bring their own.",
+        ),
+        click.option("--reader", shell_complete=_names("reader"), help="What reads them: lexical, a model, ..."),
+        click.option("-k", type=click.IntRange(1, 10_000), help="Passages to retrieve for a question."),
+        click.option(
+            "-d",
+            "--docs",
+            metavar="PATH",
+            type=click.Path(exists=True, path_type=Path),
+            multiple=True,
+            help="Answer from these files or folders. May be repeated.",
+        ),
+        click.option(
+            *option_flags,
+            "option",
+            type=KeyValue(),
+            multiple=True,
+            help="Set any configuration value. May be repeated.",
+        ),
+        click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of finished calls."),
+    )
+
+    def decorate(command: F) -> F:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate

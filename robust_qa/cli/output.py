@@ -1,0 +1,188 @@
+"""Answers and errors for people, and answers as JSON. Whatever came from outside is stripped of control characters."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..text import printable
+from ..types import Answer, Citation, Step
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+    from rich.tree import Tree
+
+    from ..errors import RqaError
+
+_MEMORY = "the model's memory"
+_LONGEST_REPLY = 600  # characters of a reply or prompt shown by --explain without -v
+
+
+def complain(error: RqaError) -> None:
+    """An error and its hint, on stderr."""
+    click.echo(f"rqa: {printable(error.message)}", err=True)
+    for line in error.hint.splitlines():
+        click.echo(f"     {printable(line)}", err=True)
+
+
+def console(*, err: bool = False) -> Console:
+    """A console that styles only for terminals (NO_COLOR and FORCE_COLOR decide otherwise) and guesses nothing."""
+    from rich.console import Console
+
+    stream = sys.stderr if err else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else 100
+    return Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False, width=width)
+
+
+def as_json(answer: Answer) -> dict[str, Any]:
+    """The whole answer, JSON-ready."""
+    import msgspec
+
+    built: dict[str, Any] = msgspec.to_builtins(answer)
+    text = built.pop("text")
+    return {
+        "question": built.pop("question"),
+        "answer": text,
+        "abstained": answer.abstained,
+        **built,
+    }
+
+
+def print_json(answer: Answer) -> None:
+    """The whole answer on stdout, as one JSON object."""
+    import msgspec
+
+    encoded = msgspec.json.format(msgspec.json.encode(as_json(answer)), indent=2)
+    click.get_binary_stream("stdout").write(encoded + b"\n")
+
+
+def print_answer(answer: Answer, *, cost: bool = True) -> None:
+    """The answer, who disagrees, and the numbered sources on stdout; what it cost on stderr."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out = console()
+    if answer.text is None:
+        out.print(Text(printable(answer.reason) or "The passages do not answer this question."))
+    else:
+        out.print(Text(printable(answer.text), style="bold"))
+        if answer.reason:
+            out.print(Text(printable(answer.reason)))
+    sources = _numbered(answer)
+    if answer.conflicts:
+        out.print()
+        out.print(Text("The sources disagree:"))
+        for position in answer.conflicts:
+            mark = "●" if position.chosen else "○"
+            confidence = "" if position.confidence is None else f" ({position.confidence:.0%})"
+            who = ", ".join(f"[{sources[citation]}]" for citation in position.citations) or "no source"
+            out.print(Padding(Text(f"{mark} {printable(position.text)}{confidence}: {who}"), (0, 0, 0, 2)))
+    if sources:
+        out.print()
+    for citation, number in sources.items():
+        out.print(_source_line(citation, number))
+        if citation.quote:
+            out.print(Padding(Text(f"“{printable(citation.quote)}”", style="italic"), (0, 0, 0, 4)))
+    if cost:
+        aside = console(err=True)
+        aside.print()
+        aside.print(Text(cost_line(answer), style="dim"))
+
+
+def _numbered(answer: Answer) -> dict[Citation, int]:
+    cited = [*answer.citations, *(c for position in answer.conflicts for c in position.citations)]
+    return {citation: number for number, citation in enumerate(dict.fromkeys(cited), start=1)}
+
+
+def _source_line(citation: Citation, number: int) -> Text:
+    from rich.text import Text
+
+    where = _MEMORY if citation.origin == "memory" else citation.source
+    named = " · ".join(printable(part) for part in (citation.title, where) if part)
+    return Text(f"[{number}] {named or citation.id or 'a passage without a title'}", style="cyan")
+
+
+def cost_line(answer: Answer) -> str:
+    """One line: the strategy, calls, tokens, seconds, confidence."""
+    usage = answer.usage
+    parts = [answer.strategy]
+    if usage.calls:
+        cached = f" ({usage.cached} cached)" if usage.cached else ""
+        parts.append(f"{usage.calls} {'call' if usage.calls == 1 else 'calls'}{cached}")
+        parts.append(f"{usage.prompt_tokens} + {usage.completion_tokens} tokens")
+    parts.append(f"{answer.seconds:.2f} s")
+    if answer.confidence is not None:
+        parts.append(f"confidence {answer.confidence:.2f}")
+    return " · ".join(parts)
+
+
+def explain(answer: Answer, *, verbose: bool) -> None:
+    """The trace as a tree on stderr; `verbose` shows prompts and whole replies."""
+    from rich.text import Text
+    from rich.tree import Tree
+
+    tree = Tree(Text(printable(answer.question), style="bold"))
+    for step in answer.trace:
+        _add_step(tree, step, verbose)
+    tree.add(Text(cost_line(answer), style="dim"))
+    console(err=True).print(tree)
+
+
+def _add_step(tree: Tree, step: Step, verbose: bool) -> None:
+    from rich.text import Text
+
+    if step.kind == "note":
+        branch = tree.add(Text(f"→ {printable(step.what)}", style="yellow"))
+    else:
+        label = Text(f"{step.kind} ", style="bold cyan")
+        label.append(f"{step.component}: {_shortened(step.what, 80)}", style="default")
+        label.append(f"  {_step_cost(step)}", style="dim")
+        branch = tree.add(label)
+    if step.error:
+        branch.add(Text(printable(step.error), style="red"))
+    for key, value in step.data.items():
+        _add_data(branch, key, value, verbose)
+
+
+def _step_cost(step: Step) -> str:
+    parts = [f"{step.seconds:.2f} s"]
+    if step.usage.calls:
+        parts.insert(0, f"{step.usage.prompt_tokens} + {step.usage.completion_tokens} tokens")
+    if step.cached:
+        parts.append("cached")
+    if step.retries:
+        parts.append(f"{step.retries} retries")
+    return " · ".join(parts)
+
+
+def _add_data(branch: Tree, key: str, value: Any, verbose: bool) -> None:
+    from rich.text import Text
+
+    if key == "prompt":
+        if verbose:
+            for message in value:
+                branch.add(Text(f"{message['role']}: {printable(message['content'])}", style="dim"))
+        return
+    if key == "passages" and value and isinstance(value[0], dict):
+        for number, passage in enumerate(value, start=1):
+            text = passage["text"] if verbose else _shortened(passage["text"], 90)
+            title = f"{printable(passage['title'])}: " if passage["title"] else ""
+            branch.add(Text(f"{number}. {passage['score']:.2f}  {title}{printable(text)}"))
+        return
+    text = value if isinstance(value, str) else _compact(value)
+    branch.add(Text(f"{key}: {printable(text) if verbose else _shortened(text, _LONGEST_REPLY)}"))
+
+
+def _compact(value: Any) -> str:
+    import msgspec
+
+    return msgspec.json.encode(value, enc_hook=str).decode()
+
+
+def _shortened(text: str, length: int) -> str:
+    flat = " ".join(printable(text).split())
+    return flat if len(flat) <= length else flat[: length - 1] + "…"

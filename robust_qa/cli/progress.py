@@ -1,0 +1,64 @@
+"""Progress on stderr: a bar on a terminal, a plain line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from ..components import IndexProgress
+from .run import Run
+
+_LINE_EVERY = 30.0  # seconds between plain lines
+_BAR_AFTER = 0.5  # seconds: what is done sooner needs no bar
+
+
+@contextmanager
+def indexing_progress(run: Run) -> Iterator[IndexProgress | None]:
+    """What to hand to a retriever's `index`, None when nobody wants to know."""
+    if run.verbosity < 0:
+        yield None
+    elif sys.stderr.isatty():
+        with _Bar() as bar:
+            yield bar
+    else:
+        yield _Lines(run)
+
+
+class _Lines:
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._began = self._said = time.monotonic()
+
+    def __call__(self, done: int, total: int, passages: int) -> None:
+        now = time.monotonic()
+        if now - self._said >= _LINE_EVERY:
+            self._said = now
+            of = f" of {total}" if total else ""
+            rate = passages / (now - self._began)
+            self._run.say(f"indexed {done}{of} files, {passages} passages, {rate:.0f} passages/s")
+
+
+class _Bar:
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._drawn = False
+
+    def __call__(self, done: int, total: int, passages: int) -> None:
+        elapsed = time.monotonic() - self._began
+        if elapsed < _BAR_AFTER:
+            return
+        self._drawn = True
+        of = f"/{total}" if total else ""
+        line = f"indexing: {done}{of} files, {passages} passages, {passages / elapsed:.0f} passages/s"
+        click.echo(f"\r\x1b[K{line}", nl=False, err=True)
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._drawn:
+            click.echo("\r\x1b[K", nl=False, err=True)

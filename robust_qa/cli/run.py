@@ -1,0 +1,64 @@
+"""What the commands of one invocation share: the plugins, the configuration, and a voice on stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .. import config
+from ..config import Config
+from ..host import Host
+
+
+class Run:
+    """The options before the command, and what they lead to. `verbosity` is the number of -v less that of -q."""
+
+    def __init__(
+        self,
+        *,
+        config_file: Path | None = None,
+        plugin_files: Sequence[Path] = (),
+        strict_plugins: bool = False,
+        verbosity: int = 0,
+    ) -> None:
+        self.config_file = config_file
+        self.verbosity = verbosity
+        self._plugin_files = plugin_files
+        self._strict_plugins = strict_plugins
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, Any]) -> Run:
+        """From the group's parameters, or as many of them as are parsed when help is asked for."""
+        return cls(
+            config_file=params.get("config_file"),
+            plugin_files=params.get("plugin_files") or (),
+            strict_plugins=params.get("strict_plugins") or False,
+            verbosity=(params.get("verbose") or 0) - (params.get("quiet") or 0),
+        )
+
+    @cached_property
+    def host(self) -> Host:
+        """The plugins, loaded once; what is wrong with any of them is said once."""
+        configured, refused = config.load(file=self.config_file).plugin_files()
+        for line in refused:
+            self.say(line)
+        host = Host.from_environment(files=[*configured, *self._plugin_files], strict=self._strict_plugins)
+        for line in host.troubles():
+            self.say(line)
+        return host
+
+    def load_config(self, overrides: Sequence[tuple[str, str]] = ()) -> Config:
+        """The configuration in force, with the command line's KEY=VALUE pairs on top."""
+        return config.load(file=self.config_file, overrides=overrides)
+
+    def say(self, text: str, *, level: int = 0) -> None:
+        """A line on stderr, from that verbosity on."""
+        if self.verbosity >= level:
+            click.echo(f"rqa: {text}", err=True)
+
+
+pass_run = click.make_pass_decorator(Run)

@@ -1,0 +1,86 @@
+"""Documents into an index: the user's own, or one made for the files of `--docs` and kept while they last."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import environment, expressions
+from .components import IndexProgress, IndexReport
+from .config import Config
+from .errors import BusyError, ConfigError
+from .host import Host
+from .session import Session
+
+_WAIT_FOR_OTHERS = 60.0  # seconds: another process may be indexing the same files
+_KEEP_UNUSED = 30 * 24 * 3600  # seconds that the index of a --docs call is kept after its last use
+
+
+def indexing_retriever(session: Session) -> str:
+    """The configured retriever, if it keeps an index, else the highest-ranked one that does."""
+    asked = expressions.parse(session.defaults.retriever or "").name
+    if asked is not None:
+        if not hasattr(session.component("retriever", asked)[2], "index"):
+            raise ConfigError(
+                f"Retriever {asked!r} keeps no index.", hint="Name one that does with -r; `rqa plugins` lists them."
+            )
+        return asked
+    configured = session.config.names("retriever")
+    known = [registration.name for registration in session.host.components("retriever")]
+    for name in (*configured, *known):
+        try:
+            factory = session.host.find("retriever", name).factory
+        except ConfigError:
+            continue
+        if hasattr(factory, "index"):
+            return name
+    raise ConfigError(
+        "No installed retriever keeps an index.", hint="`rqa plugins` lists what is installed, and what is broken."
+    )
+
+
+def index(session: Session, name: str, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport:
+    """Index `paths` with the retriever `name`."""
+    component = session.component("retriever", name)[2]
+    report: IndexReport = component.index([path.absolute() for path in paths], progress)
+    return report
+
+
+def for_documents(
+    config: Config, host: Host, paths: Sequence[Path], progress: IndexProgress | None = None
+) -> tuple[str, dict[str, str], IndexReport]:
+    """An index of just `paths`, made or brought up to date: the retriever, its options, and what was done."""
+    name = indexing_retriever(Session(config, host))
+    folder = _folder(paths)
+    options = {"index": str(folder)}
+    session = Session(config, host, overrides={("retriever", name): options})
+    give_up = time.monotonic() + _WAIT_FOR_OTHERS
+    while True:
+        try:
+            report = index(session, name, paths, progress)
+            break
+        except BusyError:
+            if time.monotonic() > give_up:
+                raise
+            time.sleep(0.2)
+    (folder.parent / f"{folder.name}.used").touch()
+    _forget_unused(folder.parent)
+    return name, options, report
+
+
+def _folder(paths: Sequence[Path]) -> Path:
+    names = "\0".join(sorted(str(path.resolve()) for path in paths))
+    return environment.cache_dir() / "docs" / hashlib.sha256(names.encode("utf-8", "surrogateescape")).hexdigest()[:20]
+
+
+def _forget_unused(folder: Path) -> None:
+    for mark in folder.glob("*.used"):
+        try:
+            if mark.stat().st_mtime < time.time() - _KEEP_UNUSED:
+                shutil.rmtree(mark.with_suffix(""), ignore_errors=True)
+                mark.unlink()
+        except FileNotFoundError:
+            continue  # another process was quicker
