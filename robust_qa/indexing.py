@@ -23,7 +23,7 @@ def indexing_retriever(session: Session) -> str:
     """The configured retriever, if it keeps an index, else the highest-ranked one that does."""
     asked = expressions.parse(session.defaults.retriever or "").name
     if asked is not None:
-        if not hasattr(session.component("retriever", asked)[2], "index"):
+        if not hasattr(session.component("retriever", asked), "index"):
             raise ConfigError(
                 f"Retriever {asked!r} keeps no index.", hint="Name one that does with -r; `rqa plugins` lists them."
             )
@@ -44,7 +44,7 @@ def indexing_retriever(session: Session) -> str:
 
 def index(session: Session, name: str, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport:
     """Index `paths` with the retriever `name`."""
-    component = session.component("retriever", name)[2]
+    component = session.component("retriever", name)
     report: IndexReport = component.index([path.absolute() for path in paths], progress)
     return report
 

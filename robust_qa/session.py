@@ -157,24 +157,50 @@ class Session:
             self._channels[kind, name] = self._build_channel(kind, name)
         return self._channels[kind, name]
 
-    def component(self, kind: Kind, name: str) -> tuple[Registration, Any, Any]:
-        """The component's registration, options (None without) and a new instance, as [kind.name] says."""
+    def component(self, kind: Kind, name: str) -> Any:
+        """A new instance of the component, as [kind.name] or else its plugin's defaults say."""
         table = self._table(kind, name)
         registration = self._registration(kind, name, table)
+        _, options = self._settings(registration, table)
+        return _construct(registration, options)
+
+    def validate(self, kind: Kind, name: str) -> None:
+        """Check the table of that component without building it; ConfigError says what is wrong."""
+        table = self._table(kind, name)
+        registration = self._registration(kind, name, table)
+        self._settings(registration, table)
+
+    def validate_defaults(self) -> None:
+        """Check that [defaults] names what is configured or installed."""
+        retriever = expressions.parse(self.defaults.retriever or "").name
+        chosen: dict[Kind, str | None] = {
+            "strategy": self.defaults.strategy,
+            "retriever": None if retriever == GIVEN else retriever,
+            "reader": self.defaults.reader,
+            "evaluator": self.defaults.evaluator,
+        }
+        for kind, name in chosen.items():
+            if name is not None:
+                self.validate(kind, name)
+
+    def _settings(self, registration: Registration, table: Table) -> tuple[Limits, Any]:
+        """The host's limits and the component's options (None without) from its table."""
+        own = {key: value for key, value in table.values.items() if key in RESERVED and key != "plugin"}
+        limits = settings.build(Limits, Table(table.name, own))
         if registration.options is not None:
-            options = settings.build(registration.options, table, reserved=RESERVED)
-            return registration, options, _construct(registration, options)
+            return limits, settings.build(registration.options, table, reserved=RESERVED)
         for key, value in table.values.items():
             if key not in RESERVED:
                 raise ConfigError(
                     f"{value.layer.origin}: [{table.name}] sets `{key}`, and {registration.name!r} has no options."
                 )
-        return registration, None, _construct(registration)
+        return limits, None
 
     def _build_channel(self, kind: Kind, name: str) -> Channel:
-        registration, options, component = self.component(kind, name)
         table = self._table(kind, name)
-        own = {key: value for key, value in table.values.items() if key in RESERVED and key != "plugin"}
+        registration = self._registration(kind, name, table)
+        limits, options = self._settings(registration, table)
+        component = _construct(registration, options)
         # Asked of every component: an index or a model that is missing says so here, before the first call.
         fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else ""
         identity = None
@@ -186,7 +212,7 @@ class Session:
         return Channel(
             f"{kind}.{name}",
             component,
-            settings.build(Limits, Table(table.name, own)),
+            limits,
             options=options,
             identity=identity,
             cache=self._cache,
@@ -239,7 +265,7 @@ class Session:
 
     def _strategy(self, name: str) -> Any:
         if name not in self._strategies:
-            self._strategies[name] = self.component("strategy", name)[-1]
+            self._strategies[name] = self.component("strategy", name)
         return self._strategies[name]
 
     def _cannot(self, strategy: str, lacking: frozenset[Power], channels: Channels) -> RqaError:
@@ -286,9 +312,9 @@ def _powers(channels: Channels, has_passages: bool) -> frozenset[Power]:
     return frozenset(powers)
 
 
-def _construct(registration: Registration, *arguments: Any) -> Any:
+def _construct(registration: Registration, options: Any) -> Any:
     try:
-        return registration.factory(*arguments)
+        return registration.factory() if registration.options is None else registration.factory(options)
     except RqaError:
         raise
     except Exception as error:

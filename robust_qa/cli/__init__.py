@@ -108,7 +108,7 @@ def _make_run(params: dict[str, Any]) -> Run:
 @click.option("-v", "--verbose", count=True, help="Say more on stderr.")
 @click.option("-q", "--quiet", count=True, help="Say less on stderr.")
 @click.pass_context
-def cli(ctx: click.Context, **params: Any) -> None:
+def cli(ctx: click.Context, /, **params: Any) -> None:
     """Answers that hold when the documents are irrelevant, contradictory or planted."""
     ctx.obj = _make_run(params)
 

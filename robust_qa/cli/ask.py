@@ -32,7 +32,7 @@ from .run import Run, pass_run
 @click.option("--explain", is_flag=True, help="Tell every call and decision, on stderr.")
 @pass_run
 def command(
-    run: Run, question: str | None, passages: Path | None, as_json: bool, explain: bool, **answering: Any
+    run: Run, /, question: str | None, passages: Path | None, as_json: bool, explain: bool, **answering: Any
 ) -> None:
     """Answer QUESTION, or the question on stdin, and cite where the answer stands."""
     from . import output
@@ -54,7 +54,7 @@ def _question(text: str | None, passages: Path | None) -> Question:
             raise click.UsageError("Passages come from stdin here, so give the question as an argument.")
         if text is None and sys.stdin.isatty():
             raise click.UsageError('Missing the question, as in: rqa ask "Who wrote the first compiler?"')
-        text = click.get_binary_stream("stdin").read().decode("utf-8", "replace")
+        text = sys.stdin.buffer.read().decode("utf-8", "replace")
     if not text.strip():
         raise InputError("The question is empty.", hint='Ask one: rqa ask "Who wrote the first compiler?"')
     return Question(text.strip(), passages=own)
@@ -64,7 +64,7 @@ def _passages(path: Path) -> tuple[Passage, ...]:
     from ..rows import read_passages
 
     try:
-        raw = click.get_binary_stream("stdin").read() if path == Path("-") else path.read_bytes()
+        raw = sys.stdin.buffer.read() if path == Path("-") else path.read_bytes()
     except OSError as error:
         raise InputError(f"Cannot read passages from {path}: {error.strerror}.") from error
     return tuple(read_passages(raw, str(path)))

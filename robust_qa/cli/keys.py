@@ -24,10 +24,8 @@ def command() -> None:
 def set_key(name: str, host: str | None) -> None:
     """Store the key NAME; it is asked for without echo, or read from stdin."""
     secrets.check_name(name)
-    if sys.stdin.isatty():
-        secret = click.prompt(f"The key {name}", hide_input=True, err=True)
-    else:
-        secret = sys.stdin.readline()
+    asked = sys.stdin.isatty()
+    secret = click.prompt(f"The key {name}", hide_input=True, err=True) if asked else sys.stdin.readline()
     if not secret.strip():
         raise InputError("The key is empty.", hint=f"Give it on stdin: rqa keys set {name} < FILE")
     if host and "//" in host:

@@ -36,13 +36,12 @@ class _Page:
             self._text(line)
             return
         macro, _, rest = line[1:].partition(" ")
-        handler = getattr(self, f"_on_{macro.strip().lower()}", None)
-        if handler is not None:
-            handler(rest)
-        elif macro in ("B", "I", "SM", "SB"):
+        if macro in ("B", "I", "SM", "SB"):
             self._text(" ".join(_arguments(rest)))
         elif macro in ("BR", "RB", "BI", "IB", "IR", "RI"):
             self._text("".join(_arguments(rest)))
+        elif (handler := getattr(self, f"_on_{macro.lower()}", None)) is not None:
+            handler(rest)
 
     def flush(self) -> None:
         if self._words:
@@ -124,11 +123,8 @@ class _Page:
 
     _on_ee = _on_fi
 
-    def _on_br(self, rest: str) -> None:
-        if rest.strip():  # .BR, not .br: both come here in lower case
-            self._text("".join(_arguments(rest)))
-        else:
-            self.flush()
+    def _on_br(self, _: str) -> None:
+        self.flush()
 
     def _on_sp(self, _: str) -> None:
         self.flush()

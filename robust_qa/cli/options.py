@@ -35,7 +35,7 @@ class Answering:
         return [*pairs, ("cache.enabled", "false")] if self.no_cache else pairs
 
 
-class KeyValue(click.ParamType):
+class KeyValue(click.ParamType[tuple[str, str]]):
     """KEY=VALUE, as a pair."""
 
     name = "KEY=VALUE"

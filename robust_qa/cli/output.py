@@ -57,7 +57,7 @@ def print_json(answer: Answer) -> None:
     import msgspec
 
     encoded = msgspec.json.format(msgspec.json.encode(as_json(answer)), indent=2)
-    click.get_binary_stream("stdout").write(encoded + b"\n")
+    sys.stdout.buffer.write(encoded + b"\n")
 
 
 def print_answer(answer: Answer, *, cost: bool = True) -> None:

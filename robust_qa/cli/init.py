@@ -1,0 +1,28 @@
+"""`rqa init`: a starter configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .. import config, environment, trust
+from ..errors import InputError
+
+_STARTER = Path(__file__).parents[1] / "templates" / "starter.toml"
+
+
+@click.command("init", epilog="Example: rqa init")
+@click.option("--user", is_flag=True, help="Write your own file, used everywhere, instead of one for this folder.")
+def command(user: bool) -> None:
+    """Write a commented rqa.toml here. A file that is there already stays as it is."""
+    path = environment.config_dir() / config.USER_FILE_NAME if user else Path.cwd() / config.FILE_NAME
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(_STARTER.read_text("utf-8"))
+    except FileExistsError:
+        raise InputError(f"{path} is there already, and stays as it is.", hint="Edit it, or move it away.") from None
+    if not user:
+        trust.trust(path)
+    click.echo(f"Wrote {path}. After changing it: rqa config check{'' if user else ', rqa config trust'}", err=True)

@@ -1,0 +1,112 @@
+"""`rqa plugins`: what is installed, whether it keeps its contract, and a start for one of your own."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from ..errors import ConfigError, Exit
+from ..host import KINDS, Kind, Plugin, Registration
+from ..text import printable
+from .run import Run, pass_run
+
+
+@click.group("plugins", invoke_without_command=True, epilog="Example: rqa plugins")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+@click.pass_context
+def command(ctx: click.Context, as_json: bool) -> None:
+    """List the plugins and their components, the broken ones with the reason."""
+    if ctx.invoked_subcommand is None:
+        run = ctx.find_object(Run)
+        assert run is not None
+        _list(run, as_json)
+
+
+def _list(run: Run, as_json: bool) -> None:
+    rows = [_component_row(r) for r in run.host.components()]
+    rows += [_component_row(r) for r in run.host.refused]
+    working = {(row["plugin"], row["distribution"]) for row in rows}
+    rows += [_plugin_row(p) for p in run.host.plugins if (p.name, p.distribution) not in working]
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    from .output import console
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("name", "kind", "distribution", "version", "state", "about"):
+        table.add_column(heading, no_wrap=heading != "about", overflow="fold")
+    for row in rows:
+        style = {"broken": "red", "refused": "red", "off": "dim"}.get(row["state"], "")
+        cells = (row["name"], row["kind"], row["distribution"], row["version"], row["state"])
+        table.add_row(*map(printable, cells), Text(printable(row["reason"] or row["summary"])), style=style)
+    console().print(table)
+
+
+def _component_row(registration: Registration) -> dict[str, Any]:
+    return {
+        "name": registration.name,
+        "kind": registration.kind,
+        "plugin": registration.plugin.name,
+        "distribution": registration.plugin.distribution,
+        "version": registration.plugin.version,
+        "state": "refused" if registration.reason else registration.plugin.state,
+        "reason": registration.reason or registration.plugin.reason,
+        "summary": registration.summary,
+    }
+
+
+def _plugin_row(plugin: Plugin) -> dict[str, Any]:
+    row = dataclasses.asdict(plugin)
+    return {**row, "kind": "", "plugin": row["name"], "summary": ""}
+
+
+@command.command("new", epilog="Example: rqa plugins new my-notes --kind retriever")
+@click.argument("name")
+@click.option("--kind", type=click.Choice(get_args(Kind)), default="retriever", help="What it is to be.")
+@click.option("--into", type=click.Path(path_type=Path), default=Path(), help="The folder to write it in.")
+def new(name: str, kind: Kind, into: Path) -> None:
+    """Write a complete plugin project NAME: a working component, tests, packaging."""
+    from ..scaffold import write_plugin
+
+    written = write_plugin(name, kind, into)
+    for path in written:
+        click.echo(path)
+    folder = written[0].parent
+    click.echo(f"Next: pip install -e {folder}[dev] && pytest {folder}, then rqa plugins check {name}", err=True)
+
+
+@command.command("check", epilog="Example: rqa plugins check lexical")
+@click.argument("name")
+@click.option("--kind", type=click.Choice(get_args(Kind)), help="Its kind, where two kinds have the name.")
+@pass_run
+def check(run: Run, name: str, kind: Kind | None) -> None:
+    """Check the component NAME, as configured, against the contract of its kind."""
+    from .. import testing
+    from ..session import Session
+
+    config = run.load_config()
+    names = {k: {r.name for r in run.host.components(k)} | set(config.names(k)) for k in KINDS}
+    found = [k for k in KINDS if name in names[k] and kind in (None, k)]
+    if len(found) != 1:
+        if not found:
+            run.host.find(kind or "retriever", name)
+        raise ConfigError(f"{name!r} is a {' and a '.join(found)}.", hint=f"Add --kind {found[0]}.")
+    component = Session(config, run.host).component(found[0], name)
+    findings = testing.check(found[0], component)
+    for finding in findings:
+        mark = {"passed": "ok     ", "failed": "FAILED ", "skipped": "skipped"}[finding.state]
+        detail = f": {printable(finding.detail)}" if finding.detail else ""
+        click.echo(f"{mark} {finding.name}{detail}")
+    failed = sum(finding.state == "failed" for finding in findings)
+    click.echo(f"{found[0]} {name}: {len(findings) - failed} of {len(findings)} hold", err=True)
+    if failed:
+        sys.exit(Exit.FAILED)
