@@ -1,0 +1,115 @@
+import multiprocessing
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from robust_qa.cache import Cache
+
+MEGABYTE = 1024 * 1024
+
+
+def reopened(folder: Path, size: int = MEGABYTE) -> Cache:
+    return Cache(folder, size)
+
+
+def test_what_is_put_is_there_after_closing(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, MEGABYTE)
+    cache.put("a", b"1")
+    cache.close()
+    again = reopened(tmp_path)
+    assert again.get("a") == b"1" and again.get("b") is None
+    again.close()
+
+
+def test_the_least_recently_used_go_when_it_is_full(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, 1000)
+    for n in range(20):
+        cache.put(f"k{n:02}", bytes(100))
+    cache.close()
+    again = reopened(tmp_path, 1000)
+    info = again.info()
+    assert 0 < info.size <= 1000
+    assert again.get("k19") is not None and again.get("k00") is None
+    again.close()
+
+
+def test_a_value_larger_than_the_cache_is_not_kept(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, 10)
+    cache.put("a", bytes(11))
+    cache.close()
+    assert reopened(tmp_path).get("a") is None
+
+
+def test_clearing_forgets_everything_and_counts(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, MEGABYTE)
+    cache.put("a", b"1")
+    cache.close()
+    again = reopened(tmp_path)
+    assert again.clear() == 1
+    assert again.get("a") is None and again.info().entries == 0
+    again.close()
+
+
+def test_a_damaged_file_makes_room_for_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / "calls.sqlite3").write_bytes(b"this is no database at all" * 100)
+    cache = Cache(tmp_path, MEGABYTE)
+    cache.put("a", b"1")
+    cache.close()
+    assert reopened(tmp_path).get("a") == b"1"
+
+
+def test_a_folder_that_cannot_be_made_leaves_a_cache_that_remembers_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    cache = Cache(tmp_path / "file" / "below", MEGABYTE)
+    cache.put("a", b"1")
+    assert cache.get("a") is None and "cannot be used" in cache.trouble
+    cache.close()
+
+
+def test_the_folder_is_its_owners_alone(tmp_path: Path) -> None:
+    Cache(tmp_path / "new", MEGABYTE).close()
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+
+
+def _fill(folder: str, name: str) -> None:
+    cache = Cache(Path(folder), MEGABYTE)
+    for n in range(200):
+        cache.put(f"{name}{n}", name.encode())
+        cache.get(f"other{n}")
+    cache.close()
+
+
+def test_processes_share_it_without_losing_entries(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_fill, args=(str(tmp_path), name)) for name in ("a", "b")]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+        assert process.exitcode == 0
+    cache = Cache(tmp_path, MEGABYTE)
+    assert cache.info().entries == 400
+    cache.close()
+
+
+def test_reading_refreshes_an_old_entry(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, MEGABYTE)
+    cache.put("a", b"1")
+    cache.close()
+    with sqlite3.connect(tmp_path / "calls.sqlite3") as database:
+        database.execute("UPDATE calls SET used = 5")
+    again = reopened(tmp_path)
+    again.get("a")
+    again.close()
+    (used,) = sqlite3.connect(tmp_path / "calls.sqlite3").execute("SELECT used FROM calls").fetchone()
+    assert used > 5
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_an_empty_value_is_a_value(tmp_path: Path, size: int) -> None:
+    cache = Cache(tmp_path, MEGABYTE)
+    cache.put("a", bytes(size))
+    cache.close()
+    assert reopened(tmp_path).get("a") == bytes(size)

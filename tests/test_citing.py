@@ -1,0 +1,30 @@
+from robust_qa import Passage, cite
+
+TEXT = "Ada was born in London. She wrote the first program in 1843. It was for the Engine."
+
+
+def test_the_quote_is_the_sentence_that_holds_the_answer() -> None:
+    assert cite(Passage(TEXT), "1843").quote == "She wrote the first program in 1843."
+
+
+def test_an_offset_decides_between_equal_sentences() -> None:
+    text = "Paris is big. Paris is old."
+    assert cite(Passage(text), "Paris", start=text.rindex("Paris")).quote == "Paris is old."
+
+
+def test_an_answer_in_other_words_cites_the_sentence_that_shares_most() -> None:
+    assert cite(Passage(TEXT), "the Engine it was made for").quote == "It was for the Engine."
+
+
+def test_a_long_sentence_is_cut() -> None:
+    quote = cite(Passage("word " * 500), "word").quote
+    assert len(quote) <= 400 and quote.endswith("…")
+
+
+def test_an_empty_passage_has_an_empty_quote() -> None:
+    assert cite(Passage("  "), "x").quote == ""
+
+
+def test_the_passage_can_be_found_again() -> None:
+    citation = cite(Passage(TEXT, id="p1", title="Ada", source="ada.txt", origin="memory"), "1843")
+    assert (citation.id, citation.title, citation.source, citation.origin) == ("p1", "Ada", "ada.txt", "memory")

@@ -1,0 +1,79 @@
+from collections.abc import Sequence
+
+import pytest
+
+from robust_qa import ContextError, Message, Passage, Prompt
+from robust_qa.context import Layout, fit
+
+PROMPT = Prompt("{passages}\n{question}")
+FIELDS = {"question": "Why?"}
+
+
+def characters(messages: Sequence[Message]) -> int:
+    return sum(len(message.content) for message in messages)
+
+
+def size(passages: Sequence[Passage]) -> int:
+    return characters(fit(PROMPT, passages, FIELDS, Layout(), budget=None).messages)
+
+
+PASSAGES = [Passage(f"First of {n}. Second of {n}. Third of {n}.") for n in (1, 2, 3)]
+
+
+def test_what_fits_is_left_alone() -> None:
+    fitted = fit(PROMPT, PASSAGES, FIELDS, Layout(), budget=size(PASSAGES), count=characters)
+    assert not fitted.dropped and not fitted.shortened
+    assert "Third of 3." in fitted.messages[0].content
+
+
+def test_the_least_relevant_passage_loses_its_last_sentence_first() -> None:
+    fitted = fit(PROMPT, PASSAGES, FIELDS, Layout(), budget=size(PASSAGES) - 1, count=characters)
+    assert fitted.shortened == (3,) and not fitted.dropped
+    content = fitted.messages[0].content
+    assert "Second of 3." in content and "Third of 3." not in content and "Third of 2." in content
+
+
+def test_whole_passages_go_when_sentences_are_not_enough() -> None:
+    fitted = fit(PROMPT, PASSAGES, FIELDS, Layout(), budget=size(PASSAGES[:1]), count=characters)
+    assert fitted.dropped == (2, 3) and not fitted.shortened
+    assert "Third of 1." in fitted.messages[0].content
+
+
+def test_as_much_is_kept_as_fits() -> None:
+    for budget in range(size([]), size(PASSAGES) + 1):
+        assert characters(fit(PROMPT, PASSAGES, FIELDS, Layout(), budget=budget, count=characters).messages) <= budget
+
+
+def test_memory_is_cut_after_everything_retrieved() -> None:
+    passages = [*PASSAGES, Passage("I remember this.", origin="memory")]
+    budget = size([passages[-1]]) + 5
+    fitted = fit(PROMPT, passages, FIELDS, Layout(), budget=budget, count=characters)
+    assert fitted.dropped == (1, 2, 3)
+    assert '<document number="4">\nI remember this.' in fitted.messages[0].content
+
+
+def test_numbers_stay_with_their_passages_in_every_order() -> None:
+    content = fit(PROMPT, PASSAGES, FIELDS, Layout(order="ascending"), budget=None).messages[0].content
+    assert content.index('number="3"') < content.index('number="1"')
+    assert '<document number="3">\nFirst of 3.' in content
+
+
+def test_the_cut_follows_relevance_and_not_the_layout() -> None:
+    fitted = fit(PROMPT, PASSAGES, FIELDS, Layout(order="ascending"), budget=size(PASSAGES) - 1, count=characters)
+    assert fitted.shortened == (3,)
+
+
+def test_memory_stands_after_what_was_retrieved_in_every_order() -> None:
+    passages = [Passage("M.", origin="memory"), *PASSAGES]
+    content = fit(PROMPT, passages, FIELDS, Layout(order="ascending"), budget=None).messages[0].content
+    assert content.rindex("<document") == content.index('<document number="1">')
+
+
+def test_a_question_that_alone_overflows_is_an_error_that_says_so() -> None:
+    with pytest.raises(ContextError, match="question alone takes"):
+        fit(PROMPT, PASSAGES, {"question": "Why? " * 100}, Layout(), budget=100, count=characters)
+
+
+def test_passages_without_sentences_are_dropped_rather_than_raising() -> None:
+    fitted = fit(PROMPT, [Passage(" ")], FIELDS, Layout(), budget=size([]), count=characters)
+    assert fitted.dropped == (1,)

@@ -1,0 +1,57 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robust_qa import contains_answer, normalise, printable, sentences, words
+
+
+def split(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentences(text)]
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
+        ("Dr. J. Smith of the U.S. Navy left.", ["Dr. J. Smith of the U.S. Navy left."]),
+        ("It cost 3.5 million. He paid.", ["It cost 3.5 million.", "He paid."]),
+        ('"Go." She went.', ['"Go."', "She went."]),
+        ("Heading\n\nBody text", ["Heading", "Body text"]),
+        ("第一句。第二句。", ["第一句。", "第二句。"]),
+        ("no end", ["no end"]),
+        ("  \n ", []),
+        ("", []),
+    ],
+)
+def test_sentences_end_where_a_reader_would_stop(text: str, expected: list[str]) -> None:
+    assert split(text) == expected
+
+
+@given(st.text())
+def test_sentences_lose_nothing_but_space(text: str) -> None:
+    assert "".join("".join(split(text)).split()) == "".join(text.split())
+
+
+def test_words_are_lower_case_and_keep_inner_marks() -> None:
+    assert words("The U.S.-born O'Neill's co-star, 3.5!") == ["the", "u.s", "born", "o'neill's", "co-star", "3.5"]
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [("The  Beatles!", "beatles"), ("an A-Team", "ateam"), ("Anthem", "anthem"), ("", "")],
+)
+def test_normalise_is_squads(text: str, expected: str) -> None:
+    assert normalise(text) == expected
+
+
+def test_an_answer_counts_when_any_gold_one_is_contained() -> None:
+    assert contains_answer("It was The Beatles, in 1963.", ["Rolling Stones", "the beatles"])
+    assert not contains_answer("It was Queen.", ["the beatles"])
+
+
+def test_a_gold_answer_of_nothing_but_punctuation_is_contained_nowhere() -> None:
+    assert not contains_answer("anything", ["...", "the"])
+
+
+def test_printable_takes_out_what_steers_a_terminal() -> None:
+    assert printable("a\x1b[31mb\x00c\u202ed\x9be\n\tf") == "a[31mbcde\n\tf"
