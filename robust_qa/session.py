@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import hashlib
 import inspect
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +28,7 @@ from .types import Answer, Power, Question
 
 GIVEN = "given"  # the retriever that stands for the question's own passages
 _THREADS = 64
+_PLUGIN_FAULT = "This is a fault of the plugin; RQA_DEBUG=1 shows where."
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +106,14 @@ class Session:
         toolbox = Toolbox(question, channels, Trace(detailed=self.detailed))
         try:
             answer = await strategy.answer(question.text, toolbox)
-        except ExceptionGroup as group:
-            raise _first(group) from group
-        except (RqaError, asyncio.CancelledError):
+        except RqaError:
             raise
         except Exception as error:
+            cause = _first(error)
+            if isinstance(cause, RqaError):
+                raise cause from error
             raise PluginError(
-                f"Strategy {name!r} failed with {type(error).__name__}: {error}.",
-                hint="This is a fault of the plugin; RQA_DEBUG=1 shows where.",
+                f"Strategy {name!r} failed with {type(cause).__name__}: {cause}.", hint=_PLUGIN_FAULT
             ) from error
         if not isinstance(answer, Answer):
             raise PluginError(f"Strategy {name!r} gave a {type(answer).__name__}, and not an Answer.")
@@ -202,7 +203,8 @@ class Session:
         limits, options = self._settings(registration, table)
         component = _construct(registration, options)
         # Asked of every component: an index or a model that is missing says so here, before the first call.
-        fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else ""
+        with _building(registration):
+            fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else ""
         identity = None
         if getattr(component, "cached", True):
             plugin = registration.plugin
@@ -312,26 +314,29 @@ def _powers(channels: Channels, has_passages: bool) -> frozenset[Power]:
     return frozenset(powers)
 
 
-def _construct(registration: Registration, options: Any) -> Any:
+@contextmanager
+def _building(registration: Registration) -> Iterator[None]:
+    """Names the plugin in whatever goes wrong while its component is built."""
     try:
-        return registration.factory() if registration.options is None else registration.factory(options)
+        yield
     except RqaError:
         raise
     except Exception as error:
         raise PluginError(
             f"{registration.kind.capitalize()} {registration.name!r} of plugin {registration.plugin.name} "
             f"cannot be built: {type(error).__name__}: {error}.",
+            hint=_PLUGIN_FAULT,
         ) from error
 
 
-def _first(group: ExceptionGroup[Exception]) -> Exception:
-    """The first rqa error of a group of failures that happened at once, else the first failure."""
-    leaves: list[Exception] = []
-    pending: list[Exception] = [group]
-    while pending:
-        error = pending.pop(0)
-        if isinstance(error, ExceptionGroup):
-            pending[:0] = error.exceptions
-        else:
-            leaves.append(error)
-    return next((error for error in leaves if isinstance(error, RqaError)), leaves[0])
+def _construct(registration: Registration, options: Any) -> Any:
+    with _building(registration):
+        return registration.factory() if registration.options is None else registration.factory(options)
+
+
+def _first(error: Exception) -> Exception:
+    """The first rqa error of failures that happened at once, else the first failure."""
+    if not isinstance(error, ExceptionGroup):
+        return error
+    leaves = [_first(part) for part in error.exceptions]
+    return next((leaf for leaf in leaves if isinstance(leaf, RqaError)), leaves[0])

@@ -80,7 +80,9 @@ def print_answer(answer: Answer, *, cost: bool = True) -> None:
             mark = "●" if position.chosen else "○"
             confidence = "" if position.confidence is None else f" ({position.confidence:.0%})"
             who = ", ".join(f"[{sources[citation]}]" for citation in position.citations) or "no source"
-            out.print(Padding(Text(f"{mark} {printable(position.text)}{confidence}: {who}"), (0, 0, 0, 2), expand=False))
+            out.print(
+                Padding(Text(f"{mark} {printable(position.text)}{confidence}: {who}"), (0, 0, 0, 2), expand=False)
+            )
     if sources:
         out.print()
     for citation, number in sources.items():

@@ -1,0 +1,269 @@
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import CallTimeout, Completion, PluginError, RefusedError, UnavailableError, Usage
+from robust_qa.cache import Cache
+from robust_qa.calls import Call, Channel, Limits
+from robust_qa.trace import Trace
+
+REPLY = Completion("yes", Usage(1, 10, 2))
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(8) as pool:
+        yield pool
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[Cache]:
+    opened = Cache(tmp_path, 1_000_000)
+    yield opened
+    opened.close()
+
+
+Build = Callable[..., Channel]
+
+
+@pytest.fixture
+def build(threads: ThreadPoolExecutor) -> Build:
+    def make(component: Any, *, cache: Cache | None = None, identity: str | None = "i", **limits: Any) -> Channel:
+        return Channel("reader.r", component, Limits(**limits), identity=identity, cache=cache, threads=threads)
+
+    return make
+
+
+def generate(question: str = "q", *, repeatable: bool = True) -> Call[Completion]:
+    return Call("generate", (question, None), Completion, "prompt", repeatable=repeatable)
+
+
+class Model:
+    """Replies after `delay` seconds; `failures` are raised first."""
+
+    def __init__(self, *failures: Exception, delay: float = 0.0) -> None:
+        self.failures = list(failures)
+        self.delay = delay
+        self.calls = 0
+        self.running = 0
+        self.most = 0
+        self.times: list[float] = []
+
+    async def generate(self, messages: Any, decoding: Any) -> Completion:
+        self.calls += 1
+        self.running += 1
+        self.most = max(self.most, self.running)
+        self.times.append(time.monotonic())
+        try:
+            await asyncio.sleep(self.delay)
+            if self.failures:
+                raise self.failures.pop(0)
+            return REPLY
+        finally:
+            self.running -= 1
+
+
+async def test_equal_calls_at_once_are_made_once(build: Build) -> None:
+    model = Model(delay=0.01)
+    channel, traces = build(model), [Trace() for _ in range(5)]
+    replies = await asyncio.gather(*(channel.call(generate(), trace) for trace in traces))
+    assert replies == [REPLY] * 5 and model.calls == 1
+    assert sorted(trace.usage.cached for trace in traces) == [0, 1, 1, 1, 1]
+
+
+async def test_different_calls_are_made_apart(build: Build) -> None:
+    model = Model()
+    channel = build(model)
+    await asyncio.gather(channel.call(generate("a"), Trace()), channel.call(generate("b"), Trace()))
+    assert model.calls == 2
+
+
+async def test_a_call_that_cannot_be_repeated_is_neither_shared_nor_cached(build: Build, cache: Cache) -> None:
+    model = Model(delay=0.01)
+    channel = build(model, cache=cache)
+    sampled = generate(repeatable=False)
+    await asyncio.gather(channel.call(sampled, Trace()), channel.call(sampled, Trace()))
+    await channel.call(sampled, Trace())
+    assert model.calls == 3
+
+
+async def test_one_who_leaves_does_not_end_the_call_of_the_others(build: Build) -> None:
+    model = Model(delay=0.05)
+    channel = build(model)
+    leaving = asyncio.create_task(channel.call(generate(), Trace()))
+    staying = asyncio.create_task(channel.call(generate(), Trace()))
+    await asyncio.sleep(0.01)
+    leaving.cancel()
+    assert await staying == REPLY and model.calls == 1
+
+
+async def test_the_last_one_to_leave_ends_the_call(build: Build) -> None:
+    model = Model(delay=5)
+    channel = build(model)
+    tasks = [asyncio.create_task(channel.call(generate(), Trace())) for _ in range(2)]
+    await asyncio.sleep(0.01)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.sleep(0)
+    assert model.running == 0
+
+
+async def test_a_finished_call_is_found_in_the_cache_with_its_cost(build: Build, tmp_path: Path) -> None:
+    model = Model()
+    first = Cache(tmp_path, 1_000_000)
+    await build(model, cache=first).call(generate(), Trace())
+    first.close()
+    second, trace = Cache(tmp_path, 1_000_000), Trace()
+    assert await build(model, cache=second).call(generate(), trace) == REPLY
+    assert model.calls == 1 and trace.usage == Usage(1, 10, 2, cached=1) and trace.steps[0].cached
+    second.close()
+
+
+@pytest.mark.parametrize("identity", ["another", None])
+async def test_another_identity_or_none_does_not_find_it(build: Build, tmp_path: Path, identity: str | None) -> None:
+    model = Model()
+    first = Cache(tmp_path, 1_000_000)
+    await build(model, cache=first).call(generate(), Trace())
+    first.close()
+    second = Cache(tmp_path, 1_000_000)
+    await build(model, cache=second, identity=identity).call(generate(), Trace())
+    assert model.calls == 2
+    second.close()
+
+
+async def test_a_passing_failure_is_tried_again_and_told(build: Build) -> None:
+    model, trace = Model(UnavailableError("busy", retry_after=0.0)), Trace()
+    assert await build(model).call(generate(), trace) == REPLY
+    assert model.calls == 2 and trace.steps[0].retries == 1
+
+
+async def test_retry_after_is_honoured_by_all_calls(build: Build) -> None:
+    model = Model(UnavailableError("busy", retry_after=0.2))
+    channel = build(model)
+    first = asyncio.create_task(channel.call(generate("a"), Trace()))
+    await asyncio.sleep(0.05)
+    await channel.call(generate("b"), Trace())
+    await first
+    assert min(model.times[1:]) - model.times[0] >= 0.19
+
+
+async def test_a_wish_to_wait_for_hours_is_a_failure(build: Build) -> None:
+    model = Model(UnavailableError("busy", retry_after=7200))
+    with pytest.raises(UnavailableError):
+        await build(model).call(generate(), Trace())
+
+
+async def test_a_lasting_failure_is_not_tried_again(build: Build) -> None:
+    model, trace = Model(RefusedError("bad key")), Trace()
+    with pytest.raises(RefusedError):
+        await build(model).call(generate(), trace)
+    assert model.calls == 1 and trace.steps[0].error == "bad key"
+
+
+async def test_retries_end(build: Build) -> None:
+    model = Model(*(UnavailableError("busy", retry_after=0.0) for _ in range(9)))
+    with pytest.raises(UnavailableError):
+        await build(model, retries=2).call(generate(), Trace())
+    assert model.calls == 3
+
+
+async def test_a_failure_is_not_remembered(build: Build, cache: Cache) -> None:
+    model = Model(RefusedError("no"))
+    channel = build(model, cache=cache)
+    with pytest.raises(RefusedError):
+        await channel.call(generate(), Trace())
+    assert await channel.call(generate(), Trace()) == REPLY
+
+
+async def test_no_reply_in_time_names_component_and_option(build: Build) -> None:
+    with pytest.raises(CallTimeout, match=r"reader\.r did not generate within 0\.05 s") as caught:
+        await build(Model(delay=5), timeout=0.05, retries=0).call(generate(), Trace())
+    assert "`timeout`" in caught.value.hint
+
+
+async def test_no_more_calls_at_once_than_allowed(build: Build) -> None:
+    model = Model(delay=0.01)
+    channel = build(model, concurrency=2)
+    await asyncio.gather(*(channel.call(generate(str(n)), Trace()) for n in range(8)))
+    assert model.most == 2
+
+
+async def test_a_component_says_how_many_it_stands(build: Build) -> None:
+    model = Model(delay=0.01)
+    model.concurrency = 1  # type: ignore[attr-defined]
+    channel = build(model)
+    await asyncio.gather(*(channel.call(generate(str(n)), Trace()) for n in range(4)))
+    assert model.most == 1
+
+
+async def test_requests_a_minute_are_spaced_evenly(build: Build) -> None:
+    model = Model()
+    channel = build(model, rpm=1200)  # one in 50 ms
+    await asyncio.gather(*(channel.call(generate(str(n)), Trace()) for n in range(4)))
+    gaps = [b - a for a, b in zip(model.times, model.times[1:], strict=False)]
+    assert all(gap >= 0.04 for gap in gaps)
+
+
+async def test_a_plain_method_runs_in_a_thread(build: Build) -> None:
+    class Blocking:
+        def generate(self, messages: Any, decoding: Any) -> Completion:
+            self.thread = threading.current_thread()
+            return REPLY
+
+    blocking = Blocking()
+    assert await build(blocking).call(generate(), Trace()) == REPLY
+    assert blocking.thread is not threading.main_thread()
+
+
+async def test_a_fault_of_a_plugin_is_named_as_such(build: Build) -> None:
+    with pytest.raises(PluginError, match=r"reader\.r failed with ZeroDivisionError"):
+        await build(Model(ZeroDivisionError())).call(generate(), Trace())
+
+
+async def test_scores_of_waiting_questions_go_to_the_engine_as_one_batch(build: Build) -> None:
+    class Judge:
+        def __init__(self) -> None:
+            self.batches: list[int] = []
+
+        def score(self, question: str, texts: list[str]) -> list[float]:
+            raise AssertionError("score_many is there")
+
+        def score_many(self, requests: list[tuple[str, list[str]]]) -> list[list[float]]:
+            self.batches.append(len(requests))
+            time.sleep(0.02)
+            return [[float(len(text)) for text in texts] for _, texts in requests]
+
+    judge = Judge()
+    channel = build(judge)
+    calls = [Call("score", (f"q{n}", ["x" * n]), list[float], "texts") for n in range(20)]
+    scores = await asyncio.gather(*(channel.call(call, Trace()) for call in calls))
+    assert scores == [[float(n)] for n in range(20)]
+    assert len(judge.batches) <= 2
+
+
+async def test_a_batch_that_fails_fails_for_everyone_in_it(build: Build) -> None:
+    class Judge:
+        def score(self, question: str, texts: list[str]) -> list[float]:
+            return []
+
+        def score_many(self, requests: list[Any]) -> list[list[float]]:
+            raise ValueError("engine")
+
+    channel = build(Judge())
+    calls = [Call("score", (f"q{n}", ["x"]), list[float], "texts") for n in range(3)]
+    outcomes = await asyncio.gather(*(channel.call(call, Trace()) for call in calls), return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [PluginError] * 3
+
+
+@pytest.fixture(autouse=True)
+async def nothing_left_running() -> AsyncIterator[None]:
+    yield
+    await asyncio.sleep(0)
+    assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task() and not task.done()] == []

@@ -1,0 +1,177 @@
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import Answer, ConfigError, MissingError, Passage, PluginError, Question
+from robust_qa.config import Config, Layer
+from robust_qa.host import Host
+from robust_qa.session import Session
+
+PLUGIN = Path(__file__).parent / "standins" / "plugin.py"
+SHELF = {"retriever": {"shelf": {"texts": ["alpha beta", "gamma"]}}}
+
+
+@pytest.fixture
+def host() -> Host:
+    return Host(only=[], files=[PLUGIN], strict=True)
+
+
+@pytest.fixture
+def log(host: Host) -> list[tuple[str, Any]]:
+    calls: list[tuple[str, Any]] = sys.modules["rqa_plugin_plugin"].LOG
+    calls.clear()
+    return calls
+
+
+async def ask(host: Host, tree: dict[str, Any], question: str | Question = "Q?", **options: Any) -> Answer:
+    config = Config([Layer("test.toml", tree)])
+    async with Session(config, host, **options) as session:
+        return await session.answer(Question(question) if isinstance(question, str) else question)
+
+
+async def test_the_host_fills_in_question_strategy_time_and_trace(host: Host) -> None:
+    answer = await ask(host, SHELF)
+    assert (answer.text, answer.question, answer.strategy) == ("alpha", "Q?", "reads")
+    assert [step.kind for step in answer.trace] == ["retrieve", "read"] and answer.seconds > 0
+
+
+async def test_without_names_the_best_strategy_that_can_work_is_taken(host: Host) -> None:
+    assert (await ask(host, {**SHELF, "reader": {"parrot": {}}})).strategy == "reads"
+    assert (await ask(host, {"reader": {"parrot": {}}})).strategy == "writes"
+
+
+async def test_nothing_to_answer_from_says_what_helps(host: Host) -> None:
+    with pytest.raises(MissingError, match="nothing to answer from") as caught:
+        await ask(host, {})
+    assert "rqa index" in caught.value.hint and "rqa models pull" in caught.value.hint
+
+
+async def test_passages_of_the_question_stand_in_for_the_retriever(host: Host, log: list[Any]) -> None:
+    question = Question("Q?", passages=(Passage("own words"),))
+    assert (await ask(host, SHELF, question)).text == "own"
+    assert [kind for kind, _ in log] == ["read"]
+
+
+async def test_a_retriever_asked_for_by_name_is_used_even_so(host: Host) -> None:
+    question = Question("Q?", passages=(Passage("own words"),))
+    assert (await ask(host, SHELF, question, prefer_retriever=True)).text == "alpha"
+
+
+async def test_given_means_the_questions_own_passages_only(host: Host) -> None:
+    with pytest.raises(MissingError):
+        await ask(host, {**SHELF, "defaults": {"retriever": "given", "strategy": "reads"}})
+
+
+@pytest.mark.parametrize(("retriever", "k"), [("shelf@3", 3), ("shelf", 10)])
+async def test_k_comes_from_the_expression_or_the_default(host: Host, log: list[Any], retriever: str, k: int) -> None:
+    await ask(host, {**SHELF, "defaults": {"retriever": retriever}})
+    assert log[0] == ("retrieve", ("Q?", k))
+
+
+async def test_a_retriever_that_gives_more_than_asked_is_cut(host: Host) -> None:
+    answer = await ask(host, {**SHELF, "defaults": {"retriever": "shelf@1", "strategy": "judged"}})
+    assert answer.text == "alpha beta"
+
+
+async def test_k_limits_a_questions_own_passages_only_when_it_is_set(host: Host) -> None:
+    question = Question("Q?", passages=(Passage("a"), Passage("a much longer one")))
+    judged = {"defaults": {"strategy": "judged"}}
+    assert (await ask(host, judged, question)).text == "a much longer one"
+    assert (await ask(host, {"defaults": {"strategy": "judged", "k": 1}}, question)).text == "a"
+
+
+async def test_a_strategy_that_cannot_work_is_refused_before_the_first_call(host: Host, log: list[Any]) -> None:
+    with pytest.raises(ConfigError, match=r"needs a language model, and reader\.first does not write"):
+        await ask(host, {**SHELF, "defaults": {"strategy": "writes", "reader": "first"}})
+    assert log == []
+
+
+async def test_a_model_nobody_configured_is_missing_rather_than_wrong(host: Host) -> None:
+    with pytest.raises(MissingError, match="needs a language model"):
+        await ask(host, {**SHELF, "defaults": {"strategy": "writes"}})
+
+
+async def test_an_unknown_option_names_file_table_and_the_nearest(host: Host) -> None:
+    with pytest.raises(ConfigError, match=r"test\.toml: \[reader\.parrot\] has no option `repy`") as caught:
+        await ask(host, {"reader": {"parrot": {"repy": "x"}}})
+    assert "'reply'" in caught.value.hint
+
+
+async def test_an_unknown_plugin_names_file_table_and_the_nearest(host: Host) -> None:
+    with pytest.raises(ConfigError, match=r"test\.toml: \[reader\.mine\] .*'parot'") as caught:
+        await ask(host, {"reader": {"mine": {"plugin": "parot"}}})
+    assert "'parrot'" in caught.value.hint
+
+
+async def test_the_same_plugin_serves_under_two_names(host: Host) -> None:
+    readers = {"a": {"plugin": "parrot", "reply": "A"}, "b": {"plugin": "parrot", "reply": "B"}}
+    assert (await ask(host, {"reader": readers, "defaults": {"reader": "b"}})).text == "B"
+
+
+async def test_limits_are_the_hosts_and_no_option_of_the_plugin(host: Host) -> None:
+    tree = {"reader": {"parrot": {"concurrency": 2, "rpm": 600, "timeout": 5, "retries": 0}}}
+    assert (await ask(host, tree)).text is not None
+    with pytest.raises(ConfigError, match=r"`reader\.parrot\.concurrency` must be a whole number"):
+        await ask(host, {"reader": {"parrot": {"concurrency": "two"}}})
+
+
+async def test_errors_of_tasks_at_once_come_out_as_the_one_that_tells_most(host: Host) -> None:
+    tree = {"reader": {"parrot": {}}, "defaults": {"strategy": "fails"}}
+    with pytest.raises(MissingError, match="gone"):
+        await ask(host, tree)
+    with pytest.raises(PluginError, match="Strategy 'fails' failed with KeyError"):
+        await ask(host, tree, "bug")
+
+
+async def test_usage_adds_up_and_the_cache_tells(host: Host) -> None:
+    tree = {"reader": {"parrot": {}}}
+    first, second = await ask(host, tree), await ask(host, tree)
+    assert (first.usage.calls, first.usage.prompt_tokens, first.usage.cached) == (1, 7, 0)
+    assert (second.usage.calls, second.usage.prompt_tokens, second.usage.cached) == (1, 7, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "calls"),
+    [({"temperature": 0.7}, 2), ({"temperature": 0.7, "seed": 1}, 1), ({"temperature": 0.0}, 1)],
+)
+async def test_a_sampled_reply_is_cached_only_with_its_seed(
+    host: Host, log: list[Any], options: dict[str, Any], calls: int
+) -> None:
+    for _ in range(2):
+        await ask(host, {"reader": {"parrot": options}})
+    assert sum(kind == "generate" for kind, _ in log) == calls
+
+
+async def test_components_are_closed(host: Host, log: list[Any]) -> None:
+    await ask(host, {"reader": {"parrot": {}}})
+    assert log[-1] == ("close", "parrot")
+
+
+async def test_a_generative_reader_reads_with_the_hosts_prompt(host: Host, log: list[Any]) -> None:
+    answer = await ask(host, {**SHELF, "reader": {"parrot": {}}})
+    messages, decoding = log[-2][1]
+    assert answer.text == "yes" and decoding.max_tokens == 50
+    assert '<document number="1">\nalpha beta\n</document>' in messages[1].content
+
+
+async def test_passages_that_overflow_the_window_are_cut_and_the_trace_says_so(host: Host) -> None:
+    tree = {
+        "retriever": {"shelf": {"texts": ["Short one.", "Word " * 2000]}},
+        "reader": {"parrot": {"window": 700}},
+    }
+    answer = await ask(host, tree)
+    notes = [step for step in answer.trace if step.kind == "note"]
+    assert notes[0].data == {"dropped": [2], "shortened": []}
+
+
+async def test_a_strategy_that_gives_no_answer_object_is_a_fault_of_the_plugin(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(self: Any, question: str, toolbox: Any) -> None:
+        return None
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Reads, "answer", nothing)
+    with pytest.raises(PluginError, match="gave a NoneType"):
+        await ask(host, SHELF)
