@@ -56,6 +56,11 @@ if TYPE_CHECKING:
     from .prompts import fenced as fenced
     from .prompts import load_prompts as load_prompts
     from .prompts import render_passages as render_passages
+    from .replies import between as between
+    from .replies import declines as declines
+    from .replies import parse_object as parse_object
+    from .replies import parse_objects as parse_objects
+    from .replies import without_thoughts as without_thoughts
     from .secrets import Key as Key
     from .settings import Url as Url
     from .text import contains_answer as contains_answer
@@ -99,6 +104,7 @@ _HOME = {
     "hookspecs": ("hookimpl",),
     "order": ("Order", "arrange"),
     "prompts": ("Prompt", "fenced", "load_prompts", "render_passages"),
+    "replies": ("between", "declines", "parse_object", "parse_objects", "without_thoughts"),
     "secrets": ("Key",),
     "settings": ("Url",),
     "text": ("contains_answer", "normalise", "printable", "sentences", "words"),

@@ -12,8 +12,10 @@ from .nearest import did_you_mean
 from .text import printable
 from .types import Message, Passage
 
+_OWN = Path(__file__).with_name("prompts")
 _FIELD = re.compile(r"\{([a-z_]+)\}")
-_FENCE = re.compile(r"<(?=\s*/?\s*document\b)", re.IGNORECASE)
+# What would end a document, and what replies are parsed by: answer marks and thoughts.
+_FENCE = re.compile(r"<(?=\s*/?\s*(?:document|think(?:ing)?)\b|<<)", re.IGNORECASE)
 
 
 class Prompt:
@@ -45,13 +47,15 @@ def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def load_prompts(folder: Path, overrides: Mapping[str, Path] | None = None) -> dict[str, Prompt]:
+def load_prompts(folder: Path | None = None, overrides: Mapping[str, Path] | None = None) -> dict[str, Prompt]:
     """All prompts of `folder` (its `*.txt`, by stem), each replaced by the file `overrides` names for it.
+
+    Without `folder`, the host's own: `read`, which `toolbox.read` puts to a generative reader.
 
     Raises ConfigError when an override names no prompt of the folder, cannot be read, or uses a field that
     the prompt it replaces does not have.
     """
-    prompts = {path.stem: Prompt(_read(path), path.stem) for path in sorted(folder.glob("*.txt"))}
+    prompts = {path.stem: Prompt(_read(path), path.stem) for path in sorted((folder or _OWN).glob("*.txt"))}
     for name, path in (overrides or {}).items():
         if name not in prompts:
             raise ConfigError(
@@ -99,7 +103,7 @@ def _render(passage: Passage, number: int, source_aware: bool) -> str:
 
 
 def fenced(text: str) -> str:
-    """`text` safe to stand inside a document fence."""
+    """`text` safe to stand inside a document fence; also, it cannot lend a reply marks that it never set."""
     return _FENCE.sub("&lt;", printable(text)).strip()
 
 

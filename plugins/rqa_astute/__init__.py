@@ -1,0 +1,164 @@
+"""Astute RAG: what the model knows and what was retrieved, consolidated with an eye on where each is from.
+
+Wang et al., "Astute RAG: Overcoming Imperfect Retrieval Augmentation and Knowledge Conflicts for Large
+Language Models", ACL 2025. Algorithm 1; the defaults are those of Section 5.1.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from robust_qa import (
+    Answer,
+    ContextError,
+    Order,
+    Passage,
+    fenced,
+    hookimpl,
+    load_prompts,
+    without_thoughts,
+)
+
+from . import schemas
+from .account import details, explained, listed, rendered
+from .deciding import decide
+from .parsing import Consolidated, Verdict, parse_consolidation, parse_memory, parse_verdict, plain_answer
+
+if TYPE_CHECKING:
+    from robust_qa import Toolbox
+    from robust_qa.host import Registry
+
+Ask = Callable[..., Awaitable[str]]
+
+
+class Astute:
+    """Memory and retrieved passages are consolidated by source, and the most reliable answer is chosen."""
+
+    needs = frozenset({"retrieve", "generate"})
+
+    @dataclass
+    class Options:
+        iterations: int = 1  # t: rounds of consolidation, the last of which also answers; t + 1 calls
+        memory_passages: int = 1  # m̂: passages the model writes from memory, at most
+        source_aware: bool = True  # whether the model is told which documents are its own
+        k: int | None = None  # passages to retrieve, at most; by default as the retriever is configured
+        order: Order = "descending"  # of the retrieved passages in a prompt, by relevance
+        temperature: float = 0.0  # of the sampling; 0 takes the most likely token each time
+        max_tokens: int = 1024  # the longest reply, in tokens
+        seed: int = 0  # of the sampling and of the random order
+        prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts, by their names
+
+        def __post_init__(self) -> None:
+            for name in ("iterations", "memory_passages", "k", "max_tokens"):
+                if (value := getattr(self, name)) is not None and value < 1:
+                    raise ValueError(f"needs `{name}` to be 1 or more, and it is {value}")
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.prompts = load_prompts(Path(__file__).with_name("prompts"), options.prompts)
+
+    async def answer(self, question: str, toolbox: Toolbox) -> Answer:
+        """Algorithm 1. Abstains when there is nothing to answer from, or nothing reliable in it."""
+        import asyncio
+
+        options, ask = self.options, partial(self._ask, question, toolbox)
+
+        # Lines 2 to 4: I, E and D0, whose passages carry their sources S0. I and E do not wait for each other.
+        async with asyncio.TaskGroup() as both:
+            remembering = both.create_task(ask("memory", schemas.memory(options.memory_passages)))
+            retrieving = both.create_task(toolbox.retrieve(question, k=options.k))
+        texts = parse_memory(remembering.result(), options.memory_passages)
+        internal = [Passage(text, id=f"memory-{n}", origin="memory") for n, text in enumerate(texts, start=1)]
+        pool = [*retrieving.result(), *internal]
+        toolbox.note(
+            f"passages: {len(pool) - len(internal)} retrieved, {len(internal)} written from memory",
+            memory=[passage.text for passage in internal],
+        )
+        if not pool:
+            reason = "Nothing was found, and the language model knows no answer by heart."
+            return Answer(None, reason=reason, details=details(Verdict(), pool, []))
+
+        # Lines 5 to 8. D1 is D0 itself: the first round has no earlier one to improve on.
+        rounds: list[list[Consolidated]] = []
+        for number in range(1, options.iterations):
+            reply = await ask("consolidate", schemas.consolidation(len(pool)), pool=pool, rounds=rounds)
+            rounds.append(parse_consolidation(reply, len(pool)))
+            toolbox.note(
+                f"round {number}: documents consolidated from {len(pool)} to {len(rounds[-1])}",
+                documents=listed(rounds[-1], pool),
+            )
+
+        # Lines 9 to 13. The last consolidation and the answer are one call.
+        verdict = await self._finalise(ask, toolbox, pool, rounds)
+        answer, found = decide(verdict, pool), details(verdict, pool, rounds)
+        toolbox.note(explained(answer, verdict), **found)
+        return dataclasses.replace(answer, details=found)
+
+    async def _finalise(
+        self, ask: Ask, toolbox: Toolbox, pool: Sequence[Passage], rounds: Sequence[Sequence[Consolidated]]
+    ) -> Verdict:
+        """The verdict. A reply that cannot be used is put into form once, and then taken as plain text."""
+        schema = schemas.verdict(len(pool))
+        reply = await ask("finalise", schema, pool=pool, rounds=rounds)
+        verdict = parse_verdict(reply, len(pool), structured=toolbox.structured)
+        if verdict is not None:
+            return verdict
+        toolbox.note("no groups of documents can be read from the reply; asking for its form once", reply=reply)
+        repaired = ""
+        if reply:  # out of nothing a repair could only make things up
+            with suppress(ContextError):  # the reply is too long for the window to hold it again
+                repaired = await ask("repair", schema, reply=fenced(reply))
+        verdict = parse_verdict(repaired, len(pool), structured=toolbox.structured)
+        if verdict is None:
+            return Verdict(answer=plain_answer(reply) or plain_answer(repaired), degraded=True)
+        return dataclasses.replace(verdict, repaired=True)
+
+    async def _ask(
+        self,
+        question: str,
+        toolbox: Toolbox,
+        role: str,
+        schema: Mapping[str, Any],
+        *,
+        pool: Sequence[Passage] = (),
+        rounds: Sequence[Sequence[Consolidated]] = (),
+        **fields: str,
+    ) -> str:
+        """The model's reply to the prompt of that role about D0 and the last of the rounds."""
+        options, prompts = self.options, self.prompts
+        form = f"{'finalise' if role == 'repair' else role}_{'json' if toolbox.structured else 'text'}"
+        count = options.memory_passages
+        fields |= {
+            "question": fenced(question),
+            "limit": "1 passage" if count == 1 else f"{count} passages",
+            "sources": prompts["sources"].template if options.source_aware else "",
+            "earlier": self._earlier(rounds[-1], pool) if rounds else "",
+            "format": prompts[form].template,
+        }
+        completion = await toolbox.generate(
+            prompts[role],
+            passages=pool,
+            fields=fields,
+            order=options.order,
+            seed=options.seed,
+            source_aware=options.source_aware,
+            temperature=options.temperature,
+            max_tokens=options.max_tokens,
+            schema=schema if toolbox.structured else None,
+        )
+        return without_thoughts(completion.text)
+
+    def _earlier(self, consolidated: Sequence[Consolidated], pool: Sequence[Passage]) -> str:
+        text = rendered(consolidated, pool, source_aware=self.options.source_aware)
+        return self.prompts["earlier"].messages({"consolidated": text})[0].content
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    registry.strategy("astute", Astute, rank=30)

@@ -1,0 +1,61 @@
+"""From a verdict to an Answer: the candidates, which of them was chosen, and the passages they stand in."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from robust_qa import Answer, Passage, Position, cite, declines, normalise
+
+from .parsing import Group, Verdict
+
+
+def decide(verdict: Verdict, pool: Sequence[Passage]) -> Answer:
+    """The answer that `verdict` gives about the documents `pool`; abstains where it gives none.
+
+    Groups with the same normalised answer are one position, and two positions are a conflict. A verdict
+    without a final answer is settled by confidence.
+    """
+    positions = _positions(verdict.groups, pool)
+    favoured = _favoured(verdict.answer, positions)
+    positions = [dataclasses.replace(position, chosen=position is favoured) for position in positions]
+    conflicts = tuple(positions) if len(positions) > 1 else ()
+    text = verdict.answer or (favoured.text if favoured else "")
+    if verdict.degraded and not text:
+        return Answer(None, reason="The language model gave no usable reply.")
+    if declines(text):
+        reason = "Neither the documents nor the model's memory hold a reliable answer."
+        return Answer(None, conflicts=conflicts, reason=reason)
+    if favoured is None:
+        return Answer(text, conflicts=conflicts)
+    return Answer(text, favoured.confidence, favoured.citations, conflicts)
+
+
+def _positions(groups: Sequence[Group], pool: Sequence[Passage]) -> list[Position]:
+    by_answer: dict[str, list[Group]] = {}
+    for group in groups:
+        if group.answer:
+            by_answer.setdefault(normalise(group.answer) or group.answer, []).append(group)
+    return [_position(agreeing, pool) for agreeing in by_answer.values()]
+
+
+def _position(agreeing: Sequence[Group], pool: Sequence[Passage]) -> Position:
+    text = agreeing[0].answer
+    numbers = dict.fromkeys(number for group in agreeing for number in group.documents)
+    confidences = [group.confidence for group in agreeing if group.confidence is not None]
+    citations = tuple(cite(pool[number - 1], text) for number in numbers)
+    return Position(text, max(confidences, default=None), citations)
+
+
+def _favoured(answer: str, positions: Sequence[Position]) -> Position | None:
+    """The position that `answer` repeats, be it in more or fewer words; the most confident for no answer."""
+    if answer:
+        positions = [position for position in positions if normalise(position.text) == normalise(answer)] or [
+            position for position in positions if _rephrases(position.text, answer)
+        ]
+    return max(positions, key=lambda position: position.confidence or 0.0, default=None)
+
+
+def _rephrases(one: str, other: str) -> bool:
+    fewer, more = sorted((set(normalise(one).split()), set(normalise(other).split())), key=len)
+    return bool(fewer) and fewer <= more

@@ -1,0 +1,228 @@
+"""What the replies to Astute's prompts say: passages, consolidated documents, and the verdict.
+
+A reply comes in the form that was asked for, in the other one, or in none. It is data either way: nothing
+here raises, and documents that a reply names and that do not exist are left out and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from robust_qa import between, declines, parse_object, parse_objects, printable
+
+_LONGEST_TEXT = 4000  # characters of a passage, a consolidated document or a summary
+_LONGEST_ANSWER = 1000  # characters
+_LONGEST_LINE = 300  # characters of a line that is taken for the answer
+
+_FIELD = re.compile(
+    r"[\s*_#>\d.)-]*(documents?|summary|text|answer|confidence|reason|final answer)[\s*_]*:[\s*_]*(.*)", re.I
+)
+_HEADING = re.compile(r"[\s*_#>-]*group\b[^:]{0,40}:?[\s*_]*\Z|\s*(?:<<<|```|---)", re.I)
+_CANONICAL = {"document": "documents", "final answer": "answer"}
+_MARK = re.compile(r"<<<\s*/?\s*\w+\s*>>>")
+_NUMBERS = re.compile(r"(\d+)(?:\s*[-–]\s*(\d+))?")
+_SYNTAX = '{}[]"`'  # what a line of JSON or a code fence begins with
+_QUOTED_ANSWER = re.compile(r'"answer"\s*:\s*("(?:[^"\\]|\\.)+")')
+_AMOUNT = re.compile(r"(\d{1,9}(?:[.,]\d+)?)\s*(?:(%)|(?:/|out of)\s*(\d{1,9}))?")
+_DEGREES = {"very high": 0.95, "very low": 0.1, "certain": 1.0, "high": 0.9, "medium": 0.6, "moderate": 0.6, "low": 0.3}
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidated:
+    """A document of D_j, j > 0, with the numbers of the documents of D_0 it is made from.
+
+    `removed` counts the named documents that do not exist.
+    """
+
+    text: str
+    documents: tuple[int, ...] = ()
+    removed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Documents of D_0, by their numbers, that support one candidate answer ("" when they support none).
+
+    `removed` counts the named documents that do not exist.
+    """
+
+    documents: tuple[int, ...]
+    answer: str
+    confidence: float | None = None
+    summary: str = ""
+    removed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What finalisation found; `answer` and `reason` are "" where the reply lacks them.
+
+    `repaired` after a second call for the form alone, `degraded` when even that left nothing but an answer.
+    """
+
+    groups: tuple[Group, ...] = ()
+    answer: str = ""
+    reason: str = ""
+    repaired: bool = False
+    degraded: bool = False
+
+
+def parse_memory(reply: str, limit: int) -> list[str]:
+    """At most `limit` passages. A reply in no known form is one passage, unless it declines or is broken JSON."""
+    plain = [] if reply.startswith(("{", "[", "```")) else [reply]
+    listed = (parse_object(reply, "passages") or {}).get("passages")
+    passages = between(reply, "PASSAGE") or (listed if isinstance(listed, list) else plain)
+    texts = [_text(passage.get("text") if isinstance(passage, dict) else passage) for passage in passages]
+    return [text for text in texts if not declines(text)][:limit]
+
+
+def parse_consolidation(reply: str, size: int) -> list[Consolidated]:
+    """D_j from a reply about `size` documents. A reply in no known form is one document of unknown origin."""
+    listed = (parse_object(reply, "consolidated") or {}).get("consolidated")
+    if listed == [] or re.fullmatch(r"\W*none\W*", reply, re.I):
+        return []
+    parts = _parts(reply)[0] or _dicts(listed) or [found for found in parse_objects(reply) if "text" in found]
+    documents = [
+        Consolidated(_text(part.get("text")), *_documents(part.get("documents"), size))
+        for part in parts or [{"text": reply}]
+    ]
+    return [document for document in documents if document.text]
+
+
+def parse_verdict(reply: str, size: int, *, structured: bool) -> Verdict | None:
+    """The verdict of a reply about `size` documents, or None when no groups can be read from it.
+
+    `structured` tells which form was asked for; the other one is understood as well.
+    """
+    forms = (_json_form, _text_form) if structured else (_text_form, _json_form)
+    return next((verdict for form in forms if (verdict := form(reply, size))), None)
+
+
+def plain_answer(reply: str) -> str:
+    """The answer in a reply of no known form: what is marked or labelled as such, else its last line."""
+    if marked := between(reply, "ANSWER"):
+        return _text(marked[-1], _LONGEST_ANSWER)
+    if quoted := _QUOTED_ANSWER.findall(reply):
+        return _text((parse_object(f'{{"answer": {quoted[-1]}}}') or {}).get("answer"), _LONGEST_ANSWER)
+    lines = [line for line in reply.splitlines() if re.search(r"\w", line) and line.strip()[0] not in _SYNTAX]
+    return _text(_parts(reply)[1].get("answer") or "".join(lines[-1:]), _LONGEST_LINE)
+
+
+def confidence(value: object) -> float | None:
+    """A confidence in [0, 1] from a number on a scale of 1, 10 or 100, "90%", "9/10" or "high"."""
+    if isinstance(value, str):
+        return _written_confidence(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
+        return None
+    return float(value) / next(scale for scale in (1, 10, 100) if value <= scale)
+
+
+def _written_confidence(text: str) -> float | None:
+    amount = _AMOUNT.search(text)
+    if amount is None:
+        return next((share for degree, share in _DEGREES.items() if degree in text.lower()), None)
+    number, whole = float(amount[1].replace(",", ".")), 100.0 if amount[2] else float(amount[3] or 0)
+    if not whole:
+        return confidence(number)
+    return number / whole if number <= whole else None
+
+
+def _json_form(reply: str, size: int) -> Verdict | None:
+    whole = parse_object(reply, "groups") or {}
+    if whole.get("groups") == []:
+        return _verdict([], whole, size)
+    # Of a reply that was cut short the groups before the cut remain.
+    groups = _dicts(whole.get("groups")) or [found for found in parse_objects(reply) if "documents" in found]
+    verdict = _verdict(groups, whole, size)
+    return verdict if any(group.answer for group in verdict.groups) else None
+
+
+def _text_form(reply: str, size: int) -> Verdict | None:
+    groups, end = _parts(reply)
+    marked = between(reply, "ANSWER")
+    verdict = _verdict(groups, {**end, "answer": marked[-1]} if marked else end, size)
+    declined = bool(verdict.answer) and declines(verdict.answer)
+    return verdict if declined or any(group.answer for group in verdict.groups) else None
+
+
+def _verdict(parts: Sequence[Mapping[str, Any]], end: Mapping[str, Any], size: int) -> Verdict:
+    groups = tuple(_group(part, size) for part in parts)
+    return Verdict(groups, _text(end.get("answer"), _LONGEST_ANSWER), _text(end.get("reason")))
+
+
+def _group(part: Mapping[str, Any], size: int) -> Group:
+    documents, removed = _documents(part.get("documents"), size)
+    answer = _text(part.get("answer"), _LONGEST_ANSWER)
+    answer = "" if declines(answer) else answer
+    return Group(documents, answer, confidence(part.get("confidence")), _text(part.get("summary")), removed)
+
+
+def _parts(reply: str) -> tuple[list[dict[str, str]], dict[str, str]]:
+    """The parts of a text reply, each begun by its `documents:` line, and the fields that stand outside them.
+
+    A field runs on until the next field or heading.
+    """
+    parts: list[dict[str, str]] = []
+    end: dict[str, str] = {}
+    current, name = end, ""
+    for line in reply.splitlines():
+        if field := _FIELD.match(line):
+            label = field[1].lower()
+            name = _CANONICAL.get(label, label)
+            if name == "documents":
+                current = {}
+                parts.append(current)
+            elif label in ("reason", "final answer") or name in current:
+                current = end
+            current[name] = field[2]
+        elif _HEADING.match(line):
+            name = ""
+        elif name:
+            current[name] += " " + line
+    return parts, end
+
+
+def _documents(named: object, size: int) -> tuple[tuple[int, ...], int]:
+    """Which of `size` documents are named, and how many names are of none."""
+    found: dict[int, None] = {}
+    removed = 0
+    for item in named if isinstance(named, list) else [named]:
+        numbers = _numbers(item, size)
+        valid = [number for number in numbers if 1 <= number <= size]
+        found.update(dict.fromkeys(valid))
+        removed += len(numbers) - len(valid)
+    return tuple(found), removed
+
+
+def _numbers(item: object, size: int) -> list[int]:
+    """The numbers in "3", "Doc 3", "1-3" or 3; a name without a number counts as 0, which no document has."""
+    if isinstance(item, int | float) and not isinstance(item, bool):
+        return [int(item) if item == item // 1 else 0]
+    if not isinstance(item, str) or re.fullmatch(r"\W*(?:none)?\W*", item, re.I):
+        return []
+    numbers: list[int] = []
+    for first, last in _NUMBERS.findall(item):
+        start, stop = _bounded(first, size), _bounded(last or first, size)
+        numbers += range(start, stop + 1) if 0 < start <= stop <= size else {start, stop}
+    return numbers or [0]
+
+
+def _bounded(digits: str, size: int) -> int:
+    return int(digits) if len(digits) < 10 else size + 1
+
+
+def _dicts(value: object) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _text(value: object, longest: int = _LONGEST_TEXT) -> str:
+    """`value` as one line of at most `longest` characters; "" for what is no text."""
+    if isinstance(value, list):
+        value = ", ".join(str(item) for item in value if isinstance(item, str | int | float))
+    if not isinstance(value, str | int | float):
+        return ""
+    line = " ".join(_MARK.sub(" ", printable(str(value))).split()).strip("* ")
+    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

@@ -1,0 +1,52 @@
+"""No RAG: the language model answers from memory, in one call. The baseline every strategy is held against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from robust_qa import Answer, declines, hookimpl, load_prompts, without_thoughts
+
+if TYPE_CHECKING:
+    from robust_qa import Toolbox
+    from robust_qa.host import Registry
+
+
+class NoRag:
+    """The language model answers from memory, or says that it does not know."""
+
+    needs = frozenset({"generate"})
+
+    @dataclass
+    class Options:
+        temperature: float = 0.0  # of the sampling; 0 takes the most likely token each time
+        max_tokens: int = 1024  # the longest reply, in tokens
+        seed: int = 0  # of the sampling
+        prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: answer
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.prompt = load_prompts(Path(__file__).with_name("prompts"), options.prompts)["answer"]
+
+    async def answer(self, question: str, toolbox: Toolbox) -> Answer:
+        """One call; abstains when the reply declines or is empty."""
+        options = self.options
+        reply = await toolbox.generate(
+            self.prompt,
+            fields={"question": question},
+            temperature=options.temperature,
+            max_tokens=options.max_tokens,
+            seed=options.seed,
+        )
+        text = without_thoughts(reply.text)
+        if not text:
+            return Answer(None, reason="The language model's reply is empty.")
+        if declines(text):
+            return Answer(None, reason="The language model does not know the answer.")
+        return Answer(text)
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    registry.strategy("norag", NoRag, rank=10)

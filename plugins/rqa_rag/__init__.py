@@ -1,0 +1,54 @@
+"""Standard RAG: retrieve passages, read them, answer with the sentences that carry the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from robust_qa import Answer, Order, cite, hookimpl, load_prompts
+
+if TYPE_CHECKING:
+    from robust_qa import Toolbox
+    from robust_qa.host import Registry
+
+
+class Rag:
+    """The reader answers from the retrieved passages, and cites them."""
+
+    needs = frozenset({"retrieve", "read"})
+
+    @dataclass
+    class Options:
+        k: int | None = None  # passages to retrieve, at most; by default as the retriever is configured
+        order: Order = "descending"  # of the passages in a prompt, by relevance
+        seed: int = 0  # of the random order
+        prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: read
+
+        def __post_init__(self) -> None:
+            if self.k is not None and self.k < 1:
+                raise ValueError(f"needs `k` to be 1 or more, and it is {self.k}")
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.prompt = load_prompts(overrides=options.prompts)["read"] if options.prompts else None
+
+    async def answer(self, question: str, toolbox: Toolbox) -> Answer:
+        """One retrieval, one reading; abstains when nothing is found or the reader sees no answer in it."""
+        options = self.options
+        passages = await toolbox.retrieve(question, k=options.k)
+        if not passages:
+            return Answer(None, reason="No passage was found for the question.")
+        reading = await toolbox.read(question, passages, prompt=self.prompt, order=options.order, seed=options.seed)
+        if reading.text is None:
+            return Answer(None, reading.score, reason="The passages do not hold an answer.")
+        citations = tuple(
+            cite(passages[position], reading.text, start=None if rank else reading.start)
+            for rank, position in enumerate(reading.passages)
+        )
+        return Answer(reading.text, reading.score, citations)
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    registry.strategy("rag", Rag, rank=20)

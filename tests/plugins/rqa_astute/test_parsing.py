@@ -1,0 +1,156 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rqa_astute.parsing import (
+    Consolidated,
+    confidence,
+    parse_consolidation,
+    parse_memory,
+    parse_verdict,
+    plain_answer,
+)
+
+_LINES = """documents: 1, 3|documents: none|GROUP|summary: x|answer: y|confidence: high|REASON: z|text: w|---|```json|
+    <<<ANSWER>>>|<<</ANSWER>>>|<<<PASSAGE>>>|{"groups": [|{"documents": [1, 99]|"answer": 1e999|}]}|},|<think>|</think>|
+    I don't know|Final answer:"""
+replies = st.lists(st.one_of(st.sampled_from([line.strip() for line in _LINES.split("|")]), st.text(max_size=9)))
+values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=3)),
+    max_leaves=5,
+)
+
+
+def check_all(reply: str) -> None:
+    for structured in (False, True):
+        verdict = parse_verdict(reply, 5, structured=structured)
+        for group in verdict.groups if verdict else ():
+            assert set(group.documents) <= set(range(1, 6))
+            assert group.confidence is None or 0 <= group.confidence <= 1
+    for document in parse_consolidation(reply, 5):
+        assert document.text
+        assert set(document.documents) <= set(range(1, 6))
+    assert len(parse_memory(reply, 2)) <= 2
+    assert len(plain_answer(reply)) <= 300
+
+
+@given(replies.map("\n".join))
+def test_no_reply_makes_a_parser_raise_or_point_outside_the_pool(reply: str) -> None:
+    check_all(reply)
+
+
+@given(values, values, values)
+def test_no_json_value_in_the_place_of_another_does_either(documents: object, text: object, other: object) -> None:
+    part = {"documents": documents, "answer": text, "text": text, "summary": other, "confidence": other}
+    check_all(json.dumps({"groups": [part, other], "consolidated": [part, other], "passages": [text], "answer": other}))
+    check_all(json.dumps({"groups": other, "consolidated": other, "passages": other, "answer": text}))
+
+
+def documents(named: object) -> tuple[tuple[int, ...], int]:
+    reply = json.dumps({"groups": [{"documents": named, "answer": "x"}], "answer": "x"})
+    verdict = parse_verdict(reply, 5, structured=True)
+    assert verdict is not None
+    return verdict.groups[0].documents, verdict.groups[0].removed
+
+
+@pytest.mark.parametrize(
+    ("named", "found"),
+    [
+        ([1, 3], (1, 3)),
+        ("1, 3", (1, 3)),
+        (["1", "Doc 3"], (1, 3)),
+        ("[1] and [3]", (1, 3)),
+        ("2-4", (2, 3, 4)),
+        ([3, 1, 3], (3, 1)),
+        (2, (2,)),
+        (2.0, (2,)),
+        ("none", ()),
+        (None, ()),
+    ],
+)
+def test_documents_are_named_in_many_ways(named: object, found: tuple[int, ...]) -> None:
+    assert documents(named) == (found, 0)
+
+
+@pytest.mark.parametrize(
+    ("named", "removed"),
+    [([0, 6], 2), ("Doc 7", 1), (["Wikipedia"], 1), ("4-9", 2), ([-1], 1), ([1.5], 1), ("9" * 6000, 1)],
+)
+def test_names_of_no_document_are_counted(named: object, removed: int) -> None:
+    assert documents(named) == ((), removed) if named != "4-9" else ((4,), 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "share"),
+    [
+        (0.9, 0.9),
+        ("0.9", 0.9),
+        ("90%", 0.9),
+        ("about 90 %.", 0.9),
+        (90, 0.9),
+        (9, 0.9),
+        ("9/10", 0.9),
+        ("0,9", 0.9),
+        ("High", 0.9),
+        ("very low", 0.1),
+        (1, 1.0),
+        (0, 0.0),
+    ],
+)
+def test_a_confidence_is_written_in_many_ways(value: object, share: float) -> None:
+    assert confidence(value) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    "value", [None, True, "", "unsure", -1, 101, float("nan"), float("inf"), "11/10", "150%", [1], 10**400]
+)
+def test_what_is_no_confidence_is_none(value: object) -> None:
+    assert confidence(value) is None
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<<<PASSAGE>>>One.<<</PASSAGE>>>\n<<<PASSAGE>>>Two.<<</PASSAGE>>>",
+        '{"passages": ["One.", "Two."]}',
+        'Sure: ```json\n{"passages": [{"text": "One."}, {"text": "Two."}]}\n```',
+    ],
+    ids=["marked", "json", "objects"],
+)
+def test_memory_passages_in_any_form(reply: str) -> None:
+    assert parse_memory(reply, 5) == ["One.", "Two."]
+
+
+def test_a_memory_reply_in_no_form_is_one_passage() -> None:
+    assert parse_memory("Emma is a novel.\nIt is by Jane Austen.", 5) == ["Emma is a novel. It is by Jane Austen."]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I don't know",
+        "<<<PASSAGE>>>I don't know.<<</PASSAGE>>>",
+        '{"passages": []}',
+        '{"passages": ["I don\'t know"]}',
+        '{"passages": ["cut sho',
+        "",
+    ],
+)
+def test_memory_that_holds_nothing(reply: str) -> None:
+    assert parse_memory(reply, 5) == []
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "documents: 1, 2\ntext: One,\nand more.\n\ndocuments: 4\ntext: Two.",
+        '{"consolidated": [{"documents": [1, 2], "text": "One, and more."}, {"documents": [4], "text": "Two."}]}',
+        '```\n{"documents": "1, 2", "text": "One, and more."}\n{"documents": "4", "text": "Two."}\n```',
+    ],
+    ids=["text", "json", "an object a line"],
+)
+def test_consolidated_documents_in_any_form(reply: str) -> None:
+    assert parse_consolidation(reply, 5) == [Consolidated("One, and more.", (1, 2)), Consolidated("Two.", (4,))]

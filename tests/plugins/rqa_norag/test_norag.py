@@ -1,0 +1,51 @@
+from pathlib import Path
+
+import pytest
+from standins.model import ScriptedModel, toolbox_over
+
+from robust_qa import Answer, ConfigError
+from rqa_norag import NoRag
+
+
+async def answer(model: ScriptedModel, question: str = "Who wrote Emma?", **options: object) -> Answer:
+    return await NoRag(NoRag.Options(**options)).answer(question, toolbox_over(model))
+
+
+async def test_the_model_answers_from_memory_in_one_call() -> None:
+    model = ScriptedModel(["Jane Austen"])
+    assert await answer(model) == Answer("Jane Austen")
+    assert len(model.calls) == 1
+    assert "Who wrote Emma?" in model.prompts[0]
+
+
+@pytest.mark.parametrize("reply", ["I don't know", "I do not know who wrote it.", "<think>hm</think>I don’t know."])
+async def test_a_model_that_does_not_know_abstains(reply: str) -> None:
+    given = await answer(ScriptedModel([reply]))
+    assert given.abstained
+    assert given.reason == "The language model does not know the answer."
+
+
+@pytest.mark.parametrize("reply", ["", "  \n", "<think>cut short"])
+async def test_an_empty_reply_abstains_and_says_so(reply: str) -> None:
+    given = await answer(ScriptedModel([reply]))
+    assert given.abstained
+    assert given.reason == "The language model's reply is empty."
+
+
+async def test_the_options_reach_the_model() -> None:
+    model = ScriptedModel(["x"])
+    await answer(model, temperature=0.7, max_tokens=9, seed=3)
+    decoding = model.calls[0][1]
+    assert (decoding.temperature, decoding.max_tokens, decoding.seed) == (0.7, 9, 3)
+
+
+async def test_the_prompt_can_be_replaced(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("Speak: {question}")
+    model = ScriptedModel(["x"])
+    await answer(model, prompts={"answer": tmp_path / "mine.txt"})
+    assert model.prompts == ["Speak: Who wrote Emma?"]
+
+
+def test_a_prompt_that_does_not_exist_cannot_be_replaced(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no prompt named 'anwser'"):
+        NoRag(NoRag.Options(prompts={"anwser": tmp_path / "mine.txt"}))

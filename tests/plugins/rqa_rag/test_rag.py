@@ -1,0 +1,92 @@
+from pathlib import Path
+
+import pytest
+from standins.model import ScriptedModel, toolbox_over
+
+from robust_qa import Answer, ConfigError, Passage, Reading
+from rqa_rag import Rag
+
+EMMA = Passage("Emma is a novel. Jane Austen wrote it. It came out in 1815.", id="emma", title="Emma", source="e.txt")
+SEA = Passage("The sea is wide.", id="sea")
+
+
+class PointingReader:
+    """An extractive reader that always points at the same place."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+
+    async def read(self, question: str, passages: list[Passage]) -> Reading:
+        return self.reading
+
+
+async def answer(reader: object, passages: list[Passage], **options: object) -> Answer:
+    return await Rag(Rag.Options(**options)).answer("Who wrote Emma?", toolbox_over(reader, passages))
+
+
+async def test_an_extractive_reading_is_cited_by_the_sentence_it_points_at() -> None:
+    start = EMMA.text.index("1815")
+    given = await answer(PointingReader(Reading("1815", 0.8, (1,), start, start + 4)), [SEA, EMMA])
+    assert (given.text, given.confidence) == ("1815", 0.8)
+    assert [(c.id, c.title, c.source, c.quote) for c in given.citations] == [
+        ("emma", "Emma", "e.txt", "It came out in 1815.")
+    ]
+
+
+async def test_a_further_passage_is_cited_by_the_sentence_with_the_answer() -> None:
+    reading = Reading("Jane Austen", 0.8, (0, 1), 0, 3)
+    given = await answer(PointingReader(reading), [SEA, EMMA])
+    assert [c.quote for c in given.citations] == ["The sea is wide.", "Jane Austen wrote it."]
+
+
+async def test_a_generative_reading_is_cited_by_the_documents_it_names() -> None:
+    model = ScriptedModel(["Documents: 2\nAnswer: Jane Austen"])
+    given = await answer(model, [SEA, EMMA])
+    assert given.text == "Jane Austen"
+    assert [c.quote for c in given.citations] == ["Jane Austen wrote it."]
+
+
+async def test_without_passages_it_abstains_and_reads_nothing() -> None:
+    model = ScriptedModel([])
+    given = await answer(model, [])
+    assert given.abstained
+    assert given.reason == "No passage was found for the question."
+    assert not model.calls
+
+
+async def test_passages_without_the_answer_make_it_abstain() -> None:
+    given = await answer(PointingReader(Reading(None, 0.9)), [SEA])
+    assert given == Answer(None, 0.9, reason="The passages do not hold an answer.")
+
+
+async def test_k_bounds_the_passages() -> None:
+    model = ScriptedModel(["Documents: 1\nAnswer: x"])
+    await answer(model, [SEA, EMMA], k=1)
+    assert SEA.text in model.prompts[0]
+    assert EMMA.text not in model.prompts[0]
+
+
+async def test_order_lays_the_passages_out_without_renumbering_them() -> None:
+    model = ScriptedModel(["Documents: 2\nAnswer: Jane Austen"])
+    given = await answer(model, [SEA, EMMA], order="ascending")
+    assert model.prompts[0].index('number="2"') < model.prompts[0].index('number="1"')
+    assert [c.id for c in given.citations] == ["emma"]
+
+
+async def test_the_reading_prompt_can_be_replaced(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("{passages}\nSpeak: {question}")
+    model = ScriptedModel(["x"])
+    await answer(model, [SEA], prompts={"read": tmp_path / "mine.txt"})
+    assert "Speak: Who wrote Emma?" in model.prompts[0]
+    assert SEA.text in model.prompts[0]
+
+
+def test_a_replacement_with_a_field_the_prompt_lacks_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("{passages} {oracle}")
+    with pytest.raises(ConfigError, match="oracle"):
+        Rag(Rag.Options(prompts={"read": tmp_path / "mine.txt"}))
+
+
+def test_k_below_one_is_refused() -> None:
+    with pytest.raises(ValueError, match="`k`"):
+        Rag.Options(k=0)

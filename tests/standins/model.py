@@ -1,0 +1,59 @@
+"""A language model that says what a test wrote for it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from robust_qa import Completion, Decoding, Message, Passage, Question, Toolbox
+from robust_qa.calls import Channel, Limits
+from robust_qa.toolbox import Channels
+
+Script = Iterable[str] | Callable[[list[Message]], Any]
+
+
+class ScriptedModel:
+    """Replies from a list, one reply a call, or from a function of the messages; keeps what it was asked."""
+
+    def __init__(self, script: Script, *, structured: bool = False, window: int | None = None) -> None:
+        self.structured = structured
+        self.window = window
+        self.calls: list[tuple[list[Message], Decoding]] = []
+        self._reply = script if callable(script) else _in_turn(script)
+
+    async def generate(self, messages: list[Message], decoding: Decoding) -> Completion:
+        self.calls.append((messages, decoding))
+        reply = self._reply(messages)
+        return Completion(await reply if inspect.isawaitable(reply) else reply)
+
+    @property
+    def prompts(self) -> list[str]:
+        """Each call's messages as one text."""
+        return ["\n".join(message.content for message in messages) for messages, _ in self.calls]
+
+
+def _in_turn(replies: Iterable[str]) -> Callable[[list[Message]], str]:
+    remaining = iter(replies)
+
+    def reply(_: list[Message]) -> str:
+        text = next(remaining, None)
+        assert text is not None, "the model was called once more than its script foresees"
+        return text
+
+    return reply
+
+
+def toolbox_over(
+    reader: Any, passages: Iterable[Passage] | None = None, *, question: str = "?", retriever: Any = None
+) -> Toolbox:
+    """The real toolbox over these components, the passages being the question's own."""
+    own = None if passages is None else tuple(passages)
+    channels = Channels(retriever=retriever and _channel(retriever), reader=_channel(reader))
+    return Toolbox(Question(question, passages=own), channels)
+
+
+def _channel(component: Any) -> Channel:
+    # The components of the tests are all `async def`, so no thread is ever started.
+    return Channel("scripted", component, Limits(), identity=None, cache=None, threads=ThreadPoolExecutor(1))

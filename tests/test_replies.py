@@ -1,0 +1,122 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robust_qa import between, declines, parse_object, parse_objects, without_thoughts
+
+# Text made of what the parsers look for comes closer to their edges than any text does.
+_PIECES = r"""{ } [ ] " \ , : ``` <<< A <<<A>>> <<</A>>> <think> </think> "a" 1e999 NaN I don't know""".split(" ")
+hostile = st.lists(st.sampled_from([*_PIECES, "\n", "\x00", "\ud800", "9" * 5000])).map("".join)
+
+
+@given(st.one_of(st.text(), hostile))
+def test_no_text_makes_a_parser_raise(text: str) -> None:
+    assert isinstance(parse_objects(text), list)
+    assert parse_object(text, "a") is None or "a" in parse_object(text, "a")
+    assert all(block in text for block in between(text, "A"))
+    assert without_thoughts(text) in text
+    assert declines(text) in (True, False)
+
+
+def test_deep_nesting_is_no_object_and_no_crash() -> None:
+    assert parse_object('{"a":' * 5000) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": [1, 2]}',
+        '```json\n{"a": [1, 2]}\n```',
+        'Here you are: {"a": [1, 2]} I hope it helps.',
+        '{"a": [1, 2,],}',
+        '[{"a": [1, 2]}]',
+        '{"a": 0}\nOn second thoughts:\n{"a": [1, 2]}',
+        '{"a": [1, 2]} and {"b": 3}',
+    ],
+    ids=["bare", "fenced", "in prose", "trailing commas", "in a list", "the last counts", "the keys count"],
+)
+def test_an_object_is_found(text: str) -> None:
+    assert parse_object(text, "a") == {"a": [1, 2]}
+
+
+def test_a_string_keeps_what_looks_like_json_in_it() -> None:
+    assert parse_object('{"a": "x,] {\\"a\\": 1}",}', "a") == {"a": 'x,] {"a": 1}'}
+
+
+def test_a_string_may_run_over_lines() -> None:
+    assert parse_object('{"a": "one\ntwo"}') == {"a": "one\ntwo"}
+
+
+def test_of_a_reply_cut_short_the_whole_inner_objects_remain() -> None:
+    assert parse_objects('{"groups": [{"a": 1}, {"a": 2}, {"a":') == [{"a": 1}, {"a": 2}]
+
+
+@pytest.mark.parametrize("text", ["", "no object", "{a: 1}", '{"b": 1}', "[1, 2]"])
+def test_without_an_object_that_has_the_keys_there_is_none(text: str) -> None:
+    assert parse_object(text, "a") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        ("<<<A>>> x <<</A>>>", ["x"]),
+        ("<<<A>>>x<<</A>>> <<<A>>>y\nz<<</A>>>", ["x", "y\nz"]),
+        ("<<< a >>>x<</a>>", ["x"]),
+        ("<<<A>>>x <<<A>>>y<<</A>>>", ["y"]),
+        ("<<<A>>>x<<</A>>> <<<A>>>y", ["x"]),
+        ("<<<A>>> x", ["x"]),
+        ("<<<A>>>x<<<A>>>", ["x"]),
+        ("<<<A>>> <<</A>>>", []),
+        ("<<<B>>>x<<</B>>>", []),
+    ],
+    ids=[
+        "one",
+        "several",
+        "sloppy",
+        "anew",
+        "a closed one counts",
+        "open",
+        "opened to close",
+        "blank",
+        "other mark",
+    ],
+)
+def test_what_stands_between_marks(text: str, blocks: list[str]) -> None:
+    assert between(text, "A") == blocks
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't know.",
+        "**I don’t know**",
+        "I do not know who wrote it.",
+        "Sorry, but I don't know",
+        "UNKNOWN",
+        "n/a",
+        " \n",
+        "...",
+    ],
+)
+def test_a_reply_that_declines(text: str) -> None:
+    assert declines(text)
+
+
+@pytest.mark.parametrize("text", ["I Don't Know How to Love Him", "Unknown Pleasures", "None", "Paris", "No"])
+def test_a_reply_that_answers(text: str) -> None:
+    assert not declines(text)
+
+
+@pytest.mark.parametrize(
+    ("reply", "rest"),
+    [
+        ("<think>hm</think>\nParis", "Paris"),
+        ("hm\n</think>\nParis", "Paris"),
+        ("<think>hm", ""),
+        ("Paris <think>hm</think>", "Paris <think>hm</think>"),
+        ("Paris", "Paris"),
+    ],
+    ids=["before", "opened by the template", "cut short", "later ones are text", "none"],
+)
+def test_thoughts_before_a_reply_are_left_out(reply: str, rest: str) -> None:
+    assert without_thoughts(reply) == rest
