@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .prompts import load_prompts
-from .replies import parse_object
+from .replies import declines, parse_object, without_thoughts
 from .types import Completion, Passage, Reading
 
 PROMPT = load_prompts(Path(__file__).parent / "prompts")["read"]
@@ -34,8 +34,7 @@ _AS_LINES = (
 )
 _LINE = re.compile(r"^\W*(documents?|answer)\W*:\W*(.*)$", re.IGNORECASE | re.MULTILINE)
 _UNKNOWN = re.compile(
-    r"\W*(unknown|none|null|n/a|not (stated|given|mentioned|found|known|in the documents)"
-    r"|(i )?(do not|don['’]t) know|the documents do not .*)\W*",
+    r"\W*(none|null|not (stated|given|mentioned|found|in the documents)|the documents do not .*)\W*",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -47,7 +46,7 @@ def reply_format(structured: bool) -> str:
 
 def says_unknown(answer: str) -> bool:
     """Whether a reply's answer field says that there is no answer."""
-    return not answer.strip() or _UNKNOWN.fullmatch(answer) is not None
+    return declines(answer) or _UNKNOWN.fullmatch(answer) is not None
 
 
 def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Reading:
@@ -55,12 +54,13 @@ def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Readin
 
     Numbers of documents that do not exist are left out.
     """
-    parsed = parse_object(completion.text)
-    if parsed is not None and "answer" in parsed:
+    reply = without_thoughts(completion.text)
+    parsed = parse_object(reply, "answer")
+    if parsed is not None:
         answer, documents = str(parsed["answer"] or ""), str(parsed.get("documents", ""))
     else:
-        lines = {label.lower()[:6]: rest for label, rest in _LINE.findall(completion.text)}
-        answer = lines.get("answer", "" if lines else completion.text)
+        lines = {label.lower()[:6]: rest for label, rest in _LINE.findall(reply)}
+        answer = lines.get("answer", "" if lines else reply)
         documents = lines.get("docume", "")
     if says_unknown(answer):
         return Reading(None, usage=completion.usage)

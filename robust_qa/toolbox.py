@@ -11,7 +11,7 @@ from .calls import Call, Channel
 from .context import Counter, Fitted, Layout, estimate_tokens, fit
 from .errors import ConfigError, ContextError, MissingError
 from .order import Order
-from .prompts import Prompt
+from .prompts import Prompt, fenced
 from .trace import Trace
 from .types import Completion, Decoding, Message, Passage, Question, Reading
 
@@ -90,10 +90,10 @@ class Toolbox:
         completion = await self.generate(
             prompt or reading.PROMPT,
             passages=passages,
-            fields={"question": question, "format": reading.reply_format(self.structured)},
+            fields={"question": fenced(question), "format": reading.reply_format(self.structured)},
             order=order,
             seed=seed,
-            schema=reading.SCHEMA,
+            schema=reading.SCHEMA if self.structured else None,
         )
         return reading.parse_reading(completion, passages)
 
@@ -134,7 +134,7 @@ class Toolbox:
                 reader,
                 prompt,
                 passages,
-                {"question": self.question.text, **(fields or {})},
+                {"question": fenced(self.question.text), **(fields or {})},
                 Layout(order, seed or 0, source_aware),
                 reply_room=reply_room,
             )
