@@ -57,7 +57,8 @@ def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Readin
     reply = without_thoughts(completion.text)
     parsed = parse_object(reply, "answer")
     if parsed is not None:
-        answer, documents = str(parsed["answer"] or ""), str(parsed.get("documents", ""))
+        answer = "" if parsed["answer"] is None else str(parsed["answer"])  # 0 is an answer
+        documents = str(parsed.get("documents", ""))
     else:
         lines = {label.lower()[:6]: rest for label, rest in _LINE.findall(reply)}
         answer = lines.get("answer", "" if lines else reply)

@@ -18,6 +18,7 @@ PASSAGES = [Passage("a"), Passage("b"), Passage("c")]
         ("Paris", "Paris", ()),
         ('{"documents": [9, 2, 2], "answer": "Paris"}', "Paris", (1,)),
         ('{"documents": "1 and 2", "answer": 1889}', "1889", (0, 1)),
+        ('{"documents": [1], "answer": 0}', "0", (0,)),
         ('{"documents": [], "answer": null}', None, ()),
         ("Documents: none\nAnswer: UNKNOWN", None, ()),
         ("Answer: I don't know.", None, ()),
