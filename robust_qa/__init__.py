@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from .errors import RqaError as RqaError
     from .errors import UnavailableError as UnavailableError
     from .hookspecs import hookimpl as hookimpl
+    from .host import Registry as Registry
     from .order import Order as Order
     from .order import arrange as arrange
     from .prompts import Prompt as Prompt
@@ -102,6 +103,7 @@ _HOME = {
         "UnavailableError",
     ),
     "hookspecs": ("hookimpl",),
+    "host": ("Registry",),
     "order": ("Order", "arrange"),
     "prompts": ("Prompt", "fenced", "load_prompts", "render_passages"),
     "replies": ("between", "declines", "parse_object", "parse_objects", "without_thoughts"),

@@ -1,0 +1,47 @@
+"""The host's own toolbox over a test's components, without configuration, cache or retries."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from robust_qa import Answer, Question, Toolbox
+from robust_qa.calls import Channel, Limits
+from robust_qa.toolbox import Channels
+
+
+def toolbox(
+    question: str | Question, *, retriever: Any = None, reader: Any = None, evaluator: Any = None, k: int = 10
+) -> Toolbox:
+    """A real toolbox for one question. What a strategy notes in it stands in its `trace.steps`.
+
+    Each component is called once a call: a retryable error is raised at once. To bring passages with the
+    question, hand in a Question.
+    """
+    threads = ThreadPoolExecutor(8, thread_name_prefix="rqa-test")
+
+    def channel(kind: str, component: Any) -> Channel | None:
+        if component is None:
+            return None
+        return Channel(f"{kind}.test", component, Limits(retries=0), identity=None, cache=None, threads=threads)
+
+    channels = Channels(
+        channel("retriever", retriever), channel("reader", reader), channel("evaluator", evaluator), k=k
+    )
+    return Toolbox(question if isinstance(question, Question) else Question(question), channels)
+
+
+def ask(
+    strategy: Any,
+    question: str | Question,
+    *,
+    retriever: Any = None,
+    reader: Any = None,
+    evaluator: Any = None,
+    k: int = 10,
+) -> Answer:
+    """The strategy's answer over these components, as the strategy returns it. For a plain `def` test."""
+    tools = toolbox(question, retriever=retriever, reader=reader, evaluator=evaluator, k=k)
+    answer: Answer = asyncio.run(strategy.answer(tools.question.text, tools))
+    return answer

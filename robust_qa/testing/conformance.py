@@ -1,0 +1,187 @@
+"""What the host relies on in a component, as behaviours that can be tried on it one by one."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from robust_qa import RqaError
+
+State: TypeAlias = Literal["passed", "failed", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Whether a component shows one behaviour: `name` says which; `detail` says why not."""
+
+    name: str
+    state: State
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.state:>7}  {self.name}" + (f": {self.detail}" if self.detail else "")
+
+
+class Failed(Exception):
+    """The component does otherwise."""
+
+
+class Skipped(Exception):
+    """The behaviour cannot be tried on this component."""
+
+
+def expect(holds: bool, otherwise: str) -> None:
+    """Fail the check unless `holds`; `otherwise` says what was found instead."""
+    if not holds:
+        raise Failed(otherwise)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The component under check, called as the host calls it."""
+
+    component: Any
+    query: str
+
+    async def call(self, method: str, *arguments: Any) -> Any:
+        """The method's result; a plain `def` runs in a worker thread."""
+        function = getattr(self.component, method)
+        if inspect.iscoroutinefunction(function):
+            return await function(*arguments)
+        result = await asyncio.to_thread(function, *arguments)
+        return await result if inspect.isawaitable(result) else result
+
+    async def survives(self, method: str, *cases: tuple[str, tuple[Any, ...]]) -> None:
+        """Fail, naming the cases, when the method raises on any of them."""
+        raised = []
+        for case, arguments in cases:
+            try:
+                await self.call(method, *arguments)
+            except Exception as error:
+                raised.append(f"{case} raised {told(error)}")
+        expect(not raised, "; ".join(raised))
+
+    def attribute(self, name: str, valid: Callable[[Any], bool], expected: str) -> Any:
+        """An optional attribute, None when the component lacks it; fail when it is not as `expected`."""
+        value = getattr(self.component, name, None)
+        expect(not hasattr(self.component, name) or valid(value), f"`{name}` is {value!r}, and should be {expected}")
+        return value
+
+
+Check: TypeAlias = Callable[[Subject], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """A check, the sentence that says what it shows, and the optional method it is about ("": none)."""
+
+    name: str
+    check: Check
+    of: str
+
+
+class Suite(list[Behaviour]):
+    """The behaviours of one kind in the order they are tried; the first is the shape that the others need."""
+
+    def behaviour(self, name: str, *, of: str = "") -> Callable[[Check], Check]:
+        """Add a check; with `of` it is tried only where the component has that method."""
+
+        def add(check: Check) -> Check:
+            self.append(Behaviour(name, check, of))
+            return check
+
+        return add
+
+
+COMMON = Suite()
+
+
+@COMMON.behaviour("its optional attributes have the documented types")
+async def _attributes(subject: Subject) -> None:
+    subject.attribute("cached", lambda value: isinstance(value, bool), "a bool")
+    subject.attribute("concurrency", lambda value: type(value) is int and value >= 1, "an int of 1 or more")
+    subject.attribute("close", callable, "a method")
+
+
+@COMMON.behaviour("`fingerprint` returns a str, the same while nothing changes", of="fingerprint")
+async def _fingerprint(subject: Subject) -> None:
+    first, second = subject.component.fingerprint(), subject.component.fingerprint()
+    expect(isinstance(first, str), f"it is a {type(first).__name__}")
+    expect(first == second, f"it was {first!r}, then {second!r}")
+
+
+def told(error: Exception) -> str:
+    """An exception in one line."""
+    text = f"{type(error).__name__}: {error}".rstrip(": ")
+    hint = getattr(error, "hint", "")
+    return " ".join(f"{text} {hint}".split())[:500]
+
+
+def check(
+    kind: str, component: Any, *, query: str = "What is the capital of France?", seconds: float = 300.0
+) -> list[Finding]:
+    """Try every behaviour the host relies on in a component of `kind`, and say of each what was found.
+
+    `query` is for retrievers: one that should find something. Each behaviour may take `seconds`. Behaviours of
+    optional methods that the component lacks are left out. What the component raises becomes a finding.
+    Runs an event loop of its own. Raises ValueError when there is no such kind.
+    """
+    return asyncio.run(_try_all(_suite(kind), Subject(component, query), seconds))
+
+
+def assert_conforms(kind: str, component: Any, *, query: str = "What is the capital of France?") -> None:
+    """Raise AssertionError, with every finding, unless the component has the behaviours of its kind."""
+    findings = check(kind, component, query=query)
+    if any(finding.state == "failed" for finding in findings):
+        report = "\n".join(map(str, findings))
+        raise AssertionError(f"{type(component).__name__} is not a {kind} as the host needs one:\n{report}")
+
+
+async def _try_all(suite: Suite, subject: Subject, seconds: float) -> list[Finding]:
+    shape, *others = suite
+    findings = [await _try(shape, subject, seconds)]
+    stop = "not tried, for lack of the above" if findings[0].state == "failed" else ""
+    for behaviour in (*others, *COMMON):
+        if behaviour.of and not hasattr(subject.component, behaviour.of):
+            continue
+        if stop:
+            findings.append(Finding(behaviour.name, "skipped", stop))
+            continue
+        try:
+            findings.append(await _try(behaviour, subject, seconds))
+        except RqaError as error:
+            # The checks provoke none: a model, a key or the network is missing, and stays so for the rest.
+            findings.append(Finding(behaviour.name, "failed", told(error)))
+            stop = f"not tried after the {error.kind}"
+    return findings
+
+
+async def _try(behaviour: Behaviour, subject: Subject, seconds: float) -> Finding:
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            await behaviour.check(subject)
+    except Skipped as why:
+        return Finding(behaviour.name, "skipped", str(why))
+    except Failed as why:
+        return Finding(behaviour.name, "failed", str(why))
+    except RqaError:
+        raise
+    except Exception as error:
+        why_not = f"nothing came within {seconds:g} seconds" if limit.expired() else told(error)
+        return Finding(behaviour.name, "failed", why_not)
+    return Finding(behaviour.name, "passed")
+
+
+def _suite(kind: str) -> Suite:
+    from . import evaluator, reader, retriever, strategy
+
+    suites: dict[str, Suite] = {
+        module.__name__.rpartition(".")[2]: module.SUITE for module in (retriever, reader, evaluator, strategy)
+    }
+    if kind not in suites:
+        raise ValueError(f"{kind!r} is no kind of component; the kinds are {', '.join(suites)}")
+    return suites[kind]

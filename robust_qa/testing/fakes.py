@@ -1,0 +1,113 @@
+"""Components for tests: small, the same every time, and each remembers what it was asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from robust_qa import Completion, Decoding, Message, Passage, Reading, Usage, sentences, words
+
+Reply: TypeAlias = str | Mapping[str, Any] | Completion | Exception
+Script: TypeAlias = Reply | Iterable[Reply] | Callable[[list[Message], Decoding], Reply]
+
+
+class ScriptedModel:
+    """A language model that says what it is told, word for word, whatever the decoding asks.
+
+    `replies` is one reply for every call, or the replies in turn, or a function of the messages and the
+    decoding. A mapping is said as JSON, an exception is raised. `calls` holds what each call was handed.
+    """
+
+    cached = False
+
+    def __init__(
+        self,
+        replies: Script,
+        *,
+        structured: bool = False,
+        window: int | None = None,
+        max_tokens: int = 1024,
+    ) -> None:
+        self._reply = _script(replies)
+        self.structured = structured
+        self.window = window
+        self.max_tokens = max_tokens
+        self.calls: list[tuple[list[Message], Decoding]] = []
+
+    async def generate(self, messages: list[Message], decoding: Decoding) -> Completion:
+        """The next reply, its tokens counted in words. Raises AssertionError when the script has run out."""
+        self.calls.append((list(messages), decoding))
+        reply = self._reply(messages, decoding)
+        if isinstance(reply, Exception):
+            raise reply
+        if isinstance(reply, Completion):
+            return reply
+        text = reply if isinstance(reply, str) else json.dumps(reply)
+        prompt = sum(len(message.content.split()) for message in messages)
+        return Completion(text, Usage(calls=1, prompt_tokens=prompt, completion_tokens=len(text.split())))
+
+
+def _script(replies: Script) -> Callable[[list[Message], Decoding], Reply]:
+    if isinstance(replies, str | Mapping | Completion | Exception):
+        return lambda messages, decoding: replies
+    if callable(replies):
+        return replies
+    turns = list(replies)
+    remaining = iter(turns)
+
+    def in_turn(messages: list[Message], decoding: Decoding) -> Reply:
+        for reply in remaining:
+            return reply
+        raise AssertionError(f"the script has {len(turns)} replies; one more was asked for: {messages[-1:]}")
+
+    return in_turn
+
+
+class StaticRetriever:
+    """A retriever that finds the same passages for every query; `queries` holds what it was asked."""
+
+    cached = False
+
+    def __init__(self, passages: Iterable[Passage | str]) -> None:
+        self.passages = [
+            passage if isinstance(passage, Passage) else Passage(passage, id=str(number))
+            for number, passage in enumerate(passages, 1)
+        ]
+        self.queries: list[str] = []
+
+    async def retrieve(self, query: str, k: int) -> list[Passage]:
+        """The first `k` passages."""
+        self.queries.append(query)
+        return self.passages[:k]
+
+
+class SentenceReader:
+    """A reader that only points: at the sentence that shares most words with the question."""
+
+    cached = False
+
+    async def read(self, question: str, passages: list[Passage]) -> Reading:
+        """The first best sentence, its score the share of the question's words in it; None when it has none."""
+        found = [
+            Reading(passage.text[start:end], _shared(question, passage.text[start:end]), (position,), start, end)
+            for position, passage in enumerate(passages)
+            for start, end in sentences(passage.text)
+        ]
+        best = max(found, key=lambda reading: reading.score or 0.0, default=Reading(None))
+        return best if best.score else Reading(None)
+
+
+class OverlapEvaluator:
+    """An evaluator that counts: 1 when a text has all words of the question, -1 when it has none."""
+
+    cached = False
+
+    async def score(self, question: str, texts: list[str]) -> list[float]:
+        """Twice the share of the question's words in each text, less 1."""
+        return [2 * _shared(question, text) - 1 for text in texts]
+
+
+def _shared(question: str, text: str) -> float:
+    wanted = set(words(question))
+    return len(wanted & set(words(text))) / max(len(wanted), 1)

@@ -1,0 +1,101 @@
+"""What the host relies on in a retriever."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import Any
+
+from robust_qa import Passage
+
+from .conformance import Failed, Skipped, Subject, Suite, expect
+from .samples import ODD_TEXTS
+
+SUITE = Suite()
+
+
+@SUITE.behaviour("it has a method `retrieve(query, k)`")
+async def _shape(subject: Subject) -> None:
+    expect(not isinstance(subject.component, type), "this is the class: make an instance of it")
+    expect(callable(getattr(subject.component, "retrieve", None)), "it has none")
+
+
+@SUITE.behaviour("it returns a list of passages")
+async def _passages(subject: Subject) -> None:
+    found = await subject.call("retrieve", subject.query, 5)
+    expect(isinstance(found, list), f"it returned a {type(found).__name__}")
+    for passage in found:
+        expect(isinstance(passage, Passage), f"the list holds a {type(passage).__name__}")
+
+
+@SUITE.behaviour("it returns at most k passages")
+async def _at_most_k(subject: Subject) -> None:
+    for k in (1, 3):
+        count = len(await _found(subject, k))
+        expect(count <= k, f"{count} passages for k={k}")
+
+
+@SUITE.behaviour("its passages have text, and fields of the right types")
+async def _fields(subject: Subject) -> None:
+    for passage in await _found(subject):
+        expect(isinstance(passage.text, str) and bool(passage.text.strip()), f"the text is {passage.text!r}")
+        for name in ("text", "id", "title", "source"):
+            value = getattr(passage, name)
+            expect(isinstance(value, str), f"`{name}` is {value!r}")
+            expect(_encodes(value), f"`{name}` has a lone surrogate: decode with errors='replace'")
+        score = passage.score
+        expect(isinstance(score, int | float) and math.isfinite(score), f"`score` is {score!r}")
+        expect(passage.origin in ("external", "memory"), f"`origin` is {passage.origin!r}")
+
+
+@SUITE.behaviour("no two of its passages have the same id")
+async def _ids(subject: Subject) -> None:
+    ids = [passage.id for passage in await _found(subject) if passage.id]
+    expect(len(set(ids)) == len(ids), f"the ids are {ids}")
+
+
+@SUITE.behaviour("its most relevant passage stands first")
+async def _ranked(subject: Subject) -> None:
+    scores = [passage.score for passage in await _found(subject)]
+    expect(scores == sorted(scores, reverse=True), f"the scores are {scores}, and higher is better")
+
+
+@SUITE.behaviour("it finds the same passages again")
+async def _again(subject: Subject) -> None:
+    found = await _found(subject)
+    before = list(found)
+    found.clear()  # the list is the caller's
+    again = await subject.call("retrieve", subject.query, 5)
+    ids = [[passage.id for passage in passages] for passages in (before, again)]
+    expect(before == again, f"the ids were {ids[0]}, then {ids[1]}")
+
+
+@SUITE.behaviour("it takes any text for a query")
+async def _any_text(subject: Subject) -> None:
+    await subject.survives("retrieve", *((what, (text, 3)) for what, text in ODD_TEXTS))
+
+
+@SUITE.behaviour("it answers two queries at once")
+async def _at_once(subject: Subject) -> None:
+    if getattr(subject.component, "concurrency", None) == 1:
+        raise Skipped("its `concurrency` is 1")
+    queries = (subject.query, f"{subject.query} And then?")
+    alone = [await subject.call("retrieve", query, 5) for query in queries]
+    together = await asyncio.gather(*(subject.call("retrieve", query, 5) for query in queries))
+    if alone != together:
+        raise Failed("together they found other passages than one after the other")
+
+
+async def _found(subject: Subject, k: int = 5) -> Any:
+    found = await subject.call("retrieve", subject.query, k)
+    if not found:
+        raise Skipped(f"it found nothing for {subject.query!r}")
+    return found
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

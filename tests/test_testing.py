@@ -1,0 +1,463 @@
+"""The conformance checks find what breaks a contract, and only that; the fakes do as they are told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import robust_qa.testing
+from robust_qa import (
+    Answer,
+    Citation,
+    Completion,
+    Decoding,
+    Message,
+    MissingError,
+    Passage,
+    Question,
+    Reading,
+    RefusedError,
+    UnavailableError,
+    Usage,
+    cite,
+)
+from robust_qa.testing import (
+    Finding,
+    OverlapEvaluator,
+    ScriptedModel,
+    SentenceReader,
+    StaticRetriever,
+    ask,
+    assert_conforms,
+    check,
+    toolbox,
+)
+
+QUESTION = "What is the capital of France?"
+PARIS = Passage("Paris is the capital of France.", id="paris", score=2.0)
+LYON = Passage("Lyon is a city of France.", id="lyon", score=1.0)
+
+
+class Model:
+    """A language model of words: it obeys max_tokens, stop and schema."""
+
+    structured = True
+    window = 2048
+    max_tokens = 64
+
+    def generate(self, messages: list[Message], decoding: Decoding) -> Completion:
+        text = '{"known": true}' if decoding.schema else "Es ist Paris."
+        for stop in decoding.stop:
+            text = text.partition(stop)[0]
+        return Completion(text, Usage(1, self.count_tokens(messages), len(text.split())))
+
+    def count_tokens(self, messages: list[Message]) -> int:
+        return sum(1 + len(message.content.split()) for message in messages)
+
+
+class OneReading:
+    """A strategy that reads once."""
+
+    needs = frozenset({"retrieve", "read"})
+
+    async def answer(self, question: str, toolbox: Any) -> Answer:
+        passages = await toolbox.retrieve()
+        reading = await toolbox.read(question, passages)
+        if reading.text is None:
+            return Answer(None, reason="The passages do not say.")
+        return Answer(reading.text, citations=tuple(cite(passages[n], reading.text) for n in reading.passages))
+
+
+class BatchedOverlap(OverlapEvaluator):
+    async def score_many(self, requests: list[tuple[str, list[str]]]) -> list[list[float]]:
+        return [await self.score(question, texts) for question, texts in requests]
+
+
+CONFORMING = {
+    "retriever": ("retriever", StaticRetriever([PARIS, LYON])),
+    "reader": ("reader", SentenceReader()),
+    "model": ("reader", Model()),
+    "evaluator": ("evaluator", OverlapEvaluator()),
+    "batched-evaluator": ("evaluator", BatchedOverlap()),
+    "strategy": ("strategy", OneReading()),
+}
+
+
+@pytest.mark.parametrize(("kind", "component"), CONFORMING.values(), ids=CONFORMING)
+def test_a_component_that_keeps_its_contract_passes_every_check(kind: str, component: Any) -> None:
+    assert [finding for finding in check(kind, component) if finding.state != "passed"] == []
+
+
+def retriever(retrieve: Callable[..., Any], **attributes: Any) -> Any:
+    return type("Retriever", (), {"retrieve": staticmethod(retrieve), **attributes})()
+
+
+def numbered() -> Callable[..., Any]:
+    numbers = iter(range(1000))
+    return lambda query, k: [replace(PARIS, id=str(next(numbers)))]
+
+
+def lends(passages: list[Passage]) -> Callable[..., Any]:
+    return lambda query, k: passages
+
+
+FIELDS = "its passages have text, and fields of the right types"
+ATTRIBUTES = "its optional attributes have the documented types"
+BROKEN_RETRIEVERS = {
+    "no-method": (object(), "it has a method `retrieve(query, k)`"),
+    "the-class": (StaticRetriever, "it has a method `retrieve(query, k)`"),
+    "a-tuple": (retriever(lambda query, k: (PARIS,)), "it returns a list of passages"),
+    "texts": (retriever(lambda query, k: [PARIS.text]), "it returns a list of passages"),
+    "more-than-k": (retriever(lambda query, k: [PARIS, LYON]), "it returns at most k passages"),
+    "blank": (retriever(lambda query, k: [Passage(" ")]), FIELDS),
+    "surrogate": (retriever(lambda query, k: [Passage("a\udc80")]), FIELDS),
+    "score-nan": (retriever(lambda query, k: [replace(PARIS, score=float("nan"))]), FIELDS),
+    "no-source": (retriever(lambda query, k: [replace(PARIS, source=None)]), FIELDS),  # type: ignore[arg-type]
+    "same-ids": (retriever(lambda query, k: [PARIS, PARIS][:k]), "no two of its passages have the same id"),
+    "worst-first": (retriever(lambda query, k: [LYON, PARIS][:k]), "its most relevant passage stands first"),
+    "other-ids": (retriever(numbered()), "it finds the same passages again"),
+    "its-own-list": (retriever(lends([PARIS])), "it finds the same passages again"),
+    "picky": (retriever(lambda query, k: [PARIS] if query.strip() else 1 / 0), "it takes any text for a query"),
+    "cached": (retriever(lambda query, k: [PARIS], cached="no"), ATTRIBUTES),
+    "concurrency": (retriever(lambda query, k: [PARIS], concurrency=0), ATTRIBUTES),
+    "fingerprint": (
+        retriever(lambda query, k: [PARIS], fingerprint=lambda self: str(time.perf_counter_ns())),
+        "`fingerprint` returns a str, the same while nothing changes",
+    ),
+}
+
+
+@pytest.mark.parametrize(("component", "behaviour"), BROKEN_RETRIEVERS.values(), ids=BROKEN_RETRIEVERS)
+def test_a_retriever_that_breaks_its_contract_fails_that_check(component: Any, behaviour: str) -> None:
+    assert behaviour in failures("retriever", component)
+
+
+class OneQueryAtATime:
+    async def retrieve(self, query: str, k: int) -> list[Passage]:
+        self.query = query
+        await asyncio.sleep(0.001)
+        return [Passage(self.query, id=self.query)]
+
+
+def test_a_retriever_that_mixes_up_two_queries_at_once_fails() -> None:
+    assert failures("retriever", OneQueryAtATime()) == ["it answers two queries at once"]
+
+
+def test_a_component_of_concurrency_1_is_not_called_twice_at_once() -> None:
+    component = OneQueryAtATime()
+    component.concurrency = 1  # type: ignore[attr-defined]
+
+    assert failures("retriever", component) == []
+
+
+def test_what_needs_passages_is_skipped_with_the_query_that_found_none() -> None:
+    findings = check("retriever", retriever(lambda query, k: []), query="mole")
+
+    skipped = [finding.detail for finding in findings if finding.state == "skipped"]
+    assert set(skipped) == {"it found nothing for 'mole'"}
+
+
+def reader(read: Callable[..., Any]) -> Any:
+    return type("Reader", (), {"read": staticmethod(read)})()
+
+
+FITTING = "`read` returns a Reading whose score, passages and offsets fit what was read"
+BROKEN_READERS = {
+    "neither": (object(), "it has a method `read(question, passages)` or `generate(messages, decoding)`"),
+    "text": (reader(lambda question, passages: "Paris"), FITTING),
+    "score": (reader(lambda question, passages: Reading("Paris", score=1.5)), FITTING),
+    "position": (reader(lambda question, passages: Reading("Paris", passages=(4,))), FITTING),
+    "half-a-span": (reader(lambda question, passages: Reading("Paris", None, (0,), start=0)), FITTING),
+    "span-outside": (reader(lambda question, passages: Reading("Paris", None, (0,), 0, 10_000)), FITTING),
+    "other-span": (reader(lambda question, passages: Reading("Paris", None, (0,), 6, 11)), FITTING),
+    "span-of-nothing": (reader(lambda question, passages: Reading(None, None, (0,), 0, 5)), FITTING),
+    "blank": (reader(lambda question, passages: Reading("")), FITTING),
+    "from-nothing": (
+        reader(lambda question, passages: Reading("Paris")),
+        "`read` finds no answer where there are no passages",
+    ),
+    "picky": (
+        reader(lambda question, passages: Reading("".join(p.text.split()[0] for p in passages) or None)),
+        "`read` takes any text in a passage, and any question",
+    ),
+    "clears": (
+        reader(lambda question, passages: passages.clear() or Reading(None)),
+        "`read` leaves the list of passages as it was",
+    ),
+}
+
+
+@pytest.mark.parametrize(("component", "behaviour"), BROKEN_READERS.values(), ids=BROKEN_READERS)
+def test_a_reader_that_breaks_its_contract_fails_that_check(component: Any, behaviour: str) -> None:
+    assert behaviour in failures("reader", component)
+
+
+def model(generate: Callable[..., Any] | None = None, **attributes: Any) -> Any:
+    own = {"generate": staticmethod(generate)} if generate else {}
+    return type("BrokenModel", (Model,), {**own, **attributes})()
+
+
+COMPLETION = "`generate` returns a Completion with text and usage"
+STRUCTURED = "`structured` is a bool, and where it is true a reply to a schema is JSON of it"
+BOUNDS = "`window` and `max_tokens` are token counts"
+BROKEN_MODELS = {
+    "text": (model(lambda messages, decoding: "Paris"), COMPLETION),
+    "no-call": (model(lambda messages, decoding: Completion("Paris", Usage())), COMPLETION),
+    "finish": (model(lambda messages, decoding: Completion("Paris", finish="eos")), COMPLETION),  # type: ignore[arg-type]
+    "endless": (
+        model(lambda messages, decoding: Completion("one two", Usage(1, 5, 100))),
+        "`generate` keeps to max_tokens",
+    ),
+    "stop": (model(lambda messages, decoding: Completion("Paris")), "`generate` ends at a stop sequence"),
+    "picky": (
+        model(lambda messages, decoding: Completion("x") if messages[-1].content.isprintable() else 1 / 0),
+        "`generate` takes any text in a message",
+    ),
+    "clears": (
+        model(lambda messages, decoding: messages.clear() or Completion("x")),
+        "`generate` leaves the messages as they were",
+    ),
+    "schema": (model(lambda messages, decoding: Completion("Yes")), STRUCTURED),
+    "structured": (model(structured="json"), STRUCTURED),
+    "window": (model(window="4k"), BOUNDS),
+    "no-room": (model(window=64), BOUNDS),
+    "count": (model(count_tokens=lambda self, messages: 7), "`count_tokens` counts more for longer messages"),
+}
+
+
+@pytest.mark.parametrize(("component", "behaviour"), BROKEN_MODELS.values(), ids=BROKEN_MODELS)
+def test_a_model_that_breaks_its_contract_fails_that_check(component: Any, behaviour: str) -> None:
+    assert behaviour in failures("reader", component)
+
+
+def evaluator(score: Callable[..., Any], **attributes: Any) -> Any:
+    return type("Evaluator", (), {"score": staticmethod(score), **attributes})()
+
+
+SCORES = "it returns a list of one score in [-1, 1] for each text"
+BROKEN_EVALUATORS = {
+    "no-method": (object(), "it has a method `score(question, texts)`"),
+    "one-number": (evaluator(lambda question, texts: 0.5), SCORES),
+    "too-few": (evaluator(lambda question, texts: [0.5]), SCORES),
+    "percent": (evaluator(lambda question, texts: [55.0 for _ in texts]), SCORES),
+    "nan": (evaluator(lambda question, texts: [float("nan") for _ in texts]), SCORES),
+    "best-first": (
+        evaluator(lambda question, texts: sorted((1 / (1 + len(text.split())) for text in texts), reverse=True)),
+        "its scores stand in the order of the texts",
+    ),
+    "nothing": (evaluator(lambda question, texts: [0.0] * len(texts) or None), "it scores no texts with an empty list"),
+    "picky": (
+        evaluator(lambda question, texts: [1 / len(text.split()) for text in texts]),
+        "it scores any text, for any question",
+    ),
+    "clears": (
+        evaluator(lambda question, texts: [0.0 for _ in range(len(texts)) if texts.pop()]),
+        "it leaves the list of texts as it was",
+    ),
+    "many": (
+        evaluator(
+            lambda question, texts: [0.0] * len(texts), score_many=lambda self, requests: [[1.0]] * len(requests)
+        ),
+        "`score_many` gives what `score` gives",
+    ),
+}
+
+
+@pytest.mark.parametrize(("component", "behaviour"), BROKEN_EVALUATORS.values(), ids=BROKEN_EVALUATORS)
+def test_an_evaluator_that_breaks_its_contract_fails_that_check(component: Any, behaviour: str) -> None:
+    assert behaviour in failures("evaluator", component)
+
+
+def strategy(needs: Any, answer: Callable[..., Any]) -> Any:
+    return type("Strategy", (), {"needs": needs, "answer": staticmethod(answer)})()
+
+
+def says(answer: Any) -> Callable[..., Any]:
+    """A strategy's `answer` that retrieves, and says this whatever it finds."""
+
+    async def says_it(question: str, toolbox: Any) -> Any:
+        await toolbox.retrieve()
+        return answer
+
+    return says_it
+
+
+async def abstains_without_a_word(question: str, toolbox: Any) -> Answer:
+    return Answer((await toolbox.read(question, await toolbox.retrieve())).text)
+
+
+async def answers_the_first_word(question: str, toolbox: Any) -> Answer:
+    return Answer(question.split(maxsplit=1)[0])
+
+
+async def trusts_json(question: str, toolbox: Any) -> Answer:
+    return Answer(str(json.loads((await toolbox.generate(question)).text)["answer"]))
+
+
+async def echoes(question: str, toolbox: Any) -> Answer:
+    return Answer((await toolbox.generate(question)).text)
+
+
+async def swallows_errors(question: str, toolbox: Any) -> Answer:
+    try:
+        await toolbox.retrieve()
+    except Exception:
+        return Answer(None, reason="Nothing was found.")
+    return Answer(None, reason="Nothing was found.")
+
+
+SHAPE = "it has `needs`, a set of powers, and a method `async def answer(question, toolbox)`"
+ANSWER = "it returns an Answer, and leaves the host's fields of it alone"
+CITATIONS = "it cites only what it was given"
+ANY_REPLY = "it takes any reply of a model"
+BROKEN_STRATEGIES = {
+    "no-needs": (strategy(None, echoes), SHAPE),
+    "unknown-power": (strategy({"browse"}, echoes), SHAPE),
+    "plain-def": (strategy({"read"}, lambda question, toolbox: Answer("Paris")), SHAPE),
+    "text": (strategy({"retrieve"}, says("Paris")), ANSWER),
+    "blank": (strategy({"retrieve"}, says(Answer(""))), ANSWER),
+    "fills-in": (strategy({"retrieve"}, says(Answer("Paris", strategy="mine"))), ANSWER),
+    "confidence": (strategy({"retrieve"}, says(Answer("Paris", confidence=100))), ANSWER),
+    "from-nothing": (
+        strategy({"retrieve"}, says(Answer("Paris"))),
+        "it abstains, or answers from memory, when there are no passages",
+    ),
+    "no-reason": (strategy({"retrieve", "read"}, abstains_without_a_word), "it says why when it abstains"),
+    "quote": (strategy({"retrieve"}, says(Answer("x", citations=(Citation("Oh no.", id="france"),)))), CITATIONS),
+    "id": (strategy({"retrieve"}, says(Answer("x", citations=(Citation("Paris", id="nowhere"),)))), CITATIONS),
+    "details": (strategy({"retrieve"}, says(Answer("x", details={"a": {1}}))), "its `details` can be written as JSON"),
+    "picky": (strategy(frozenset(), answers_the_first_word), "it takes any text in a passage, and any question"),
+    "trusts-json": (strategy({"generate"}, trusts_json), ANY_REPLY),
+    "echoes": (strategy({"generate"}, echoes), ANY_REPLY),
+    "swallows": (
+        strategy({"retrieve"}, swallows_errors),
+        "it lets a failed call fail the question, so that no outage reads as an abstention",
+    ),
+}
+
+
+@pytest.mark.parametrize(("component", "behaviour"), BROKEN_STRATEGIES.values(), ids=BROKEN_STRATEGIES)
+def test_a_strategy_that_breaks_its_contract_fails_that_check(component: Any, behaviour: str) -> None:
+    assert behaviour in failures("strategy", component)
+
+
+def test_a_power_that_is_used_and_not_declared_is_named() -> None:
+    findings = check("strategy", strategy(frozenset(), echoes))
+
+    assert findings[1].name == ANSWER
+    assert findings[1].detail.startswith("MissingError: The strategy asks for a reader, and none is configured.")
+
+
+def test_reading_with_a_reader_that_writes_needs_no_declaration_of_its_own() -> None:
+    async def reads(question: str, toolbox: Any) -> Answer:
+        return Answer((await toolbox.read(question, [PARIS])).text, reason="The passages do not say.")
+
+    assert failures("strategy", strategy({"generate"}, reads)) == []
+
+
+@pytest.mark.parametrize("error", [MissingError, RefusedError, UnavailableError])
+def test_an_error_of_the_tree_is_a_finding_that_ends_the_checks(error: type[MissingError]) -> None:
+    def absent(query: str, k: int) -> list[Passage]:
+        raise error("There is no index.", hint="Run `rqa index`.")
+
+    _, first, *rest = check("retriever", retriever(absent))
+
+    assert (first.state, first.detail) == ("failed", f"{error.__name__}: There is no index. Run `rqa index`.")
+    assert {finding.state for finding in rest} == {"skipped"}
+
+
+def test_a_component_that_never_answers_is_given_up() -> None:
+    class Stuck:
+        async def retrieve(self, query: str, k: int) -> list[Passage]:
+            await asyncio.Event().wait()
+            return []
+
+    findings = check("retriever", Stuck(), seconds=0.01)
+
+    assert findings[1] == Finding("it returns a list of passages", "failed", "nothing came within 0.01 seconds")
+
+
+def test_assert_conforms_is_silent_about_a_component_that_conforms() -> None:
+    assert_conforms("evaluator", OverlapEvaluator())
+
+
+def test_assert_conforms_tells_every_finding_of_one_that_does_not() -> None:
+    with pytest.raises(AssertionError) as caught:
+        assert_conforms("retriever", retriever(lambda query, k: [PARIS, LYON]))
+
+    report = str(caught.value)
+    assert " failed  it returns at most k passages: 2 passages for k=1" in report
+    assert " passed  it returns a list of passages" in report
+
+
+def test_an_unknown_kind_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ValueError, match="'oracle' is no kind of component; the kinds are retriever, reader"):
+        assert_conforms("oracle", object())
+
+
+async def test_a_scripted_model_says_its_replies_in_turn_and_remembers_what_it_was_asked() -> None:
+    scripted = ScriptedModel(["one two", {"answer": 3}])
+    messages = [Message("user", "How many?")]
+
+    first = await scripted.generate(messages, Decoding(seed=1))
+    second = await scripted.generate(messages, Decoding(seed=2))
+
+    assert first == Completion("one two", Usage(1, 2, 2))
+    assert json.loads(second.text) == {"answer": 3}
+    assert [decoding.seed for _, decoding in scripted.calls] == [1, 2]
+    with pytest.raises(AssertionError, match="the script has 2 replies"):
+        await scripted.generate(messages, Decoding())
+
+
+async def test_a_scripted_model_may_follow_a_function_and_raise() -> None:
+    scripted = ScriptedModel(lambda messages, decoding: messages[0].content or RefusedError("no"))
+
+    assert (await scripted.generate([Message("user", "again")], Decoding())).text == "again"
+    with pytest.raises(RefusedError):
+        await scripted.generate([Message("user", "")], Decoding())
+
+
+async def test_a_static_retriever_numbers_texts_and_remembers_queries() -> None:
+    found = StaticRetriever(["a", PARIS, "c"])
+
+    assert [passage.id for passage in await found.retrieve("x", 2)] == ["1", "paris"]
+    assert found.queries == ["x"]
+
+
+def test_ask_puts_a_question_through_the_toolbox_of_the_host() -> None:
+    found = StaticRetriever([PARIS])
+    scripted = ScriptedModel("Documents: 1\nAnswer: Paris")
+
+    answer = ask(OneReading(), QUESTION, retriever=found, reader=scripted)
+
+    assert (answer.text, [citation.id for citation in answer.citations]) == ("Paris", ["paris"])
+    assert found.queries == [QUESTION]
+    assert PARIS.text in scripted.calls[0][0][-1].content
+
+
+def test_ask_hands_over_the_passages_that_a_question_brings() -> None:
+    answer = ask(OneReading(), Question(QUESTION, passages=(PARIS, LYON)), reader=SentenceReader())
+
+    assert answer.text == PARIS.text
+
+
+def test_a_toolbox_keeps_what_was_noted() -> None:
+    tools = toolbox(QUESTION)
+
+    tools.note("voted", votes=[2, 1])
+
+    assert [(step.what, step.data) for step in tools.trace.steps] == [("voted", {"votes": [2, 1]})]
+
+
+def test_every_public_name_is_there() -> None:
+    assert all(hasattr(robust_qa.testing, name) for name in robust_qa.testing.__all__)
+
+
+def failures(kind: str, component: Any) -> list[str]:
+    return [finding.name for finding in check(kind, component) if finding.state == "failed"]
