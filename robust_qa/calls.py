@@ -92,7 +92,7 @@ class Channel:
     async def call(self, call: Call[T], trace: Trace) -> T:
         """The result of `call`, from the cache, from an equal call under way, or from the component."""
         started, cached, retries = trace.now(), True, 0
-        key = self._key(call) if self._identity is not None and call.repeatable else None
+        key = self._key(call)
         try:
             recalled = self._recall(key, call)
             if recalled is None:
@@ -128,9 +128,11 @@ class Channel:
         """`function` in a worker thread of the session."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
 
-    def _key(self, call: Call[Any]) -> str:
-        content = msgspec.json.encode((self._identity, call.power, call.arguments))
-        return hashlib.sha256(content).hexdigest()
+    def _key(self, call: Call[Any]) -> str | None:
+        if self._identity is None or not call.repeatable:
+            return None
+        content = _encoded((self._identity, call.power, call.arguments))
+        return hashlib.sha256(content).hexdigest() if content else None
 
     def _recall(self, key: str | None, call: Call[T]) -> T | None:
         if key is None or self._cache is None or (stored := self._cache.get(key)) is None:
@@ -156,8 +158,8 @@ class Channel:
     async def _land(self, key: str, call: Call[T]) -> tuple[T, int]:
         try:
             result, retries = await self._attempts(call)
-            if self._cache is not None:
-                self._cache.put(key, msgspec.json.encode(result))
+            if self._cache is not None and (content := _encoded(result)):
+                self._cache.put(key, content)
             return result, retries
         finally:
             self._flights.pop(key, None)
@@ -276,6 +278,14 @@ class _Pace:
 
 
 _NO_USAGE = Usage()
+
+
+def _encoded(value: Any) -> bytes | None:
+    """As JSON; None for text that has none (half a surrogate pair), which is then simply not remembered."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return None
 
 
 def _account(result: Any) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import stat
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,7 +18,6 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}\Z")
 _LOOKS_SECRET = re.compile(r"(sk|pk|rk|key|hf|gsk|xai)[-_]|AIza|ghp_|eyJ")
 
 
-@dataclass(frozen=True, slots=True)
 class Key:
     """A stored key, by name. An option of this type is written as the key's name: `key = "openai"`.
 
@@ -27,10 +25,20 @@ class Key:
     by a configuration that nobody vouched for, and goes to its own host only.
     """
 
-    name: str
-    secret: str = field(default="", repr=False)
-    host: str | None = None
-    confined: bool = False
+    # No dataclass: what encodes or prints dataclasses by their fields must not find the secret.
+    __slots__ = ("_secret", "confined", "host", "name")
+
+    def __init__(self, name: str, secret: str = "", host: str | None = None, *, confined: bool = False) -> None:
+        self.name = name
+        self.host = host
+        self.confined = confined
+        self._secret = secret
+
+    def __repr__(self) -> str:
+        return f"Key({self.name!r})"
+
+    def __bool__(self) -> bool:
+        return bool(self._secret)
 
     def reveal(self, url: str) -> str:
         """The secret, to be sent to `url`.
@@ -39,13 +47,13 @@ class Key:
         """
         host = urlsplit(url).hostname or ""
         command = f"rqa keys set {self.name} --host {host}"
-        if not self.secret:
+        if not self._secret:
             raise MissingError(
                 f"No key named {self.name!r} is stored, and {url} is to be called with it.",
                 hint=f"Run `{command}`, or set {variable(self.name)}.",
             )
         if self.host == host or (self.host is None and not self.confined):
-            return self.secret
+            return self._secret
         bound = f"is stored for {self.host}" if self.host else "is bound to no host"
         raise ConfigError(
             f"The key {self.name!r} {bound}, and the configuration would send it to {host}.",
@@ -73,8 +81,8 @@ def find(name: str, *, confined: bool = False) -> Key:
     check_name(name)
     stored = stored_keys().get(name, Key(name))
     conventional = re.sub(r"[^A-Z0-9]", "_", name.upper()) + "_API_KEY"
-    secret = os.environ.get(variable(name)) or stored.secret or os.environ.get(conventional, "")
-    return Key(name, secret.strip(), stored.host, confined)
+    secret = os.environ.get(variable(name)) or stored._secret or os.environ.get(conventional, "")
+    return Key(name, secret.strip(), stored.host, confined=confined)
 
 
 def stored_keys() -> dict[str, Key]:
@@ -117,5 +125,5 @@ def key_file() -> Path:
 
 
 def _write(keys: dict[str, Key]) -> None:
-    rows = {key.name: {"secret": key.secret, "host": key.host} for key in keys.values()}
+    rows = {key.name: {"secret": key._secret, "host": key.host} for key in keys.values()}
     write_private(key_file(), json.dumps(rows, indent=2, sort_keys=True) + "\n")

@@ -31,8 +31,7 @@ from .deciding import decide
 from .parsing import Consolidated, Verdict, parse_consolidation, parse_memory, parse_verdict, plain_answer
 
 if TYPE_CHECKING:
-    from robust_qa import Toolbox
-    from robust_qa.host import Registry
+    from robust_qa import Registry, Toolbox
 
 Ask = Callable[..., Awaitable[str]]
 

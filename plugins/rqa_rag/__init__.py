@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from robust_qa import Answer, Order, cite, hookimpl, load_prompts
 
 if TYPE_CHECKING:
-    from robust_qa import Toolbox
-    from robust_qa.host import Registry
+    from robust_qa import Registry, Toolbox
 
 
 class Rag:

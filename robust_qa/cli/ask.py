@@ -57,7 +57,8 @@ def _question(text: str | None, passages: Path | None) -> Question:
         text = sys.stdin.buffer.read().decode("utf-8", "replace")
     if not text.strip():
         raise InputError("The question is empty.", hint='Ask one: rqa ask "Who wrote the first compiler?"')
-    return Question(text.strip(), passages=own)
+    # An argument that is not UTF-8 arrives with lone surrogates, which no engine or file takes.
+    return Question(text.encode("utf-8", "replace").decode().strip(), passages=own)
 
 
 def _passages(path: Path) -> tuple[Passage, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any, get_args
 
@@ -87,8 +88,15 @@ def new(name: str, kind: Kind, into: Path) -> None:
 @command.command("check", epilog="Example: rqa plugins check lexical")
 @click.argument("name")
 @click.option("--kind", type=click.Choice(get_args(Kind)), help="Its kind, where two kinds have the name.")
+@click.option(
+    "--query",
+    metavar="TEXT",
+    default="What is the capital of France?",
+    show_default=True,
+    help="What a retriever is to find something for.",
+)
 @pass_run
-def check(run: Run, name: str, kind: Kind | None) -> None:
+def check(run: Run, name: str, kind: Kind | None, query: str) -> None:
     """Check the component NAME, as configured, against the contract of its kind."""
     from .. import testing
     from ..session import Session
@@ -101,12 +109,13 @@ def check(run: Run, name: str, kind: Kind | None) -> None:
             run.host.find(kind or "retriever", name)
         raise ConfigError(f"{name!r} is a {' and a '.join(found)}.", hint=f"Add --kind {found[0]}.")
     component = Session(config, run.host).component(found[0], name)
-    findings = testing.check(found[0], component)
+    findings = testing.check(found[0], component, query=query)
     for finding in findings:
         mark = {"passed": "ok     ", "failed": "FAILED ", "skipped": "skipped"}[finding.state]
         detail = f": {printable(finding.detail)}" if finding.detail else ""
         click.echo(f"{mark} {finding.name}{detail}")
-    failed = sum(finding.state == "failed" for finding in findings)
-    click.echo(f"{found[0]} {name}: {len(findings) - failed} of {len(findings)} hold", err=True)
-    if failed:
+    states = Counter(finding.state for finding in findings)
+    counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+    click.echo(f"{found[0]} {name}: {counts}", err=True)
+    if states["failed"]:
         sys.exit(Exit.FAILED)
