@@ -37,9 +37,6 @@ class Key:
     def __repr__(self) -> str:
         return f"Key({self.name!r})"
 
-    def __bool__(self) -> bool:
-        return bool(self._secret)
-
     def reveal(self, url: str) -> str:
         """The secret, to be sent to `url`.
 

@@ -1,0 +1,151 @@
+"""Reader `openai`: a language model behind any endpoint that speaks OpenAI's chat completions.
+
+    [reader.gpt]
+    plugin = "openai"
+    model = "gpt-4.1-mini"
+    key = "openai"
+
+    [reader.local]
+    plugin = "openai"
+    base_url = "http://localhost:8080/v1"
+    model = "qwen2.5-7b-instruct"
+    window = 8192
+
+The wire format is OpenAI's "Create chat completion"
+(https://platform.openai.com/docs/api-reference/chat/create). vLLM, llama-server, Ollama, OpenRouter, Gemini
+and Anthropic serve it too, each without some of its optional fields: `dialect` learns which.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from msgspec import Meta
+
+from robust_qa import Completion, ConfigError, Decoding, Key, Message, Url, hookimpl
+
+from .dialect import Dialect, encode
+from .replies import Endpoint, completion_in, error_for, refusal_in
+
+_OPENAI = Url("https://api.openai.com/v1")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110, 5.6.2
+
+
+class OpenAI:
+    """Chat completions over HTTP: one attempt a call, but for what it takes to learn the dialect."""
+
+    @dataclass
+    class Options:
+        model: Annotated[str, Meta(min_length=1)]  # the model's name, as the endpoint lists it
+        base_url: Url = _OPENAI  # the endpoint's address, up to and without /chat/completions
+        key: Key | None = None  # a stored key's name; without it none is sent, as local servers like it
+        # 0 is greedy decoding; left out for the session once the model refuses to be told
+        temperature: Annotated[float, Meta(ge=0)] = 0.0
+        max_tokens: Annotated[int, Meta(ge=1)] = 1024  # bound on a reply in tokens, always sent
+        # what the endpoint calls that bound; max_completion_tokens is tried where max_tokens is refused
+        max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+        seed: int | None = None  # seed of the sampling; left out once it is refused
+        window: Annotated[int, Meta(ge=1)] | None = None  # context window in tokens, prompt and reply together
+        # how replies are held to a schema; the next one is tried where the endpoint refuses one
+        structured: Literal["json_schema", "json_object", "none"] = "json_schema"
+        headers: dict[str, str] = field(default_factory=dict, repr=False)  # further request headers
+        body: dict[str, Any] = field(default_factory=dict, repr=False)  # further request fields; they win
+
+        def __post_init__(self) -> None:
+            parts = urlsplit(self.base_url)
+            named = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+            if not named or not self.base_url.isprintable():
+                raise ValueError("base_url is not an http or https address")
+            if "@" in parts.netloc:
+                raise ValueError("base_url holds a user name or password; store a key and name it in `key`")
+            for name, value in self.headers.items():
+                if not _HEADER_NAME.fullmatch(name) or not _fits_header(value):
+                    raise ValueError(f"the header {name!r} holds characters that HTTP does not allow there")
+
+    def __init__(self, options: Options) -> None:
+        """Raises MissingError or ConfigError when the key is not stored, or not for this host."""
+        from .connections import Connections
+
+        url = str(options.base_url)
+        parts = urlsplit(url)
+        path = parts.path.rstrip("/").removesuffix("/chat/completions")
+        self.window = options.window
+        self.max_tokens = options.max_tokens
+        self.temperature = options.temperature
+        self.seed = options.seed
+        self._model = options.model
+        self._body = options.body
+        self._dialect = Dialect(options.structured, options.max_tokens_field)
+        self._endpoint = Endpoint(
+            model=options.model,
+            address=urlunsplit((parts.scheme, parts.netloc, path, "", "")),
+            key=options.key.name if options.key else None,
+            secret=_secret(options.key, url) if options.key else "",
+        )
+        self._connections = Connections(
+            urlunsplit(parts._replace(path=f"{path}/chat/completions", fragment="")),
+            options.headers,
+            self._endpoint,
+        )
+
+    @property
+    def structured(self) -> bool:
+        """Whether a schema still binds replies; the endpoint's refusals can end it during a session."""
+        return self._dialect.structured != "none"
+
+    async def generate(self, messages: list[Message], decoding: Decoding) -> Completion:
+        """One reply.
+
+        Raises UnavailableError or CallTimeout when another try may help, RefusedError when it will not,
+        ContextError when the prompt overflows the model's window, ReplyError when the reply is no chat
+        completion, and CallError when the model used up `max_tokens` before it wrote anything.
+        """
+        fields = {
+            "temperature": self.temperature if decoding.temperature is None else decoding.temperature,
+            "seed": self.seed if decoding.seed is None else decoding.seed,
+            "stop": decoding.stop or None,
+        }
+        limit = decoding.max_tokens or self.max_tokens
+        while True:
+            dialect = self._dialect
+            request = {
+                "model": self._model,
+                **dialect.request(messages, fields, limit, decoding.schema),
+                **self._body,
+            }
+            reply = await self._connections.post(encode(request))
+            refused = refusal_in(reply)
+            if refused is None:
+                return completion_in(reply, self._endpoint, dialect.unsent_stops(decoding.stop))
+            plainer = dialect.after(refused, request)
+            if plainer is None:
+                raise error_for(refused, reply, self._endpoint)
+            # Of several calls refused at once the first to return moves the session; the others follow it.
+            if self._dialect == dialect:
+                self._dialect = plainer
+
+    async def close(self) -> None:
+        await self._connections.close()
+
+
+def _secret(key: Key, url: str) -> str:
+    secret = key.reveal(url)
+    if not _fits_header(secret):
+        # The HTTP library's own message would quote the secret.
+        raise ConfigError(
+            f"The key {key.name!r} holds characters that no HTTP header can carry.",
+            hint=f"Store it again: `rqa keys set {key.name} --host {urlsplit(url).hostname}`.",
+        )
+    return secret
+
+
+def _fits_header(text: str) -> bool:
+    return text.isascii() and text.isprintable() and text == text.strip()
+
+
+@hookimpl
+def rqa_register(registry: Any) -> None:
+    registry.reader("openai", OpenAI, summary="any OpenAI-compatible chat endpoint, hosted or local")

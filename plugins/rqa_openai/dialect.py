@@ -1,0 +1,109 @@
+"""Which optional fields an endpoint takes, learnt from its refusals and remembered for the session."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import msgspec
+
+from robust_qa import Message
+
+from .replies import Refusal
+
+Structured = Literal["json_schema", "json_object", "none"]
+_PLAINER: dict[Structured, Structured] = {"json_schema": "json_object", "json_object": "none"}
+_FORMAT = re.compile(r"response_?format|schema|json_object|structured output|grammar", re.IGNORECASE)
+# "This model supports at most 4096 completion tokens" refuses a value, not a field.
+_NOT_TAKEN = re.compile(
+    r"unsupported|not support|not permitted|not allowed|unrecogni[sz]ed|unknown|unexpected|deprecated"
+    r"|extra.forbidden",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How to word a request: how to ask for JSON, what the bound on a reply is called, what to leave out."""
+
+    structured: Structured
+    tokens_field: Literal["max_tokens", "max_completion_tokens"]
+    omitted: frozenset[str] = frozenset()
+
+    def request(
+        self,
+        messages: Sequence[Message],
+        fields: Mapping[str, Any],
+        max_tokens: int,
+        schema: Mapping[str, Any] | None,
+    ) -> dict[str, Any]:
+        """The request's fields besides the model; `fields` that are None or refused before are left out."""
+        sent = {name: value for name, value in fields.items() if value is not None and name not in self.omitted}
+        request = {"messages": messages, self.tokens_field: max_tokens, **sent}
+        if schema is None or self.structured == "none":
+            return request
+        if self.structured == "json_schema":
+            envelope = {"name": "reply", "schema": dict(schema), "strict": _is_strict(schema)}
+            return {**request, "response_format": {"type": "json_schema", "json_schema": envelope}}
+        return {
+            **request,
+            "messages": _asking_for(schema, messages),
+            "response_format": {"type": "json_object"},
+        }
+
+    def after(self, refusal: Refusal, request: Mapping[str, Any]) -> Dialect | None:
+        """The dialect to try once `request` met `refusal`, None when its wording is not to blame.
+
+        Each step gives something up and none takes it back, so that a session takes a handful at most.
+        """
+        if refusal.status not in {400, 404, 422}:
+            return None
+        if "response_format" in request and self.structured != "none" and refusal.mentions(_FORMAT):
+            return replace(self, structured=_PLAINER[self.structured])
+        if not refusal.mentions(_NOT_TAKEN):
+            return None
+        if self.tokens_field == "max_tokens" and refusal.names("max_tokens"):
+            return replace(self, tokens_field="max_completion_tokens")
+        for name in ("temperature", "seed", "stop"):
+            if name in request and name not in self.omitted and refusal.names(name):
+                return replace(self, omitted=self.omitted | {name})
+        return None
+
+    def unsent_stops(self, stops: Sequence[str]) -> Sequence[str]:
+        """The stop sequences that the endpoint does not take: the reader cuts at them itself."""
+        return stops if "stop" in self.omitted else ()
+
+
+def encode(request: Mapping[str, Any]) -> bytes:
+    """`request` as JSON; lone surrogates, which JSON cannot carry, become question marks."""
+    try:
+        return msgspec.json.encode(request)
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(request), ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _asking_for(schema: Mapping[str, Any], messages: Sequence[Message]) -> list[Message]:
+    """`messages`, with the schema told at the end: json_object alone says nothing of it.
+
+    In the last message, because not every model has a system role.
+    """
+    *before, last = messages
+    wanted = msgspec.json.encode(dict(schema)).decode()
+    told = f"Reply with one JSON object and nothing else. It has to fit this JSON schema:\n{wanted}"
+    return [*before, replace(last, content=f"{last.content}\n\n{told}")]
+
+
+def _is_strict(schema: Any) -> bool:
+    """Whether OpenAI's strict mode takes `schema`: objects closed, and all of their properties required."""
+    if isinstance(schema, list):
+        return all(map(_is_strict, schema))
+    if not isinstance(schema, Mapping):
+        return True
+    if schema.get("type") == "object":
+        properties, required = schema.get("properties", {}), schema.get("required", [])
+        if schema.get("additionalProperties") is not False or set(properties) != set(required):
+            return False
+    return all(map(_is_strict, schema.values()))

@@ -1,0 +1,226 @@
+"""What an endpoint answered: a completion, or an error of rqa's that says what to do about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from robust_qa import (
+    CallError,
+    Completion,
+    ContextError,
+    RefusedError,
+    ReplyError,
+    RqaError,
+    UnavailableError,
+    Usage,
+    printable,
+    without_thoughts,
+)
+
+_READ, _EXCERPT = 10_000, 200  # characters of a provider's own words that are read, and shown
+_OVERFLOW = re.compile(
+    r"context.(length|window|size)|maximum model length|(prompt|input|request) (is )?too (long|large)"
+    r"|token count .*exceeds|too large for model|max_new_tokens. must be",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a model is asked, in words for errors; `key` is the key's name."""
+
+    model: str
+    address: str
+    key: str | None
+    secret: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.model!r} at {self.address}"
+
+    def excerpt(self, text: str) -> str:
+        """The start of a provider's `text`, on one line, harmless to a terminal and without the key."""
+        shown = " ".join(printable(text[:_READ]).split())
+        return (shown.replace(self.secret, "***") if self.secret else shown)[:_EXCERPT]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An HTTP response, read whole; `headers` has no regard for case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why there is no completion; `codes` are the provider's type, code and parameter."""
+
+    status: int
+    message: str
+    codes: frozenset[str] = frozenset()
+
+    def mentions(self, pattern: re.Pattern[str]) -> bool:
+        return any(map(pattern.search, (self.message, *self.codes)))
+
+    def names(self, name: str) -> bool:
+        """Whether the refusal is about the request's field `name`."""
+        return name in self.codes or re.search(rf"\b{name}\b", self.message) is not None
+
+
+class _Part(msgspec.Struct):
+    text: str | None = None
+
+
+class _Message(msgspec.Struct):
+    content: str | list[_Part | str] | None = None
+    refusal: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Body(msgspec.Struct):
+    choices: list[_Choice] | None = None
+    usage: Any = None
+
+
+_decoder = msgspec.json.Decoder(_Body)
+
+
+def refusal_in(reply: Reply) -> Refusal | None:
+    """Why `reply` is no completion, None when its status says that it is one.
+
+    OpenRouter reports some failures of the providers behind it with status 200 and an `error`.
+    """
+    fine = reply.status == 200
+    if fine and b'"error"' not in reply.body:
+        return None
+    try:
+        parsed = msgspec.json.decode(reply.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        parsed = None
+    if isinstance(parsed, list) and parsed:  # Gemini wraps it
+        parsed = parsed[0]
+    body = parsed if isinstance(parsed, dict) else {}
+    if fine and (body.get("choices") or not body.get("error")):
+        return None
+    said = body.get("error") or body
+    if not isinstance(said, dict):
+        said = {"message": said}
+    told = (text for name in ("message", "detail") if isinstance(text := said.get(name), str) and text)
+    code = said.get("code")
+    status = (code if isinstance(code, int) else 502) if fine else reply.status
+    codes = (said.get(name) for name in ("type", "code", "param"))
+    return Refusal(
+        status,
+        next(told, reply.text)[:_READ],
+        frozenset(code for code in codes if isinstance(code, str)),
+    )
+
+
+def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint) -> RqaError:
+    """The error to raise for `refusal`."""
+    status, said = refusal.status, endpoint.excerpt(refusal.message) or "no reason given"
+    failed = f"Asking {endpoint} failed with status {status}: {said}"
+    if "json_validate_failed" in refusal.codes:  # Groq's word for a reply of the model that is not JSON
+        return ReplyError(failed)
+    if status == 413 or (status in {400, 422} and refusal.mentions(_OVERFLOW)):
+        return ContextError(
+            f"The prompt overflows the window of {endpoint}: {said}",
+            hint="Set the reader's `window` to the model's context length in tokens, so that passages are "
+            "dropped to fit, or ask for fewer of them.",
+        )
+    if status in {408, 409, 429} or status >= 500:
+        if "insufficient_quota" in refusal.codes:
+            return RefusedError(failed, hint="The account has no credit left: see its billing page.")
+        return UnavailableError(failed, retry_after=retry_after(reply.headers))
+    if 300 <= status < 400:
+        target = endpoint.excerpt(reply.headers.get("location", "nowhere"))
+        return RefusedError(
+            f"Asking {endpoint} was answered with a redirect to {target}, which is not followed.",
+            hint="Set `base_url` to the endpoint's final address.",
+        )
+    return RefusedError(failed, hint=_advice(status, endpoint))
+
+
+def _advice(status: int, endpoint: Endpoint) -> str:
+    if status in {401, 403}:
+        name = endpoint.key or "NAME"
+        store = f"`rqa keys set {name} --host {urlsplit(endpoint.address).hostname}`"
+        if endpoint.key:
+            return f"Check that the key {name!r} is right and may use this model; {store} stores another."
+        return f'No key was sent. Store one with {store} and set `key = "{name}"` in the reader\'s table.'
+    if status == 404:
+        return f"Check `model` and `base_url`; most endpoints list their models at {endpoint.address}/models."
+    return ""
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait by `retry-after-ms` or `Retry-After` (RFC 9110, 10.2.3), None where neither says."""
+    milliseconds, wish = headers.get("retry-after-ms"), headers.get("retry-after", "")
+    try:
+        seconds = float(milliseconds) / 1000 if milliseconds else float(wish)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(wish).timestamp() - time()
+        except (ValueError, OverflowError):
+            return None
+    return max(0.0, seconds) if seconds < float("inf") else None
+
+
+def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -> Completion:
+    """The completion in `reply`, without a reasoning model's thoughts, cut at the first of `stops`."""
+    try:
+        body = _decoder.decode(reply.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
+        raise _not_understood(f"something that is no chat completion ({cause})", reply, endpoint) from cause
+    if not body.choices:
+        raise _not_understood("no choices", reply, endpoint)
+    choice = body.choices[0]
+    if choice.message.refusal:
+        raise ReplyError(f"{endpoint} declined to answer: {endpoint.excerpt(choice.message.refusal)}")
+    content = choice.message.content
+    if isinstance(content, list):
+        content = "".join(part if isinstance(part, str) else part.text or "" for part in content)
+    text = content and without_thoughts(content)
+    cut = choice.finish_reason == "length"
+    if cut and not text:
+        raise CallError(
+            f"{endpoint} used up its bound on tokens before it wrote an answer.",
+            hint="Raise the reader's `max_tokens`; a model that reasons needs several thousand.",
+        )
+    if text is None:
+        raise _not_understood("no content", reply, endpoint)
+    for stop in stops:
+        text = text.partition(stop)[0]
+    return Completion(text, _usage(body.usage), "length" if cut else "stop")
+
+
+def _not_understood(what: str, reply: Reply, endpoint: Endpoint) -> ReplyError:
+    excerpt = endpoint.excerpt(reply.text)
+    return ReplyError(
+        f"{endpoint} replied with {what}: {excerpt or 'an empty body'}",
+        hint="Check `base_url`: the address without its /chat/completions; it often ends in /v1.",
+    )
+
+
+def _usage(reported: Any) -> Usage:
+    """Tokens as reported; what is missing, or no count, is 0."""
+    counts = reported if isinstance(reported, dict) else {}
+    prompt, written = (counts.get(f"{kind}_tokens") for kind in ("prompt", "completion"))
+    return Usage(1, prompt if isinstance(prompt, int) else 0, written if isinstance(written, int) else 0)

@@ -1,0 +1,121 @@
+"""The wire: connections are kept, shared, broken and given up."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import closing
+
+import pytest
+from standins.openai import HANG, RESET, TRUNCATED, Fault, serve
+
+from robust_qa import CallTimeout, ConfigError, Decoding, Message, RefusedError, UnavailableError
+from rqa_openai import connections
+
+ASKED = [Message("user", "Where is the Louvre?")]
+
+
+async def test_calls_one_after_another_share_a_connection(connect):
+    with serve(lambda request, n: "Paris.") as server:
+        reader = connect(server.url)
+        for _ in range(5):
+            await reader.generate(ASKED, Decoding())
+        assert (server.count, server.connections) == (5, 1)
+
+
+async def test_calls_at_once_are_in_flight_at_once_and_their_connections_are_used_again(connect):
+    with serve(lambda request, n: "Paris.", latency=0.05) as server:
+        reader = connect(server.url)
+        for _ in range(2):
+            await asyncio.gather(*(reader.generate(ASKED, Decoding()) for _ in range(64)))
+        assert (server.count, server.peak, server.connections) == (128, 64, 64)
+
+
+async def test_a_connection_serves_on_after_a_refusal(connect):
+    with serve(lambda request, n: Fault(400) if n == 0 else "Paris.") as server:
+        reader = connect(server.url)
+        with pytest.raises(RefusedError):
+            await reader.generate(ASKED, Decoding())
+        await reader.generate(ASKED, Decoding())
+        assert server.connections == 1
+
+
+async def test_no_server_is_unavailable(connect):
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+        with pytest.raises(UnavailableError, match="No connection to 'qwen' at http://127") as raised:
+            await connect(url).generate(ASKED, Decoding())
+    assert "base_url" in raised.value.hint
+
+
+async def test_a_name_that_does_not_resolve_is_unavailable(connect):
+    with pytest.raises(UnavailableError, match=r"models\.invalid"):
+        await connect("http://models.invalid/v1").generate(ASKED, Decoding())
+
+
+async def test_a_connection_that_is_not_taken_up_times_out(connect, monkeypatch):
+    monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.1)
+    with (
+        closing(socket.socket()) as deaf,
+        closing(socket.socket()) as first,
+        closing(socket.socket()) as second,
+    ):
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        for waiting in (first, second):  # more than the queue holds
+            waiting.setblocking(False)
+            waiting.connect_ex(deaf.getsockname())
+        with pytest.raises(CallTimeout, match=r"0\.1 s"):
+            await connect(f"http://127.0.0.1:{deaf.getsockname()[1]}/v1").generate(ASKED, Decoding())
+
+
+@pytest.mark.parametrize("fault", [RESET, TRUNCATED], ids=["reset", "truncated"])
+async def test_a_broken_connection_is_unavailable_and_the_next_call_gets_a_new_one(connect, fault):
+    with serve(lambda request, n: fault if n == 0 else "Paris.") as server:
+        reader = connect(server.url)
+        with pytest.raises(UnavailableError, match="Lost the connection") as raised:
+            await reader.generate(ASKED, Decoding())
+        assert raised.value.retryable
+        assert (await reader.generate(ASKED, Decoding())).text == "Paris."
+
+
+@pytest.mark.parametrize("fault", [HANG, Fault(body="{}" * 100, pause=0.05)], ids=["hang", "trickle"])
+async def test_a_call_that_the_host_gives_up_leaves_the_reader_working(connect, fault):
+    with serve(lambda request, n: fault if n == 0 else "Paris.") as server:
+        reader = connect(server.url)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await reader.generate(ASKED, Decoding())
+        assert (await reader.generate(ASKED, Decoding())).text == "Paris."
+
+
+async def test_a_slow_reply_is_read_to_its_end(connect):
+    body = b'{"choices": [{"message": {"content": "Paris."}}]}'
+    with serve(lambda request, n: Fault(body=body, pause=0.001)) as server:
+        assert (await connect(server.url).generate(ASKED, Decoding())).text == "Paris."
+
+
+async def test_the_environments_proxy_is_used(connect, monkeypatch):
+    with serve(lambda request, n: "Paris.") as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
+        with pytest.raises(RefusedError):  # the stand-in forwards nothing
+            await connect("http://models.invalid/v1").generate(ASKED, Decoding())
+    assert proxy.requests[0].path == "http://models.invalid/v1/chat/completions"
+
+
+async def test_a_proxy_that_cannot_be_is_a_configuration_error(connect, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "gopher://user:password@proxy.invalid")
+    with pytest.raises(ConfigError, match="proxy") as raised:
+        await connect("http://models.invalid/v1").generate(ASKED, Decoding())
+    assert "password" not in raised.value.message
+    assert "HTTP_PROXY" in raised.value.hint
+
+
+async def test_closing_closes_every_connection_and_may_come_twice_or_first(connect):
+    with serve(lambda request, n: "Paris.") as server:
+        reader = connect(server.url)
+        await reader.close()
+        await asyncio.gather(*(reader.generate(ASKED, Decoding()) for _ in range(3)))
+        await reader.close()
+        await reader.close()

@@ -1,0 +1,267 @@
+"""How the reader learns what an endpoint takes."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from standins.openai import Fault, error, serve, unsupported
+
+from robust_qa import Decoding, Message, RefusedError
+
+ASKED = [Message("user", "Where is the Louvre?")]
+SCHEMA = {
+    "type": "object",
+    "properties": {"answer": {"type": "string"}},
+    "required": ["answer"],
+    "additionalProperties": False,
+}
+WITH_SCHEMA = Decoding(schema=SCHEMA)
+
+
+def format_of(request):
+    return request.get("response_format", {}).get("type", "none")
+
+
+def taking(*formats, refused=None):
+    """A script that takes these response formats and refuses the others."""
+
+    def script(request, n):
+        return "{}" if format_of(request) in formats else refused or unsupported("response_format")
+
+    return script
+
+
+def formats_sent(server):
+    return [format_of(request.body) for request in server.requests]
+
+
+async def test_a_schema_is_sent_as_response_format(connect):
+    with serve(taking("json_schema")) as server:
+        reader = connect(server.url)
+        await reader.generate(ASKED, WITH_SCHEMA)
+    assert server.requests[0].body["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "reply", "schema": SCHEMA, "strict": True},
+    }
+    assert len(server.requests[0].body["messages"]) == 1
+    assert reader.structured
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {**SCHEMA, "required": []},
+        {**SCHEMA, "additionalProperties": True},
+        {"type": "array", "items": {"type": "object", "properties": {"a": {}}, "required": ["a"]}},
+        {"anyOf": [SCHEMA, {"type": "object"}]},
+    ],
+)
+async def test_a_schema_that_strict_mode_refuses_is_not_sent_as_strict(connect, schema):
+    with serve(taking("json_schema")) as server:
+        await connect(server.url).generate(ASKED, Decoding(schema=schema))
+    assert server.requests[0].body["response_format"]["json_schema"]["strict"] is False
+
+
+async def test_without_a_schema_no_format_is_asked_for(connect):
+    with serve(taking("none")) as server:
+        await connect(server.url).generate(ASKED, Decoding())
+    assert formats_sent(server) == ["none"]
+
+
+async def test_a_refused_schema_falls_to_json_object_and_is_told_in_words(connect):
+    with serve(taking("json_object")) as server:
+        reader = connect(server.url)
+        assert (await reader.generate(ASKED, WITH_SCHEMA)).text == "{}"
+    assert formats_sent(server) == ["json_schema", "json_object"]
+    told = server.requests[1].body["messages"][-1]["content"]
+    assert told.startswith("Where is the Louvre?\n")
+    assert "JSON" in told
+    assert '"answer"' in told
+    assert reader.structured
+
+
+async def test_a_refused_json_object_falls_to_plain_text(connect):
+    with serve(taking("none")) as server:
+        reader = connect(server.url)
+        await reader.generate(ASKED, WITH_SCHEMA)
+    assert formats_sent(server) == ["json_schema", "json_object", "none"]
+    assert server.requests[-1].body["messages"][0]["content"] == "Where is the Louvre?"
+    assert not reader.structured
+
+
+async def test_the_session_remembers(connect):
+    with serve(taking("none")) as server:
+        reader = connect(server.url)
+        for _ in range(3):
+            await reader.generate(ASKED, WITH_SCHEMA)
+    assert formats_sent(server) == ["json_schema", "json_object", "none", "none", "none"]
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        error(
+            400,
+            "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
+        ),
+        error(400, "Invalid value", param="response_format.type", code="invalid_value"),
+        error(400, "This response_format type is unavailable now"),
+        error(400, "Invalid schema for response_format 'reply': In context=(), 'maxItems' is not permitted."),
+        error(404, "No endpoints found that support structured outputs with this schema"),
+        Fault(422, {"detail": [{"type": "literal_error", "loc": ["body", "response_format", "type"]}]}),
+        Fault(400, {"error": "'response_format.type' must be 'text'"}),
+        Fault(400, {"error": {"message": "failed to parse grammar", "type": "invalid_request_error"}}),
+    ],
+)
+async def test_providers_word_the_refusal_differently(connect, refused):
+    with serve(taking("json_object", refused=refused)) as server:
+        await connect(server.url).generate(ASKED, WITH_SCHEMA)
+    assert formats_sent(server) == ["json_schema", "json_object"]
+
+
+@pytest.mark.parametrize(
+    "refused", [error(400, "No such voice."), error(404, "No such model."), error(401, "response_format")]
+)
+async def test_a_refusal_of_something_else_is_no_reason_to_fall(connect, refused):
+    with serve(taking(refused=refused)) as server:
+        reader = connect(server.url)
+        with pytest.raises(RefusedError):
+            await reader.generate(ASKED, WITH_SCHEMA)
+    assert formats_sent(server) == ["json_schema"]
+    assert reader.structured
+
+
+async def test_the_option_says_where_to_begin(connect):
+    with serve(taking("json_object", "none")) as server:
+        await connect(server.url, structured="json_object").generate(ASKED, WITH_SCHEMA)
+        plain = connect(server.url, structured="none")
+        await plain.generate(ASKED, WITH_SCHEMA)
+    assert formats_sent(server) == ["json_object", "none"]
+    assert not plain.structured
+
+
+async def test_calls_refused_at_once_fall_together_and_each_only_once(connect):
+    with serve(taking("json_object"), latency=0.05) as server:
+        reader = connect(server.url)
+        await asyncio.gather(*(reader.generate(ASKED, WITH_SCHEMA) for _ in range(16)))
+        assert server.peak == 16
+        assert sorted(formats_sent(server)) == ["json_object"] * 16 + ["json_schema"] * 16
+        await reader.generate(ASKED, WITH_SCHEMA)
+    assert formats_sent(server)[32:] == ["json_object"]
+
+
+async def test_a_late_refusal_does_not_take_back_what_others_have_learnt(connect):
+    def script(request, n):
+        late = 0.002 if n == 0 else 0.0
+        return "{}" if format_of(request) == "none" else replace(unsupported("response_format"), pause=late)
+
+    with serve(script) as server:
+        reader = connect(server.url)
+        slow = asyncio.create_task(reader.generate(ASKED, WITH_SCHEMA))
+        while not server.count:
+            await asyncio.sleep(0.001)
+        await reader.generate(ASKED, WITH_SCHEMA)
+        assert not slow.done()
+        await slow
+    assert formats_sent(server) == ["json_schema", "json_schema", "json_object", "none", "none"]
+
+
+async def test_max_tokens_is_renamed_for_models_that_ask_for_it(connect):
+    def script(request, n):
+        return unsupported("max_tokens", "max_completion_tokens") if "max_tokens" in request else "Paris."
+
+    with serve(script) as server:
+        reader = connect(server.url)
+        await reader.generate(ASKED, Decoding())
+        await reader.generate(ASKED, Decoding(max_tokens=9))
+    bounds = [(r.body.get("max_tokens"), r.body.get("max_completion_tokens")) for r in server.requests]
+    assert bounds == [(1024, None), (None, 1024), (None, 9)]
+
+
+async def test_the_bound_can_be_named_from_the_start(connect):
+    with serve(lambda request, n: "Paris.") as server:
+        await connect(server.url, max_tokens_field="max_completion_tokens").generate(ASKED, Decoding())
+    assert "max_tokens" not in server.requests[0].body
+    assert server.requests[0].body["max_completion_tokens"] == 1024
+
+
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [
+        (
+            "temperature",
+            error(
+                400,
+                "Unsupported value: 'temperature' does not support 0 with this model. "
+                "Only the default (1) value is supported.",
+                param="temperature",
+                code="unsupported_value",
+            ),
+        ),
+        ("temperature", error(400, "`temperature` is deprecated for this model.")),
+        ("seed", Fault(422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "no"}]})),
+        ("stop", unsupported("stop")),
+    ],
+)
+async def test_a_field_the_model_does_not_take_is_left_out_for_the_session(connect, name, refused):
+    with serve(lambda request, n: refused if name in request else "Paris.") as server:
+        reader = connect(server.url, seed=1)
+        for _ in range(2):
+            assert (await reader.generate(ASKED, Decoding(stop=("\n",)))).text == "Paris."
+    assert [name in request.body for request in server.requests] == [True, False, False]
+
+
+async def test_a_stop_that_the_model_does_not_take_is_cut_here(connect):
+    script = lambda request, n: unsupported("stop") if "stop" in request else "Paris.\nOr London; or"  # noqa: E731
+    with serve(script) as server:
+        completion = await connect(server.url).generate(ASKED, Decoding(stop=("; ", "\n")))
+    assert completion.text == "Paris."
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        error(400, "max_tokens is too large: 9999. This model supports at most 4096 completion tokens."),
+        error(
+            400,
+            "Invalid 'temperature': expected a value <= 2.",
+            param="temperature",
+            code="decimal_above_max",
+        ),
+        unsupported("logit_bias"),
+    ],
+)
+async def test_a_bad_value_is_refused_and_not_left_out(connect, refused):
+    with serve(lambda request, n: refused) as server:
+        with pytest.raises(RefusedError):
+            await connect(server.url).generate(ASKED, Decoding())
+        assert server.count == 1
+
+
+async def test_an_endpoint_that_refuses_everything_is_asked_a_handful_of_times(connect):
+    refused = error(400, "Unsupported: response_format, schema, max_tokens, temperature, seed, stop")
+    with serve(lambda request, n: refused) as server:
+        with pytest.raises(RefusedError):
+            await connect(server.url, seed=1).generate(ASKED, Decoding(stop=("\n",), schema=SCHEMA))
+        assert server.count == 7
+
+
+async def test_a_refused_field_of_the_users_own_is_refused(connect):
+    with serve(lambda request, n: unsupported("temperature")) as server:
+        with pytest.raises(RefusedError, match="temperature"):
+            await connect(server.url, body={"temperature": 1}).generate(ASKED, Decoding())
+        assert server.count == 2
+
+
+async def test_all_that_a_reasoning_model_refuses_is_learnt_in_one_call(connect):
+    def script(request, n):
+        for name in ("max_tokens", "temperature", "stop"):
+            if name in request:
+                return unsupported(name)
+        return "Paris."
+
+    with serve(script) as server:
+        await connect(server.url).generate(ASKED, Decoding(stop=("\n",)))
+        assert server.count == 4

@@ -1,0 +1,179 @@
+"""What each failure means: what to do about it, and whether another try may help."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from email.utils import formatdate
+
+import pytest
+from standins.openai import HTML, Fault, error, rate_limited, serve
+
+from robust_qa import (
+    ContextError,
+    Decoding,
+    Key,
+    Message,
+    RefusedError,
+    ReplyError,
+    UnavailableError,
+)
+
+ASKED = [Message("user", "Where is the Louvre?")]
+SECRET = "sk-very-secret"
+
+
+@pytest.fixture
+def failure(connect):
+    """The error that one scripted reply ends in."""
+
+    async def ask(reply, expected, **options):
+        with serve(lambda request, n: reply) as server, pytest.raises(expected) as raised:
+            await connect(server.url, **options).generate(ASKED, Decoding())
+        assert type(raised.value) is expected
+        assert "'qwen' at http://127.0.0.1" in raised.value.message
+        assert server.count == 1  # one attempt: trying again is the host's
+        return raised.value
+
+    return ask
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
+async def test_what_may_pass_is_unavailable(failure, status):
+    raised = await failure(error(status, "overloaded"), UnavailableError)
+    assert raised.retryable
+    assert raised.retry_after is None
+    assert f"status {status}: overloaded" in raised.message
+
+
+async def test_retry_after_in_seconds_is_kept(failure):
+    assert (await failure(rate_limited("2.5"), UnavailableError)).retry_after == 2.5
+
+
+async def test_retry_after_in_milliseconds_goes_first(failure):
+    reply = error(429, headers={"retry-after-ms": "1500", "Retry-After": "9"})
+    assert (await failure(reply, UnavailableError)).retry_after == 1.5
+
+
+async def test_retry_after_as_a_date_is_counted_from_now(failure):
+    raised = await failure(rate_limited(formatdate(time.time() + 60, usegmt=True)), UnavailableError)
+    assert 55 < raised.retry_after <= 60
+
+
+async def test_retry_after_in_the_past_is_now(failure):
+    assert (await failure(rate_limited(formatdate(0, usegmt=True)), UnavailableError)).retry_after == 0
+
+
+@pytest.mark.parametrize("wish", ["", "soon", "inf", "nan", "1 Feb 9999999999 00:00:00 GMT", "99 Feb 2026 00:00 GMT"])
+async def test_a_retry_after_that_means_nothing_is_none(failure, wish):
+    assert (await failure(rate_limited(wish), UnavailableError)).retry_after is None
+
+
+async def test_an_unavailable_server_can_say_when_too(failure):
+    assert (await failure(error(503, headers={"Retry-After": "7"}), UnavailableError)).retry_after == 7
+
+
+async def test_a_spent_quota_is_refused(failure):
+    reply = error(429, "You exceeded your current quota.", code="insufficient_quota")
+    assert "billing" in (await failure(reply, RefusedError)).hint
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_bad_key_names_the_command_that_stores_another(failure, status):
+    raised = await failure(error(status, "Bad key."), RefusedError, key=Key("mine", SECRET))
+    assert "'mine'" in raised.hint
+    assert "`rqa keys set mine --host 127.0.0.1`" in raised.hint
+
+
+async def test_a_key_that_was_not_given_names_command_and_option(failure):
+    raised = await failure(error(401, "No key."), RefusedError)
+    assert "rqa keys set" in raised.hint
+    assert "key = " in raised.hint
+
+
+async def test_an_unknown_model_is_refused_by_name(failure):
+    raised = await failure(error(404, "The model `qwen` does not exist", code="model_not_found"), RefusedError)
+    assert "`model`" in raised.hint
+    assert "/v1/models" in raised.hint
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "codes"),
+    [
+        (
+            400,
+            "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
+            {"code": "context_length_exceeded", "param": "messages"},
+        ),
+        (400, "the request exceeds the available context size.", {"type": "exceed_context_size_error"}),
+        (400, "The decoder prompt (length 5000) is longer than the maximum model length of 4096.", {}),
+        (400, "prompt is too long: 200001 tokens > 200000 maximum", {}),
+        (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", {}),
+        (400, "Prompt contains 40000 tokens, too large for model with 32768 maximum context length", {}),
+        (413, "Request too large", {}),
+    ],
+)
+async def test_an_overflowing_prompt_is_a_context_error(failure, status, message, codes):
+    raised = await failure(error(status, message, **codes), ContextError)
+    assert message[:40] in raised.message
+    assert "window" in raised.hint
+
+
+async def test_a_limit_on_tokens_a_minute_is_no_overflow(failure):
+    reply = error(429, "Request too large for gpt-4.1 on tokens per min (TPM): Limit 30000, Requested 40000.")
+    await failure(reply, UnavailableError)
+
+
+async def test_a_reply_that_broke_its_schema_is_a_reply_error(failure):
+    reply = error(400, "Failed to generate JSON.", code="json_validate_failed")
+    assert (await failure(reply, ReplyError)).retryable
+
+
+@pytest.mark.parametrize("status", [400, 402, 405, 422, 451])
+async def test_other_refusals_tell_the_providers_reason(failure, status):
+    raised = await failure(error(status, "Not like this."), RefusedError)
+    assert f"status {status}: Not like this." in raised.message
+    assert not raised.retryable
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": "Not like this."},
+        {"error": {"message": "Not like this."}},
+        {"message": "Not like this.", "object": "error", "code": 400},
+        {"detail": "Not like this."},
+        {"detail": [{"loc": ["body", "model"], "msg": "Not like this."}]},
+        b'[{"error": {"code": 400, "message": "Not like this.", "status": "INVALID_ARGUMENT"}}]',
+        "Not like this.",
+    ],
+)
+async def test_the_reason_is_found_in_every_providers_form(failure, body):
+    assert "Not like this." in (await failure(Fault(400, body), RefusedError)).message
+
+
+@pytest.mark.parametrize("body", [b"", b"null", b"[]", b'{"error": null}', b"\xff\x00", b"[" * 100_000])
+async def test_a_refusal_without_reason_is_still_told(failure, body):
+    assert "status 400" in (await failure(Fault(400, body), RefusedError)).message
+
+
+async def test_an_error_page_cannot_steer_the_terminal(failure):
+    raised = await failure(Fault(502, HTML.body), UnavailableError)
+    assert raised.message.isprintable()
+    assert "Log in" in raised.message
+
+
+async def test_a_redirect_is_not_followed(failure):
+    with serve(lambda request, n: "Paris.") as elsewhere:
+        reply = Fault(307, headers={"Location": f"{elsewhere.url}/chat/completions"})
+        raised = await failure(reply, RefusedError, key=Key("mine", SECRET))
+        assert elsewhere.connections == 0
+    assert elsewhere.url in raised.message
+    assert "base_url" in raised.hint
+
+
+@pytest.mark.parametrize("echo", [SECRET, "sk-very\x00-secret", f"x{SECRET}x"])
+async def test_a_provider_that_echoes_the_key_does_not_get_it_shown(failure, echo):
+    raised = await failure(error(401, f"Incorrect key: {echo}"), RefusedError, key=Key("mine", SECRET))
+    assert "***" in raised.message
+    assert SECRET not in "".join(traceback.format_exception(raised)) + raised.hint

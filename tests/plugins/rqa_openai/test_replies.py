@@ -1,0 +1,156 @@
+"""What is made of a reply."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from standins.openai import HTML, MALFORMED, Fault, completion, error, serve
+
+from robust_qa import CallError, Completion, Decoding, Message, ReplyError, UnavailableError, Usage
+
+ASKED = [Message("user", "Where is the Louvre?")]
+
+
+@pytest.fixture
+def replied(connect):
+    """What the reader makes of one scripted reply."""
+
+    async def ask(reply, **decoding):
+        with serve(lambda request, n: reply) as server:
+            return await connect(server.url).generate(ASKED, Decoding(**decoding))
+
+    return ask
+
+
+async def test_a_reply_has_text_usage_and_finish(replied):
+    assert await replied("Paris.") == Completion("Paris.", Usage(1, 7, 3), "stop")
+
+
+async def test_a_reply_cut_at_the_bound_says_so(replied):
+    assert await replied(completion("Par", finish="length")) == Completion("Par", Usage(1, 7, 3), "length")
+
+
+@pytest.mark.parametrize("finish", ["stop", "content_filter", "eos", None])
+async def test_every_other_finish_is_a_stop(replied, finish):
+    assert (await replied(completion("Paris.", finish=finish))).finish == "stop"
+
+
+@pytest.mark.parametrize("usage", [None, {}, [], {"prompt_tokens": None, "completion_tokens": "3"}])
+async def test_missing_usage_counts_one_call(replied, usage):
+    assert (await replied({**completion("Paris."), "usage": usage})).usage == Usage(calls=1)
+
+
+async def test_an_empty_reply_is_a_reply(replied):
+    assert (await replied("")).text == ""
+
+
+async def test_content_in_parts_is_joined(replied):
+    parts = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]},
+        {"type": "text", "text": "Par"},
+        {"type": "text", "text": "is."},
+    ]
+    assert (await replied(completion(parts))).text == "Paris."
+
+
+async def test_reasoning_beside_the_content_is_ignored(replied):
+    assert (await replied(completion("Paris.", reasoning_content="Hm."))).text == "Paris."
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("<think>\nHm.\n</think>\n\nParis.", "Paris."),
+        ("\n<think></think>Paris.", "Paris."),
+        ("<think>Hm.</think>Paris <think>not</think> London.", "Paris <think>not</think> London."),
+        ("Paris. <think>Hm.</think>", "Paris. <think>Hm.</think>"),
+        ("Hm.</think>Paris.", "Paris."),
+        ("<think>Hm.", ""),
+    ],
+)
+async def test_thoughts_are_taken_off_the_start_only(replied, said, text):
+    assert (await replied(said)).text == text
+
+
+@pytest.mark.parametrize("said", [None, "", "<think>Hm. Let me"])
+async def test_a_bound_used_up_by_thoughts_says_what_to_raise_and_is_not_tried_again(replied, said):
+    with pytest.raises(CallError, match="before it wrote an answer") as raised:
+        await replied(completion(said, finish="length"))
+    assert "max_tokens" in raised.value.hint
+    assert not raised.value.retryable
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        MALFORMED,
+        HTML,
+        Fault(body=b""),
+        Fault(body=b"\xff\xfe\x00"),
+        Fault(body=b'{"choices": [{"message": {"content": "\\ud800"}}]}'),
+        Fault(body=b"[" * 100_000),
+        Fault(body="null"),
+        Fault(body=b'{"error": ' + b"[" * 100_000),
+        {},
+        {"choices": None},
+        {"choices": []},
+        {"choices": [{}]},
+        {"choices": [{"message": {"content": 7}}]},
+        completion(None),
+        completion(None, tool_calls=[{"id": "1", "type": "function", "function": {"name": "f"}}]),
+        completion(None, refusal="I can't help with that."),
+    ],
+)
+async def test_what_is_no_completion_is_a_reply_error(replied, reply):
+    with pytest.raises(ReplyError, match="'qwen' at http://127"):
+        await replied(reply)
+
+
+async def test_a_reply_error_shows_the_start_of_the_body_harmlessly(replied):
+    with pytest.raises(ReplyError) as raised:
+        await replied(Fault(body="<html>\x1b[31m\n\nLog \u202ein" + "!" * 5000))
+    assert "<html>[31m Log in!!!" in raised.value.message
+    assert raised.value.message.isprintable()
+    assert len(raised.value.message) < 500
+    assert "base_url" in raised.value.hint
+
+
+async def test_a_refusal_of_the_model_is_quoted(replied):
+    with pytest.raises(ReplyError, match="can't help"):
+        await replied(completion(None, refusal="I can't help with that."))
+
+
+async def test_an_error_inside_a_success_is_an_error(replied):
+    with pytest.raises(UnavailableError, match="status 502: Provider went away"):
+        await replied({"error": {"code": 502, "message": "Provider went away"}})
+    with pytest.raises(UnavailableError, match="Provider went away"):
+        await replied(error(200, "Provider went away"))
+    with pytest.raises(UnavailableError, match="Provider went away"):
+        await replied({"error": "Provider went away"})
+
+
+async def test_a_reply_that_speaks_of_errors_is_a_reply(replied):
+    assert (await replied({**completion('{"error": "Paris"}'), "error": None})).text == '{"error": "Paris"}'
+
+
+async def test_a_compressed_reply_is_read(replied):
+    body = gzip.compress(json.dumps(completion("Paris.")).encode())
+    assert (await replied(Fault(body=body, headers={"Content-Encoding": "gzip"}))).text == "Paris."
+
+
+async def test_a_reply_that_does_not_decompress_is_a_reply_error(replied):
+    with pytest.raises(ReplyError, match="compressed"):
+        await replied(Fault(body=b"not gzip", headers={"Content-Encoding": "gzip"}))
+
+
+async def test_a_reply_without_end_is_given_up(replied):
+    with pytest.raises(ReplyError, match="more than 16 MiB"):
+        await replied(Fault(body=b" " * (17 << 20)))
+
+
+async def test_a_reply_that_decompresses_without_end_is_given_up(replied):
+    body = gzip.compress(bytes(64 << 20), 1)
+    with pytest.raises(ReplyError, match="more than 16 MiB"):
+        await replied(Fault(body=body, headers={"Content-Encoding": "gzip"}))

@@ -1,0 +1,151 @@
+"""What is sent."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from standins.openai import serve
+
+from robust_qa import ConfigError, Decoding, Key, Message, MissingError
+from rqa_openai import OpenAI
+
+ASKED = [Message("system", "Be brief."), Message("user", "Where is the Louvre?")]
+SECRET = "sk-very-secret"
+
+
+def paris(request, n):
+    return "Paris."
+
+
+async def test_a_request_holds_model_messages_temperature_and_the_bound_on_the_reply(connect):
+    with serve(paris) as server:
+        await connect(server.url).generate(ASKED, Decoding())
+    assert server.requests[0].body == {
+        "model": "qwen",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Where is the Louvre?"},
+        ],
+        "temperature": 0.0,
+        "max_tokens": 1024,
+    }
+    assert server.requests[0].headers["content-type"] == "application/json"
+
+
+async def test_decoding_goes_before_the_options(connect):
+    with serve(paris) as server:
+        reader = connect(server.url, temperature=0.3, max_tokens=50, seed=1)
+        await reader.generate(ASKED, Decoding(temperature=0.7, max_tokens=5, seed=2, stop=("\n",)))
+        await reader.generate(ASKED, Decoding())
+    sent, default = (request.body for request in server.requests)
+    assert (sent["temperature"], sent["max_tokens"], sent["seed"], sent["stop"]) == (0.7, 5, 2, ["\n"])
+    assert (default["temperature"], default["max_tokens"], default["seed"]) == (0.3, 50, 1)
+
+
+async def test_extra_body_fields_are_sent_and_win(connect):
+    with serve(paris) as server:
+        body = {"temperature": 1, "chat_template_kwargs": {"enable_thinking": False}}
+        await connect(server.url, body=body).generate(ASKED, Decoding())
+    assert server.requests[0].body["temperature"] == 1
+    assert server.requests[0].body["chat_template_kwargs"] == {"enable_thinking": False}
+
+
+async def test_extra_headers_are_sent_and_win(connect):
+    with serve(paris) as server:
+        headers = {"X-Title": "rqa", "user-agent": "mine"}
+        await connect(server.url, headers=headers).generate(ASKED, Decoding())
+    assert server.requests[0].headers["x-title"] == "rqa"
+    assert server.requests[0].headers["user-agent"] == "mine"
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/chat/completions", "/chat/completions/", "/?version=1"])
+async def test_base_url_may_end_as_people_write_it(connect, ending):
+    with serve(paris) as server:
+        completion = await connect(server.url + ending).generate(ASKED, Decoding())
+    assert completion.text == "Paris."
+    assert server.requests[0].path == "/v1/chat/completions" + ending.replace("/?", "?") * ("?" in ending)
+
+
+async def test_any_text_can_be_asked(connect):
+    text = "naïve 東京 \0 \x1b[31m \ud800 " + "long " * 100_000
+    with serve(paris) as server:
+        await connect(server.url).generate([Message("user", text)], Decoding())
+    assert server.requests[0].body["messages"][0]["content"] == text.replace("\ud800", "?")
+
+
+async def test_without_a_key_no_authorization_is_sent(connect):
+    with serve(paris) as server:
+        await connect(server.url).generate(ASKED, Decoding())
+    assert "authorization" not in server.requests[0].headers
+
+
+async def test_the_key_is_sent_as_a_bearer_token(connect):
+    with serve(paris) as server:
+        await connect(server.url, key=Key("mine", SECRET, host="127.0.0.1")).generate(ASKED, Decoding())
+    assert server.requests[0].headers["authorization"] == f"Bearer {SECRET}"
+    assert SECRET not in str(server.requests[0].body)
+
+
+async def test_a_key_of_another_host_is_refused_before_a_byte_is_sent(connect):
+    with serve(paris) as server, pytest.raises(ConfigError, match=r"api\.openai\.com") as raised:
+        await connect(server.url, key=Key("mine", SECRET, host="api.openai.com")).generate(ASKED, Decoding())
+    assert server.connections == 0
+    assert SECRET not in f"{raised.value} {raised.value.hint}"
+
+
+async def test_a_key_that_is_not_stored_is_missed_before_a_byte_is_sent(connect):
+    with serve(paris) as server, pytest.raises(MissingError):
+        connect(server.url, key=Key("mine"))
+    assert server.connections == 0
+
+
+@pytest.mark.parametrize("secret", ["sk-a\nX-Evil: 1", "sk-é", " sk"])
+def test_a_key_that_fits_no_header_is_refused_unquoted(connect, secret):
+    with pytest.raises(ConfigError, match="'mine'") as raised:
+        connect("http://127.0.0.1/v1", key=Key("mine", secret))
+    assert secret not in f"{raised.value} {raised.value.hint} {raised.value!r}"
+
+
+def test_no_repr_shows_a_secret(connect):
+    reader = connect("http://127.0.0.1/v1", key=Key("mine", SECRET), headers={"api-key": SECRET})
+    shown = repr((reader, vars(reader), OpenAI.Options("m", key=Key("k", SECRET), headers={"api-key": SECRET})))
+    assert SECRET not in shown
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"base_url": "ftp://example.com"},
+        {"base_url": "http://"},
+        {"base_url": "http://[::1"},
+        {"base_url": "http://example.com:99999"},
+        {"base_url": "http://user:password@example.com/v1"},
+        {"headers": {"X-Split": "a\r\nHost: evil"}},
+        {"headers": {"X\n": "a"}},
+        {"headers": {"X Y": "a"}},
+        {"headers": {"X": " a"}},
+        {"base_url": "http://example.com/\x1b[31m"},
+    ],
+)
+def test_options_that_cannot_work_are_refused(options):
+    with pytest.raises(ValueError, match=r"base_url|header|Port|URL") as raised:
+        OpenAI.Options("m", **options)
+    assert "password@" not in str(raised.value)
+
+
+def test_an_address_that_is_none_is_a_configuration_error(connect):
+    with pytest.raises(ConfigError, match="not valid"):
+        connect("http://☃.com/v1")
+
+
+def test_the_host_can_read_window_bound_and_determinism(connect):
+    reader = connect("http://127.0.0.1/v1", window=8192, max_tokens=99, temperature=0.5, seed=3)
+    assert (reader.window, reader.max_tokens, reader.temperature, reader.seed) == (8192, 99, 0.5, 3)
+    assert connect("http://127.0.0.1/v1").window is None
+
+
+def test_importing_the_plugin_imports_no_http_client():
+    code = "import rqa_openai, sys; sys.exit('httpx' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
