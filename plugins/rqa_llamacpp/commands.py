@@ -1,0 +1,105 @@
+"""`rqa models`: list and pull."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+_GB = 10**9
+
+
+@click.group()
+def models() -> None:
+    """Models for the reader llamacpp: what there is, and fetching it.
+
+    Example: rqa models pull qwen2.5-1.5b
+    """
+
+
+@models.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def list_models(as_json: bool) -> None:
+    """List the models that were pulled, and a few by short name that can be.
+
+    Example: rqa models list
+    """
+    from . import library
+    from .catalogue import CATALOGUE
+    from .gguf_files import parts
+
+    root = library.folder()
+    here: dict[str, int] = {}
+    for name in library.pulled(root):
+        first = root / name
+        whole = [first.with_name(part) for part in parts(first.name)]
+        here[name] = sum(part.stat().st_size for part in whole if part.exists())
+    known = [
+        {
+            "name": entry.name,
+            "repo": entry.repo,
+            "file": entry.file,
+            "size_gb": entry.size,
+            "memory_gb": entry.memory,
+            "licence": entry.licence,
+            "pulled": f"{entry.repo}/{entry.file}" in here,
+        }
+        for entry in CATALOGUE.values()
+    ]
+    pulled = [{"model": _option(name), "path": str(root / name), "bytes": size} for name, size in here.items()]
+    if as_json:
+        click.echo(json.dumps({"folder": str(root), "pulled": pulled, "known": known}))
+    else:
+        _print_tables(str(root), pulled, known)
+
+
+def _option(name: str) -> str:
+    """What to write as `model =` for the pulled OWNER/REPO/FILE."""
+    from .catalogue import CATALOGUE
+
+    short = (entry.name for entry in CATALOGUE.values() if f"{entry.repo}/{entry.file}" == name)
+    return next(short, "/".join(name.split("/", 2)[:2]) + ":" + name.split("/", 2)[-1])
+
+
+def _print_tables(root: str, pulled: list[dict[str, Any]], known: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from robust_qa import printable
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 120
+    if pulled:
+        table = Table("model", "GB", title=Text(f"Pulled, in {printable(root)}"), title_justify="left")
+        for row in pulled:
+            table.add_row(Text(printable(row["model"])), f"{row['bytes'] / _GB:.2f}")
+        console.print(table)
+    title = "Some to pull (sizes are approximate; memory at a window of 8,192 tokens)"
+    table = Table("name", "GB", "memory GB", "licence", "repository", title=title, title_justify="left")
+    for row in known:
+        mark = " (pulled)" if row["pulled"] else ""
+        table.add_row(row["name"] + mark, str(row["size_gb"]), str(row["memory_gb"]), row["licence"], row["repo"])
+    console.print(table)
+
+
+@models.command()
+@click.argument("model")
+def pull(model: str) -> None:
+    """Fetch MODEL: a name of `rqa models list`, or OWNER/REPO, OWNER/REPO:FILE, OWNER/REPO:QUANTISATION.
+
+    An interrupted download goes on where it stopped. HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE are honoured.
+
+    Example: rqa models pull Qwen/Qwen2.5-1.5B-Instruct-GGUF:q5_k_m
+    """
+    from robust_qa import printable
+
+    from . import hub, library
+
+    path = hub.fetch(library.parse(model), lambda line: click.echo(line, err=True))
+    name = _option(path.relative_to(library.folder()).as_posix())
+    click.echo(f"{printable(str(path))} is ready. To use it, add to your configuration:\n")
+    click.echo(f'[reader.local]\nplugin = "llamacpp"\nmodel = {json.dumps(name, ensure_ascii=False)}\n')
+    click.echo('and ask:\n\n  rqa ask --reader local "Who wrote Moby-Dick?"')

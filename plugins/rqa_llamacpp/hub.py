@@ -1,0 +1,171 @@
+"""Fetching models from the Hugging Face hub, or from whatever HF_ENDPOINT names."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from robust_qa import BusyError, MissingError, RefusedError, ReplyError, RqaError, UnavailableError, printable
+
+from .gguf_files import parts
+from .library import Spec, choose
+
+_GB = 10**9
+_SPARE = 64 << 20  # bytes left free on the disk
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file as the hub states it; `sha256` is None for files it keeps in git itself."""
+
+    name: str
+    size: int  # bytes
+    sha256: str | None
+
+
+def fetch(spec: Spec, say: Callable[[str], None], endpoint: str | None = None) -> Path:
+    """Fetch what `spec` means, all parts of it, and return the file to load.
+
+    A download that was cut off goes on where it stopped. A file gets its name once its size and hash are
+    what the hub states. `say` is told what happens, `endpoint` defaults to HF_ENDPOINT.
+
+    Raises MissingError for a repository or file that is not there, ConfigError when it is not clear which
+    file is meant, RefusedError, UnavailableError, ReplyError for a file that came wrong, BusyError.
+    """
+    try:
+        import huggingface_hub.utils
+    except ImportError:
+        raise MissingError(
+            "Fetching models needs huggingface_hub, which is not installed.",
+            hint="Run `pip install 'robust-qa[llama]'`.",
+        ) from None
+    hub: Any = huggingface_hub
+    if not sys.stderr.isatty():
+        hub.utils.disable_progress_bars()
+    with _hub_errors(spec):
+        info = hub.HfApi(endpoint=endpoint).model_info(spec.repo, files_metadata=True)
+    remote = {file.name: file for file in map(_remote_file, info.siblings or ())}
+    chosen = choose(remote, spec)
+    absent = [name for name in parts(chosen) if name not in remote]
+    if absent:
+        raise MissingError(f"{spec.repo} lacks {', '.join(map(printable, absent))}, a part of the model.")
+    missing = [file for name in parts(chosen) if not _is_here(file := remote[name], spec)]
+    _check_space(spec, missing)
+    for file in missing:
+        say(f"Fetching {printable(file.name)} ({file.size / _GB:.2f} GB) from {spec.repo}")
+        with _hub_errors(spec):
+            url = hub.hf_hub_url(spec.repo, file.name, revision=info.sha, endpoint=endpoint)
+            _download(url, file, spec.folder / file.name, say)
+    return spec.folder / chosen
+
+
+def _remote_file(sibling: Any) -> RemoteFile:
+    name = sibling.rfilename
+    if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+        raise ReplyError(f"The hub lists a file outside of its repository: {printable(name)!r}.")
+    return RemoteFile(name, sibling.size or 0, sibling.lfs.sha256 if sibling.lfs else None)
+
+
+def _is_here(file: RemoteFile, spec: Spec) -> bool:
+    path = spec.folder / file.name
+    return path.is_file() and path.stat().st_size == file.size
+
+
+def _check_space(spec: Spec, files: list[RemoteFile]) -> None:
+    needed = sum(file.size - _size(_partial(spec.folder / file.name, file)) for file in files)
+    existing = next(parent for parent in (spec.folder, *spec.folder.parents) if parent.exists())
+    free = shutil.disk_usage(existing).free
+    if files and needed + _SPARE > free:
+        raise RqaError(
+            f"{spec.repo} needs {needed / _GB:.2f} GB more, and {existing} has {free / _GB:.2f} GB free.",
+            hint="Free some space, choose a smaller file, or set RQA_DATA_DIR to a folder on another disk.",
+        )
+
+
+def _partial(path: Path, file: RemoteFile) -> Path:
+    """The unfinished download. Its name has the contents' hash: another revision does not go on with it."""
+    return path.with_name(f"{path.name}.{(file.sha256 or 'git')[:12]}.part")
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _download(url: str, file: RemoteFile, path: Path, say: Callable[[str], None]) -> None:
+    # Not `hf_hub_download`: newer versions of it give each process a file of its own, and so start again
+    # from nothing after an interruption.
+    import huggingface_hub.utils
+    from huggingface_hub.file_download import http_get
+
+    hub: Any = huggingface_hub
+
+    partial = _partial(path, file)
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    with partial.open("ab") as target:
+        try:
+            fcntl.flock(target, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BusyError(f"Another process is fetching {path}.", hint="Wait for it to finish.") from None
+        done = target.tell()
+        if done > file.size:
+            target.truncate(0)
+            done = 0
+        if done:
+            say(f"Going on at {done / file.size:.0%}")
+        http_get(url, target, resume_size=done, headers=hub.utils.build_hf_headers(), expected_size=file.size)
+        target.flush()
+        _verify(partial, file)
+        partial.replace(path)
+
+
+def _verify(partial: Path, file: RemoteFile) -> None:
+    with partial.open("rb") as source:
+        digest = hashlib.file_digest(source, "sha256").hexdigest()
+    if file.sha256 and digest != file.sha256:
+        partial.unlink()
+        raise ReplyError(
+            f"{printable(file.name)} did not arrive as the hub states it: its SHA-256 is {digest}, "
+            f"not {file.sha256}. The download was deleted.",
+            hint="Pull it again; if it happens twice, something on the way changes the file.",
+        )
+
+
+@contextlib.contextmanager
+def _hub_errors(spec: Spec) -> Iterator[None]:
+    import huggingface_hub.errors
+
+    errors: Any = huggingface_hub.errors
+    try:
+        yield
+    except errors.OfflineModeIsEnabled as error:
+        raise UnavailableError(
+            f"Cannot fetch {spec.repo}: HF_HUB_OFFLINE is set.", hint="Unset it, or use a model that is here."
+        ) from error
+    except errors.GatedRepoError as error:
+        raise RefusedError(
+            f"{spec.repo} asks its users to accept a licence first.",
+            hint="Accept it on the repository's page, then set HF_TOKEN to a token of that account.",
+        ) from error
+    except (errors.RepositoryNotFoundError, errors.EntryNotFoundError, errors.HFValidationError) as error:
+        raise MissingError(
+            f"There is no repository {spec.repo} on the hub, or it is private.",
+            hint="Check the name, or set HF_TOKEN if it is private.",
+        ) from error
+    except errors.HfHubHTTPError as error:
+        status = error.response.status_code
+        kind = RefusedError if status in (401, 403) else UnavailableError
+        raise kind(
+            f"The hub answered {status} to a request for {spec.repo}: {printable(str(error)).strip()}"
+        ) from error
+    except (errors.HTTPError, OSError) as error:  # HTTPError: of whichever HTTP client this version has
+        raise UnavailableError(
+            f"Fetching from {spec.repo} failed: {printable(str(error)).strip() or type(error).__name__}",
+            hint="Run the same command again: the download goes on where it stopped.",
+        ) from error
