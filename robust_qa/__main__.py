@@ -1,0 +1,5 @@
+"""`python -m robust_qa`: the same as `rqa`."""
+
+from .cli import main
+
+main()

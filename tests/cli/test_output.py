@@ -1,0 +1,85 @@
+import json
+
+import pytest
+
+from robust_qa import Answer, Citation, Position, Step, Usage
+from robust_qa.cli import output
+
+ADA = Citation("Ada was born in 1815.", title="Ada", source="ada.md", id="1")
+BOOK = Citation("Ada was born in 1816.", title="A book", source="https://example.org/book")
+MEMORY = Citation("She was born in 1815.", origin="memory", id="memory-1")
+
+
+def printed(answer: Answer, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    output.print_answer(answer)
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def test_answer_then_numbered_sources_on_stdout_and_the_cost_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = Answer("1815", 0.9, (ADA,), strategy="rag", seconds=0.5, usage=Usage(2, 100, 20, cached=1))
+    out, err = printed(answer, capsys)
+    assert out.splitlines() == ["1815", "", "[1] Ada · ada.md", "    “Ada was born in 1815.”"]
+    assert err.strip() == "rag · 2 calls (1 cached) · 100 + 20 tokens · 0.50 s · confidence 0.90"
+
+
+def test_a_conflict_says_which_sources_say_what(capsys: pytest.CaptureFixture[str]) -> None:
+    positions = (Position("1815", 0.8, (ADA, MEMORY), chosen=True), Position("1816", 0.2, (BOOK,)))
+    out, _ = printed(Answer("1815", 0.8, (ADA, MEMORY), positions), capsys)
+    lines = out.splitlines()
+    assert "The sources disagree:" in lines
+    assert "  ● 1815 (80%): [1], [2]" in lines and "  ○ 1816 (20%): [3]" in lines
+    assert "[2] the model's memory" in lines and "[3] A book · https://example.org/book" in lines
+
+
+def test_not_finding_the_answer_is_a_plain_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = printed(Answer(None, reason="No passage was found for the question."), capsys)
+    assert out.strip() == "No passage was found for the question."
+
+
+def test_nothing_from_outside_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    evil = "\x1b]0;owned\x07\x1b[2J\u202e[bold]x[/bold]"
+    citation = Citation(evil, title=evil, source=evil)
+    answer = Answer(evil, 0.5, (citation,), (Position(evil, 0.1, (citation,)),), reason=evil)
+    out, err = printed(answer, capsys)
+    assert not set("\x1b\x07\u202e") & set(out + err)
+    assert "[bold]x[/bold]" in out  # and it is no markup of ours either
+
+
+def test_json_is_the_whole_answer(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    answer = Answer("1815", 0.9, (ADA,), details={"groups": [1]}, question="When?", strategy="rag")
+    output.print_json(answer)
+    built = json.loads(capsysbinary.readouterr().out)
+    assert built["question"] == "When?" and built["answer"] == "1815" and built["abstained"] is False
+    assert built["citations"][0]["quote"] == "Ada was born in 1815." and built["details"] == {"groups": [1]}
+    assert built["usage"] == {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cached": 0}
+
+
+def test_an_abstention_is_null_in_json(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    output.print_json(Answer(None, reason="unknown"))
+    built = json.loads(capsysbinary.readouterr().out)
+    assert built["answer"] is None and built["abstained"] is True
+
+
+def test_explain_tells_calls_passages_replies_and_decisions(capsys: pytest.CaptureFixture[str]) -> None:
+    passage = {"text": "Ada\x1b[31m was born in 1815.", "title": "Ada", "score": 1.5}
+    steps = (
+        Step("retrieve", "When?", "retriever.bm25", 0.0, 0.1, data={"k": 1, "passages": [passage]}),
+        Step("generate", "finalise", "reader.local", 0.1, 2.0, Usage(1, 9, 3), True, 2, data={"reply": "1815"}),
+        Step("note", "one group", data={"groups": [{"answer": "1815"}]}),
+        Step("score", "2 texts", "evaluator.t5", error="out of memory"),
+    )
+    output.explain(Answer("1815", question="When?", strategy="astute", trace=steps), verbose=False)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    for expected in (
+        "retrieve retriever.bm25: When?",
+        "1. 1.50  Ada: Ada[31m was born in 1815.",
+        "generate reader.local: finalise  9 + 3 tokens · 2.00 s · cached · 2 retries",
+        "reply: 1815",
+        "→ one group",
+        'groups: [{"answer":"1815"}]',
+        "out of memory",
+    ):
+        assert expected in captured.err
+    assert "\x1b" not in captured.err
