@@ -1,0 +1,65 @@
+"""The reader `lexical`: answers from passages by the words they share with the question, without a model.
+
+It is the offline default. Sentences are weighed against the question (evidence.py), questions of some kinds
+get a short answer out of them (question.py, spans.py), and answers that several passages give are preferred
+(choice.py). It reads what the passages say word for word: no inference, no second hop, no paraphrase beyond
+a few word forms. In languages other than English it finds sentences, and as a rule no short answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from robust_qa import Passage, Reading, hookimpl
+
+if TYPE_CHECKING:
+    from robust_qa.host import Registry
+
+
+class Lexical:
+    """Finds the sentence, or the few words in it, that answers a question best; keeps nothing."""
+
+    cached = False  # reading is quicker than looking up what was read
+
+    @dataclass
+    class Options:
+        span: Literal["auto", "sentence"] = "auto"  # "auto": a few words where that is safe; "sentence": never
+        threshold: float = 0.05  # confidence, 0 to 1, below which the answer counts as not in the passages
+
+        def __post_init__(self) -> None:
+            if not 0 <= self.threshold <= 1:
+                raise ValueError(f"threshold is {self.threshold}, and a confidence is between 0 and 1")
+
+    def __init__(self, options: Options) -> None:
+        # Here, not above: compiling the patterns takes longer than `rqa --version` may.
+        from .choice import choose
+
+        self._choose = choose
+        self._spans = options.span == "auto"
+        self._threshold = options.threshold
+
+    def read(self, question: str, passages: Sequence[Passage]) -> Reading:
+        """The answer, its place and the passages that agree on it; None where none reaches the threshold.
+
+        The score is the share of right answers among training questions with such evidence; for None, one
+        minus that of the best answer there was.
+        """
+        choice = self._choose(question, passages, spans=self._spans)
+        if choice is None:
+            return Reading(None, score=1.0)
+        if choice.confidence < self._threshold:
+            return Reading(None, score=1 - choice.confidence)
+        return Reading(
+            passages[choice.passages[0]].text[choice.start : choice.end],
+            score=choice.confidence,
+            passages=choice.passages,
+            start=choice.start,
+            end=choice.end,
+        )
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    registry.reader("lexical", Lexical, rank=10, summary="finds answers by shared words; needs no model")

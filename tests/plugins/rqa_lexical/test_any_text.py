@@ -1,0 +1,125 @@
+"""Whatever is handed in: other scripts, broken text, huge text; and the same answer every time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robust_qa import Passage
+from rqa_lexical import Lexical
+
+READER = Lexical(Lexical.Options(threshold=0))
+QUESTIONS = (
+    "Who was the director of Aaa?",
+    "When was Aaa born?",
+    "How many people live in Aaa?",
+    "What is Aaa's occupation?",
+    "Who is the mother of Aaa?",
+    "What genre is Aaa?",
+)
+HOSTILE = {
+    "names": "Aaa " * 50_000,
+    "digits": "1," * 100_000,
+    "one word": "a" * 500_000,
+    "parents": "son of a b c d e " * 20_000,
+    "verbs": "director, a, b, c, d " * 20_000,
+    "numerals": "twenty-" * 30_000,
+    "born": "born " * 40_000,
+    "NULs": "\0" * 100_000 + "director Bob",
+    "lone surrogates": "\ud800 director " * 5_000,
+    "characters that grow in lower case": "İ" * 50_000 + " director Bob Smith.",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_no_text_makes_reading_slow(text: str) -> None:
+    started = time.process_time()
+    for question in QUESTIONS:
+        READER.read(question, [Passage(text, title="Aaa")])
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize("question", ["A " * 100_000, "who " * 100_000, "what is the name of " * 20_000, "(" * 100_000])
+def test_no_question_makes_reading_slow(question: str) -> None:
+    started = time.process_time()
+    READER.read(question, [Passage("Some text.", title=question)])
+    assert time.process_time() - started < 2
+
+
+@given(question=st.text(max_size=60), text=st.text(max_size=200), title=st.text(max_size=20))
+@settings(max_examples=150, deadline=None)
+def test_offsets_hold_for_any_text(question: str, text: str, title: str) -> None:
+    reading = READER.read(question, [Passage(text, title=title), Passage(f"{question} {text}")])
+    assert 0 <= reading.score <= 1
+    if reading.text is not None:
+        source = (text, f"{question} {text}")[reading.passages[0]]
+        assert source[reading.start : reading.end] == reading.text
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "answer"),
+    [
+        ("埃菲尔铁塔在哪个城市？", "面包由面粉制成。埃菲尔铁塔位于巴黎。", "埃菲尔铁塔位于巴黎。"),
+        (
+            "Où se trouve la tour Eiffel ?",
+            "Le pain est bon. La tour Eiffel est à Paris.",
+            "La tour Eiffel est à Paris.",
+        ),
+        ("Где находится Эрмитаж?", "Хлеб пекут. Эрмитаж находится в Петербурге.", "Эрмитаж находится в Петербурге."),
+    ],
+)
+def test_other_languages_get_the_sentence(question: str, text: str, answer: str) -> None:
+    assert READER.read(question, [Passage(text)]).text == answer
+
+
+def test_accents_do_not_part_a_name() -> None:
+    passage = Passage("Bread is good. Vujadin Savić plays for Belgrade.")
+    assert "Belgrade" in (READER.read("Which club is Savic from?", [passage]).text or "")
+
+
+def test_a_text_without_sentences_is_answered_in_pieces() -> None:
+    reading = READER.read("Which row names Zanzibar?", [Passage("word " * 5_000 + "Zanzibar " + "word " * 5_000)])
+    assert reading.text is not None
+    assert "Zanzibar" in reading.text
+    assert len(reading.text) <= 500
+
+
+def test_threads_get_what_one_thread_gets() -> None:
+    rows = [
+        (q, [Passage(f"Aaa number {i} was directed by Bob Smith in {1900 + i}.")]) for i in range(40) for q in QUESTIONS
+    ]
+    alone = [READER.read(*row) for row in rows]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda row: READER.read(*row), rows)) == alone
+
+
+def test_the_same_in_every_process() -> None:
+    program = (
+        "from rqa_lexical import Lexical; from robust_qa import Passage;"
+        "print(Lexical(Lexical.Options()).read('Who led the first Norwegian party to the South Pole in 1911?',"
+        "[Passage('The first Norwegian party at the South Pole was led by Roald Amundsen in 1911.')]))"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in range(3)
+    }
+    assert len(outputs) == 1
+
+
+def test_importing_the_plugin_compiles_no_pattern() -> None:
+    program = "import sys, rqa_lexical; assert 'rqa_lexical.patterns' not in sys.modules"
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", program], env=path, check=True)
