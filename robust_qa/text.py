@@ -11,7 +11,8 @@ _ABBREVIATIONS = frozenset(
     ch pp ed eds vs etc approx ca cf al dept est inc ltd co corp univ jan feb mar apr jun jul aug sep sept
     oct nov dec mt ft e.g i.e u.s u.k u.n a.m p.m b.c a.d ph.d d.c""".split()
 )
-_BOUNDARY = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s+[\"'“‘(\[]*[^\sa-z])|[。!?]+|\n\s*\n")
+# Only a run's first stop can begin a match, and a run is taken whole: a page of leader dots is linear work.
+_BOUNDARY = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*(?=\s+[\"'“‘(\[]*[^\sa-z])|[。！？]+|\n\s*\n")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WORD = re.compile(r"\w+(?:['’.\-]\w+)*")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)

@@ -1,0 +1,219 @@
+"""From files to documents: text, title, id and source, whatever the format.
+
+A file that is a list of rows (jsonl, csv, tsv) gives one document a row, read as a stream; a pdf gives one a
+page; any other file gives one. Text is UTF-8 (or UTF-16 with a byte order mark); bytes that are not are taken
+for Windows-1252, the superset of Latin-1, each for itself, so that one bad byte spoils nothing else.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+_BLOCK = 1 << 20  # characters of a text file that make one document; a longer file gives several
+_LONGEST_ROW = 1 << 24  # characters in a line of jsonl or a field of csv
+_LONGEST_TITLE = 300  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Text to be cut into passages. `id` is unique within the file; `source` is a path or URL for people."""
+
+    text: str
+    title: str
+    id: str
+    source: str
+
+
+class Unreadable(Exception):
+    """The file cannot be read as what its name says; the message says why, to follow the path."""
+
+
+Report = Callable[[str, str], None]
+"""Told of each row left out: where (path:line), and why."""
+
+
+def read(path: Path, report: Report) -> Iterator[Document]:
+    """The documents of the file at `path`. Raises Unreadable, and OSError."""
+    yield from READERS[path.suffix.lower()](path, report)
+
+
+def _decode_as_windows_1252(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
+
+
+codecs.register_error("rqa_bm25.windows_1252", _decode_as_windows_1252)
+
+
+@contextmanager
+def _open_text(path: Path, newline: str | None = None) -> Iterator[TextIO]:
+    with path.open("rb") as file:
+        head = file.read(8192)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif b"\0" in head:
+        raise Unreadable("it is binary, not text")
+    else:
+        encoding = "utf-8-sig"
+    with path.open(encoding=encoding, errors="rqa_bm25.windows_1252", newline=newline) as stream:
+        yield stream
+
+
+def _title(text: str, path: Path) -> str:
+    return " ".join(text.split())[:_LONGEST_TITLE] or path.stem
+
+
+# -- plain text and its markups
+
+_MARKDOWN_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(\S.*)$|^(\S.*)\n=+[ \t]*$", re.M)
+_HEADINGS = {
+    ".md": _MARKDOWN_HEADING,
+    ".markdown": _MARKDOWN_HEADING,
+    ".rst": re.compile(r"^(\S.*)\n([=\-~^\"'`#*+.:_])\2{2,}[ \t]*$", re.M),
+}
+
+
+def _text(path: Path, report: Report) -> Iterator[Document]:
+    heading = _HEADINGS.get(path.suffix.lower())
+    title = path.stem
+    with _open_text(path) as stream:
+        for number, block in enumerate(_blocks(stream)):
+            if number == 0 and heading and (found := heading.search(block)):
+                title = _title((found[1] or found[2]).rstrip(" \t#"), path)
+            yield Document(block, title, f"{path}@{number}" if number else str(path), str(path))
+
+
+def _blocks(stream: TextIO) -> Iterator[str]:
+    """The text in parts of at most about `_BLOCK` characters, cut between paragraphs where there are any."""
+    held = ""
+    while fresh := stream.read(_BLOCK):
+        held += fresh
+        if len(held) > _BLOCK:
+            end = max(held.rfind("\n\n"), 0) or max(held.rfind(" "), 0) or len(held)
+            yield held[:end]
+            held = held[end:]
+    if held:
+        yield held
+
+
+def _html(path: Path, report: Report) -> Iterator[Document]:
+    from .markup import extract
+
+    with _open_text(path) as stream:
+        title, text = extract(stream.read())
+    yield Document(text, _title(title, path), str(path), str(path))
+
+
+def _pdf(path: Path, report: Report) -> Iterator[Document]:
+    try:
+        import pypdf
+    except ModuleNotFoundError:
+        raise Unreadable("reading pdf needs `pip install 'robust-qa[pdf]'`") from None
+    import logging
+
+    logging.getLogger("pypdf").setLevel(logging.ERROR)  # it warns of every oddity that it then copes with
+    try:
+        document = pypdf.PdfReader(path)
+        title = _title((document.metadata and document.metadata.title) or "", path)
+        pages = enumerate((page.extract_text() for page in document.pages), start=1)
+        for number, text in pages:
+            yield Document(text, title, f"{path}#page={number}", f"{path}#page={number}")
+    except OSError:
+        raise
+    except Exception as error:  # pypdf raises whatever a malformed file leads it to
+        raise Unreadable(f"pypdf cannot read it: {error}") from error
+
+
+# -- rows
+
+# The names of DPR's dump and of our own rows first, then those of BEIR's and Pyserini's collections.
+_NAMES = {
+    "text": ("text", "contents"),
+    "title": ("title",),
+    "id": ("id", "_id", "docid"),
+    "source": ("url", "source"),
+}
+
+
+def _row(fields: Mapping[str, object], path: Path, line: int) -> Document:
+    """Raises ValueError, whose message says what the row lacks."""
+    found: dict[str, str] = {}
+    for field, names in _NAMES.items():
+        value = next((fields[name] for name in names if fields.get(name) not in (None, "")), "")
+        if not isinstance(value, str | int | float):
+            raise ValueError(f"its {field} is not a string")
+        found[field] = str(value)
+    if not found["text"].strip():
+        raise ValueError("it has no text")
+    return Document(
+        found["text"],
+        " ".join(found["title"].split())[:_LONGEST_TITLE],
+        found["id"] or f"{path}:{line}",
+        found["source"] or str(path),
+    )
+
+
+def _jsonl(path: Path, report: Report) -> Iterator[Document]:
+    with _open_text(path) as stream:
+        lines = iter(lambda: stream.readline(_LONGEST_ROW), "")
+        for number, line in enumerate(lines, start=1):
+            if line.isspace():
+                continue
+            try:
+                value = json.loads(line)
+                if not isinstance(value, dict):
+                    raise ValueError("it is not a JSON object")
+                yield _row(value, path, number)
+            except (json.JSONDecodeError, RecursionError) as error:
+                report(f"{path}:{number}", f"it is not JSON: {error}")
+            except ValueError as error:
+                report(f"{path}:{number}", str(error))
+
+
+def _table(path: Path, report: Report) -> Iterator[Document]:
+    csv.field_size_limit(_LONGEST_ROW)  # the module's own limit is process-wide, and too short for articles
+    with _open_text(path, newline="") as stream:
+        rows = csv.reader(stream, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+        try:
+            header = [name.strip().lower() for name in next(rows, [])]
+        except csv.Error:
+            header = []
+        if not set(header) & set(_NAMES["text"]):
+            raise Unreadable("its first line names no column `text`")
+        while True:
+            try:
+                row = next(rows, None)
+                if row is None:
+                    return
+                if not row:
+                    continue
+                if len(row) != len(header):
+                    raise ValueError(f"it has {len(row)} columns, and the first line names {len(header)}")
+                yield _row(dict(zip(header, row, strict=True)), path, rows.line_num)
+            except (csv.Error, ValueError) as error:
+                report(f"{path}:{rows.line_num}", str(error))
+
+
+READERS: dict[str, Callable[[Path, Report], Iterator[Document]]] = {
+    ".txt": _text,
+    ".text": _text,
+    ".md": _text,
+    ".markdown": _text,
+    ".rst": _text,
+    ".html": _html,
+    ".htm": _html,
+    ".jsonl": _jsonl,
+    ".ndjson": _jsonl,
+    ".csv": _table,
+    ".tsv": _table,
+    ".pdf": _pdf,
+}

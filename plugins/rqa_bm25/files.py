@@ -1,0 +1,79 @@
+"""Which files there are at and under the paths that were given."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from .documents import READERS
+from .index import MARKER
+
+Skipped = list[tuple[str, str]]  # (path, why)
+
+
+def find(given: Iterable[Path], skipped: Skipped) -> list[Path]:
+    """The files to read, each once, in a fixed order.
+
+    In folders: those with a suffix we read, links followed and each folder entered once; nothing hidden, and
+    no index of ours. To `skipped` go folders that do not open, and what was given by name and is not for us.
+    """
+    found: dict[Path, None] = {}
+    for path in given:
+        kind = _kind(path)
+        if stat.S_ISDIR(kind):
+            found.update(dict.fromkeys(_walk(path, skipped)))
+        elif not stat.S_ISREG(kind):
+            skipped.append((shown(path), "it is neither a file nor a folder"))
+        elif path.suffix.lower() not in READERS:
+            skipped.append((shown(path), f"only these are read: {' '.join(READERS)}"))
+        else:
+            found[path] = None
+    return list(found)
+
+
+def _walk(top: Path, skipped: Skipped) -> Iterator[Path]:
+    def closed(error: OSError) -> None:
+        skipped.append((shown(Path(error.filename)), f"it does not open: {error.strerror}"))
+
+    entered: set[tuple[int, int] | None] = set()
+    for name, folders, files in os.walk(top, followlinks=True, onerror=closed):
+        folder = Path(name)
+        status = _status(folder)
+        identity = status and (status.st_dev, status.st_ino)
+        if MARKER in files or identity in entered:
+            folders.clear()
+            continue
+        entered.add(identity)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for path in (folder / name for name in sorted(files) if not name.startswith(".")):
+            if path.suffix.lower() in READERS and stat.S_ISREG(_kind(path)):
+                yield path
+
+
+def is_gone(path: Path) -> bool:
+    """Whether there is certainly no such file any more; one that we may not look at is not gone."""
+    try:
+        return not stat.S_ISREG(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+
+
+def shown(path: Path) -> str:
+    """`path` as text; bytes of a name that are not UTF-8 are escaped."""
+    return str(path).encode("utf-8", "backslashreplace").decode()
+
+
+def _kind(path: Path) -> int:
+    status = _status(path)
+    return status.st_mode if status else 0
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None

@@ -1,0 +1,210 @@
+"""Bringing an index up to date with files, in one transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import tantivy
+
+from robust_qa import IndexProgress, IndexReport, InputError
+
+from .analysis import tidy
+from .chunking import Cut
+from .documents import Unreadable, read
+from .files import Skipped, find, is_gone, shown
+from .index import Index
+
+_REPORTED_ROWS = 20  # of one file; the rest are counted
+_PROGRESS_EVERY = 1000  # passages
+
+
+def update(
+    index: Index,
+    paths: Sequence[Path],
+    cut: Cut,
+    *,
+    language: str,
+    memory: int,
+    progress: IndexProgress | None = None,
+) -> IndexReport:
+    """Make `index` hold what the files at and under `paths` hold now; `memory` is in megabytes.
+
+    Raises BusyError, InputError for a path that neither exists nor was indexed, ConfigError for a folder or a
+    language that does not fit. Interrupted at any point, the index stays as it was.
+    """
+    given = [Path(os.path.normpath(path.absolute())) for path in paths]  # a link goes by its own name
+    missing = [path for path in given if not os.path.lexists(path)]
+    if missing and index.language() is None:
+        raise _no_such(missing[0])
+    with index.writing(language) as engine:
+        stamps = index.stamps(engine)
+        for path in missing:
+            if not any(_is_under(file, {path}) for file in stamps):
+                raise _no_such(path)
+        skipped: Skipped = []
+        files = find(filter(os.path.lexists, given), skipped)
+        places = set(given)
+        unseen = stamps.keys() - {shown(path) for path in files}
+        with _transaction(index, engine, memory) as writer:
+            run = _Run(index, writer, stamps, cut, skipped, progress)
+            run.remove(file for file in unseen if _is_under(file, places) and is_gone(Path(file)))
+            run.read(files)
+            run.commit()
+        engine.reload()
+        return IndexReport(**run.counts, passages=engine.searcher().num_docs, skipped=tuple(skipped))
+
+
+def _no_such(path: Path) -> InputError:
+    return InputError(f"There is no file or folder {path}.", hint="Check the path; nothing was indexed.")
+
+
+def _is_under(file: str, places: Set[Path]) -> bool:
+    path = Path(file)
+    return path in places or not places.isdisjoint(path.parents)
+
+
+@contextmanager
+def _transaction(index: Index, engine: tantivy.Index, memory: int) -> Iterator[tantivy.IndexWriter]:
+    """A writer whose work counts only where it was committed; its threads end here."""
+    with index.guarded("Writing"):
+        # One thread keeps the passages in the order they were read in, so that equal files give equal ranks.
+        writer = engine.writer(memory * 1_000_000, 1)
+    try:
+        yield writer
+    except BaseException:
+        writer.rollback()
+        raise
+    finally:
+        writer.wait_merging_threads()
+
+
+@dataclass
+class _Run:
+    """What one transaction does, file by file, and what there is to say of it."""
+
+    index: Index
+    writer: tantivy.IndexWriter
+    stamps: Mapping[str, str]
+    cut: Cut
+    skipped: Skipped
+    progress: IndexProgress | None
+    counts: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(("added", "changed", "removed", "unchanged"), 0)
+    )
+    done: int = 0  # files
+    total: int = 0  # files
+    passages: int = 0
+
+    def remove(self, files: Iterable[str]) -> None:
+        """Take files out of the index."""
+        for file in files:
+            self._drop(file)
+            self.counts["removed"] += 1
+
+    def read(self, paths: Sequence[Path]) -> None:
+        """Bring the index up to date with each of `paths`."""
+        self.total = len(paths)
+        for path in paths:
+            self._file(path)
+            self.done += 1
+            self._tell()
+
+    def commit(self) -> None:
+        """Make it so. Nothing is committed where nothing changed: the generation stays."""
+        if sum(self.counts.values()) > self.counts["unchanged"]:
+            with self.index.guarded("Writing"):
+                self.writer.commit()
+
+    def _file(self, path: Path) -> None:
+        """Replace what the index has of one file; a file that cannot be read to its end leaves the index."""
+        file = shown(path)
+        known = self.stamps.get(file)
+        try:
+            stamp = self._stamp(path)
+        except OSError as error:  # perhaps it opens again tomorrow: what was indexed of it stays
+            self.skipped.append((file, f"it does not open: {error.strerror}"))
+            return
+        if stamp == known:
+            self.counts["unchanged"] += 1
+            return
+        if known:
+            self._drop(file)
+        before = self.passages
+        try:
+            self._add(path, stamp)
+            why = "it has no text"
+        except (OSError, Unreadable) as error:
+            self._drop(file)
+            self.passages = before
+            why = str(error)
+        if self.passages > before:
+            self.counts["changed" if known else "added"] += 1
+        else:
+            self.counts["removed"] += known is not None
+            self.skipped.append((file, why))
+
+    def _stamp(self, path: Path) -> str:
+        """A hash of the file's bytes and of how they are cut.
+
+        It is taken before the file is read, so a file that changes meanwhile is read again by the next run.
+        """
+        how = f"{self.cut.words} {self.cut.overlap} ".encode()
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, lambda: hashlib.sha256(how)).hexdigest()
+
+    def _add(self, path: Path, stamp: str) -> None:
+        file = shown(path)
+        rows = _BadRows(file)
+        for document in read(path, rows):
+            title = tidy(document.title)
+            texts = self.cut(tidy(document.text))
+            for number, text in enumerate(texts, start=1):
+                entry = tantivy.Document(file=file, words=[title, title, text])
+                entry.add_bytes("id", _bytes(document.id if len(texts) == 1 else f"{document.id}#{number}"))
+                if document.source != str(path):
+                    entry.add_bytes("source", _bytes(document.source))
+                if stamp:
+                    entry.add_bytes("stamp", stamp.encode())
+                    entry.add_boolean("first", True)
+                    stamp = ""
+                with self.index.guarded("Writing"):
+                    self.writer.add_document(entry)
+                self.passages += 1
+                if self.passages % _PROGRESS_EVERY == 0:
+                    self._tell()
+        self.skipped += rows.reported()
+
+    def _drop(self, file: str) -> None:
+        with self.index.guarded("Writing"):
+            self.writer.delete_documents_by_term("file", file)
+
+    def _tell(self) -> None:
+        if self.progress:
+            self.progress(self.done, self.total, self.passages)
+
+
+class _BadRows:
+    """The rows of one file that were left out: the first few, and how many more."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._first: Skipped = []
+        self._count = 0
+
+    def __call__(self, where: str, why: str) -> None:
+        self._count += 1
+        if len(self._first) < _REPORTED_ROWS:
+            self._first.append((where, why))
+
+    def reported(self) -> Skipped:
+        more = self._count - len(self._first)
+        return [*self._first, (self._file, f"{more} more rows like these")] if more else self._first
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")

@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import csv
+import io
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rqa_bm25.documents import Document, Unreadable, read
+
+Skipped = list[tuple[str, str]]
+
+
+def documents(path: Path, content: bytes | str) -> tuple[list[Document], Skipped]:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    skipped: Skipped = []
+    return list(read(path, lambda where, why: skipped.append((where, why)))), skipped
+
+
+def only(path: Path, content: bytes | str) -> Document:
+    (document,), _ = documents(path, content)
+    return document
+
+
+# -- text
+
+
+def test_plain_text_is_titled_by_its_file_name(tmp_path):
+    assert only(tmp_path / "Giant Panda.txt", "It eats bamboo.") == Document(
+        "It eats bamboo.",
+        "Giant Panda",
+        str(tmp_path / "Giant Panda.txt"),
+        str(tmp_path / "Giant Panda.txt"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.md", "intro\n\n##  The Title ##\n\n# Another\n"),
+        ("a.markdown", "The Title\n=========\n\ntext"),
+        ("a.MD", "# The   Title\ntext"),
+        ("a.rst", "=========\nThe Title\n=========\n\ntext"),
+        ("a.rst", "The Title\n---------\n\nAnother\n======="),
+        ("a.html", "<title>The\n Title</title><h1>Another</h1>"),
+        ("a.htm", "<h1>The <b>Title</b></h1><h1>Another</h1>"),
+    ],
+)
+def test_the_title_is_the_first_heading(tmp_path, name, content):
+    assert only(tmp_path / name, content).title == "The Title"
+
+
+def test_a_title_of_any_length_is_clipped(tmp_path):
+    assert len(only(tmp_path / "a.md", "# " + "x" * 10_000).title) == 300
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["Café".encode(), b"\xef\xbb\xbfCaf\xc3\xa9", b"Caf\xe9", "Café".encode("utf-16")],
+    ids=["utf-8", "utf-8 with a mark", "latin-1", "utf-16"],
+)
+def test_usual_encodings_are_read(tmp_path, content):
+    assert only(tmp_path / "a.txt", content).text == "Café"
+
+
+def test_one_bad_byte_does_not_spoil_the_rest(tmp_path):
+    assert only(tmp_path / "a.txt", "Müller, ".encode() + b"na\xefve \x81").text == "Müller, naïve \ufffd"
+
+
+def test_a_binary_file_is_refused(tmp_path):
+    with pytest.raises(Unreadable, match="binary"):
+        documents(tmp_path / "a.txt", b"\x7fELF\0\0\0")
+
+
+def test_a_very_long_text_comes_in_parts_that_lose_nothing(tmp_path):
+    text = "A paragraph of some words.\n\n" * 100_000
+    parts, _ = documents(tmp_path / "a.txt", text)
+    assert "".join(part.text for part in parts) == text
+    assert max(len(part.text) for part in parts) <= 2 << 20
+    assert len({part.id for part in parts}) == len(parts) > 1
+
+
+# -- html
+
+
+def test_html_gives_what_its_reader_sees(tmp_path):
+    page = """<!doctype html><html><head><title>T</title><style>p {color: red}</style></head>
+    <body><script>if (a < b) alert("no")</script><p>One &amp;
+    two.</p><ul><li>three<li>four</ul><table><tr><td>Born</td><td>1950</td></tr></table><template>no</template>"""
+    assert only(tmp_path / "a.html", page).text == "One & two.\n\nthree\n\nfour\n\nBorn 1950"
+
+
+@pytest.mark.parametrize("page", ["<![foo[ x", "<p>a<![if x]>b", "</p></x>a", "<a <b <c", "<" * 1000, "&#xffffffff;"])
+def test_malformed_html_is_read_as_far_as_it_goes(tmp_path, page):
+    documents(tmp_path / "a.html", page)
+
+
+@pytest.mark.parametrize("part", ["<!--", "<a ", "<![CDATA[", "</", "<div>", "<a b='"])
+def test_html_of_a_hundred_thousand_open_ends_is_read_in_seconds(tmp_path, part):
+    began = time.perf_counter()
+    documents(tmp_path / "a.html", part * 100_000)
+    assert time.perf_counter() - began < 5
+
+
+# -- rows
+
+
+def test_jsonl_rows_are_documents(tmp_path):
+    rows = '{"id": 7, "title": "T", "text": "one", "url": "https://a.b/"}\n\n{"text": "two"}\n'
+    found, skipped = documents(tmp_path / "a.jsonl", rows)
+    path = str(tmp_path / "a.jsonl")
+    assert found == [Document("one", "T", "7", "https://a.b/"), Document("two", "", f"{path}:3", path)]
+    assert skipped == []
+
+
+@pytest.mark.parametrize(
+    "row", ['{"_id": "d1", "text": "x", "title": "T"}', '{"docid": "d1", "contents": "x", "title": "T"}']
+)
+def test_rows_of_the_usual_collections_are_known(tmp_path, row):
+    assert only(tmp_path / "a.jsonl", row) == Document("x", "T", "d1", str(tmp_path / "a.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ("not json", "it is not JSON"),
+        ('{"text": "torn', "it is not JSON"),
+        ("[1]", "it is not a JSON object"),
+        ("{}", "it has no text"),
+        ('{"text": " "}', "it has no text"),
+        ('{"text": ["a"]}', "its text is not a string"),
+        ('{"text": "a", "title": {}}', "its title is not a string"),
+        ("[" * 100_000, "it is not JSON"),
+        ('{"text": ' + "1" * 5000 + "}", ""),
+    ],
+)
+def test_a_bad_row_is_reported_with_its_line_and_the_rest_is_read(tmp_path, row, why):
+    found, [(where, reason)] = documents(tmp_path / "a.jsonl", f'{{"text": "a"}}\n{row}\n{{"text": "b"}}\n')
+    assert [document.text for document in found] == ["a", "b"]
+    assert where == f"{tmp_path / 'a.jsonl'}:2"
+    assert reason.startswith(why)
+
+
+def test_the_layout_of_dprs_wikipedia_dump_is_read(tmp_path):
+    content = 'id\ttext\ttitle\n1\t"Aaron is ""a prophet"", he said."\tAaron\n2\tNext\tB\n'
+    found, _ = documents(tmp_path / "psgs.tsv", content)
+    path = str(tmp_path / "psgs.tsv")
+    assert found == [
+        Document('Aaron is "a prophet", he said.', "Aaron", "1", path),
+        Document("Next", "B", "2", path),
+    ]
+
+
+def test_columns_go_by_their_names_in_any_order(tmp_path):
+    assert only(tmp_path / "a.csv", "URL,ignored,Title,TEXT\nu,x,t,body\n") == Document(
+        "body", "t", f"{tmp_path / 'a.csv'}:2", "u"
+    )
+
+
+def test_a_row_with_too_few_columns_is_reported(tmp_path):
+    found, skipped = documents(tmp_path / "a.csv", "id,text\n1\n2,two\n")
+    assert [document.text for document in found] == ["two"]
+    assert skipped == [(f"{tmp_path / 'a.csv'}:2", "it has 1 columns, and the first line names 2")]
+
+
+def test_a_table_without_a_text_column_is_refused(tmp_path):
+    with pytest.raises(Unreadable, match="no column `text`"):
+        documents(tmp_path / "a.csv", "1,2\n3,4\n")
+
+
+def test_an_article_longer_than_the_csv_modules_own_limit_is_read(tmp_path):
+    stream = io.StringIO()
+    csv.writer(stream).writerows([["text"], ["word " * 100_000]])
+    assert len(only(tmp_path / "a.csv", stream.getvalue()).text) == 500_000
+
+
+# -- pdf
+
+
+def pdf_with(*pages: str, title: str = "") -> bytes:
+    """A PDF by hand: a catalogue, one font, a line of text a page."""
+    bodies = [f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET" for text in pages]
+    kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for n, body in enumerate(bodies):
+        objects += [
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * n} 0 R "
+            "/Resources << /Font << /F1 3 0 R >> >> >>",
+            f"<< /Length {len(body)} >>\nstream\n{body}\nendstream",
+        ]
+    objects.append(f"<< /Title ({title}) >>")
+    out, offsets = "%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        offsets.append(len(out))
+        out += f"{number} 0 obj\n{content}\nendobj\n"
+    table = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
+    size = len(objects) + 1
+    return (
+        f"{out}xref\n0 {size}\n0000000000 65535 f \n{table}"
+        f"trailer << /Size {size} /Root 1 0 R /Info {len(objects)} 0 R >>\nstartxref\n{len(out)}\n%%EOF"
+    ).encode()
+
+
+def test_each_page_of_a_pdf_is_a_document(tmp_path):
+    pytest.importorskip("pypdf")
+    found, _ = documents(tmp_path / "a.pdf", pdf_with("First page.", "Second page.", title="A Paper"))
+    assert [(page.text, page.title) for page in found] == [("First page.", "A Paper"), ("Second page.", "A Paper")]
+    assert found[1].source == f"{tmp_path / 'a.pdf'}#page=2"
+
+
+def test_a_pdf_without_a_title_is_titled_by_its_file_name(tmp_path):
+    pytest.importorskip("pypdf")
+    assert only(tmp_path / "Report.pdf", pdf_with("Text.")).title == "Report"
+
+
+def test_a_damaged_pdf_is_refused(tmp_path):
+    pytest.importorskip("pypdf")
+    with pytest.raises(Unreadable, match="pypdf cannot read it"):
+        documents(tmp_path / "a.pdf", b"%PDF-1.4 nothing")
+
+
+def test_a_pdf_without_pypdf_is_refused_with_the_command_that_installs_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    with pytest.raises(Unreadable, match=r"pip install 'robust-qa\[pdf\]'"):
+        documents(tmp_path / "a.pdf", pdf_with("Text."))

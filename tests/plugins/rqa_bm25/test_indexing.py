@@ -1,0 +1,254 @@
+"""How the index follows the files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from robust_qa import ConfigError, IndexReport, InputError
+
+
+def sources(retriever, query: str = "panda") -> set[str]:
+    return {Path(passage.source).name for passage in retriever.retrieve(query, 100)}
+
+
+def counts(report: IndexReport) -> tuple[int, int, int, int]:
+    return report.added, report.changed, report.removed, report.unchanged
+
+
+# -- what is read
+
+
+def test_folders_are_read_to_the_bottom_but_for_what_is_hidden_or_unknown(docs, bm25):
+    for name in ("a.txt", "sub/deep/b.MD", ".hidden.txt", ".git/c.txt", "d.jpeg"):
+        (docs / name).parent.mkdir(parents=True, exist_ok=True)
+        (docs / name).write_text("panda")
+    report = bm25().index([docs])
+    assert counts(report) == (2, 0, 0, 0)
+    assert report.passages == 2
+    assert report.skipped == ()
+
+
+def test_a_file_named_that_cannot_be_read_is_reported(docs, bm25):
+    (docs / "a.jpeg").write_text("x")
+    (docs / "b.txt").write_bytes(b"\0\1")
+    (docs / "c.txt").write_text("")
+    (docs / "d.txt").symlink_to("nowhere")
+    os.mkfifo(docs / "e.txt")
+    names = ["a.jpeg", "b.txt", "c.txt", "d.txt", "e.txt"]
+    report = bm25().index([docs / name for name in names])
+    whys = {Path(path).name: why for path, why in report.skipped}
+    assert set(whys) == set(names)
+    assert "only these are read" in whys["a.jpeg"]
+    assert "binary" in whys["b.txt"]
+    assert "no text" in whys["c.txt"]
+    assert "neither a file nor a folder" in whys["d.txt"] == whys["e.txt"]
+
+
+def test_bad_rows_are_reported_up_to_a_bound(docs, bm25):
+    (docs / "a.jsonl").write_text('{"text": "panda"}\n' + "bad\n" * 100)
+    report = bm25().index([docs])
+    assert report.passages == 1
+    assert len(report.skipped) == 21
+    assert report.skipped[-1] == (str(docs / "a.jsonl"), "80 more rows like these")
+
+
+def test_links_that_go_round_in_circles_are_followed_once(docs, bm25):
+    (docs / "sub").mkdir()
+    (docs / "sub" / "a.txt").write_text("panda")
+    (docs / "sub" / "up").symlink_to(docs)
+    (docs / "self").symlink_to("self")
+    assert counts(bm25().index([docs])) == (1, 0, 0, 0)
+
+
+def test_an_index_inside_the_folder_is_not_read(docs, bm25, tmp_path):
+    (docs / "a.txt").write_text("panda")
+    bm25().index([tmp_path])
+    (tmp_path / "index" / "note.txt").write_text("panda")
+    assert counts(bm25().index([tmp_path])) == (0, 0, 0, 1)
+
+
+def test_a_file_name_that_is_not_utf8_is_read(docs, bm25):
+    path = os.fsencode(docs) + b"/caf\xe9.txt"
+    try:
+        Path(os.fsdecode(path)).write_text("panda")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    retriever = bm25()
+    retriever.index([docs])
+    assert sources(retriever) == {"caf\\udce9.txt"}
+    assert counts(retriever.index([docs])) == (0, 0, 0, 1)
+
+
+def test_rows_of_passage_length_stay_whole_and_longer_ones_are_cut(docs, bm25):
+    short = "panda " * 120
+    long = " ".join(f"The panda of zoo {n} eats." for n in range(50))
+    (docs / "a.jsonl").write_text(f'{{"id": "s", "text": "{short}"}}\n{{"id": "l", "text": "{long}"}}\n')
+    retriever = bm25()
+    retriever.index([docs])
+    assert {passage.id for passage in retriever.retrieve("panda", 10)} == {"s", "l#1", "l#2", "l#3"}
+
+
+def test_progress_counts_files_and_passages(docs, bm25):
+    for n in range(3):
+        (docs / f"{n}.txt").write_text("panda")
+    told = []
+    bm25().index([docs], lambda *state: told.append(state))
+    assert told == [(1, 3, 1), (2, 3, 2), (3, 3, 3)]
+
+
+# -- what is read again
+
+
+def test_only_what_changed_is_read_again(docs, bm25):
+    (docs / "same.txt").write_text("panda one")
+    (docs / "changes.txt").write_text("panda two")
+    (docs / "goes.txt").write_text("panda three")
+    retriever = bm25()
+    assert counts(retriever.index([docs])) == (3, 0, 0, 0)
+    (docs / "changes.txt").write_text("koala two")
+    (docs / "goes.txt").unlink()
+    (docs / "new.txt").write_text("panda four")
+    report = retriever.index([docs])
+    assert counts(report) == (1, 1, 1, 1)
+    assert report.passages == 3
+    assert sources(retriever) == {"same.txt", "new.txt"}
+    assert sources(retriever, "koala") == {"changes.txt"}
+
+
+def test_a_file_that_is_touched_but_not_changed_is_not_read_again(docs, bm25):
+    (docs / "a.txt").write_text("panda")
+    bm25().index([docs])
+    os.utime(docs / "a.txt", (1, 1))
+    assert counts(bm25().index([docs])) == (0, 0, 0, 1)
+
+
+def test_a_change_that_keeps_size_and_time_is_seen(docs, bm25):
+    (docs / "a.txt").write_text("panda")
+    os.utime(docs / "a.txt", (1, 1))
+    bm25().index([docs])
+    (docs / "a.txt").write_text("koala")
+    os.utime(docs / "a.txt", (1, 1))
+    assert counts(bm25().index([docs])) == (0, 1, 0, 0)
+
+
+@pytest.mark.parametrize("options", [{"words": 50}, {"overlap": 1}])
+def test_other_passage_lengths_mean_reading_again(docs, bm25, options):
+    (docs / "a.txt").write_text("The panda eats. " * 100)
+    bm25().index([docs])
+    assert counts(bm25(**options).index([docs])) == (0, 1, 0, 0)
+    assert counts(bm25(**options).index([docs])) == (0, 0, 0, 1)
+
+
+def test_nothing_is_committed_when_nothing_changed(docs, bm25):
+    (docs / "a.txt").write_text("panda")
+    retriever = bm25()
+    retriever.index([docs])
+    before = retriever.fingerprint()
+    retriever.index([docs])
+    assert retriever.fingerprint() == before
+    (docs / "b.txt").write_text("panda")
+    retriever.index([docs])
+    assert retriever.fingerprint() != before
+
+
+def test_a_commit_is_seen_by_readers_that_are_already_open(docs, bm25):
+    (docs / "a.txt").write_text("panda one")
+    bm25().index([docs])
+    reader = bm25()
+    assert sources(reader) == {"a.txt"}
+    (docs / "b.txt").write_text("panda two")
+    bm25().index([docs])
+    assert sources(reader) == {"a.txt", "b.txt"}
+
+
+# -- what stays and what leaves
+
+
+def test_folders_indexed_one_after_the_other_stand_side_by_side(docs, bm25):
+    for name in ("a", "b"):
+        (docs / name).mkdir()
+        (docs / name / f"{name}.txt").write_text(f"panda {name}")
+        bm25().index([docs / name])
+    assert sources(bm25()) == {"a.txt", "b.txt"}
+
+
+def test_what_is_gone_leaves_only_under_the_paths_given(docs, bm25):
+    for name in ("a", "b"):
+        (docs / name).mkdir()
+        (docs / name / f"{name}.txt").write_text(f"panda {name}")
+    bm25().index([docs])
+    (docs / "a" / "a.txt").unlink()
+    (docs / "b" / "b.txt").unlink()
+    assert counts(bm25().index([docs / "a"])) == (0, 0, 1, 0)
+    assert sources(bm25()) == {"b.txt"}
+
+
+def test_a_folder_that_is_gone_leaves_when_it_is_named(docs, bm25):
+    (docs / "a").mkdir()
+    (docs / "a" / "a.txt").write_text("panda one")
+    (docs / "b.txt").write_text("panda two")
+    bm25().index([docs])
+    (docs / "a" / "a.txt").unlink()
+    (docs / "a").rmdir()
+    assert counts(bm25().index([docs / "a"])) == (0, 0, 1, 0)
+    assert sources(bm25()) == {"b.txt"}
+
+
+def test_a_path_that_never_was_is_refused_before_anything_is_done(docs, bm25, tmp_path):
+    (docs / "a.txt").write_text("panda")
+    with pytest.raises(InputError, match=r"nowhere"):
+        bm25().index([docs, docs / "nowhere"])
+    assert not (tmp_path / "index").exists()
+    bm25().index([docs])
+    with pytest.raises(InputError, match=r"nowhere"):
+        bm25().index([docs / "nowhere"])
+
+
+def test_a_file_that_turned_unreadable_leaves_and_is_reported(docs, bm25):
+    (docs / "a.txt").write_text("panda")
+    (docs / "b.txt").write_text("panda bear")
+    bm25().index([docs])
+    (docs / "a.txt").write_bytes(b"\0")
+    report = bm25().index([docs])
+    assert counts(report) == (0, 0, 1, 1)
+    assert report.skipped == ((str(docs / "a.txt"), "it is binary, not text"),)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may open everything")
+def test_a_file_that_does_not_open_keeps_what_was_indexed_of_it(docs, bm25):
+    (docs / "a.txt").write_text("panda")
+    bm25().index([docs])
+    (docs / "a.txt").chmod(0)
+    report = bm25().index([docs])
+    assert counts(report) == (0, 0, 0, 0)
+    assert "does not open" in report.skipped[0][1]
+    assert sources(bm25()) == {"a.txt"}
+
+
+# -- where
+
+
+def test_a_folder_that_is_not_ours_is_left_alone(docs, bm25, tmp_path):
+    (docs / "a.txt").write_text("panda")
+    (tmp_path / "index").mkdir()
+    (tmp_path / "index" / "letter.txt").write_text("mine")
+    with pytest.raises(ConfigError, match="not an index"):
+        bm25().index([docs])
+    assert [entry.name for entry in (tmp_path / "index").iterdir()] == ["letter.txt"]
+
+
+def test_a_folder_that_cannot_be_made_is_said_so(docs, bm25, tmp_path):
+    (docs / "a.txt").write_text("panda")
+    (tmp_path / "index").write_text("a file")
+    with pytest.raises(Exception, match="index"):
+        bm25().index([docs])
+
+
+def test_an_index_keeps_its_language(docs, bm25):
+    (docs / "a.txt").write_text("panda")
+    bm25(language="de").index([docs])
+    with pytest.raises(ConfigError, match="'de', not 'en'"):
+        bm25().index([docs])

@@ -1,0 +1,185 @@
+"""One writer at a time, and what is left when it is stopped."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from robust_qa import BusyError, RqaError
+
+INDEX = """
+import sys
+from pathlib import Path
+from rqa_bm25 import Bm25
+
+def told(*state):
+    print(*state, flush=True)
+    sys.stdin.readline()
+
+index, docs = map(Path, sys.argv[1:])
+Bm25(Bm25.Options(index=index, writer_memory=15)).index([docs], told)
+"""
+STEPS = 8 * 6  # times that the writer of `many` tells how far it is
+
+
+@pytest.fixture
+def many(docs: Path) -> Path:
+    """Enough documents that some of them are on disk before the commit."""
+    for n in range(8):
+        rows = "".join(f'{{"id": "{n}-{m}", "text": "koala w{n}x{m} {m} eats leaves"}}\n' for m in range(5000))
+        (docs / f"{n}.jsonl").write_text(rows)
+    return docs
+
+
+class Writer:
+    """A process that indexes `docs`, and waits each time that it tells how far it is; killed at the end."""
+
+    def __init__(self, index: Path, docs: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", INDEX, str(index), str(docs)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop(signal.SIGKILL)
+        self.process.communicate()
+
+    def go_to(self, step: int) -> None:
+        for _ in range(step - 1):
+            self.process.stdout.readline()
+            self.process.stdin.write("\n")
+        self.process.stdout.readline()
+
+    def stop(self, how: signal.Signals) -> int:
+        self.process.send_signal(how)
+        self.process.wait(timeout=20)
+        return self.process.returncode
+
+
+@pytest.mark.parametrize(
+    ("how", "step"),
+    [(signal.SIGKILL, 1), (signal.SIGKILL, STEPS // 2), (signal.SIGKILL, STEPS), (signal.SIGINT, STEPS // 2)],
+)
+def test_a_writer_that_is_stopped_leaves_the_last_commit(tmp_path, many, bm25, how, step):
+    (tmp_path / "first.txt").write_text("The panda eats bamboo.")
+    bm25().index([tmp_path / "first.txt"])
+    with Writer(tmp_path / "index", many) as writer:
+        writer.go_to(step)
+        assert writer.stop(how) != 0
+    retriever = bm25()
+    assert [passage.text for passage in retriever.retrieve("panda koala", 5)] == ["The panda eats bamboo."]
+    report = retriever.index([many])
+    assert (report.added, report.passages) == (8, 40_001)
+    assert len(retriever.retrieve("koala", 5)) == 5
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.05, 0.15])
+def test_a_writer_killed_in_its_commit_leaves_all_or_nothing(tmp_path, many, bm25, delay):
+    (tmp_path / "first.txt").write_text("The panda eats bamboo.")
+    bm25().index([tmp_path / "first.txt"])
+    with Writer(tmp_path / "index", many) as writer:
+        writer.go_to(STEPS)
+        writer.process.stdin.write("\n")
+        time.sleep(delay)
+    retriever = bm25()
+    found = len(retriever.retrieve("koala", 5))
+    assert found in (0, 5)
+    report = retriever.index([many])
+    assert (report.added, report.unchanged, report.passages) == ((8, 0) if found == 0 else (0, 8)) + (40_001,)
+
+
+def test_a_second_writer_is_told_to_wait_and_readers_are_not(docs, bm25):
+    (docs / "a.txt").write_text("panda one")
+    bm25().index([docs])
+    (docs / "b.txt").write_text("panda two")
+    meanwhile = []
+
+    def second(*state: int) -> None:
+        with pytest.raises(BusyError, match="Another process is writing"):
+            bm25().index([docs])
+        meanwhile.extend(passage.text for passage in bm25().retrieve("panda", 5))
+
+    bm25().index([docs], second)
+    assert set(meanwhile) == {"panda one"}
+    assert len(bm25().retrieve("panda", 5)) == 2
+
+
+def test_a_writer_in_another_process_is_noticed(tmp_path, many, bm25):
+    with Writer(tmp_path / "index", many) as writer:
+        writer.go_to(1)
+        with pytest.raises(BusyError):
+            bm25().index([many])
+
+
+def test_readers_always_see_whole_commits_while_one_writes(docs, bm25):
+    bm25_reader = bm25()
+    (docs / "a.txt").write_text("panda 0")
+    bm25().index([docs])
+    stop = threading.Event()
+    seen: list[int] = []
+    failures: list[Exception] = []
+
+    def read() -> None:
+        while not stop.is_set():
+            try:
+                seen.append(len(bm25_reader.retrieve("panda", 10)))
+            except Exception as error:
+                failures.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for n in range(1, 8):
+        (docs / "a.txt").write_text(f"panda {n}")
+        bm25().index([docs])
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert failures == []
+    assert set(seen) == {1}
+
+
+def test_an_error_while_writing_leaves_the_last_commit(docs, bm25, tmp_path):
+    (docs / "a.txt").write_text("panda")
+    bm25().index([docs])
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    (docs / "b.txt").write_text("koala " * 20_000)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))  # as if the disk were full
+    try:
+        with pytest.raises(RqaError, match="Writing the index") as caught:
+            bm25().index([docs])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "disk full" in caught.value.hint
+    assert len(bm25().retrieve("panda", 5)) == 1
+    assert bm25().index([docs]).added == 1
+
+
+def test_an_exception_out_of_progress_leaves_the_last_commit_and_the_lock_free(docs, bm25):
+    (docs / "a.txt").write_text("panda")
+    bm25().index([docs])
+    (docs / "b.txt").write_text("koala")
+
+    def stop(*state: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bm25().index([docs], stop)
+    assert bm25().retrieve("koala", 5) == []
+    assert bm25().index([docs]).added == 1

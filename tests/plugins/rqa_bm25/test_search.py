@@ -1,0 +1,212 @@
+"""What comes back for a query, from an index of a few documents."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robust_qa import ConfigError, MissingError, RqaError
+from robust_qa.testing import assert_conforms
+from rqa_bm25 import Bm25, Language
+from rqa_bm25.analysis import LANGUAGES
+
+ROWS = [
+    {"id": "panda", "title": "Giant panda", "text": "It eats bamboo; the ratio of leaves to stems is 3:1."},
+    {"id": "lion", "title": "Lion", "text": "Lions hunt in prides and eat meat."},
+    {"id": "cafe", "title": "Café", "text": "A café serves coffee. Beyoncé's favourite is in Houston."},
+    {"id": "tokyo", "title": "東京", "text": "東京は日本の首都です。"},
+    {"id": "moscow", "title": "Москва", "text": "Москва — столица России."},
+    {"id": "hindi", "title": "दिल्ली", "text": "दिल्ली भारत की राजधानी है।"},
+    {"id": "thai", "title": "กรุงเทพ", "text": "กรุงเทพเป็นเมืองหลวงของประเทศไทย"},
+]
+
+
+def indexed(folder: Path, rows: list[dict[str, Any]], **options: Any) -> Bm25:
+    folder.mkdir(exist_ok=True)
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    retriever = Bm25(Bm25.Options(index=folder / "index", **options))
+    retriever.index([folder / "rows.jsonl"])
+    return retriever
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Bm25:
+    return indexed(tmp_path_factory.mktemp("shelf"), ROWS)
+
+
+def ids(retriever: Bm25, query: str, k: int = 10) -> list[str]:
+    return [passage.id for passage in retriever.retrieve(query, k)]
+
+
+def test_it_conforms_to_what_the_host_needs(shelf):
+    assert_conforms("retriever", shelf, query="What does the giant panda eat?")
+
+
+def test_loading_the_plugin_loads_no_engine():
+    code = "import sys, rqa_bm25; sys.exit('tantivy' in sys.modules)"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
+
+
+def test_a_passage_comes_with_its_title_source_and_score(shelf):
+    passage = shelf.retrieve("bamboo", 1)[0]
+    assert (passage.title, passage.text) == (ROWS[0]["title"], ROWS[0]["text"])
+    assert passage.source.endswith("rows.jsonl")
+    assert passage.score > 0
+    assert passage.origin == "external"
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("What is the 3:1 ratio? AND (a OR", "panda"),
+        ('title:lion^5 +"hunting prides"~2 -NOT [a TO', "lion"),
+        ("GIANT PANDAS", "panda"),
+        ("hunted", "lion"),
+        ("Beyonce", "cafe"),
+        ("cafe\u0301", "cafe"),  # the accent as a character of its own
+        ("日本の首都は？", "tokyo"),
+        ("столица", "moscow"),
+        ("राजधानी", "hindi"),
+        ("เมืองหลวง", "thai"),
+    ],
+)
+def test_a_query_is_searched_for_its_words_whatever_else_it_has(shelf, query, found):
+    assert ids(shelf, query)[0] == found
+
+
+@pytest.mark.parametrize("query", ["", " \n", "?! (...)", "—", "\0", "\ud800", "zzz qqq"])
+def test_a_query_without_a_known_word_finds_nothing(shelf, query):
+    assert shelf.retrieve(query, 5) == []
+
+
+@given(st.text(st.characters(exclude_categories=())), st.integers(-1, 20))
+@settings(max_examples=200, deadline=None)
+def test_no_query_raises(shelf, query, k):
+    assert len(shelf.retrieve(query, k)) <= max(k, 0)
+
+
+def test_a_query_of_ten_thousand_words_is_answered_from_its_rarest(shelf):
+    query = " ".join(f"unknown{n}" for n in range(10_000)) + " bamboo"
+    assert ids(shelf, query) == ["panda"]
+    assert ids(shelf, "lion " * 10_000) == ["lion"]
+
+
+def test_k_bounds_the_passages_and_may_exceed_the_index(shelf):
+    assert len(shelf.retrieve("eat", 1)) == 1
+    assert set(ids(shelf, "eat", 10**9)) == {"panda", "lion"}
+
+
+def test_a_word_in_the_title_weighs_more_than_one_in_the_text(tmp_path):
+    rows = [
+        {"id": "text", "title": "Animals of Asia", "text": "Some say that a panda sleeps."},
+        {"id": "title", "title": "Panda of Asia", "text": "Some say that an animal sleeps."},
+    ]
+    assert ids(indexed(tmp_path / "a", rows), "panda") == ["title", "text"]
+
+
+def test_scores_are_bm25(tmp_path):
+    texts = ["a b b c", "b d", "e f g h i j"]
+    retriever = indexed(tmp_path / "a", [{"text": text} for text in texts], language="none")
+    passages = retriever.retrieve("b", 5)
+    average = sum(len(text.split()) for text in texts) / 3
+    idf = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
+    for passage in passages:
+        words = passage.text.split()
+        frequency = words.count("b")
+        expected = idf * 2.2 * frequency / (frequency + 1.2 * (1 - 0.75 + 0.75 * len(words) / average))
+        assert passage.score == pytest.approx(expected, rel=1e-5)
+    assert len(passages) == 2
+
+
+def test_equal_texts_are_returned_once(tmp_path):
+    rows = [{"id": str(n), "text": "The panda\neats  bamboo."} for n in range(300)]
+    rows += [{"id": "other", "text": "A panda may well eat some other things than bamboo."}]
+    assert len(set(ids(indexed(tmp_path / "a", rows), "panda bamboo"))) == 2
+
+
+def test_language_chooses_the_stemmer(tmp_path):
+    rows = [{"id": "de", "text": "Die Katzen schlafen."}, {"id": "en", "text": "nothing"}]
+    assert ids(indexed(tmp_path / "de", rows, language="de"), "Katze") == ["de"]
+    assert ids(indexed(tmp_path / "none", rows, language="none"), "Katze") == []
+
+
+def test_every_language_of_the_options_can_be_indexed(tmp_path):
+    assert set(get_args(Language)) == set(LANGUAGES)
+    for language in LANGUAGES:
+        assert ids(indexed(tmp_path / language, ROWS[:1], language=language), "bamboo") == ["panda"]
+
+
+def test_an_index_is_read_in_its_own_language_whatever_the_options_say(tmp_path):
+    indexed(tmp_path / "a", [{"id": "de", "text": "Die Katzen schlafen."}], language="de")
+    english = Bm25(Bm25.Options(index=tmp_path / "a" / "index", language="en"))
+    assert ids(english, "Katze") == ["de"]
+
+
+def test_many_threads_may_search_at_once(shelf):
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: tuple(ids(shelf, "giant panda")), range(200)))
+    assert set(found) == {("panda",)}
+
+
+# -- no index, or none of ours
+
+
+def test_without_an_index_the_command_that_makes_one_is_named(tmp_path):
+    retriever = Bm25(Bm25.Options(index=tmp_path / "none"))
+    for call in (lambda: retriever.retrieve("a", 1), retriever.fingerprint):
+        with pytest.raises(MissingError) as caught:
+            call()
+        assert "rqa index PATH" in caught.value.hint
+    assert not (tmp_path / "none").exists()
+
+
+def test_an_empty_index_counts_as_none(tmp_path):
+    with pytest.raises(MissingError, match="empty"):
+        indexed(tmp_path / "a", []).fingerprint()
+
+
+def test_a_foreign_folder_is_not_searched(tmp_path):
+    (tmp_path / "letter.txt").write_text("mine")
+    with pytest.raises(ConfigError, match="not an index"):
+        Bm25(Bm25.Options(index=tmp_path)).retrieve("a", 1)
+
+
+def test_an_index_of_another_format_is_refused(tmp_path):
+    retriever = indexed(tmp_path / "a", ROWS)
+    (tmp_path / "a" / "index" / "rqa-index.json").write_text('{"format": 99, "language": "en"}')
+    with pytest.raises(ConfigError, match="format 99"):
+        Bm25(retriever.Options(index=tmp_path / "a" / "index")).retrieve("a", 1)
+
+
+@pytest.mark.parametrize("damage", ["rqa-index.json", "tantivy/meta.json", "tantivy/*.term", "tantivy/*.store"])
+def test_a_damaged_index_says_what_to_do(tmp_path, damage):
+    indexed(tmp_path / "a", ROWS)
+    (file,) = (tmp_path / "a" / "index").glob(damage)
+    file.write_bytes(file.read_bytes()[:10])
+    with pytest.raises(RqaError) as caught:
+        Bm25(Bm25.Options(index=tmp_path / "a" / "index")).retrieve("panda", 1)
+    assert "remove that folder" in caught.value.hint
+
+
+def test_the_default_folder_is_in_the_data_directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("RQA_DATA_DIR", str(tmp_path / "data"))
+    (tmp_path / "a.txt").write_text("panda")
+    Bm25(Bm25.Options()).index([tmp_path / "a.txt"])
+    assert (tmp_path / "data" / "index" / "default" / "rqa-index.json").exists()
+
+
+@pytest.mark.parametrize("options", [{"words": 9}, {"overlap": -1}, {"writer_memory": 14}, {"writer_memory": 5000}])
+def test_options_out_of_range_are_refused(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        Bm25.Options(**options)
