@@ -3,14 +3,14 @@
 A plugin is a module with a class and a hook::
 
     from dataclasses import dataclass
-    from robust_qa import Passage, hookimpl
+    from robust_qa import Passage, Url, hookimpl
 
     class Notes:
         "Passages from my notes server."
 
         @dataclass
         class Options:
-            url: str
+            url: Url
             timeout: float = 10.0  # seconds
 
         def __init__(self, options: Options) -> None: ...

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import environment, trust
 from .errors import ConfigError
-from .host import KINDS
 from .nearest import did_you_mean
+from .secrets import shown
+from .types import KINDS, Kind
+
+if TYPE_CHECKING:
+    from .host import Host
 
 FILE_NAME = "rqa.toml"
 USER_FILE_NAME = "config.toml"
 TABLES = (*KINDS, "defaults", "cache")
+_LARGEST = 4 * 1024 * 1024  # bytes of a configuration file
+_VARIABLES = (*environment.NAMES, *environment.SHORTCUTS)
+_DEEPEST = 50  # tables and lists in one another
 
 Tree = dict[str, Any]
 
@@ -35,13 +43,29 @@ class Layer:
     confined: bool = False
     textual: bool = False
 
+    @property
+    def allowing(self) -> str:
+        """How the user allows what this layer asks for, as a hint. A stranger named its folder: it is quoted."""
+        return f"To allow it: `rqa config trust {shlex.quote(self.origin)}`."
+
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value and the layer it came from."""
+    """A value and the layer it came from. `under` is the next weaker one, where both are tables to be merged."""
 
     value: Any
     layer: Layer
+    under: Value | None = None
+
+    @property
+    def layers(self) -> list[Layer]:
+        """All layers that have a part in it, the strongest first."""
+        return [self.layer, *(self.under.layers if self.under else ())]
+
+    @property
+    def confined(self) -> bool:
+        """Whether any part of it is from a file that nobody vouched for."""
+        return any(layer.confined for layer in self.layers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +81,17 @@ class Config:
 
     def __init__(self, layers: Sequence[Layer]) -> None:
         self.layers = list(layers)
-        for layer in self.layers:
-            _check_shape(layer)
+        if problems := [problem for layer in self.layers for problem in _misshapen(layer)]:
+            raise ConfigError.of(problems)
 
     def table(self, *path: str) -> Table:
-        """The table at `path`, empty when no layer has it. Nested tables under an option merge key by key."""
+        """The table at `path`, empty when no layer has it. Tables under an option merge key by key."""
         values: dict[str, Value] = {}
         for layer in reversed(self.layers):
             for key, value in _descend(layer.tree, path).items():
-                values[key] = _merge(values.get(key), Value(value, layer))
+                weaker = values.get(key)
+                merging = weaker is not None and isinstance(weaker.value, dict) and isinstance(value, dict)
+                values[key] = Value(value, layer, weaker if merging else None)
         return Table(".".join(path), values)
 
     def names(self, kind: str) -> list[str]:
@@ -79,6 +105,26 @@ class Config:
             merged.update((key, Value(value, layer)) for key, value in _flatten(layer.tree))
         yield from sorted(merged.items())
 
+    def overridden(self) -> list[tuple[Kind, str]]:
+        """The component tables that the command line or the environment has a part in."""
+        textual = [layer for layer in self.layers if layer.textual]
+        return list(
+            dict.fromkeys((kind, name) for layer in textual for kind in KINDS for name in layer.tree.get(kind, {}))
+        )
+
+    def check_names(self, host: Host) -> None:
+        """ConfigError when the command line or the environment sets options of a component that there is not."""
+        for layer in self.layers:
+            for kind in KINDS if layer.textual else ():
+                known = {registration.name for registration in host.components(kind)}
+                known.update(*(other.tree.get(kind, {}) for other in self.layers if not other.textual))
+                for name in layer.tree.get(kind, {}):
+                    if name not in known and "plugin" not in self.table(kind, name).values:
+                        raise ConfigError(
+                            f"{layer.origin}: there is no {kind} {name!r}, neither configured nor installed.",
+                            hint=did_you_mean(name, known) or f"Known: {', '.join(sorted(known)) or 'none'}.",
+                        )
+
     def plugin_files(self) -> tuple[list[Path], list[str]]:
         """Plugin files to load, and a line for each that a confined configuration asks for in vain."""
         allowed: list[Path] = []
@@ -88,10 +134,13 @@ class Config:
                 if layer.confined:
                     refused.append(
                         f"{layer.origin} asks to load code from {name}: not loaded, since the file was found by "
-                        f"walking up from here. To allow it: {_vouch(layer)}, or --plugin {name}."
+                        f"walking up from here. {layer.allowing} Or load it this once: --plugin {shlex.quote(name)}."
                     )
-                else:
-                    allowed.append((layer.folder / Path(name).expanduser()).resolve())
+                    continue
+                try:
+                    allowed.append(absolute(name, layer.folder))
+                except ConfigError as error:
+                    raise ConfigError(f"{layer.origin}: `plugins`: {error.message}") from error
         return allowed, refused
 
 
@@ -106,43 +155,70 @@ def load(
     `overrides` are the command line's KEY=VALUE pairs; `start` is where walking up begins (default: here).
     """
     if file is None and (named := os.environ.get(environment.CONFIG)):
-        file = Path(named).expanduser()
-    found = None if file else find(start or Path.cwd())
-    layers = [_textual("the command line", overrides), _environment()]
+        file = absolute(named, Path())
+    found = None if file else find(start)
+    layers = [_textual("the command line", overrides), *_environment()]
     if file:
         layers.append(read(file))
     elif found:
-        layers.append(read(found, confined=not trust.is_trusted(found)))
+        layers.append(read(found, found=True))
     user = environment.config_dir() / USER_FILE_NAME
     if user.is_file():
         layers.append(read(user))
     return Config([layer for layer in layers if layer.tree])
 
 
-def find(start: Path) -> Path | None:
-    """The nearest rqa.toml in `start` or a folder above it."""
+def find(start: Path | None = None) -> Path | None:
+    """The nearest rqa.toml in `start` (default: here) or a folder above it."""
+    try:
+        start = start or Path.cwd()
+    except FileNotFoundError:
+        return None  # the working directory has been removed
     for folder in (start, *start.parents):
-        if (folder / FILE_NAME).is_file():
+        # Not Path.is_file, which raises where a folder may not be looked into.
+        if os.path.isfile(folder / FILE_NAME):  # noqa: PTH113
             return folder / FILE_NAME
     return None
 
 
-def read(path: Path, *, confined: bool = False) -> Layer:
-    """One file as a layer. ConfigError says where it is not TOML."""
-    import tomli
-
+def read(path: Path, *, found: bool = False) -> Layer:
+    """One file as a layer, confined when it was `found` and is not trusted. ConfigError says where it is not TOML."""
     try:
-        tree = tomli.loads(path.read_bytes().decode("utf-8"))
+        if path.stat().st_size > _LARGEST:
+            raise ConfigError(f"The configuration {path} has more than {_LARGEST >> 20} MB: that is no configuration.")
+        content = path.read_bytes()
     except OSError as error:
         raise ConfigError(
             f"Cannot read the configuration {path}: {error.strerror}.",
             hint="`rqa init` writes a starter file.",
         ) from error
+    confined = found and not trust.is_trusted(path, content)
+    return Layer(str(path), parse(content, path), path.parent.resolve(), confined=confined)
+
+
+def parse(content: bytes, path: Path) -> Tree:
+    """The tree in `content`, which is what the file at `path` holds."""
+    import tomli
+
+    try:
+        return tomli.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise ConfigError(f"The configuration {path} is not UTF-8 text.") from error
-    except tomli.TOMLDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"The configuration {path} is not UTF-8 text (line {line}).") from error
+    except ValueError as error:  # TOMLDecodeError, and numbers of too many digits
         raise ConfigError(f"The configuration {path} is not TOML: {error}.") from error
-    return Layer(str(path), tree, path.parent.resolve(), confined=confined)
+    except RecursionError:
+        raise ConfigError(f"The configuration {path} is nested too deeply.") from None
+
+
+def absolute(name: str, folder: Path) -> Path:
+    """The path that `name` means in a configuration of that `folder`, with ~ expanded. ConfigError: none at all."""
+    try:
+        if not name or "\0" in name:
+            raise ValueError("it is empty, or holds a NUL")
+        return (folder / Path(name).expanduser()).absolute()
+    except (ValueError, RuntimeError) as error:  # RuntimeError: ~somebody who is not there
+        raise ConfigError(f"{name!r} is no path: {error}.") from error
 
 
 def set_path(tree: Tree, key: str, value: Any, *, origin: str) -> None:
@@ -162,45 +238,54 @@ def _textual(origin: str, pairs: Sequence[tuple[str, str]]) -> Layer:
     return Layer(origin, tree, textual=True)
 
 
-def _environment() -> Layer:
-    pairs: list[tuple[str, str]] = []
+def _environment() -> Iterator[Layer]:
     for name, value in sorted(os.environ.items()):
         if not name.startswith(environment.PREFIX) or name.startswith(environment.KEY_PREFIX):
             continue
-        if name in environment.SHORTCUTS:
-            pairs.append((environment.SHORTCUTS[name], value))
+        if key := environment.SHORTCUTS.get(name):
+            yield _textual(name, [(key, value)])
         elif "__" in name:
-            pairs.append((name.removeprefix(environment.PREFIX).lower().replace("__", "."), value))
-    return _textual("the environment (RQA_*)", pairs)
+            yield _textual(name, [(name.removeprefix(environment.PREFIX).lower().replace("__", "."), value)])
+        # Any other name may be a plugin's own, unless it is all but one of ours.
+        elif name not in environment.NAMES and (hint := did_you_mean(name, _VARIABLES, likeness=0.85)):
+            raise ConfigError(f"The environment variable {name} means nothing to rqa.", hint=hint)
 
 
-def _check_shape(layer: Layer) -> None:
+def _misshapen(layer: Layer) -> Iterator[ConfigError]:
+    if _deeper(layer.tree, _DEEPEST):
+        yield ConfigError(f"{layer.origin}: tables and lists are nested more than {_DEEPEST} deep.")
+        return
     for key, value in layer.tree.items():
         if key == "plugins":
             if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-                raise ConfigError(f"{layer.origin}: `plugins` must be a list of file names.")
+                yield ConfigError(
+                    f"{layer.origin}: `plugins` must be a list of file names.",
+                    hint="On the command line: --plugin FILE." if layer.textual else 'As in: plugins = ["notes.py"]',
+                )
         elif key not in TABLES:
             hint = did_you_mean(key, (*TABLES, "plugins"))
-            raise ConfigError(
+            yield ConfigError(
                 f"{layer.origin}: there is no table [{key}]; the tables are {', '.join(TABLES)}.", hint=hint
             )
         elif not isinstance(value, dict):
-            raise ConfigError(f"{layer.origin}: `{key}` must be a table, not {value!r}.")
+            yield ConfigError(f"{layer.origin}: `{key}` must be a table, not {shown(key, value)}.")
         elif key in KINDS:
             for name, table in value.items():
                 if not isinstance(table, dict):
-                    raise ConfigError(
+                    yield ConfigError(
                         f"{layer.origin}: [{key}] holds named tables; `{name}` must stand in one of them.",
                         hint=f"Write [{key}.NAME] above `{name} = ...`.",
                     )
+        elif key == "cache" and layer.confined and "folder" in value:
+            yield ConfigError(
+                f"{layer.origin}: `cache.folder` is not for a file that was found by walking up.",
+                hint=layer.allowing,
+            )
 
 
-def _merge(weaker: Value | None, stronger: Value) -> Value:
-    if weaker is None or not isinstance(weaker.value, dict) or not isinstance(stronger.value, dict):
-        return stronger
-    # A mixed table is as little trusted as its least trusted part.
-    layer = weaker.layer if weaker.layer.confined else stronger.layer
-    return Value({**weaker.value, **stronger.value}, layer)
+def _deeper(value: Any, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels < 0 or any(_deeper(item, levels - 1) for item in inner)
 
 
 def _descend(tree: Tree, path: Sequence[str]) -> Tree:
@@ -215,7 +300,3 @@ def _flatten(tree: Tree, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield from _flatten(value, f"{prefix}{key}.")
         else:
             yield prefix + key, value
-
-
-def _vouch(layer: Layer) -> str:
-    return f"`rqa config trust {layer.origin}`"

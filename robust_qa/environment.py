@@ -13,7 +13,10 @@ CONFIG_DIR = "RQA_CONFIG_DIR"  # the user's configuration, keys and trust
 DATA_DIR = "RQA_DATA_DIR"  # indexes and models
 CACHE_DIR = "RQA_CACHE_DIR"  # cached calls, and the indexes of --docs
 KEY_PREFIX = "RQA_KEY_"  # RQA_KEY_<NAME>: the key of that name
+COMPLETE = "_RQA_COMPLETE"  # set by the shell's completion script
 DEBUG = "RQA_DEBUG"  # 1: tracebacks of unexpected errors
+
+NAMES = (CONFIG, PLUGINS, STRICT_PLUGINS, CONFIG_DIR, DATA_DIR, CACHE_DIR, DEBUG)
 
 # RQA_<X> for the defaults people change most; RQA_<TABLE>__<NAME>__<KEY> reaches every other value.
 SHORTCUTS = {

@@ -18,6 +18,7 @@ RqaError                      1   something failed; the message says what, the h
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 
 
 class Exit(enum.IntEnum):
@@ -56,6 +57,13 @@ class ConfigError(RqaError):
     """A configuration value, an option or a name is wrong."""
 
     exit = Exit.USAGE
+
+    @classmethod
+    def of(cls, problems: Sequence[ConfigError]) -> ConfigError:
+        """Several problems as one, a line each."""
+        if len(problems) == 1:
+            return problems[0]
+        return cls("\n".join(f"{problem.message} {problem.hint}".strip() for problem in problems))
 
 
 class ExpressionError(ConfigError):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .errors import ExpressionError
 
-_EXPRESSION = re.compile(r"\s*(?P<name>[A-Za-z][\w-]*)\s*(?:@\s*(?P<k>\d+)\s*)?")
+_EXPRESSION = re.compile(r"\s*(?P<name>[A-Za-z][\w-]*)\s*(?:@\s*(?P<k>[0-9]{1,9})\s*)?")
 
 
 @dataclass(frozen=True, slots=True)

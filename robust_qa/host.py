@@ -8,11 +8,11 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import pluggy
 
@@ -20,12 +20,12 @@ from . import environment
 from .errors import ConfigError, PluginError
 from .hookspecs import Hooks
 from .nearest import did_you_mean
+from .types import KINDS as KINDS  # noqa: PLC0414
+from .types import Kind as Kind  # noqa: PLC0414
 
 if TYPE_CHECKING:
     import click
 
-Kind = Literal["retriever", "reader", "evaluator", "strategy"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 GROUP = "rqa"
 OWN_DISTRIBUTION = "robust-qa"
 
@@ -89,11 +89,13 @@ class Registry:
         self._stage("strategy", name, factory, rank, summary)
 
     def _stage(self, kind: Kind, name: str, factory: Callable[..., Any], rank: int, summary: str) -> None:
-        if not _NAME.match(name):
+        if not isinstance(name, str) or not _NAME.match(name):
             raise PluginError(f"{name!r} is no name for a {kind}: use a-z, 0-9, - and _, a letter first")
         options = getattr(factory, "Options", None)
         if options is not None and not dataclasses.is_dataclass(options):
             raise PluginError(f"the Options of {kind} {name!r} is not a dataclass")
+        if not callable(factory) or not isinstance(rank, int) or not isinstance(summary, str):
+            raise PluginError(f"{kind} {name!r} is registered with (name, factory, rank=NUMBER, summary=TEXT)")
         summary = summary or (factory.__doc__ or "").strip().partition("\n")[0]
         self.staged.append(Registration(kind, name, factory, self.plugin, rank, summary))
 
@@ -121,45 +123,68 @@ class Host:
         wanted = os.environ.get(environment.PLUGINS)
         only = None
         if wanted:
-            only = [] if wanted == "none" else [name.strip() for name in wanted.split(",")]
+            only = [] if wanted == "none" else [name.strip() for name in wanted.split(",") if name.strip()]
         return cls(only=only, files=files, strict=strict or environment.flag(environment.STRICT_PLUGINS))
 
     def _load_installed(self, only: frozenset[str] | None) -> None:
-        found = importlib.metadata.entry_points(group=GROUP)
         # The own ones first, so that no other distribution can take a built-in name.
-        ordered = sorted(found, key=lambda e: (_owner(e) != OWN_DISTRIBUTION, _owner(e), e.name))
-        for entry in ordered:
-            version = entry.dist.version if entry.dist else ""
-            plugin = Plugin(entry.name, _owner(entry), version)
-            if any(p.name == plugin.name and p.distribution == plugin.distribution for p in self.plugins):
-                continue  # the same distribution found twice on the path
+        ordered = sorted(
+            self._entry_points(),
+            key=lambda pair: (pair[0].distribution != OWN_DISTRIBUTION, pair[0].distribution, pair[0].name),
+        )
+        for plugin, entry in ordered:
             self.plugins.append(plugin)
             if only is not None and entry.name not in only:
                 plugin.state, plugin.reason = "off", f"not among {environment.PLUGINS}"
             else:
                 self._load(plugin, entry.load)
-        for name in sorted((only or frozenset()) - {entry.name for entry in ordered}):
-            hint = did_you_mean(name, [entry.name for entry in ordered])
+        known = {entry.name for _, entry in ordered}
+        for name in sorted((only or frozenset()) - known):
+            hint = did_you_mean(name, known)
             self._fail(Plugin(name), f"{environment.PLUGINS} names it, and it is not installed. {hint}".strip())
 
+    def _entry_points(self) -> Iterator[tuple[Plugin, importlib.metadata.EntryPoint]]:
+        seen: set[str] = set()
+        for distribution in importlib.metadata.distributions():
+            if f"[{GROUP}]" not in (distribution.read_text("entry_points.txt") or ""):
+                continue
+            name, version = distribution.name or "", distribution.version or ""
+            if name in seen:
+                continue  # what stands further down the path is not what is imported
+            seen.add(name)
+            try:
+                entries = distribution.entry_points.select(group=GROUP)
+            except Exception as error:  # a damaged file, which would hide the plugins of all distributions
+                self._fail(Plugin(name, name, version), f"its entry_points.txt is damaged: {_told(error)}")
+                continue
+            for entry in entries:
+                yield Plugin(entry.name, name, version), entry
+
     def load_file(self, path: Path) -> None:
-        """Load a plugin from a Python file, or from a package's folder."""
+        """Load a plugin from a Python file, or from a package's folder; one that is loaded already stays as it is."""
+        path = path.resolve()
         plugin = Plugin(path.stem, distribution=str(path))
+        if plugin.distribution in {known.distribution for known in self.plugins}:
+            return
         self.plugins.append(plugin)
         self._load(plugin, lambda: _import_file(path))
 
     def _load(self, plugin: Plugin, load: Callable[[], Any]) -> None:
-        registry, module = Registry(plugin), None
+        registry, registered = Registry(plugin), False
         try:
             module = load()
             self._pluggy.register(module, name=_label(plugin))
+            registered = True
+            if not self._pluggy.get_hookcallers(module):
+                raise PluginError("it implements no hook: put @hookimpl over rqa_register(registry)")
             others = [other for other in self._pluggy.get_plugins() if other is not module]
             self._pluggy.subset_hook_caller("rqa_register", others)(registry=registry)
-        # A stranger's module may raise anything, even SystemExit; one broken plugin must not end the tool.
-        except (Exception, SystemExit) as error:
-            if module is not None and self._pluggy.is_registered(module):
-                self._pluggy.unregister(module)
-            self._fail(plugin, f"{type(error).__name__}: {error}".rstrip(": "))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            if registered:
+                self._pluggy.unregister(name=_label(plugin))
+            self._fail(plugin, _told(error))
             return
         for registration in registry.staged:
             self._admit(registration)
@@ -213,32 +238,49 @@ class Host:
             hint=did_you_mean(name, known) or "`rqa plugins` lists what is installed, and what is broken.",
         )
 
-    def add_commands(self, cli: click.Group) -> None:
-        """Let the plugins add commands to `cli`, none of them in place of one it has."""
+    def add_commands(self, cli: click.Group) -> list[str]:
+        """Let the plugins add commands to `cli`, none in place of one it has; a line for each that is left out.
+
+        A plugin whose commands fail keeps its components.
+        """
         import click
 
-        for module in self._pluggy.get_plugins():
+        troubles: list[str] = []
+        for plugin in self.plugins:
+            module = self._pluggy.get_plugin(_label(plugin))
+            if module is None:
+                continue
             others = [other for other in self._pluggy.get_plugins() if other is not module]
             theirs = click.Group()
-            plugin = next(p for p in self.plugins if self._pluggy.get_name(module) == _label(p))
             try:
                 self._pluggy.subset_hook_caller("rqa_commands", others)(cli=theirs)
-            except Exception as error:  # the same isolation as for components
-                self._fail(plugin, f"its commands: {type(error).__name__}: {error}")
-                continue
+                reasons = [
+                    f"its command {name!r} has a name that is taken" for name in theirs.commands if name in cli.commands
+                ]
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                theirs, reasons = click.Group(), [f"its commands are left out: {_told(error)}"]
             for name, command in theirs.commands.items():
-                if name in cli.commands:
-                    self._fail(plugin, f"its command {name!r} has the name of another command")
-                else:
+                if name not in cli.commands:
                     cli.add_command(command, name)
+            if reasons:
+                plugin.reason = "; ".join(reasons)
+                troubles.append(f"plugin {plugin.name} ({plugin.distribution}): {plugin.reason}")
+        if troubles and self._strict:
+            raise PluginError(f"{troubles[0][0].upper()}{troubles[0][1:]}.")
+        return troubles
 
 
 def _label(plugin: Plugin) -> str:
     return f"{plugin.name} ({plugin.distribution})"
 
 
-def _owner(entry: importlib.metadata.EntryPoint) -> str:
-    return entry.dist.name if entry.dist else ""
+def _told(error: BaseException) -> str:
+    """What a plugin's code raised, for people. It may be anything: SystemExit, or a panic of compiled code."""
+    if isinstance(error, PluginError):
+        return error.message
+    return " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
 
 
 def _import_file(path: Path) -> ModuleType:
@@ -246,6 +288,8 @@ def _import_file(path: Path) -> ModuleType:
     if not file.is_file():
         raise PluginError(f"there is no file {file}")
     name = f"rqa_plugin_{re.sub(r'[^a-zA-Z0-9_]', '_', path.stem)}"
+    while (other := sys.modules.get(name)) is not None and other.__file__ != str(file):
+        name += "_"  # a file of the same name in another folder
     spec = importlib.util.spec_from_file_location(
         name, file, submodule_search_locations=[str(path)] if path.is_dir() else None
     )

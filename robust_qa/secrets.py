@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import re
+import shlex
 import stat
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from . import environment
-from .errors import ConfigError, MissingError
+from .errors import ConfigError, InputError, MissingError
 from .files import write_private
 
 _FILE_NAME = "keys.json"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}\Z")
-_LOOKS_SECRET = re.compile(r"(sk|pk|rk|key|hf|gsk|xai)[-_]|AIza|ghp_|eyJ")
+# The prefixes that providers give their keys, or twenty letters and digits in a row.
+_LOOKS_SECRET = re.compile(
+    r"(sk|pk|rk|xai|pplx|nvapi)[-_]|(gsk|hf|gh[opsu])_|AIza|eyJ|(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20}"
+)
+_HOLDS_SECRET = re.compile(rf"\b({_LOOKS_SECRET.pattern})\S{{6,}}|\b(Bearer|Basic)\s+\S+", re.IGNORECASE)
+_NAMES_SECRET = re.compile(
+    r"key|token|secret|passw|passphrase|auth(?!ors?\Z)|credential|cookie|signature|\Asig\Z", re.IGNORECASE
+)
+_NAMES_COUNT = re.compile(r"\A(max|min)_\w*tokens(_\w*)?\Z")
+_KEY_OPTION = re.compile(r"[a-z]+\.[^.]+\.key\Z")
+_HIDDEN = "********"
+_LONGEST_SHOWN = 200  # characters of a value in an error message
 
 
 class Key:
@@ -42,12 +56,18 @@ class Key:
 
         Raises MissingError when no such key is stored, ConfigError when it was stored for another host.
         """
-        host = urlsplit(url).hostname or ""
-        command = f"rqa keys set {self.name} --host {host}"
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        command = f"rqa keys set {self.name} --host {shlex.quote(host)}"
         if not self._secret:
             raise MissingError(
                 f"No key named {self.name!r} is stored, and {url} is to be called with it.",
                 hint=f"Run `{command}`, or set {variable(self.name)}.",
+            )
+        if self.confined and parts.scheme != "https" and not is_loopback(host):
+            raise ConfigError(
+                f"The key {self.name!r} would go to {host} unencrypted, as a file that nobody vouched for asks.",
+                hint="Use an https URL, or vouch for the file: `rqa config trust`.",
             )
         if self.host == host or (self.host is None and not self.confined):
             return self._secret
@@ -60,7 +80,7 @@ class Key:
 
 def check_name(name: str) -> str:
     """`name`, if it is a key's name. A ConfigError never repeats what looks like the key itself."""
-    if not _NAME.match(name) or _LOOKS_SECRET.match(name):
+    if not _is_name(name):
         raise ConfigError(
             "A key is written by its name, never by itself; what is given does not look like a name.",
             hint="Store it with `rqa keys set NAME --host HOST`, and write NAME.",
@@ -68,9 +88,70 @@ def check_name(name: str) -> str:
     return name
 
 
+def _is_name(text: str) -> bool:
+    return bool(_NAME.match(text)) and not _LOOKS_SECRET.match(text)
+
+
+def check_secret(text: str) -> str:
+    """`text` without the space around it, if it can be a key. The InputError for another does not repeat it."""
+    secret = text.strip().removeprefix("\ufeff")
+    if not secret:
+        raise InputError("The key is empty.", hint="Give it on stdin: rqa keys set NAME < FILE")
+    if not secret.isascii() or not secret.isprintable() or " " in secret:
+        raise InputError("That is no key: it holds spaces, or characters that no HTTP header can carry.")
+    return secret
+
+
+def check_host(host: str) -> str:
+    """The host that a host name, host:port or URL names. ConfigError when it names none."""
+    try:
+        name = urlsplit(host if "//" in host else f"//{host}").hostname
+    except ValueError:
+        name = None
+    if not name or not name.isprintable() or " " in name:
+        raise ConfigError(f"{host!r} names no host.", hint="Write it as in api.openai.com.")
+    return name
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host` is this machine."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def variable(name: str) -> str:
     """The environment variable that holds the key of that name."""
     return environment.KEY_PREFIX + re.sub(r"[^A-Z0-9]", "_", name.upper())
+
+
+def scrubbed(key: str, value: Any) -> Any:
+    """The configuration value at the dotted `key`, fit to be shown: whatever may be a secret in it is hidden."""
+    if isinstance(value, dict):
+        return {name: scrubbed(f"{key}.{name}", inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [scrubbed(key, inner) for inner in value]
+    if not isinstance(value, str):
+        return value
+    last = key.rpartition(".")[2]
+    if _KEY_OPTION.match(key):
+        return value if _is_name(value) else _HIDDEN
+    if _NAMES_SECRET.search(last) and not _NAMES_COUNT.match(last):
+        return _HIDDEN
+    value = re.sub(r"(?<=//)[^/\s]+@", f"{_HIDDEN}@", value)  # user name and password in a URL
+    value = re.sub(r"(?<=[?&])([^=&#\s]+)=([^&#\s]+)", _scrubbed_parameter, value)
+    return _HOLDS_SECRET.sub(_HIDDEN, value)
+
+
+def shown(key: str, value: Any) -> str:
+    """`value` for an error message, scrubbed and not too long."""
+    text = json.dumps(scrubbed(key, value), ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
+def _scrubbed_parameter(match: re.Match[str]) -> str:
+    return f"{match[1]}={_HIDDEN}" if _NAMES_SECRET.search(match[1]) else match[0]
 
 
 def find(name: str, *, confined: bool = False) -> Key:
@@ -87,19 +168,22 @@ def stored_keys() -> dict[str, Key]:
     path = key_file()
     try:
         mode = path.stat().st_mode
-        text = path.read_text("utf-8")
+        content = path.read_bytes()
     except FileNotFoundError:
         return {}
+    except OSError as error:
+        raise ConfigError(f"The key file {path} cannot be read: {error.strerror}.") from error
     if stat.S_IMODE(mode) & 0o077:
         raise ConfigError(
             f"The key file {path} can be read by others (mode {stat.S_IMODE(mode):04o}).",
             hint=f"Run `chmod 600 {path}`, and replace the keys if anybody else uses this machine.",
         )
     try:
-        rows = json.loads(text)
-        return {name: Key(name, row["secret"], row.get("host")) for name, row in rows.items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(f"The key file {path} is damaged.", hint="Remove it, and store the keys again.") from error
+        rows = json.loads(content)
+        return {name: Key(name, str(row["secret"]), row.get("host")) for name, row in rows.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        # Not chained: the cause holds the file's text.
+        raise ConfigError(f"The key file {path} is damaged.", hint="Remove it, and store the keys again.") from None
 
 
 def store(key: Key) -> None:

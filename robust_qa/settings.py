@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import ipaddress
+import types
 import typing
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NewType, TypeVar
 from urllib.parse import urlsplit
@@ -14,10 +14,11 @@ import msgspec
 import tomli
 
 from . import secrets
-from .config import Layer, Table, Value
-from .errors import ConfigError
+from .config import Layer, Table, Value, absolute
+from .confinement import check_text, redirections
+from .errors import ConfigError, PluginError
 from .nearest import did_you_mean
-from .secrets import Key
+from .secrets import Key, shown
 
 Url = NewType("Url", str)
 """An endpoint. A configuration that nobody vouched for may point it at this machine, or at a host for which
@@ -29,35 +30,32 @@ T = TypeVar("T")
 def build(options: type[T], table: Table, *, reserved: Collection[str] = ()) -> T:
     """An instance of the dataclass `options` from `table`, leaving out the `reserved` keys.
 
-    Raises ConfigError that names file, table, key and what was expected.
+    Raises ConfigError that names file, table, key and what was expected, for all that is wrong at once;
+    PluginError when `options` has types that no configuration can hold.
     """
-    hints = typing.get_type_hints(options, include_extras=True)
+    try:
+        hints = typing.get_type_hints(options, include_extras=True)
+    except Exception as error:
+        raise PluginError(f"The options of [{table.name}] have types that cannot be read: {error}.") from error
     fields = {f.name: f for f in dataclasses.fields(options) if f.init}  # type: ignore[arg-type]
     given = {key: value for key, value in table.values.items() if key not in reserved}
-    for key, value in given.items():
-        if key not in fields:
-            known = [*fields, *reserved]
-            raise ConfigError(
-                f"{value.layer.origin}: [{table.name}] has no option `{key}`; "
-                f"its options are {', '.join(sorted(known)) or 'none'}.",
-                hint=did_you_mean(key, known),
-            )
-    for key, spec in fields.items():
-        required = spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING
-        if required and key not in given:
-            raise ConfigError(
-                f"[{table.name}] lacks `{key}`, which has no default.",
-                hint=f"Add `{key} = ...` ({describe(hints[key])}) under [{table.name}] in {_a_file(table)}.",
-            )
+    problems = [*_unknown(given, [*fields, *reserved], table), *_lacking(given, fields, hints, table)]
     # One value from a confined file, and a key named beside it must not go where that value may point.
-    confined = any(value.layer.confined for value in table.values.values())
-    converted = {
-        key: convert(value, hints[key], f"{table.name}.{key}", confined=confined) for key, value in given.items()
-    }
+    confined = any(value.confined for value in table.values.values())
+    converted: dict[str, Any] = {}
+    for key in fields.keys() & given.keys():
+        try:
+            converted[key] = convert(given[key], hints[key], f"{table.name}.{key}", confined=confined)
+        except ConfigError as error:
+            problems.append(error)
+    if not problems:
+        problems += redirections(table, converted)
+    if problems:
+        raise ConfigError.of(problems)
     try:
         return options(**converted)
     except (ValueError, TypeError) as error:
-        origins = dict.fromkeys(value.layer.origin for value in given.values())
+        origins = dict.fromkeys(layer.origin for value in given.values() for layer in value.layers)
         raise ConfigError(f"{', '.join(origins)}: [{table.name}] {error}.") from error
 
 
@@ -66,20 +64,21 @@ def convert(value: Value, hint: Any, key: str, *, confined: bool = False) -> Any
 
     With `confined` a key is revealed only to the host it was stored for.
     """
-    raw, layer = value.value, value.layer
-    if layer.textual and isinstance(raw, str):
-        raw = _from_text(raw, hint)
+    confined = confined or value.confined
+    origin = ", ".join(layer.origin for layer in value.layers)
+    textual = any(layer.textual for layer in value.layers)
     try:
-        result = msgspec.convert(
-            raw, hint, strict=not layer.textual, dec_hook=lambda kind, obj: _decode(kind, obj, layer, confined)
+        raw = _prepared(value, hint)
+        return msgspec.convert(
+            raw, hint, strict=not textual, dec_hook=lambda kind, obj: _decode(kind, obj, confined=confined)
         )
     except msgspec.ValidationError as error:
-        raise ConfigError(
-            f"{layer.origin}: `{key}` must be {describe(hint)}: {_plain(str(error))}, and it is {raw!r}."
-        ) from error
-    if _mentions(hint, Url) and isinstance(result, str):
-        _check_url(result, layer, key)
-    return result
+        told = f": {_plain(str(error))}, and it is {shown(key, value.value)}" if not _mentions(hint, Key) else ""
+        raise ConfigError(f"{origin}: `{key}` must be {describe(hint)}{told}.") from error
+    except ConfigError as error:
+        raise ConfigError(f"{origin}: `{key}`: {error.message}", hint=error.hint) from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise PluginError(f"The type of the option `{key}` cannot be written in TOML: {error}.") from error
 
 
 def describe(hint: Any) -> str:
@@ -103,61 +102,118 @@ def describe(hint: Any) -> str:
     return names.get(hint, getattr(hint, "__name__", str(hint)))
 
 
+def _unknown(given: Mapping[str, Value], known: list[str], table: Table) -> Iterator[ConfigError]:
+    for key, value in given.items():
+        if key not in known:
+            yield ConfigError(
+                f"{value.layer.origin}: [{table.name}] has no option `{key}`; "
+                f"its options are {', '.join(sorted(known)) or 'none'}.",
+                hint=did_you_mean(key, known),
+            )
+
+
+def _lacking(
+    given: Mapping[str, Value], fields: Mapping[str, dataclasses.Field[Any]], hints: Mapping[str, Any], table: Table
+) -> Iterator[ConfigError]:
+    for key, spec in fields.items():
+        required = spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING
+        if required and key not in given:
+            yield ConfigError(
+                f"[{table.name}] lacks `{key}`, which has no default.",
+                hint=f"Add `{key} = ...` ({describe(hints[key])}) under [{table.name}] in {_a_file(table)}.",
+            )
+
+
+def _prepared(value: Value, hint: Any) -> Any:
+    """The raw value, each layer's part of it read as that layer means it, merged."""
+    own = _read(value.value, hint, value.layer)
+    return _merged(_prepared(value.under, hint), own) if value.under else own
+
+
+def _read(raw: Any, hint: Any, layer: Layer) -> Any:
+    if isinstance(raw, dict):
+        return {name: _read(inner, _hint_inside(hint, name), layer) for name, inner in raw.items()}
+    if isinstance(raw, list):
+        return [_read(inner, _hint_inside(hint), layer) for inner in raw]
+    if layer.textual and isinstance(raw, str):
+        raw = _from_text(raw, hint)
+    if isinstance(raw, int | float) and not -(2**63) <= raw < 2**63:  # inf and nan, too
+        raise ConfigError("this is no number to work with.")
+    if not isinstance(raw, str) or _mentions(hint, Key):
+        return raw
+    if _mentions(hint, Url):
+        _check_url(raw)
+    if _mentions(hint, Path):
+        raw = str(absolute(raw, layer.folder))
+    if layer.confined:
+        check_text(raw, layer, is_path=_mentions(hint, Path))
+    return raw
+
+
+def _merged(weaker: Any, stronger: Any) -> Any:
+    if not isinstance(weaker, dict) or not isinstance(stronger, dict):
+        return stronger
+    return {**weaker, **{key: _merged(weaker.get(key), value) for key, value in stronger.items()}}
+
+
 def _from_text(text: str, hint: Any) -> Any:
-    """Text of the command line or environment: TOML where the option is no plain text and it parses as such."""
-    if hint is str:
+    """Text of the command line or environment: as it is where the option is text, read as TOML elsewhere."""
+    kinds = _alternatives(hint)
+    if not text and type(None) in kinds:
+        return None
+    if kinds & {str, Url, Key, Path} or any(typing.get_origin(kind) is typing.Literal for kind in kinds):
         return text
     try:
         return tomli.loads(f"value = {text}")["value"]
-    except tomli.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return text
 
 
-def _decode(kind: type, raw: Any, layer: Layer, confined: bool) -> Any:
+def _alternatives(hint: Any) -> set[Any]:
+    """What the type is, or the members of it when it is a union."""
+    if typing.get_origin(hint) is typing.Annotated:
+        return _alternatives(typing.get_args(hint)[0])
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return set().union(*map(_alternatives, typing.get_args(hint)))
+    return {hint}
+
+
+def _hint_inside(hint: Any, name: str | None = None) -> Any:
+    """The type of what a table holds under `name`, or of what a list holds."""
+    for kind in _alternatives(hint):
+        if dataclasses.is_dataclass(kind) and name is not None:
+            return typing.get_type_hints(kind, include_extras=True).get(name, Any)
+        arguments = typing.get_args(kind)
+        if arguments and typing.get_origin(kind) is not typing.Literal:
+            return arguments[0] if name is None else arguments[-1]
+    return Any
+
+
+def _decode(kind: type, raw: Any, *, confined: bool) -> Any:
     if kind is Key:
         if not isinstance(raw, str):
             raise ValueError("Expected a key's name")
-        return secrets.find(raw, confined=confined or layer.confined)
+        return secrets.find(raw, confined=confined)
     if kind is Path:
         if not isinstance(raw, str):
             raise ValueError(f"Expected `str`, got `{type(raw).__name__}`")
-        return _path(raw, layer)
-    raise TypeError(f"options of type {kind.__name__} cannot be written in TOML")
+        return Path(raw)
+    raise TypeError(f"it is {kind.__name__}")
 
 
-def _path(raw: str, layer: Layer) -> Path:
-    path = layer.folder / Path(raw).expanduser()
-    if layer.confined and not path.resolve().is_relative_to(layer.folder):
-        raise ConfigError(
-            f"{layer.origin} names {raw}, which is outside its folder, and the file was found by walking up.",
-            hint=f"To allow it: `rqa config trust {layer.origin}`, or name the file with --config.",
-        )
-    return path
-
-
-def _check_url(url: str, layer: Layer, key: str) -> None:
+def _check_url(url: str) -> None:
     try:
-        host = urlsplit(url).hostname
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        host = None
-    if not host or urlsplit(url).scheme not in ("http", "https"):
-        raise ConfigError(f"{layer.origin}: `{key}` must be an http or https URL, and it is {url!r}.")
-    if not layer.confined or _is_loopback(host):
-        return
-    if host not in {stored.host for stored in secrets.stored_keys().values()}:
+        sound = False
+    if not sound or not url.isprintable() or set(url) & set(' \\"<>'):
+        raise ConfigError(f"this must be an http or https URL, and it is {shown('', url)}.")
+    if parts.username is not None:
         raise ConfigError(
-            f"{layer.origin} would send questions and passages to {host}, and the file was found by walking up.",
-            hint=f"To allow it: `rqa config trust {layer.origin}`, or name the file with --config.",
+            "this URL holds a user name or password, which is no place for it.",
+            hint="Store a key with `rqa keys set NAME --host HOST`, and name it in `key`.",
         )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _mentions(hint: Any, wanted: Any) -> bool:
@@ -169,5 +225,5 @@ def _plain(message: str) -> str:
 
 
 def _a_file(table: Table) -> str:
-    origins = [value.layer.origin for value in table.values.values() if not value.layer.textual]
+    origins = [layer.origin for value in table.values.values() for layer in value.layers if not layer.textual]
     return origins[0] if origins else "the configuration (`rqa config path`)"

@@ -12,35 +12,40 @@ from .files import write_private
 _FILE_NAME = "trusted.json"
 
 
-def is_trusted(path: Path) -> bool:
-    """Whether the user has vouched for the file as it is now."""
-    return _load().get(str(path.resolve())) == _digest(path)
+def is_trusted(path: Path, content: bytes) -> bool:
+    """Whether the user has vouched for the file at `path` with that content."""
+    return _load().get(_place(path)) == _digest(content)
 
 
-def trust(path: Path) -> None:
-    """Vouch for the file as it is now."""
-    _store({**_load(), str(path.resolve()): _digest(path)})
+def trust(path: Path, content: bytes) -> None:
+    """Vouch for the file at `path` as long as `content` is what it holds."""
+    _store({**_load(), _place(path): _digest(content)})
 
 
 def distrust(path: Path) -> bool:
     """Take that back; False when there was nothing to take back."""
     known = _load()
-    found = known.pop(str(path.resolve()), None) is not None
+    found = known.pop(_place(path), None) is not None
     if found:
         _store(known)
     return found
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _place(path: Path) -> str:
+    # A link to a trusted file is not that file: the relative paths in it would mean others.
+    return str(path.parent.resolve() / path.name)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _load() -> dict[str, str]:
     try:
-        loaded: dict[str, str] = json.loads((environment.config_dir() / _FILE_NAME).read_text("utf-8"))
+        loaded = json.loads((environment.config_dir() / _FILE_NAME).read_text("utf-8"))
     except (OSError, ValueError):
-        return {}  # nothing readable vouches for nothing
-    return loaded
+        loaded = None
+    return loaded if isinstance(loaded, dict) else {}  # what cannot be read vouches for nothing
 
 
 def _store(known: dict[str, str]) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+Kind = Literal["retriever", "reader", "evaluator", "strategy"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 Origin = Literal["external", "memory"]
 Role = Literal["system", "user", "assistant"]
 Power = Literal["retrieve", "read", "generate", "score"]

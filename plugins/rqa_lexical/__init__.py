@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from robust_qa import Passage, Reading, hookimpl
 
 if TYPE_CHECKING:
-    from robust_qa.host import Registry
+    from robust_qa import Registry
 
 
 class Lexical:

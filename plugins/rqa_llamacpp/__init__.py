@@ -9,7 +9,7 @@ from robust_qa import hookimpl
 if TYPE_CHECKING:
     import click
 
-    from robust_qa.host import Registry
+    from robust_qa import Registry
 
 
 @hookimpl

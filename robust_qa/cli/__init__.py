@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .. import __version__, environment
-from ..errors import Exit, RqaError
+from ..errors import ConfigError, Exit, RqaError
 
 if TYPE_CHECKING:
     from .run import Run
@@ -77,7 +78,13 @@ class Commands(click.Group):
             ctx.obj = _make_run(ctx.params)
         # Placeholders hold the built-in names, so that a plugin's command of such a name is seen and refused.
         shelf = click.Group(commands={name: click.Command(name) for name in COMMANDS})
-        ctx.obj.host.add_commands(shelf)
+        try:
+            troubles = ctx.obj.host.add_commands(shelf)
+        except ConfigError as error:  # help and the built-in commands are there all the same
+            ctx.obj.say(f"{error.message} {error.hint}")
+            return
+        for line in troubles:
+            ctx.obj.say(line)
         self.commands.update({name: found for name, found in shelf.commands.items() if name not in COMMANDS})
 
 
@@ -115,23 +122,34 @@ def cli(ctx: click.Context, /, **params: Any) -> None:
 
 def main() -> None:
     """The `rqa` command: runs it, turns errors into two lines on stderr, and ends with an exit code."""
+    if environment.COMPLETE in os.environ:
+        cli.main(prog_name="rqa")  # click answers the shell, and exits
     try:
         code = _invoke()
+        sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of our output has gone: there is nobody left to tell.
-        code = Exit.ANSWERED
-        _silence_stdout()
+        code = Exit.ANSWERED  # the reader of our output has gone: there is nobody left to tell
     except KeyboardInterrupt:
-        code = Exit.INTERRUPTED
-        _flush()
-        os._exit(code)  # threads inside an engine cannot be stopped, and nobody waits for them
-    _flush()
+        with suppress(OSError):
+            sys.stdout.flush()
+        os._exit(Exit.INTERRUPTED)  # threads inside an engine cannot be stopped, and nobody waits for them
+    except Exception as error:
+        if environment.flag(environment.DEBUG):
+            raise
+        code = _complain(error)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # What cannot be written is not tried again when Python exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 
 
 def _invoke() -> int:
+    # Not click's own main(), which turns an interruption and a closed pipe into exits of its own.
     try:
-        result = cli.main(standalone_mode=False, prog_name="rqa")
+        with cli.make_context("rqa", sys.argv[1:]) as ctx:
+            result = cli.invoke(ctx)
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.Abort:
@@ -139,23 +157,18 @@ def _invoke() -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except RqaError as error:
-        if environment.flag(environment.DEBUG):
-            raise
-        from .output import complain
-
-        complain(error)
-        return error.exit
     return result if isinstance(result, int) else Exit.ANSWERED
 
 
-def _flush() -> None:
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _silence_stdout()
+def _complain(error: Exception) -> Exit:
+    from .output import complain
 
-
-def _silence_stdout() -> None:
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())
+    if isinstance(error, OSError):
+        error = RqaError(str(error))
+    elif not isinstance(error, RqaError):
+        error = RqaError(
+            f"{type(error).__name__}: {error}",
+            hint="This is a fault of rqa, or of a plugin; RQA_DEBUG=1 shows where.",
+        )
+    complain(error)
+    return error.exit

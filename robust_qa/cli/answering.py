@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..host import Kind
 from ..session import GIVEN, Session
+from ..types import Kind
 from .options import Answering
 from .run import Run
 
@@ -27,10 +27,14 @@ def open_session(run: Run, answering: Answering, *, detailed: bool = True) -> Se
             pairs.append(("defaults.retriever", name))
         overrides["retriever", name] = options
     explicit = bool(answering.retriever) and not str(answering.retriever).startswith(GIVEN)
-    return Session(
-        run.load_config(pairs),
+    config = run.load_config(pairs)
+    session = Session(
+        config,
         run.host,
         detailed=detailed,
         prefer_retriever=explicit or bool(answering.docs),
         overrides=overrides,
     )
+    for kind, table in config.overridden():
+        session.validate(kind, table)  # also where this question does not come to use it
+    return session

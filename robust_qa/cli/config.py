@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import re
+import dataclasses
+import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from .. import config as configuration
-from .. import environment, settings, trust
-from ..errors import ConfigError, Exit, InputError, MissingError, RqaError
-from ..host import KINDS
+from .. import environment, secrets, settings, trust
+from ..config import Config, Layer
+from ..errors import Exit, InputError, MissingError, RqaError
 from ..session import CacheSettings, Defaults, Session
 from ..text import printable
+from ..types import KINDS
 from .run import Run, pass_run
-
-_SECRET = re.compile(r"key|token|secret|password|authorization|cookie|credential", re.IGNORECASE)
-# Options that hold a key's name or a number of tokens, and no secret.
-_HARMLESS = re.compile(r"(\A|\.)(key|max_tokens\w*)\Z", re.IGNORECASE)
 
 
 @click.group("config", epilog="Example: rqa config show")
@@ -33,57 +30,65 @@ def command() -> None:
 @pass_run
 def show(run: Run, as_json: bool) -> None:
     """Every value in force with its origin; what looks like a secret is not shown."""
-    import msgspec
-
+    values = {key: (value.value, value.layer.origin) for key, value in run.load_config().leaves()}
+    for table, options in (("defaults", Defaults()), ("cache", CacheSettings())):
+        for option in dataclasses.fields(options):
+            if (value := getattr(options, option.name)) is not None:
+                values.setdefault(f"{table}.{option.name}", (value, "built in"))
     rows = [
-        {"key": key, "value": _scrubbed(key, value.value), "origin": value.layer.origin}
-        for key, value in run.load_config().leaves()
+        {"key": key, "value": secrets.scrubbed(key, value), "origin": origin}
+        for key, (value, origin) in sorted(values.items())
     ]
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(rows, enc_hook=str), indent=2).decode())
+        click.echo(json.dumps(rows, indent=2, default=str))
         return
     for row in rows:
-        encoded = msgspec.json.encode(row["value"], enc_hook=str).decode()
+        encoded = json.dumps(row["value"], ensure_ascii=False, default=str)
         click.echo(printable(f"{row['key']} = {encoded}  # {row['origin']}"))
-    if not rows:
-        run.say("nothing is configured: the built-in defaults are in force; `rqa init` writes a starter file")
-
-
-def _scrubbed(key: str, value: Any) -> Any:
-    if _SECRET.search(key) and not _HARMLESS.search(key):
-        return "********"
-    if isinstance(value, str):
-        return re.sub(r"(?<=//)[^/@\s]+@", "********@", value)  # a password inside a URL
-    return value
 
 
 @command.command("check", epilog="Example: rqa config check")
 @pass_run
 def check(run: Run) -> None:
     """Check every table, also of components that no question uses at present."""
+    from .output import complain
+
     config = run.load_config()
-    session = Session(config, run.host)
-    problems: list[RqaError] = []
+    session = _session(run, config, *KINDS)
     tables = [(kind, name) for kind in KINDS for name in config.names(kind)]
-    checks: list[Callable[[], object]] = [
+    problems = _problems(
         partial(settings.build, Defaults, config.table("defaults")),
         partial(settings.build, CacheSettings, config.table("cache")),
         *(partial(session.validate, kind, name) for kind, name in tables),
-        session.validate_defaults,
-    ]
-    for one in checks:
-        try:
-            one()
-        except ConfigError as error:
-            problems.append(error)
-    from .output import complain
+    )
+    if not problems:
+        problems = _problems(_session(run, config, *KINDS, "defaults").validate_defaults)
 
     for problem in problems:
         complain(problem)
     if problems:
         raise click.exceptions.Exit(Exit.USAGE)
     origins = dict.fromkeys(layer.origin for layer in config.layers)
-    click.echo(f"{len(tables)} tables are right ({', '.join(origins) or 'built-in defaults'}).")
+    click.echo(printable(f"Nothing is wrong in {', '.join(origins) or 'the built-in defaults'}."))
+
+
+def _problems(*checks: Callable[[], object]) -> list[RqaError]:
+    problems: list[RqaError] = []
+    for check in checks:
+        try:
+            check()
+        except RqaError as error:
+            problems.append(error)
+    return problems
+
+
+def _session(run: Run, config: Config, *tables: str) -> Session:
+    """A session of those tables alone, so that a fault in another one does not hide what is wrong with them."""
+    layers = [
+        dataclasses.replace(layer, tree={key: layer.tree[key] for key in tables if key in layer.tree})
+        for layer in config.layers
+    ]
+    return Session(Config([Layer("config check", {"cache": {"enabled": False}}), *layers]), run.host)
 
 
 @command.command("path", epilog="Example: rqa config path")
@@ -93,10 +98,11 @@ def path(run: Run) -> None:
     config = run.load_config()
     files = [layer for layer in config.layers if not layer.textual]
     for layer in files:
-        click.echo(f"{layer.origin}{'  (found here, not trusted: see rqa config trust)' if layer.confined else ''}")
+        note = "  (found here, not trusted: see rqa config trust)" if layer.confined else ""
+        click.echo(printable(f"{layer.origin}{note}"))
     own = environment.config_dir() / configuration.USER_FILE_NAME
     if str(own) not in {layer.origin for layer in files}:
-        click.echo(f"{own}  (not there)")
+        click.echo(printable(f"{own}  (not there)"))
 
 
 @command.command("trust", epilog="Example: rqa config trust")
@@ -111,6 +117,9 @@ def trust_file(file: Path | None, undo: bool) -> None:
         if not trust.distrust(chosen):
             raise InputError(f"{chosen} was not trusted.")
         return
-    configuration.read(chosen)
-    trust.trust(chosen)
-    click.echo(f"Trusted {chosen.resolve()} as it is now; a change to it asks again.", err=True)
+    content = chosen.read_bytes()
+    code = configuration.parse(content, chosen).get("plugins")
+    trust.trust(chosen, content)
+    click.echo(printable(f"Trusted {chosen.absolute()} as it is now; a change to it asks again."), err=True)
+    if code:
+        click.echo(printable(f"It loads code, whose changes are not asked about: {code}"), err=True)

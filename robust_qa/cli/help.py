@@ -24,13 +24,18 @@ def command(ctx: click.Context, topic: str | None) -> None:
     page = pages.get(topic or "rqa")
     if page is None:
         _show_help(ctx, str(topic), list(pages))
-    elif shutil.which("man"):
-        pager = [] if sys.stdout.isatty() else ["-P", "cat"]
-        subprocess.run(["man", *pager, "-l", str(page)], check=False)  # noqa: S603, S607
-    else:
+    elif not _shown_by_man(page):
         from .manual import plain
 
-        click.echo_via_pager(plain(page.read_text("utf-8")))
+        click.echo_via_pager(plain(page.read_text("utf-8")).rstrip())
+
+
+def _shown_by_man(page: Path) -> bool:
+    if not shutil.which("man"):
+        return False
+    pager = [] if sys.stdout.isatty() else ["-P", "cat"]
+    # A name with a slash is a file to every man(1); not all of them have man-db's -l.
+    return subprocess.run(["man", *pager, str(page)], check=False).returncode == 0  # noqa: S603, S607
 
 
 def manual_pages() -> dict[str, Path]:

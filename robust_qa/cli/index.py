@@ -24,6 +24,8 @@ def command(run: Run, paths: tuple[Path, ...], retriever: str | None, option: tu
 
     pairs = [*option, *([("defaults.retriever", retriever)] if retriever else [])]
     session = Session(run.load_config(pairs), run.host)
+    for kind, table in session.config.overridden():
+        session.validate(kind, table)
     name = indexing.indexing_retriever(session)
     began = time.perf_counter()
     with indexing_progress(run) as progress:

@@ -17,12 +17,13 @@ _STARTER = Path(__file__).parents[1] / "templates" / "starter.toml"
 def command(user: bool) -> None:
     """Write a commented rqa.toml here. A file that is there already stays as it is."""
     path = environment.config_dir() / config.USER_FILE_NAME if user else Path.cwd() / config.FILE_NAME
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    starter = _STARTER.read_bytes()
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(_STARTER.read_text("utf-8"))
+        with path.open("xb") as file:
+            file.write(starter)
     except FileExistsError:
         raise InputError(f"{path} is there already, and stays as it is.", hint="Edit it, or move it away.") from None
     if not user:
-        trust.trust(path)
+        trust.trust(path, starter)
     click.echo(f"Wrote {path}. After changing it: rqa config check{'' if user else ', rqa config trust'}", err=True)

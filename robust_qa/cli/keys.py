@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from urllib.parse import urlsplit
 
 import click
 
@@ -18,19 +17,28 @@ def command() -> None:
     """Store API keys in a file that only you can read; a key is never printed."""
 
 
-@command.command("set", epilog="Example: rqa keys set openai --host api.openai.com < key.txt")
+@command.command(
+    "set",
+    epilog="Example: rqa keys set openai --host api.openai.com < key.txt",
+    context_settings={"allow_extra_args": True},  # click would repeat a key that is given here
+)
 @click.argument("name")
 @click.option("--host", help="The only host the key may be sent to.")
-def set_key(name: str, host: str | None) -> None:
+@click.pass_context
+def set_key(ctx: click.Context, name: str, host: str | None) -> None:
     """Store the key NAME; it is asked for without echo, or read from stdin."""
     secrets.check_name(name)
-    asked = sys.stdin.isatty()
-    secret = click.prompt(f"The key {name}", hide_input=True, err=True) if asked else sys.stdin.readline()
-    if not secret.strip():
-        raise InputError("The key is empty.", hint=f"Give it on stdin: rqa keys set {name} < FILE")
-    if host and "//" in host:
-        host = urlsplit(host).hostname
-    secrets.store(Key(name, secret.strip(), host))
+    if ctx.args:
+        raise InputError(
+            "A key is never given on the command line, where others can see it.",
+            hint=f"Run `rqa keys set {name}` alone, which asks for it. The one just given is in the shell's history.",
+        )
+    host = secrets.check_host(host) if host is not None else None
+    if sys.stdin.isatty():
+        text = click.prompt(f"The key {name}", hide_input=True, err=True)
+    else:
+        text = sys.stdin.buffer.readline().decode("utf-8", "replace")
+    secrets.store(Key(name, secrets.check_secret(text), host))
     bound = f"for {host}" if host else "for any host that your own configuration names"
     click.echo(f"Stored the key {name} {bound} in {secrets.key_file()}.", err=True)
 
@@ -47,5 +55,6 @@ def list_keys() -> None:
 @click.argument("name")
 def remove_key(name: str) -> None:
     """Remove the key NAME."""
+    secrets.check_name(name)
     if not secrets.remove(name):
         raise InputError(f"No key named {name!r} is stored.", hint="`rqa keys list` lists them.")

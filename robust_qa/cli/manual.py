@@ -28,6 +28,7 @@ class _Page:
         self._hanging = 0
         self._tag_next = False
         self._verbatim = False
+        self._address = ""
 
     def take(self, line: str) -> None:
         if line.startswith(('.\\"', "'\\\"")):
@@ -66,12 +67,12 @@ class _Page:
     def _paragraph(self) -> None:
         self.flush()
         self._hanging = 0
-        if self.lines and self.lines[-1]:
+        if self.lines and self.lines[-1].startswith(" " * 7):  # nothing stands between a heading and its text
             self.lines.append("")
 
     def _on_th(self, rest: str) -> None:
         name, section, *_ = [*_arguments(rest), "", ""]
-        self.lines.append(f"{name}({section})")
+        self.lines += [f"{name}({section})", ""]
 
     def _on_sh(self, rest: str) -> None:
         self._paragraph()
@@ -86,6 +87,17 @@ class _Page:
         self._paragraph()
 
     _on_p = _on_lp = _on_pp
+
+    def _on_tq(self, _: str) -> None:
+        self.flush()
+        self._hanging = 0
+        self._tag_next = True
+
+    def _on_ur(self, rest: str) -> None:
+        self._address = _clean(rest)
+
+    def _on_ue(self, rest: str) -> None:
+        self._text(f"<{self._address}>{_clean(rest)}")
 
     def _on_tp(self, _: str) -> None:
         self._paragraph()

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from ..host import Kind
+from ..errors import RqaError
+from ..types import Kind
 from .run import Run
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -52,9 +53,12 @@ class KeyValue(click.ParamType[tuple[str, str]]):
 
 def _names(kind: Kind) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        run = ctx.obj if isinstance(ctx.obj, Run) else Run()
-        known = {registration.name: registration.summary for registration in run.host.components(kind)}
-        known.update({name: f"[{kind}.{name}]" for name in run.load_config().names(kind)})
+        run = Run.from_params(ctx.find_root().params)
+        try:
+            known = {registration.name: registration.summary for registration in run.host.components(kind)}
+            known.update({name: f"[{kind}.{name}]" for name in run.load_config().names(kind)})
+        except RqaError:
+            return []
         return [CompletionItem(n, help=h) for n, h in sorted(known.items()) if n.startswith(incomplete)]
 
     return complete

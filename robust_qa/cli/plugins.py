@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -22,8 +23,10 @@ from .run import Run, pass_run
 def command(ctx: click.Context, as_json: bool) -> None:
     """List the plugins and their components, the broken ones with the reason."""
     if ctx.invoked_subcommand is None:
-        run = ctx.find_object(Run)
+        run, root = ctx.find_object(Run), ctx.find_root()
         assert run is not None
+        assert isinstance(root.command, click.Group)
+        root.command.list_commands(root)  # so that commands that are refused are told, too
         _list(run, as_json)
 
 
@@ -33,9 +36,7 @@ def _list(run: Run, as_json: bool) -> None:
     working = {(row["plugin"], row["distribution"]) for row in rows}
     rows += [_plugin_row(p) for p in run.host.plugins if (p.name, p.distribution) not in working]
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
+        click.echo(json.dumps(rows, indent=2))
         return
     from rich.table import Table
     from rich.text import Text
@@ -49,7 +50,10 @@ def _list(run: Run, as_json: bool) -> None:
         style = {"broken": "red", "refused": "red", "off": "dim"}.get(row["state"], "")
         cells = (row["name"], row["kind"], row["distribution"], row["version"], row["state"])
         table.add_row(*map(printable, cells), Text(printable(row["reason"] or row["summary"])), style=style)
-    console().print(table)
+    out = console()
+    with out.capture() as captured:
+        out.print(table)
+    click.echo(captured.get(), nl=False)  # rich exits by itself on a closed pipe
 
 
 def _component_row(registration: Registration) -> dict[str, Any]:

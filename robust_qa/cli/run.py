@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import config
-from ..config import Config
-from ..host import Host
+from .. import environment
+from ..text import printable
+
+if TYPE_CHECKING:
+    from ..config import Config
+    from ..host import Host
+
+_SILENT = 100  # times -q: the Tab key is no place for complaints
 
 
 class Run:
@@ -33,16 +39,20 @@ class Run:
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Run:
         """From the group's parameters, or as many of them as are parsed when help is asked for."""
+        quiet = _SILENT if environment.COMPLETE in os.environ else params.get("quiet") or 0
         return cls(
             config_file=params.get("config_file"),
             plugin_files=params.get("plugin_files") or (),
             strict_plugins=params.get("strict_plugins") or False,
-            verbosity=(params.get("verbose") or 0) - (params.get("quiet") or 0),
+            verbosity=(params.get("verbose") or 0) - quiet,
         )
 
     @cached_property
     def host(self) -> Host:
         """The plugins, loaded once; what is wrong with any of them is said once."""
+        from .. import config
+        from ..host import Host
+
         configured, refused = config.load(file=self.config_file).plugin_files()
         for line in refused:
             self.say(line)
@@ -53,12 +63,17 @@ class Run:
 
     def load_config(self, overrides: Sequence[tuple[str, str]] = ()) -> Config:
         """The configuration in force, with the command line's KEY=VALUE pairs on top."""
-        return config.load(file=self.config_file, overrides=overrides)
+        from .. import config
+
+        loaded = config.load(file=self.config_file, overrides=overrides)
+        if loaded.overridden():
+            loaded.check_names(self.host)
+        return loaded
 
     def say(self, text: str, *, level: int = 0) -> None:
         """A line on stderr, from that verbosity on."""
         if self.verbosity >= level:
-            click.echo(f"rqa: {text}", err=True)
+            click.echo(f"rqa: {printable(text)}", err=True)
 
 
 pass_run = click.make_pass_decorator(Run)

@@ -1,0 +1,198 @@
+"""`rqa config`: what is in force, whether it is right, and which found files are trusted."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import Key, secrets
+
+PLUGIN = Path(__file__).parents[1] / "standins" / "plugin.py"
+
+Rqa = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def _no_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RQA_PLUGINS", "none")
+
+
+@pytest.fixture
+def own() -> Path:
+    """The user's configuration, which loads the stand-in plugin."""
+    path = Path(os.environ["RQA_CONFIG_DIR"], "config.toml")
+    path.parent.mkdir()
+    path.write_text(f"plugins = ['{PLUGIN}']\n", "utf-8")
+    return path
+
+
+def found(text: str) -> Path:
+    path = Path.cwd() / "rqa.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_show_gives_each_value_its_origin(rqa: Rqa, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = found("[defaults]\nreader = 'parrot'\n[reader.parrot]\nwindow = 100\n")
+    monkeypatch.setenv("RQA_K", "5")
+    ended = rqa("config", "show")
+    assert ended.code == 0 and ended.err == ""
+    assert ended.out.splitlines() == [
+        "cache.enabled = true  # built in",
+        "cache.size = 1024  # built in",
+        'defaults.k = "5"  # RQA_K',
+        f'defaults.reader = "parrot"  # {here}',
+        f'plugins = ["{PLUGIN}"]  # {own}',
+        f"reader.parrot.window = 100  # {here}",
+    ]
+
+
+def test_show_as_json_is_for_programs(rqa: Rqa) -> None:
+    found("[defaults]\nreader = 'caf\u00e9'\n")
+    rows = json.loads(rqa("config", "show", "--json").out)
+    assert {"key": "defaults.reader", "value": "caf\u00e9", "origin": str(Path.cwd() / "rqa.toml")} in rows
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_show_hides_secrets_and_shows_names_of_keys(rqa: Rqa, flags: list[str]) -> None:
+    secrets.store(Key("openai", "sk-hunter2"))
+    found(
+        "[reader.x]\nkey = 'openai'\nbase_url = 'https://me:hunter2@x.example'\n"
+        "headers = {Authorization = 'Bearer hunter2', X-Title = 'rqa'}\nbody = {token = 'hunter2', n = 1}\n"
+        "[reader.y]\nkey = 'sk-hunter2'\n"
+    )
+    ended = rqa("config", "show", *flags)
+    assert "hunter2" not in ended.out + ended.err
+    assert '"openai"' in ended.out and '"rqa"' in ended.out and "https://********@x.example" in ended.out
+
+
+@pytest.mark.parametrize("command", ["show", "show --json", "check", "path"])
+def test_nothing_in_a_strangers_file_steers_the_terminal(rqa: Rqa, command: str) -> None:
+    # An escape sequence, an eight-bit one, and a right-to-left override.
+    found(
+        'plugins = ["\\u001b[31mx"]\n[defaults]\nreader = "\\u001b]0;x\\u0007\\u009b31m\\u202e"\nodd = "\\u001b[2J"\n'
+    )
+    ended = rqa("config", *command.split())
+    assert not set(ended.out + ended.err) & set("\x1b\x07\x9b\u202e")
+
+
+def test_check_says_what_is_right(rqa: Rqa, own: Path) -> None:
+    here = found("[reader.parrot]\nwindow = 100\n[defaults]\nreader = 'parrot'\nretriever = 'given'\n")
+    ended = rqa("config", "check")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == f"Nothing is wrong in {here}, {own}.\n"
+
+
+def test_check_tells_every_problem_with_file_table_key_expectation_and_nearest_name(rqa: Rqa, own: Path) -> None:
+    here = found(
+        "[defaults]\nk = 0\nreadr = 'x'\n[cache]\nsize = 'big'\n"
+        "[reader.parrot]\nwindow = 'wide'\nrepli = 'x'\nconcurrency = 0\n"
+        "[reader.other]\nplugin = 'parot'\n[retriever.shelf]\ntexts = 1\n[strategy.nowhere]\n"
+    )
+    ended = rqa("config", "check")
+    assert (ended.code, ended.out) == (2, "")
+    lines = ended.err.splitlines()
+    for told in (
+        f"{here}: [defaults] has no option `readr`; its options are evaluator, k, reader, retriever, strategy.",
+        f"{here}: `defaults.k` must be a whole number",
+        f'{here}: `cache.size` must be a whole number: Expected int, got str, and it is "big".',
+        f"{here}: `reader.parrot.concurrency` must be a whole number",
+        f"{here}: [reader.other] There is no reader named 'parot'; installed: first, parrot.",
+        f"{here}: `retriever.shelf.texts` must be a list",
+        "There is no strategy named 'nowhere'",
+    ):
+        assert any(told in line for line in lines), told
+    assert "Did you mean 'reader'?" in ended.err and "Did you mean 'parrot'?" in ended.err
+    assert not (Path(os.environ["RQA_CACHE_DIR"])).exists()
+
+
+def test_check_tells_all_that_is_wrong_with_one_table(rqa: Rqa, own: Path) -> None:
+    found("[reader.parrot]\nwindow = 'wide'\nrepli = 'x'\n")
+    assert [part in rqa("config", "check").err for part in ("`repli`", "`reader.parrot.window`")] == [True, True]
+
+
+def test_check_looks_at_what_the_defaults_name(rqa: Rqa, own: Path) -> None:
+    found("[defaults]\nreader = 'parot'\n")
+    ended = rqa("config", "check")
+    assert ended.code == 2 and "no reader named 'parot'" in ended.err and "Did you mean 'parrot'?" in ended.err
+
+
+@pytest.mark.parametrize("text, line", [("[reader\n", 1), ("[defaults]\nk =\n", 2)])
+def test_what_is_not_toml_is_told_with_its_line(rqa: Rqa, text: str, line: int) -> None:
+    here = found(text)
+    ended = rqa("config", "check")
+    assert (
+        ended.code == 2 and f"The configuration {here} is not TOML: " in ended.err and f"(at line {line}," in ended.err
+    )
+
+
+def test_path_lists_the_files_in_force(rqa: Rqa, own: Path) -> None:
+    here = found("[defaults]\nk = 1\n")
+    assert rqa("config", "path").out == f"{here}  (found here, not trusted: see rqa config trust)\n{own}\n"
+
+
+def test_path_says_where_the_users_own_would_be(rqa: Rqa) -> None:
+    assert rqa("config", "path").out == f"{Path(os.environ['RQA_CONFIG_DIR'], 'config.toml')}  (not there)\n"
+
+
+def test_a_found_file_loads_code_only_once_it_is_trusted(rqa: Rqa) -> None:
+    (Path.cwd() / "plugin.py").write_text("raise SystemExit('the code has run')")
+    here = found("plugins = ['plugin.py']\n")
+    ended = rqa("config", "check")
+    assert "not loaded, since the file was found by walking up" in ended.err and "has run" not in ended.err
+    assert f"`rqa config trust {here}`" in ended.err
+
+    ended = rqa("config", "trust")
+    assert (ended.code, ended.out) == (0, "")
+    assert f"Trusted {here} as it is now" in ended.err and "plugin.py" in ended.err
+    assert "the code has run" in rqa("config", "check").err
+
+    found("plugins = ['plugin.py']\n\n")  # an edit asks again
+    assert "has run" not in rqa("config", "check").err
+
+
+def test_trust_can_be_taken_back(rqa: Rqa) -> None:
+    here = found("[defaults]\nk = 1\n")
+    rqa("config", "trust", here)
+    assert "not trusted" not in rqa("config", "path").out
+    assert rqa("config", "trust", here, "--undo").code == 0
+    assert "not trusted" in rqa("config", "path").out
+    assert rqa("config", "trust", here, "--undo").code == 2
+
+
+def test_what_is_not_there_or_not_toml_is_not_trusted(rqa: Rqa) -> None:
+    ended = rqa("config", "trust")
+    assert ended.code == 4 and "There is no rqa.toml here or above" in ended.err
+    found("[reader\n")
+    assert rqa("config", "trust").code == 2
+    assert not Path(os.environ["RQA_CONFIG_DIR"], "trusted.json").exists()
+
+
+def test_a_misspelt_table_on_the_command_line_is_refused_also_where_it_is_not_used(rqa: Rqa, own: Path) -> None:
+    ended = rqa("ask", "-s", "reads", "-r", "shelf", "-o", "reader.parot.reply=x", "Q?")
+    assert (ended.code, ended.out) == (2, "")
+    assert "the command line: there is no reader 'parot', neither configured nor installed" in ended.err
+    assert "Did you mean 'parrot'?" in ended.err
+    ended = rqa("ask", "-o", "reader.parrot.repli=x", "--reader", "first", "Q?")
+    assert ended.code == 2 and "the command line: [reader.parrot] has no option `repli`" in ended.err
+
+
+@pytest.mark.parametrize("pair", ["reader.parrot.key=sk-hunter2hunter2", "reader.parrot.headers=Bearer hunter2"])
+def test_a_secret_on_the_command_line_is_refused_and_not_repeated(rqa: Rqa, own: Path, pair: str) -> None:
+    ended = rqa("ask", "-o", pair, "Q?")
+    assert ended.code == 2 and "hunter2" not in ended.out + ended.err
+
+
+@pytest.mark.parametrize("pair", ["=x", "novalue", ".a=1", "reader..x=1", "reader.=1"])
+def test_what_is_no_key_and_value_is_a_usage_error(rqa: Rqa, pair: str) -> None:
+    ended = rqa("ask", "-o", pair, "Q?")
+    assert ended.code == 2 and "is not KEY=VALUE" in ended.err
+
+
+def test_values_of_the_command_line_reach_the_component(rqa: Rqa, own: Path) -> None:
+    texts = 'retriever.shelf.texts=["x=1", "it\'s"]'
+    ended = rqa("ask", "-s", "reads", "-r", "shelf", "--reader", "first", "-o", texts, "Q?")
+    assert ended.code == 0 and ended.out.splitlines()[0] == "x=1"

@@ -1,0 +1,55 @@
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Rqa = Callable[..., Any]
+
+
+def test_a_starter_file_is_written_that_is_right_as_it_is(rqa: Rqa) -> None:
+    ended = rqa("init")
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err.startswith(f"Wrote {Path.cwd() / 'rqa.toml'}.")
+    assert rqa("config", "check").code == 0
+
+
+def test_the_file_is_trusted_as_it_was_written(rqa: Rqa) -> None:
+    rqa("init")
+    assert "not trusted" not in rqa("config", "path").out
+    with Path("rqa.toml").open("a") as file:
+        file.write("plugins = ['x.py']\n")
+    assert "not trusted" in rqa("config", "path").out
+
+
+@pytest.mark.parametrize("flags", [[], ["--user"]])
+def test_a_file_that_is_there_stays_as_it_is(rqa: Rqa, flags: list[str]) -> None:
+    path = Path(os.environ["RQA_CONFIG_DIR"], "config.toml") if flags else Path("rqa.toml")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("# mine\n")
+    ended = rqa("init", *flags)
+    assert ended.code == 2 and "is there already, and stays as it is" in ended.err
+    assert path.read_text() == "# mine\n"
+
+
+def test_a_link_that_leads_nowhere_is_not_followed(rqa: Rqa, tmp_path: Path) -> None:
+    Path("rqa.toml").symlink_to(tmp_path / "elsewhere")
+    assert rqa("init").code == 2
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_the_users_own_file_is_written_into_a_folder_of_their_own(rqa: Rqa) -> None:
+    assert rqa("init", "--user").code == 0
+    path = Path(os.environ["RQA_CONFIG_DIR"], "config.toml")
+    assert path.is_file() and stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert not Path("rqa.toml").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_a_folder_that_cannot_be_written_is_told(rqa: Rqa) -> None:
+    Path.cwd().chmod(0o500)
+    ended = rqa("init")
+    Path.cwd().chmod(0o700)
+    assert ended.code == 1 and "Permission denied" in ended.err and "Traceback" not in ended.err

@@ -1,0 +1,207 @@
+"""The command as a process: streams, exit codes, interruption, and what it does not import."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import __version__
+from robust_qa.cli import COMMANDS
+
+Rqa = Callable[..., Any]
+
+BROKEN_TOML = "[defaults\n"
+
+
+def process(*args: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*map(str, args)], capture_output=True, text=True, timeout=60, check=False, **options)
+
+
+@pytest.fixture(autouse=True)
+def _no_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RQA_PLUGINS", "none")
+
+
+def test_the_version(installed: str) -> None:
+    ended = process(installed, "--version")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"rqa {__version__}\n", "")
+
+
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_help_lists_every_command_with_an_example(rqa: Rqa, flag: str) -> None:
+    ended = rqa(flag)
+    assert (ended.code, ended.err) == (0, "")
+    assert all(f"  {name} " in ended.out for name in COMMANDS) and "Example: rqa ask" in ended.out
+
+
+COMMANDS_AND_GROUPS = [
+    *(name for name in COMMANDS if name != "batch"),
+    *(f"config {name}" for name in ("show", "check", "path", "trust")),
+    *(f"keys {name}" for name in ("set", "list", "rm")),
+    *(f"plugins {name}" for name in ("new", "check")),
+    *(f"cache {name}" for name in ("info", "clear")),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS_AND_GROUPS)
+def test_every_command_has_help_with_an_example(rqa: Rqa, command: str) -> None:
+    ended = rqa(*command.split(), "--help")
+    assert (ended.code, ended.err) == (0, "")
+    assert f"Usage: rqa {command}" in ended.out
+    assert "Example: rqa " in ended.out or "Examples: rqa " in ended.out
+
+
+@pytest.mark.parametrize("typed, meant", [("aks", "ask"), ("plugin", "plugins"), ("confg", "config")])
+def test_an_unknown_command_suggests_the_nearest(rqa: Rqa, typed: str, meant: str) -> None:
+    ended = rqa(typed)
+    assert (ended.code, ended.out) == (2, "")
+    assert f"No such command {typed!r}. Did you mean {meant!r}?" in ended.err
+
+
+def test_an_unknown_command_without_a_near_one_is_a_usage_error(rqa: Rqa) -> None:
+    ended = rqa("zzzzzz")
+    assert ended.code == 2 and "No such command 'zzzzzz'" in ended.err and "Did you mean" not in ended.err
+
+
+def test_an_error_is_a_line_and_a_hint_on_stderr(rqa: Rqa, tmp_path: Path) -> None:
+    ended = rqa("--config", tmp_path / "missing.toml", "config", "show")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.splitlines() == [
+        f"rqa: Cannot read the configuration {tmp_path / 'missing.toml'}: No such file or directory.",
+        "     `rqa init` writes a starter file.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "command", [["--help"], ["ask", "--help"], ["keys", "list"], ["init", "--help"], ["--version"]]
+)
+def test_help_and_keys_work_beside_a_broken_configuration(rqa: Rqa, command: list[str]) -> None:
+    Path("rqa.toml").write_text(BROKEN_TOML)
+    assert rqa(*command).code == 0
+
+
+def test_an_unknown_command_beside_a_broken_configuration_is_told_both(rqa: Rqa) -> None:
+    Path("rqa.toml").write_text(BROKEN_TOML)
+    ended = rqa("aks")
+    assert ended.code == 2 and "is not TOML" in ended.err and "Did you mean 'ask'?" in ended.err
+
+
+FAILING = """
+import click, time
+from robust_qa import hookimpl
+@hookimpl
+def rqa_commands(cli):
+    @cli.command("fail")
+    def fail():
+        raise KeyError("oops")
+    @cli.command("wait")
+    def wait():
+        click.echo("waiting", nl=False)
+        import sys; sys.stdout.flush()
+        import threading
+        threading.Thread(target=time.sleep, args=(30,)).start()  # an engine that cannot be stopped
+        time.sleep(30)
+"""
+
+
+@pytest.fixture
+def failing(tmp_path: Path) -> Path:
+    (tmp_path / "failing.py").write_text(FAILING)
+    return tmp_path / "failing.py"
+
+
+def test_a_fault_is_told_without_a_traceback_unless_asked_for(
+    rqa: Rqa, failing: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = rqa("--plugin", failing, "fail")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.splitlines() == [
+        "rqa: KeyError: 'oops'",
+        "     This is a fault of rqa, or of a plugin; RQA_DEBUG=1 shows where.",
+    ]
+    monkeypatch.setenv("RQA_DEBUG", "1")
+    with pytest.raises(KeyError, match="oops"):
+        rqa("--plugin", failing, "fail")
+
+
+def test_an_interruption_ends_at_once_with_130_also_while_an_engine_runs(installed: str, failing: Path) -> None:
+    child = subprocess.Popen(
+        [installed, "--plugin", str(failing), "wait"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert child.stdout is not None
+    assert child.stdout.read(7) == b"waiting"
+    time.sleep(0.1)
+    began = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=20)
+    assert child.returncode == 130 and b"Traceback" not in err
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("command", ["plugins", "config show", "completion bash", "--help"])
+def test_a_closed_pipe_ends_quietly(installed: str, command: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = subprocess.run(
+        [installed, *command.split()], stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False
+    )
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("command", ["plugins", "config show"])
+def test_a_full_disk_is_told(installed: str, command: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [installed, *command.split()], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False
+        )
+    assert ended.returncode == 1
+    assert b"No space left on device" in ended.stderr and ended.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["ask", "--help"], ["index", "--help"], ["keys", "list"]])
+def test_what_is_not_needed_is_not_imported(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RQA_PLUGINS")
+    program = (
+        f"import sys; sys.argv[1:] = {arguments!r}\n"
+        "from robust_qa.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    ended = process(sys.executable, "-c", program)
+    imported = ended.stderr.split()
+    assert "robust_qa.cli" in imported
+    heavy = {"httpx", "tantivy", "rich", "msgspec", "pluggy", "llama_cpp", "numpy", "stamina", "sqlite3", "tomli"}
+    assert [name for name in imported if name in heavy or name.startswith("rqa_")] == []
+
+
+def test_it_starts_as_quickly_as_click(installed: str) -> None:
+    def seconds(*command: str) -> float:
+        times = []
+        for _ in range(5):
+            began = time.perf_counter()
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            times.append(time.perf_counter() - began)
+        return min(times)
+
+    assert seconds(installed, "--version") < 4 * seconds(sys.executable, "-c", "import click")
+
+
+def test_nothing_of_the_working_directory_is_imported(installed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RQA_PLUGINS")
+    for name in ("rich", "tomli", "msgspec", "rqa_bm25", "evil"):
+        Path(f"{name}.py").write_text("raise SystemExit('code of the stranger')")
+    Path("evil-1.dist-info").mkdir()
+    Path("evil-1.dist-info/METADATA").write_text("Name: evil\nVersion: 1\n")
+    Path("evil-1.dist-info/entry_points.txt").write_text("[rqa]\nevil = evil\n")
+    for command in ([installed], [sys.executable, "-m", "robust_qa"]):
+        ended = process(*command, "plugins")
+        assert ended.returncode == 0 and "evil" not in ended.stdout and "stranger" not in ended.stdout + ended.stderr

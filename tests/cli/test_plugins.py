@@ -1,0 +1,141 @@
+"""`rqa plugins`: what is installed, what is broken, and commands that plugins bring."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standins.distributions import plugin_source
+
+Rqa = Callable[..., Any]
+Install = Callable[..., Path]
+
+BAD = "raise ValueError('no luck')"
+GOOD = plugin_source("reader", "good")
+
+
+@pytest.fixture(autouse=True)
+def _installed(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    install("third-party", {"good": GOOD, "late": plugin_source("reader", "good")}, version="3.2")
+    install("a-bad-one", {"bad": BAD}, version="0.1")
+    monkeypatch.setenv("RQA_PLUGINS", "good,late,bad")
+
+
+def rows(ended: Any) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(row["plugin"], row["state"]): row for row in json.loads(ended.out) if row["state"] != "off"}
+
+
+def test_every_plugin_is_listed_the_broken_ones_with_the_reason(rqa: Rqa) -> None:
+    ended = rqa("plugins", "--json")
+    assert ended.code == 0
+    assert rows(ended) == {
+        ("good", "loaded"): {
+            "name": "good", "kind": "reader", "plugin": "good", "distribution": "third-party", "version": "3.2",
+            "state": "loaded", "reason": "", "summary": "Does nothing.",
+        },
+        ("late", "refused"): {
+            "name": "good", "kind": "reader", "plugin": "late", "distribution": "third-party", "version": "3.2",
+            "state": "refused", "reason": "the name is taken by plugin good of third-party", "summary": "Does nothing.",
+        },
+        ("bad", "broken"): {
+            "name": "bad", "kind": "", "plugin": "bad", "distribution": "a-bad-one", "version": "0.1",
+            "state": "broken", "reason": "ValueError: no luck", "summary": "",
+        },
+    }  # fmt: skip
+
+
+def test_the_table_for_people_has_the_same(rqa: Rqa) -> None:
+    lines = [line.split() for line in rqa("plugins").out.splitlines()]
+    assert ["name", "kind", "distribution", "version", "state", "about"] in lines
+    assert ["bad", "a-bad-one", "0.1", "broken", "ValueError:", "no", "luck"] in lines
+
+
+@pytest.mark.parametrize("command", [["plugins"], ["config", "check"], ["ask", "Q?"], ["--help"]])
+def test_each_trouble_is_told_once_on_stderr(rqa: Rqa, command: list[str]) -> None:
+    ended = rqa(*command)
+    assert ended.err.count("plugin bad (a-bad-one) is left out: ValueError: no luck") == 1
+    assert ended.err.count("reader good of plugin late (third-party) is left out: the name is taken") == 1
+
+
+def test_a_broken_plugin_takes_no_command_along(rqa: Rqa) -> None:
+    assert rqa("--help").code == 0
+    assert rqa("config", "check").code == 0
+
+
+@pytest.mark.parametrize("by_variable", [True, False])
+def test_strict_plugins_end_the_command(rqa: Rqa, by_variable: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if by_variable:
+        monkeypatch.setenv("RQA_STRICT_PLUGINS", "1")
+    ended = rqa(*([] if by_variable else ["--strict-plugins"]), "plugins")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == "rqa: Plugin bad (a-bad-one) cannot be loaded: ValueError: no luck\n"
+
+
+def test_a_chosen_plugin_that_is_not_installed_is_told(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RQA_PLUGINS", "goood")
+    ended = rqa("plugins", "--json")
+    assert ended.code == 0 and "Did you mean 'good'?" in ended.err
+    assert rows(ended)["goood", "broken"]["distribution"] == ""
+
+
+def test_none_means_none(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RQA_PLUGINS", "none")
+    ended = rqa("plugins", "--json")
+    assert {row["state"] for row in json.loads(ended.out)} == {"off"} and ended.err == ""
+
+
+def test_a_plugin_by_path(rqa: Rqa, tmp_path: Path) -> None:
+    (tmp_path / "notes.py").write_text(plugin_source("retriever", "notes"))
+    assert ("notes", "loaded") in rows(rqa("--plugin", tmp_path / "notes.py", "plugins", "--json"))
+    ended = rqa("--plugin", tmp_path / "missing.py", "plugins", "--json")
+    assert ended.code == 0 and f"there is no file {tmp_path / 'missing.py'}" in ended.err
+
+
+def test_the_users_and_a_named_configuration_load_plugins_by_path(rqa: Rqa, tmp_path: Path) -> None:
+    (tmp_path / "notes.py").write_text(plugin_source("retriever", "notes"))
+    named = tmp_path / "named.toml"
+    named.write_text("plugins = ['notes.py']\n")
+    assert ("notes", "loaded") in rows(rqa("--config", named, "plugins", "--json"))
+
+
+COMMANDS = """
+import click
+from robust_qa import hookimpl
+@hookimpl
+def rqa_commands(cli):
+    @cli.command("ask", help="not the built-in one")
+    def ask():
+        click.echo("taken")
+    @cli.command("greet", help="Say hello.")
+    def greet():
+        click.echo("hello")
+"""
+
+
+@pytest.fixture
+def greeting(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    install("greeter", {"greeting": COMMANDS})
+    monkeypatch.setenv("RQA_PLUGINS", "greeting")
+
+
+@pytest.mark.usefixtures("greeting")
+def test_a_plugin_brings_a_command_and_replaces_none(rqa: Rqa) -> None:
+    ended = rqa("greet")
+    assert (ended.code, ended.out) == (0, "hello\n")
+    assert ended.err.count("plugin greeting (greeter): its command 'ask' has a name that is taken") == 1
+    assert "not the built-in one" not in rqa("ask", "--help").out
+    assert "Commands of plugins:\n  greet  Say hello.\n" in rqa("--help").out
+
+
+@pytest.mark.usefixtures("greeting")
+def test_a_refused_command_is_listed_with_the_reason(rqa: Rqa) -> None:
+    row = rows(rqa("plugins", "--json"))["greeting", "loaded"]
+    assert row["reason"] == "its command 'ask' has a name that is taken"
+
+
+def test_what_a_plugin_says_of_itself_does_not_steer_the_terminal(rqa: Rqa, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(plugin_source("reader", "a").replace("Does nothing.", "x\\x1b[31m"))
+    (tmp_path / "b.py").write_text("raise ValueError('\\x1b[31m\\u202e')")
+    ended = rqa("--plugin", tmp_path / "a.py", "--plugin", tmp_path / "b.py", "plugins")
+    assert not set(ended.out + ended.err) & set("\x1b\u202e")

@@ -1,0 +1,304 @@
+"""Where values come from, which one wins, and what a configuration that is wrong is told."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standins.distributions import plugin_source
+
+from robust_qa import ConfigError, config, trust
+from robust_qa.config import Config, Layer
+from robust_qa.host import Host
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def user() -> Callable[[str], Path]:
+    """Writes the user's own configuration."""
+
+    def write(text: str) -> Path:
+        path = Path(os.environ["RQA_CONFIG_DIR"], "config.toml")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        return path
+
+    return write
+
+
+def found(text: str, folder: Path | None = None) -> Path:
+    """An rqa.toml, by default in the working directory."""
+    path = (folder or Path.cwd()) / "rqa.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    return path
+
+
+def value(key: str, loaded: Config) -> tuple[Any, str]:
+    leaf = dict(loaded.leaves())[key]
+    return leaf.value, leaf.layer.origin
+
+
+def refusal(text: str | bytes, tmp_path: Path) -> ConfigError:
+    path = tmp_path / "refused.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ConfigError) as caught:
+        config.load(file=path)
+    assert str(path) in caught.value.message
+    return caught.value
+
+
+def test_each_layer_wins_over_the_weaker_ones_and_each_value_knows_where_it_is_from(
+    user: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = user("[reader.local]\na = 1\nb = 1\nc = 1\nd = 1\n")
+    here = found("[reader.local]\na = 2\nb = 2\nc = 2\n")
+    monkeypatch.setenv("RQA_READER__LOCAL__A", "3")
+    monkeypatch.setenv("RQA_READER__LOCAL__B", "3")
+    loaded = config.load(overrides=[("reader.local.a", "4")])
+    assert value("reader.local.a", loaded) == ("4", "the command line")
+    assert value("reader.local.b", loaded) == ("3", "RQA_READER__LOCAL__B")
+    assert value("reader.local.c", loaded) == (2, str(here))
+    assert value("reader.local.d", loaded) == (1, str(own))
+    assert {key: v.value for key, v in loaded.table("reader", "local").values.items()} == {
+        "a": "4", "b": "3", "c": 2, "d": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("variable", ["STRATEGY", "RETRIEVER", "READER", "EVALUATOR", "K"])
+def test_shortcuts_of_the_environment_set_the_defaults(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"RQA_{variable}", "7")
+    assert value(f"defaults.{variable.lower()}", config.load()) == ("7", f"RQA_{variable}")
+
+
+def test_other_variables_of_the_environment_are_no_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("RQA_KEY_OPENAI", "RQA_KEY_A__B", "RQA_NOTES_TOKEN", "RQA_DEBUG", "HOME__X__Y"):
+        monkeypatch.setenv(name, "x")
+    assert list(config.load().leaves()) == []
+
+
+def test_a_variable_that_is_all_but_one_of_ours_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RQA_STRATEGI", "rag")
+    with pytest.raises(ConfigError, match="RQA_STRATEGI means nothing") as caught:
+        config.load()
+    assert caught.value.hint == "Did you mean 'RQA_STRATEGY'?"
+
+
+def test_the_nearest_file_is_found_by_walking_up(tmp_path: Path) -> None:
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    found("", tmp_path)
+    assert config.find(below) == tmp_path / "rqa.toml"
+    found("", tmp_path / "a")
+    assert config.find(below) == tmp_path / "a" / "rqa.toml"
+
+
+def test_a_folder_of_that_name_is_passed_by(tmp_path: Path) -> None:
+    (tmp_path / "a" / "rqa.toml").mkdir(parents=True)
+    found("", tmp_path)
+    assert config.find(tmp_path / "a") == tmp_path / "rqa.toml"
+
+
+def test_a_working_directory_that_is_gone_has_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert config.find() is None
+
+
+@pytest.mark.parametrize("by_variable", [True, False])
+def test_a_file_that_is_named_takes_the_place_of_the_found_one(
+    by_variable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found("[defaults]\nk = 1\n")
+    named = tmp_path / "named.toml"
+    named.write_text("[defaults]\nreader = 'x'\n")
+    if by_variable:
+        monkeypatch.setenv("RQA_CONFIG", str(named))
+    loaded = config.load(file=None if by_variable else named)
+    assert [key for key, _ in loaded.leaves()] == ["defaults.reader"]
+    assert not loaded.layers[0].confined
+
+
+def test_the_option_wins_over_the_variable_that_names_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("option", "variable"):
+        (tmp_path / f"{name}.toml").write_text(f"[defaults]\nreader = {name!r}\n")
+    monkeypatch.setenv("RQA_CONFIG", str(tmp_path / "variable.toml"))
+    assert value("defaults.reader", config.load(file=tmp_path / "option.toml"))[0] == "option"
+
+
+def test_a_found_file_is_confined_until_it_is_trusted_and_again_after_a_change() -> None:
+    path = found("[defaults]\nk = 1\n")
+    assert config.load().layers[0].confined
+    trust.trust(path, path.read_bytes())
+    assert not config.load().layers[0].confined
+    found("[defaults]\nk = 2\n")
+    assert config.load().layers[0].confined
+
+
+def test_tables_under_an_option_merge_key_by_key_at_any_depth(user: Write) -> None:
+    user("[reader.x.body]\na = 1\nkeep = 1\n[reader.x.body.deep]\nb = 1\nkeep = 1\n")
+    found("[reader.x.body]\na = 2\n[reader.x.body.deep]\nb = 2\n")
+    body = config.load().table("reader", "x").values["body"]
+    assert [layer.origin.rpartition("/")[2] for layer in body.layers] == ["rqa.toml", "config.toml"]
+    assert body.confined
+
+
+def test_names_come_from_all_layers(user: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    user("[reader.a]\n[reader.b]\n")
+    found("[reader.b]\n[reader.c]\n")
+    assert config.load().names("reader") == ["a", "b", "c"]
+    assert config.load().names("evaluator") == []
+
+
+def test_dotted_keys_are_tables() -> None:
+    found("reader.local.headers.x = 'y'\n")
+    assert value("reader.local.headers.x", config.load())[0] == "y"
+
+
+def test_an_empty_file_and_a_byte_order_mark_are_fine(tmp_path: Path) -> None:
+    (tmp_path / "empty.toml").write_bytes(b"")
+    (tmp_path / "marked.toml").write_bytes(b"\xef\xbb\xbf[defaults]\nk = 1\n")
+    assert list(config.load(file=tmp_path / "empty.toml").leaves()) == []
+    assert value("defaults.k", config.load(file=tmp_path / "marked.toml"))[0] == 1
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        (b"# caf\xc3\xa9\n# caf\xe9\n", "is not UTF-8 text (line 2)"),
+        ("[defaults]\nk = \n", "is not TOML: Invalid value (at line 2"),
+        ("a = 1\na = 2\n", "is not TOML: Cannot overwrite a value (at line 2"),
+        (b"\x00\x01\x02", "is not TOML: "),
+        ("x = " + "9" * 5000, "is not TOML: "),
+        ("x = " + "[" * 100_000, "is nested too deeply"),
+        (".".join(["reader", "x", *["a"] * 100]) + " = 1", "nested more than 50 deep"),
+        (b"#" * (4 * 1024 * 1024 + 1), "has more than 4 MB"),
+        ("[readers]\n", "there is no table [readers]; the tables are "),
+        ("k = 1\n", "there is no table [k]"),
+        ("defaults = 1\n", "`defaults` must be a table, not 1"),
+        ("[[reader]]\n", "`reader` must be a table, not [{}]"),
+        ("[reader]\nmodel = 'x'\n", "[reader] holds named tables; `model` must stand in one of them"),
+        ("plugins = 'notes.py'\n", "`plugins` must be a list of file names"),
+        ("plugins = [1]\n", "`plugins` must be a list of file names"),
+    ],
+)
+def test_what_is_no_configuration_is_told_with_the_file_and_the_reason(
+    text: str | bytes, told: str, tmp_path: Path
+) -> None:
+    assert told in refusal(text, tmp_path).message
+
+
+def test_an_unknown_table_names_the_nearest(tmp_path: Path) -> None:
+    assert refusal("[reeder.x]\n", tmp_path).hint == "Did you mean 'reader'?"
+
+
+def test_all_that_is_misshapen_is_told_at_once(tmp_path: Path) -> None:
+    told = refusal("defaults = 1\n[readers]\n[reader]\nmodel = 'x'\n", tmp_path).message
+    assert len(told.splitlines()) == 3 and "Did you mean 'reader'?" in told
+
+
+def test_a_secret_in_the_wrong_place_is_not_repeated(tmp_path: Path) -> None:
+    assert "hunter2" not in refusal("reader = 'sk-hunter2hunter2'\n", tmp_path).message
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"Cannot read the configuration .*missing\.toml: No such file") as caught:
+        config.load(file=tmp_path / "missing.toml")
+    assert "rqa init" in caught.value.hint
+    with pytest.raises(ConfigError, match="Is a directory"):
+        config.load(file=tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "closed.toml"
+    path.touch(mode=0)
+    with pytest.raises(ConfigError, match="Permission denied"):
+        config.load(file=path)
+
+
+@pytest.mark.parametrize("key", ["defaults", "reader.x", "nonsense.x", "plugins"])
+def test_a_key_of_the_command_line_must_be_one_there_can_be(key: str) -> None:
+    with pytest.raises(ConfigError, match=r"^the command line: "):
+        config.load(overrides=[(key, "1")])
+
+
+def test_a_key_through_a_value_is_told() -> None:
+    with pytest.raises(ConfigError, match=r"'reader.x.a.b' goes through 'a', which is a value"):
+        config.load(overrides=[("reader.x.a", "1"), ("reader.x.a.b", "1")])
+
+
+@pytest.mark.parametrize("name", ["RQA_READER__", "RQA___X__Y", "RQA_NONSENSE__X", "RQA_READER__X"])
+def test_a_variable_must_name_what_there_can_be(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "1")
+    with pytest.raises(ConfigError, match=f"^{name}: "):
+        config.load()
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    (tmp_path / "one.py").write_text(plugin_source("reader", "lexical"))
+    return Host(only=[], files=[tmp_path / "one.py"])
+
+
+@pytest.mark.parametrize("by_variable", [True, False])
+def test_options_for_a_component_that_there_is_not_are_refused_with_the_nearest_name(
+    by_variable: bool, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found("[reader.local]\nplugin = 'lexical'\n")
+    if by_variable:
+        monkeypatch.setenv("RQA_READER__LCAL__TEMPERATURE", "1")
+    pairs = [] if by_variable else [("reader.lcal.temperature", "1")]
+    with pytest.raises(ConfigError, match="there is no reader 'lcal', neither configured nor installed") as caught:
+        config.load(overrides=pairs).check_names(host)
+    assert caught.value.hint == "Did you mean 'local'?"
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("reader.local.a", "1")],  # configured
+        [("reader.lexical.a", "1")],  # installed
+        [("reader.new.plugin", "lexical"), ("reader.new.a", "1")],  # made here
+    ],
+)
+def test_options_for_a_component_that_there_is_are_not(pairs: list[tuple[str, str]], host: Host) -> None:
+    found("[reader.local]\nplugin = 'lexical'\n")
+    config.load(overrides=pairs).check_names(host)
+
+
+def test_a_file_may_hold_tables_of_plugins_that_are_not_installed_here(host: Host) -> None:
+    found("[reader.elsewhere]\na = 1\n")
+    config.load().check_names(host)
+
+
+def test_the_users_and_a_named_file_load_plugins_relative_to_themselves(user: Write, tmp_path: Path) -> None:
+    own = user("plugins = ['mine.py', '/abs.py', '~/home.py']\n")
+    named = tmp_path / "named.toml"
+    named.write_text("plugins = ['./theirs.py']\n")
+    files, refused = config.load(file=named).plugin_files()
+    assert files == [tmp_path / "theirs.py", own.parent / "mine.py", Path("/abs.py"), Path.home() / "home.py"]
+    assert refused == []
+
+
+def test_a_found_file_loads_no_code_and_the_command_that_allows_it_is_named() -> None:
+    path = found("plugins = ['evil.py']\n")
+    files, [line] = config.load().plugin_files()
+    assert files == [] and f"{path} asks to load code from evil.py: not loaded" in line
+    assert f"rqa config trust {path}" in line and "--plugin evil.py" in line
+
+
+@pytest.mark.parametrize("name", ["", "a\\u0000b", "~nobody-of-that-name/x.py"])
+def test_a_plugin_path_that_is_none_is_told(name: str, user: Write) -> None:
+    user(f'plugins = ["{name}"]\n')
+    with pytest.raises(ConfigError, match=r"config\.toml: `plugins`: .* is no path"):
+        config.load().plugin_files()
+
+
+def test_layers_can_be_made_in_code() -> None:
+    loaded = Config([Layer("a", {"reader": {"x": {"n": 1}}}), Layer("b", {"reader": {"x": {"n": 2, "m": 2}}})])
+    assert {key: v.layer.origin for key, v in loaded.table("reader", "x").values.items()} == {"n": "a", "m": "b"}

@@ -1,0 +1,287 @@
+"""A stranger's repository holds an rqa.toml, and the user runs rqa in it."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import ConfigError, Key, Url, config, secrets, trust
+from robust_qa.settings import build
+
+SECRET = "sk-hunter2-and-more"
+
+
+@dataclass
+class Options:
+    base_url: Url = Url("https://api.openai.com/v1")  # noqa: RUF009
+    key: Key | None = None
+    file: Path | None = None
+    files: dict[str, Path] = field(default_factory=dict)
+    mirrors: list[Url] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
+    body: dict[str, Any] = field(default_factory=dict)
+    careless_file: str = ""
+    careless_url: str = ""
+    temperature: float = 0.0
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The stranger's folder, which the user works in, beside a file that is none of the stranger's business."""
+    (tmp_path / "private.txt").write_text("private")
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def says(repository: Path) -> Callable[[str], Path]:
+    """What the stranger's rqa.toml says under [reader.gpt]."""
+
+    def write(text: str) -> Path:
+        path = repository / "rqa.toml"
+        path.write_text(f"[reader.gpt]\n{text}\n", "utf-8")
+        return path
+
+    return write
+
+
+def own(text: str) -> None:
+    """The user's configuration."""
+    path = Path(os.environ["RQA_CONFIG_DIR"], "config.toml")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, "utf-8")
+
+
+def options(**arguments: Any) -> Any:
+    return build(Options, config.load(**arguments).table("reader", "gpt"))
+
+
+def refusal(**arguments: Any) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        options(**arguments)
+    return caught.value
+
+
+Says = Callable[[str], Path]
+
+OUTSIDE = ["../private.txt", "~/.ssh/id_rsa", "/etc/passwd", "a/../../private.txt", "./..", "link", "folder/inner"]
+
+
+@pytest.fixture
+def links(repository: Path) -> None:
+    (repository / "link").symlink_to("../private.txt")
+    (repository / "folder").symlink_to("..")
+    (repository / "loop").symlink_to("loop")
+
+
+@pytest.mark.usefixtures("links")
+@pytest.mark.parametrize("path", [*OUTSIDE, "loop"])
+@pytest.mark.parametrize("option", ["file = '{}'", "files.a = '{}'", "careless_file = '{}'", "body.deep = ['{}']"])
+def test_it_names_no_file_outside_its_folder(option: str, path: str, says: Says) -> None:
+    file = says(option.format(path))
+    told = refusal()
+    assert told.message.startswith(f"{file}: `reader.gpt.")
+    assert "is outside the folder of this file, which was found by walking up" in told.message
+    assert f"rqa config trust {file}" in told.hint
+
+
+@pytest.mark.parametrize("path", ["prompt.txt", "a/b/../c.txt", "not/there", "inner"])
+def test_it_names_files_of_its_folder(path: str, says: Says, repository: Path) -> None:
+    (repository / "inner").symlink_to("prompt.txt")
+    says(f"file = '{path}'\nfiles.a = '{path}'")
+    assert options().file == repository / path
+
+
+def test_a_folder_with_a_link_that_leads_outside_is_outside(says: Says, repository: Path, tmp_path: Path) -> None:
+    # What is written to index/meta.json would land in the user's file.
+    (repository / "index" / "deep").mkdir(parents=True)
+    (repository / "index" / "deep" / "within").symlink_to("../../rqa.toml")
+    says("file = 'index'")
+    assert options().file == repository / "index"
+    (repository / "index" / "deep" / "meta.json").symlink_to(tmp_path / "private.txt")
+    assert "outside the folder" in refusal().message
+
+
+def test_texts_that_are_no_paths_are_fine(says: Says) -> None:
+    texts = ["", "a model/with-a-slash", "two\\nlines", "a\\u0000b", "x" * 5000, "~nobody-of-that-name", "mailto:x"]
+    says("body.texts = [" + ", ".join(f'"{text}"' for text in texts) + "]")
+    assert len(options().body["texts"]) == len(texts)
+
+
+@pytest.mark.parametrize("option", ["base_url = '{}'", "mirrors = ['{}']", "careless_url = '{}'", "body.url = '{}'"])
+@pytest.mark.parametrize("url", ["https://evil.example/v1", "http://10.0.0.1", "https://localhost.evil.example"])
+def test_it_names_no_host_that_the_user_does_not_know(option: str, url: str, says: Says) -> None:
+    file = says(option.format(url))
+    told = refusal()
+    assert "this would send questions and passages to " in told.message and str(file) in told.message
+    assert f"rqa config trust {file}" in told.hint
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        " https://evil.example",
+        "HTTPS://evil.example",
+        "https:/evil.example",
+        "https:evil.example",
+        "redis://evil.example",
+        "file:///etc/passwd",
+        "http://[",
+        "https://evil.example\\\\@localhost",
+        "https://evil.example\\t@localhost",
+        "http://me@localhost",
+    ],
+)
+def test_odd_spellings_of_a_host_are_none(url: str, says: Says) -> None:
+    says(f'careless_url = "{url}"')
+    assert "this would send questions and passages to " in refusal().message
+
+
+@pytest.mark.parametrize("url", ["http://localhost:8080/v1", "http://127.0.0.1:1", "http://[::1]:8000"])
+def test_it_may_name_this_machine(url: str, says: Says) -> None:
+    says(f"base_url = '{url}'")
+    assert options().base_url == url
+
+
+def test_it_may_name_a_host_that_the_user_stored_a_key_for(says: Says) -> None:
+    secrets.store(Key("other", SECRET, "api.x.example"))
+    says("base_url = 'https://api.x.example/v1'\nkey = 'other'")
+    built = options()
+    assert built.key.reveal(built.base_url) == SECRET
+
+
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Keys of every origin, and a host that the user knows besides."""
+    secrets.store(Key("bound", SECRET, "api.openai.com"))
+    secrets.store(Key("unbound", SECRET))
+    secrets.store(Key("known", "other", "api.x.example"))
+    monkeypatch.setenv("RQA_KEY_RQA", SECRET)
+    monkeypatch.setenv("CONVENTIONAL_API_KEY", SECRET)
+    return ["bound", "unbound", "rqa", "conventional"]
+
+
+@pytest.mark.parametrize("url", ["http://localhost:6666", "https://api.x.example"])
+def test_no_key_goes_where_it_says(url: str, says: Says, keys: list[str]) -> None:
+    for name in keys:
+        says(f"base_url = '{url}'\nkey = '{name}'")
+        built = options()
+        with pytest.raises(ConfigError):
+            built.key.reveal(built.base_url)
+
+
+@pytest.mark.parametrize("url", ["http://localhost:6666", "https://api.x.example", "https://evil.example"])
+def test_no_key_that_the_users_own_table_names_goes_where_it_says(url: str, says: Says, keys: list[str]) -> None:
+    for name in keys:
+        own(f"[reader.gpt]\nkey = '{name}'\n")
+        says(f"base_url = '{url}'")
+        with pytest.raises(ConfigError):
+            options().key.reveal(url)
+
+
+def test_no_key_that_the_environment_names_goes_where_it_says(
+    says: Says, keys: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says("base_url = 'http://localhost:6666'")
+    for name in keys:
+        monkeypatch.setenv("RQA_READER__GPT__KEY", name)
+        with pytest.raises(ConfigError):
+            options().key.reveal("http://localhost:6666")
+        with pytest.raises(ConfigError):
+            options(overrides=[("reader.gpt.key", name)]).key.reveal("http://localhost:6666")
+
+
+def test_a_key_it_names_goes_nowhere_else_even_where_the_user_names_the_url(says: Says, keys: list[str]) -> None:
+    own("[reader.gpt]\nbase_url = 'https://other.example'\n")
+    for name in keys:
+        says(f"key = '{name}'")
+        built = options()
+        with pytest.raises(ConfigError):
+            built.key.reveal(built.base_url)
+
+
+def test_any_part_it_has_in_a_table_confines_the_key(says: Says) -> None:
+    secrets.store(Key("unbound", SECRET))
+    own("[reader.gpt]\nbase_url = 'https://other.example'\nkey = 'unbound'\nheaders = {a = 'b'}\n")
+    assert options().key.reveal("https://other.example") == SECRET
+    for text in ("temperature = 1", "headers.c = 'd'"):
+        says(text)
+        with pytest.raises(ConfigError, match="is bound to no host"):
+            options().key.reveal("https://other.example")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["headers = {Authorization = 'Bearer hunter2'}", "body = {token = 'hunter2'}", "careless_file = 'hunter2'"],
+)
+@pytest.mark.parametrize("option", ["base_url", "careless_url"])
+def test_it_does_not_redirect_a_table_of_the_users(text: str, option: str, says: Says) -> None:
+    own(f"[reader.gpt]\n{text}\n")
+    file = says(f"{option} = 'http://localhost:6666'")
+    told = refusal()
+    assert told.message.startswith(f"{file}: `reader.gpt.{option}` would send elsewhere what ")
+    assert "hunter2" not in told.message
+
+
+def test_it_does_not_redirect_headers_by_adding_to_them(says: Says) -> None:
+    own("[reader.gpt]\nheaders = {Authorization = 'Bearer hunter2'}\n")
+    says("base_url = 'http://localhost:6666'\nheaders.more = 'x'")
+    assert "would send elsewhere" in refusal().message
+
+
+def test_it_does_not_redirect_what_the_environment_sets(says: Says, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RQA_READER__GPT__HEADERS__AUTHORIZATION", "Bearer hunter2")
+    says("base_url = 'http://localhost:6666'")
+    assert "would send elsewhere what RQA_READER__GPT__HEADERS__AUTHORIZATION sets" in refusal().message
+
+
+def test_numbers_of_the_users_do_not_stand_in_its_way(says: Says) -> None:
+    says("base_url = 'http://localhost:8080'")
+    assert options(overrides=[("reader.gpt.temperature", "0.5")]).temperature == 0.5
+
+
+def test_it_does_not_move_the_cache(repository: Path) -> None:
+    # A database that a stranger made is not opened, and none is written where a link of theirs leads.
+    (repository / "rqa.toml").write_text("[cache]\nfolder = 'cache'\n")
+    with pytest.raises(ConfigError, match=r"`cache\.folder` is not for a file that was found"):
+        config.load()
+
+
+def test_the_users_own_values_are_as_free_as_ever(says: Says) -> None:
+    own("[reader.gpt]\nbase_url = 'https://any.example'\nfile = '/etc/passwd'\nkey = 'unbound'\n")
+    secrets.store(Key("unbound", SECRET))
+    assert options().key.reveal("https://any.example") == SECRET
+
+
+def test_once_trusted_it_is_the_users_own(says: Says) -> None:
+    secrets.store(Key("unbound", SECRET))
+    file = says("base_url = 'https://any.example'\nfile = '../private.txt'\nkey = 'unbound'")
+    trust.trust(file, file.read_bytes())
+    built = options()
+    assert built.key.reveal(built.base_url) == SECRET and built.file.read_text() == "private"
+    assert options(file=file).file.read_text() == "private"
+
+
+def test_a_link_to_a_trusted_file_gains_nothing(says: Says, repository: Path, tmp_path: Path) -> None:
+    trusted = tmp_path / "mine" / "rqa.toml"
+    trusted.parent.mkdir()
+    trusted.write_text("plugins = ['plugin.py']\n")
+    trust.trust(trusted, trusted.read_bytes())
+    (repository / "plugin.py").write_text("raise SystemExit('code of the stranger')")
+    (repository / "rqa.toml").symlink_to(trusted)
+    assert config.load().plugin_files()[0] == []
+
+
+def test_the_command_that_is_offered_is_safe_to_paste(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "x; touch owned #"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    (folder / "rqa.toml").write_text("plugins = ['p.py; touch owned']\n[reader.gpt]\nfile = '/etc/passwd'\n")
+    assert f"`rqa config trust '{folder}/rqa.toml'`" in refusal().hint
+    [line] = config.load().plugin_files()[1]
+    assert f"`rqa config trust '{folder}/rqa.toml'`" in line and "--plugin 'p.py; touch owned'" in line

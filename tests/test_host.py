@@ -1,0 +1,275 @@
+"""Plugins are found by their entry points, and a broken one takes nothing else along."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from standins.distributions import plugin_source
+
+from robust_qa import ConfigError, PluginError
+from robust_qa.host import Host
+
+Install = Callable[..., Path]
+
+GOOD = plugin_source("reader", "good")
+
+
+def host(*names: str, **options: Any) -> Host:
+    return Host(only=names, **options)
+
+
+def state(loaded: Host, name: str) -> tuple[str, str]:
+    [plugin] = [p for p in loaded.plugins if p.name == name]
+    return plugin.state, plugin.reason
+
+
+def test_an_entry_point_of_the_group_is_loaded_with_its_distribution_and_version(install: Install) -> None:
+    install("third-party", {"good": GOOD}, version="3.2")
+    loaded = host("good")
+    [plugin] = [p for p in loaded.plugins if p.state == "loaded"]
+    assert (plugin.name, plugin.distribution, plugin.version) == ("good", "third-party", "3.2")
+    assert [(r.kind, r.name, r.summary) for r in loaded.components()] == [("reader", "good", "Does nothing.")]
+
+
+@pytest.mark.parametrize(
+    "source, reason",
+    [
+        ("raise ValueError('no luck')", "ValueError: no luck"),
+        ("import sys; sys.exit(3)", "SystemExit: 3"),
+        ("import a_package_that_is_not_there", "ModuleNotFoundError: No module named 'a_package_that_is_not_there'"),
+        ("def broken(:", "SyntaxError: "),
+        ("class Panic(BaseException): pass\nraise Panic('of compiled code')", "Panic: of compiled code"),
+        ("raise ValueError('two\\nlines')", "ValueError: two lines"),
+        ("", "it implements no hook"),
+        (plugin_source("reader", "half", after="raise RuntimeError('late')"), "RuntimeError: late"),
+        (plugin_source("reader", "half", after="raise SystemExit"), "SystemExit"),
+        (plugin_source("reader", "half", "No Name"), "'No Name' is no name for a reader"),
+        (plugin_source("reader", "half", after="registry.reader(None, Nothing)"), "None is no name"),
+        (plugin_source("reader", "half", after="registry.reader('x', 5)"), "(name, factory"),
+        (plugin_source("reader", "half", after="registry.reader('x', Nothing, rank='high')"), "rank=NUMBER"),
+        (plugin_source("reader", "half", after="registry.oracle('x', Nothing)"), "AttributeError: "),
+        (plugin_source("reader", "half").replace("needs =", "Options ="), "the Options of reader 'half'"),
+        (plugin_source("reader", "half").replace("registry)", "registry, surprise)"), "PluginValidationError: "),
+    ],
+)
+def test_a_plugin_that_fails_is_broken_with_the_reason_and_leaves_nothing(
+    install: Install, source: str, reason: str
+) -> None:
+    install("a-bad-one", {"bad": source})
+    install("third-party", {"good": GOOD})
+    loaded = host("bad", "good")
+    assert [r.name for r in loaded.components()] == ["good"]
+    assert state(loaded, "good") == ("loaded", "")
+    assert state(loaded, "bad")[0] == "broken"
+    assert reason in state(loaded, "bad")[1]
+    [line] = loaded.troubles()
+    assert line.startswith("plugin bad (a-bad-one) is left out: ") and reason in line and "\n" not in line
+
+
+def test_a_broken_plugin_ends_a_strict_host(install: Install) -> None:
+    install("a-bad-one", {"bad": "raise ValueError('no luck')"})
+    with pytest.raises(PluginError, match=r"Plugin bad \(a-bad-one\) cannot be loaded: ValueError: no luck"):
+        host("bad", strict=True)
+
+
+def test_an_interruption_while_plugins_load_is_no_fault_of_theirs(install: Install) -> None:
+    install("slow", {"slow": "raise KeyboardInterrupt"})
+    with pytest.raises(KeyboardInterrupt):
+        host("slow")
+
+
+def test_damaged_metadata_of_one_distribution_hides_no_other(install: Install) -> None:
+    install("damaged", {}, entry_points="[rqa]\nno equals sign\n")
+    install("unrelated", {}, entry_points="[other]\nno equals sign\n")
+    install("third-party", {"good": GOOD})
+    loaded = host("good")
+    assert [r.name for r in loaded.components()] == ["good"]
+    assert state(loaded, "damaged")[0] == "broken" and "entry_points.txt" in state(loaded, "damaged")[1]
+    assert "unrelated" not in {p.name for p in loaded.plugins}
+
+
+def test_metadata_without_a_name_is_no_obstacle(install: Install) -> None:
+    folder = install("nameless", {"good": GOOD})
+    next(folder.glob("*.dist-info/METADATA")).unlink()
+    assert [r.name for r in host("good").components()] == ["good"]
+
+
+def test_an_entry_point_to_nothing_is_a_broken_plugin(install: Install) -> None:
+    install("odd", {}, entry_points="[rqa]\nempty =\nmissing = no.such.module\n")
+    loaded = host("empty", "missing")
+    assert {state(loaded, name)[0] for name in ("empty", "missing")} == {"broken"}
+
+
+def test_a_taken_name_is_refused_and_both_owners_are_named(install: Install) -> None:
+    install("first-one", {"one": plugin_source("reader", "same", "own_one")})
+    install("second-one", {"two": plugin_source("reader", "same", "own_two")})
+    loaded = host("one", "two")
+    assert {r.name: r.plugin.distribution for r in loaded.components()} == {
+        "same": "first-one",
+        "own_one": "first-one",
+        "own_two": "second-one",
+    }
+    assert loaded.troubles() == [
+        "reader same of plugin two (second-one) is left out: the name is taken by plugin one of first-one"
+    ]
+    with pytest.raises(PluginError, match=r"reader 'same' is refused: the name is taken by plugin one of first-one"):
+        host("one", "two", strict=True)
+
+
+def test_built_in_names_cannot_be_taken(install: Install) -> None:
+    install("aaa-first-by-name", {"thief": plugin_source("reader", "lexical")})
+    install("robust-qa", {"own": plugin_source("reader", "lexical")}, version="9")
+    assert host("thief", "own").find("reader", "lexical").plugin.name == "own"
+
+
+def test_the_same_name_in_two_kinds_is_no_clash(install: Install) -> None:
+    install("third-party", {"one": plugin_source("reader", "web"), "two": plugin_source("retriever", "web")})
+    assert [(r.kind, r.name) for r in host("one", "two").components()] == [("retriever", "web"), ("reader", "web")]
+
+
+def test_two_entry_points_to_one_module_are_told_and_the_first_stays(install: Install) -> None:
+    install("third-party", {"good": GOOD}, entry_points="[rqa]\na = good\nb = good\n")
+    loaded = host("a", "b")
+    assert [r.name for r in loaded.components()] == ["good"]
+    assert (state(loaded, "a")[0], state(loaded, "b")[0]) == ("loaded", "broken")
+
+
+def test_a_distribution_further_down_the_path_is_not_the_installed_one(install: Install) -> None:
+    install("third-party", {"good": GOOD}, version="1.0")
+    install("third-party", {"good": GOOD}, version="2.0")  # put before the other
+    assert [(p.name, p.version) for p in host("good").plugins if p.distribution == "third-party"] == [("good", "2.0")]
+
+
+def test_the_environment_chooses_the_plugins(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    install("third-party", {"good": GOOD, "other": plugin_source("reader", "other")})
+    monkeypatch.setenv("RQA_PLUGINS", " good ,")
+    chosen = Host.from_environment()
+    assert [r.name for r in chosen.components()] == ["good"] and chosen.troubles() == []
+    assert state(chosen, "other") == ("off", "not among RQA_PLUGINS")
+    monkeypatch.setenv("RQA_PLUGINS", "none")
+    assert Host.from_environment().components() == []
+
+
+def test_a_plugin_that_is_off_is_not_imported(install: Install) -> None:
+    install("a-bad-one", {"bad": "raise ValueError"})
+    assert state(host(), "bad")[0] == "off"
+
+
+def test_an_unknown_name_in_the_environment_is_told_with_the_nearest(
+    install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("third-party", {"good": GOOD})
+    monkeypatch.setenv("RQA_PLUGINS", "good,goood")
+    [line] = Host.from_environment().troubles()
+    assert line == (
+        "plugin goood (not installed) is left out: RQA_PLUGINS names it, and it is not installed. Did you mean 'good'?"
+    )
+    monkeypatch.setenv("RQA_STRICT_PLUGINS", "1")
+    with pytest.raises(PluginError, match="goood"):
+        Host.from_environment()
+
+
+def test_a_file_and_a_packages_folder_load_by_path(tmp_path: Path) -> None:
+    file = tmp_path / "my-notes.py"
+    file.write_text(GOOD)
+    package = tmp_path / "shelf"
+    package.mkdir()
+    (package / "__init__.py").write_text("from .inner import rqa_register")
+    (package / "inner.py").write_text(plugin_source("retriever", "shelf"))
+    loaded = host(files=[file, package])
+    assert [r.name for r in loaded.components()] == ["shelf", "good"]
+    assert loaded.find("reader", "good").plugin.distribution == str(file)
+
+
+def test_a_file_named_twice_loads_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notes.py").write_text(GOOD)
+    monkeypatch.chdir(tmp_path)
+    assert host(files=[Path("notes.py"), tmp_path / "notes.py"]).troubles() == []
+
+
+def test_files_of_one_name_in_two_folders_do_not_mix(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "plugin.py").write_text(f"NAME = {name!r}\n" + plugin_source("reader", name))
+    loaded = host(files=[tmp_path / "one" / "plugin.py", tmp_path / "two" / "plugin.py"])
+    modules = {r.name: r.factory.__module__ for r in loaded.components()}
+    assert len(set(modules.values())) == 2
+
+
+@pytest.mark.parametrize("name", ["missing.py", "notes.txt", "empty"])
+def test_a_path_without_a_plugin_is_a_broken_plugin(tmp_path: Path, name: str) -> None:
+    (tmp_path / "notes.txt").write_text(GOOD)
+    (tmp_path / "empty").mkdir()
+    loaded = host(files=[tmp_path / name])
+    assert state(loaded, Path(name).stem)[0] == "broken" and name in state(loaded, Path(name).stem)[1]
+
+
+def test_components_come_by_kind_then_rank_then_name(tmp_path: Path) -> None:
+    hook = "registry.reader('b', Nothing); registry.reader('a', Nothing); registry.reader('z', Nothing, rank=1)"
+    (tmp_path / "p.py").write_text(plugin_source("strategy", "s", after=hook))
+    assert [r.name for r in host(files=[tmp_path / "p.py"]).components()] == ["z", "a", "b", "s"]
+
+
+def test_an_unknown_component_is_a_configuration_error_with_the_nearest_name(tmp_path: Path) -> None:
+    (tmp_path / "p.py").write_text(plugin_source("reader", "lexical"))
+    with pytest.raises(ConfigError, match="no reader named 'lexicla'; installed: lexical") as caught:
+        host(files=[tmp_path / "p.py"]).find("reader", "lexicla")
+    assert caught.value.hint == "Did you mean 'lexical'?"
+
+
+COMMANDS = """
+import click
+from robust_qa import hookimpl
+class Nothing: "Does nothing."
+@hookimpl
+def rqa_register(registry):
+    registry.reader({name!r}, Nothing)
+@hookimpl
+def rqa_commands(cli):
+    {body}
+"""
+
+
+def commands(tmp_path: Path, **bodies: str) -> tuple[Host, click.Group, list[str]]:
+    for name, body in bodies.items():
+        (tmp_path / f"{name}.py").write_text(COMMANDS.format(name=name, body=body))
+    loaded = host(files=[tmp_path / f"{name}.py" for name in bodies])
+    cli = click.Group(commands={"ask": click.Command("ask", help="the built-in one")})
+    return loaded, cli, loaded.add_commands(cli)
+
+
+def test_a_plugin_adds_commands(tmp_path: Path) -> None:
+    _, cli, troubles = commands(tmp_path, one="cli.add_command(click.Command('serve'))")
+    assert sorted(cli.commands) == ["ask", "serve"] and troubles == []
+
+
+def test_no_command_is_replaced_neither_a_built_in_one_nor_another_plugins(tmp_path: Path) -> None:
+    take = "[cli.add_command(click.Command(n, help='{}')) for n in ('ask', 'serve', 'own-{}')]"
+    loaded, cli, troubles = commands(tmp_path, one=take.format(1, 1), two=take.format(2, 2))
+    assert {name: command.help for name, command in cli.commands.items()} == {
+        "ask": "the built-in one",
+        "serve": "1",
+        "own-1": "1",
+        "own-2": "2",
+    }
+    assert [line.split(": ", 1)[1] for line in troubles] == [
+        "its command 'ask' has a name that is taken",
+        "its command 'ask' has a name that is taken; its command 'serve' has a name that is taken",
+    ]
+    assert len(loaded.components()) == 2  # the components stay
+
+
+@pytest.mark.parametrize("body", ["raise ValueError('no luck')", "raise SystemExit(3)", "cli.add_command(None)"])
+def test_commands_that_fail_are_left_out_and_told(tmp_path: Path, body: str) -> None:
+    loaded, cli, troubles = commands(
+        tmp_path,
+        bad=f"cli.add_command(click.Command('half')); {body}",
+        good="cli.add_command(click.Command('serve'))",
+    )
+    assert sorted(cli.commands) == ["ask", "serve"]
+    [line] = troubles
+    assert "plugin bad" in line and "its commands are left out" in line
+    assert state(loaded, "bad")[0] == "loaded"
+    assert sorted(r.name for r in loaded.components()) == ["bad", "good"]

@@ -1,0 +1,264 @@
+"""Keys are named, never shown, and go to the host they were stored for."""
+
+import os
+import stat
+import traceback
+from pathlib import Path
+
+import pytest
+
+from robust_qa import ConfigError, InputError, Key, MissingError, files, secrets
+
+SECRET = "sk-hunter2-and-more"
+
+
+@pytest.fixture
+def key_file() -> Path:
+    return Path(os.environ["RQA_CONFIG_DIR"], "keys.json")
+
+
+def test_a_stored_key_is_found_by_its_name() -> None:
+    secrets.store(Key("openai", SECRET, "api.openai.com"))
+    assert secrets.find("openai").reveal("https://api.openai.com/v1") == SECRET
+
+
+def test_the_file_is_the_owners_alone_from_its_first_byte(key_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    modes: list[int] = []
+    replace = Path.replace
+
+    def watched(self: Path, target: Path) -> Path:
+        modes.append(stat.S_IMODE(self.stat().st_mode))
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", watched)
+    old = os.umask(0)
+    try:
+        secrets.store(Key("openai", SECRET))
+        secrets.store(Key("other", SECRET))
+    finally:
+        os.umask(old)
+    assert modes == [0o600, 0o600]
+    assert stat.S_IMODE(key_file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(key_file.parent.stat().st_mode) == 0o700
+    assert list(key_file.parent.iterdir()) == [key_file]
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    files.write_private(tmp_path / "x", "old")
+    with pytest.raises(UnicodeEncodeError):
+        files.write_private(tmp_path / "x", "new\ud800")
+    assert (tmp_path / "x").read_text() == "old" and list(tmp_path.iterdir()) == [tmp_path / "x"]
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o666])
+def test_a_key_file_that_others_can_read_is_refused(mode: int, key_file: Path) -> None:
+    secrets.store(Key("openai", SECRET))
+    key_file.chmod(mode)
+    for attempt in (secrets.stored_keys, lambda: secrets.find("openai"), lambda: secrets.store(Key("x", "y"))):
+        with pytest.raises(ConfigError, match="can be read by others") as caught:
+            attempt()
+        assert caught.value.hint.startswith(f"Run `chmod 600 {key_file}`")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"\xff\xfe", b'{"a": 5}', b'{"a": {"host": "x"}}', b'["sk-hunter2', b"[" * 9999]
+)
+def test_a_damaged_key_file_is_told_without_its_text(content: bytes, key_file: Path) -> None:
+    files.write_private(key_file, "")
+    key_file.write_bytes(content)
+    with pytest.raises(ConfigError, match="is damaged") as caught:
+        secrets.stored_keys()
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_key_file_that_is_a_folder_is_told(key_file: Path) -> None:
+    key_file.mkdir(parents=True)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        secrets.stored_keys()
+
+
+def test_no_representation_of_a_key_holds_its_secret() -> None:
+    key = Key("openai", SECRET, "api.openai.com")
+    assert SECRET not in f"{key!r} {key} {[key]}"
+    assert not hasattr(key, "__dict__")
+
+
+def test_environment_then_file_then_conventional_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    def revealed() -> str:
+        return secrets.find("open-ai").reveal("https://x.example")
+
+    with pytest.raises(MissingError, match="No key named 'open-ai' is stored") as caught:
+        revealed()
+    assert caught.value.hint == "Run `rqa keys set open-ai --host x.example`, or set RQA_KEY_OPEN_AI."
+    monkeypatch.setenv("OPEN_AI_API_KEY", " third\n")
+    assert revealed() == "third"
+    secrets.store(Key("open-ai", "second"))
+    assert revealed() == "second"
+    monkeypatch.setenv("RQA_KEY_OPEN_AI", "first")
+    assert revealed() == "first"
+
+
+def test_a_removed_key_is_gone() -> None:
+    secrets.store(Key("a", SECRET))
+    assert secrets.remove("a") and not secrets.remove("a")
+    assert secrets.stored_keys() == {}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://evil.example",
+        "https://api.openai.com.evil.example",
+        "https://evil.example/api.openai.com",
+        "https://api.openai.com@evil.example",
+        "https://evil.example#api.openai.com",
+        "https://xapi.openai.com",
+        "https://api.openai.com.",
+        "https://",
+        "api.openai.com",
+    ],
+)
+@pytest.mark.parametrize("confined", [True, False])
+def test_a_key_goes_to_no_host_but_its_own(url: str, confined: bool) -> None:
+    secrets.store(Key("openai", SECRET, "api.openai.com"))
+    with pytest.raises(ConfigError) as caught:
+        secrets.find("openai", confined=confined).reveal(url)
+    assert SECRET not in f"{caught.value.message} {caught.value.hint}"
+    assert confined or "is stored for api.openai.com" in caught.value.message
+
+
+def test_the_case_of_a_host_and_its_port_do_not_matter() -> None:
+    secrets.store(Key("openai", SECRET, "api.openai.com"))
+    assert secrets.find("openai").reveal("https://API.OpenAI.com:443/v1") == SECRET
+
+
+def test_a_key_bound_to_no_host_is_for_the_users_own_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets.store(Key("stored", SECRET))
+    monkeypatch.setenv("RQA_KEY_A", SECRET)
+    monkeypatch.setenv("B_API_KEY", SECRET)
+    for name in ("stored", "a", "b"):
+        assert secrets.find(name).reveal("https://any.example") == SECRET
+        with pytest.raises(ConfigError, match="is bound to no host"):
+            secrets.find(name, confined=True).reveal("https://any.example")
+
+
+def test_a_found_configuration_sends_no_key_unencrypted_over_the_network() -> None:
+    secrets.store(Key("openai", SECRET, "api.openai.com"))
+    secrets.store(Key("local", SECRET, "localhost"))
+    with pytest.raises(ConfigError, match="unencrypted"):
+        secrets.find("openai", confined=True).reveal("http://api.openai.com")
+    assert secrets.find("openai").reveal("http://api.openai.com") == SECRET
+    assert secrets.find("local", confined=True).reveal("http://localhost:8000") == SECRET
+
+
+@pytest.mark.parametrize("name", ["openai", "my-key.2", "hf-inference", "OpenRouter_prod", "k"])
+def test_names(name: str) -> None:
+    assert secrets.check_name(name) == name
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "sk-proj-hunter2",
+        "hf_hunter2hunter2",
+        "gsk_hunter2",
+        "xai-hunter2",
+        "AIzahunter2",
+        "ghp_hunter2",
+        "eyJhunter2",
+        "0123456789abcdef0123456789abcdef",
+        "hunter2hunter2hunter2hunter2",
+        "Bearer hunter2",
+        "hunter2\n",
+        "",
+        "-",
+    ],
+)
+def test_what_looks_like_a_key_is_no_name_and_is_not_repeated(secret: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        secrets.check_name(secret)
+    assert not secret.strip("-") or secret not in f"{caught.value.message} {caught.value.hint}"
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "\ufeff", "two words", "naïve", "a\x00b", "a\nb"])
+def test_what_cannot_be_a_key_is_refused_without_being_repeated(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        secrets.check_secret(text)
+    assert not text.strip() or text not in f"{caught.value.message} {caught.value.hint}"
+
+
+def test_space_and_a_byte_order_mark_around_a_key_are_no_part_of_it() -> None:
+    assert secrets.check_secret(f"\ufeff{SECRET}\r\n") == SECRET
+
+
+@pytest.mark.parametrize(
+    "given", ["api.x.ai", "API.x.ai", "api.x.ai:443", "https://api.x.ai/v1", "https://me@api.x.ai", "api.x.ai/v1"]
+)
+def test_a_host_may_be_given_as_a_url(given: str) -> None:
+    assert secrets.check_host(given) == "api.x.ai"
+
+
+@pytest.mark.parametrize("given", ["", "https://", "/v1", "http://[", "a b"])
+def test_what_names_no_host_is_refused(given: str) -> None:
+    with pytest.raises(ConfigError, match="names no host"):
+        secrets.check_host(given)
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.9.1", "::1"])
+def test_this_machine(host: str) -> None:
+    assert secrets.is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    "host", ["", "localhost.evil.example", "0.0.0.0", "10.0.0.1", "127.0.0.1.evil.example", "127.1"]
+)
+def test_other_machines(host: str) -> None:
+    assert not secrets.is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    "key, value",
+    [
+        ("reader.x.headers.Authorization", "hunter2"),
+        ("reader.x.headers.X-Api-Key", "hunter2"),
+        ("reader.x.headers.Cookie", ["hunter2"]),
+        ("reader.x.headers.X-Title", "Bearer hunter2"),
+        ("reader.x.body.token", "hunter2"),
+        ("reader.x.body.user", "sk-hunter2"),
+        ("reader.x.body.tools", [{"server": {"auth": "hunter2"}}]),
+        ("reader.x.api_key", "hunter2"),
+        ("reader.x.key", "hunter2hunter2hunter2"),
+        ("reader.x.body.key", "hunter2"),
+        ("reader.x.base_url", "https://me:hunter2@x.example/v1"),
+        ("reader.x.base_url", "https://me:p@hunter2@x.example/v1"),
+        ("reader.x.base_url", "https://x.example/v1?api-key=hunter2&b=c"),
+        ("reader.x.mirrors", ["https://me:hunter2@x.example"]),
+        ("reader.x.password", "hunter2"),
+        ("reader.x.model", "sk-hunter2"),
+    ],
+)
+def test_what_may_be_a_secret_is_scrubbed(key: str, value: object) -> None:
+    scrubbed = str(secrets.scrubbed(key, value))
+    assert "hunter2" not in scrubbed and "********" in scrubbed
+    assert "hunter2" not in secrets.shown(key, value)
+
+
+@pytest.mark.parametrize(
+    "key, value",
+    [
+        ("reader.x.key", "openai"),
+        ("reader.x.max_tokens", 100),
+        ("reader.x.max_tokens_field", "max_completion_tokens"),
+        ("reader.x.base_url", "https://x.example/v1?version=2"),
+        ("reader.x.model", "qwen2.5-7b-instruct-q4_k_m.gguf"),
+        ("reader.x.headers.HTTP-Referer", "https://x.example"),
+        ("reader.x.body.token_limits", [1, 2.5, True]),
+        ("strategy.x.author", "Ann"),
+    ],
+)
+def test_what_is_none_stays(key: str, value: object) -> None:
+    assert secrets.scrubbed(key, value) == value
+
+
+def test_what_is_shown_in_an_error_is_not_long() -> None:
+    assert len(secrets.shown("a", "x " * 10_000)) < 250

@@ -1,0 +1,260 @@
+"""A table becomes an options dataclass, and what does not fit is told by file, table, key and expectation."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+from msgspec import Meta
+
+from robust_qa import ConfigError, Key, PluginError, Url
+from robust_qa.config import Config, Layer
+from robust_qa.settings import build, describe
+
+
+@dataclass
+class Options:
+    text: str = ""
+    number: int = 0
+    real: float = 0.0
+    switch: bool = False
+    k: Annotated[int, Meta(ge=1)] = 10
+    choice: Literal["a", "b"] = "a"
+    file: Path = Path()
+    maybe: str | None = "set"
+    url: Url | None = None
+    key: Key | None = None
+    names: list[str] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
+    body: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, Path] = field(default_factory=dict)
+    mirrors: list[Url] = field(default_factory=list)
+
+
+def options(*trees: dict[str, Any], folder: Path = Path("/conf"), kind: type[Any] = Options, **layer: Any) -> Any:
+    """Built from [reader.x] tables, the strongest first; they come from a.toml, b.toml, ..."""
+    layers = [
+        Layer(f"{name}.toml", {"reader": {"x": tree}}, folder, **layer)
+        for name, tree in zip("abc", trees, strict=False)
+    ]
+    return build(kind, Config(layers).table("reader", "x"))
+
+
+def refusal(tree: dict[str, Any], **arguments: Any) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        options(tree, **arguments)
+    return caught.value
+
+
+def test_values_become_what_their_options_are() -> None:
+    built = options({"text": "x", "number": 3, "real": 2, "switch": True, "choice": "b", "names": ["n"]})
+    assert (built.text, built.number, built.real, built.switch, built.choice) == ("x", 3, 2.0, True, "b")
+    assert built.names == ["n"] and built.maybe == "set"
+
+
+def test_paths_are_relative_to_the_file_they_stand_in(tmp_path: Path) -> None:
+    built = options({"file": "models/x", "files": {"a": "../y", "b": "~/z"}}, folder=tmp_path)
+    assert built.file == tmp_path / "models" / "x"
+    assert built.files == {"a": tmp_path / ".." / "y", "b": Path.home() / "z"}
+
+
+def test_tables_merge_and_each_path_stays_relative_to_its_own_file() -> None:
+    layers = [
+        Layer("a.toml", {"reader": {"x": {"files": {"one": "1"}, "body": {"deep": {"a": 1}}}}}, Path("/a")),
+        Layer("b.toml", {"reader": {"x": {"files": {"one": "0", "two": "2"}, "body": {"deep": {"b": 2}}}}}, Path("/b")),
+    ]
+    built = build(Options, Config(layers).table("reader", "x"))
+    assert built.files == {"one": Path("/a/1"), "two": Path("/b/2")}
+    assert built.body == {"deep": {"a": 1, "b": 2}}
+
+
+@pytest.mark.parametrize(
+    "key, given, expected",
+    [
+        ("text", 3, "text"),
+        ("number", "3", "a whole number"),
+        ("number", 3.5, "a whole number"),
+        ("number", True, "a whole number"),
+        ("real", "x", "a number"),
+        ("real", True, "a number"),
+        ("switch", 1, "true or false"),
+        ("switch", "true", "true or false"),
+        ("k", 0, "a whole number"),
+        ("k", -1, "a whole number"),
+        ("choice", "c", "one of 'a', 'b'"),
+        ("file", 3, "a path"),
+        ("maybe", 3, "text"),
+        ("key", 3, "a key's name"),
+        ("key", ["x"], "a key's name"),
+        ("names", "n", "a list"),
+        ("names", [1], "a list"),
+        ("headers", "x", "a table"),
+        ("headers", {"x": 1}, "a table"),
+        ("text", {"x": 1}, "text"),
+    ],
+)
+def test_a_wrong_type_is_told_with_file_key_and_expectation(key: str, given: Any, expected: str) -> None:
+    assert refusal({key: given}).message.startswith(f"a.toml: `reader.x.{key}` must be {expected}")
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan"), 2**63, -(2**63) - 1])
+@pytest.mark.parametrize("key", ["real", "body"])
+def test_what_no_computation_can_use_is_no_number(key: str, number: float) -> None:
+    assert "no number to work with" in refusal({key: {"x": [number]} if key == "body" else number}).message
+
+
+@pytest.mark.parametrize("path", ["", "a\0b", "~nobody-of-that-name/x"])
+def test_a_path_must_be_one(path: str) -> None:
+    assert "`reader.x.file`: " in refusal({"file": path}).message
+
+
+@pytest.mark.parametrize(
+    "url", ["", "localhost:80", "ftp://x", "http://", "http://[::1", "http://a b", "http://x:0", "http://x:port"]
+)
+def test_a_url_must_be_one_of_the_web(url: str) -> None:
+    assert "`reader.x.url`: this must be an http or https URL" in refusal({"url": url}).message
+    assert "`reader.x.mirrors`: this must be an http or https URL" in refusal({"mirrors": [url]}).message
+
+
+def test_a_url_holds_no_password_and_the_error_does_not_either() -> None:
+    told = refusal({"url": "https://me:hunter2@api.example"})
+    assert "a user name or password" in told.message and "hunter2" not in told.message
+    assert "rqa keys set" in told.hint
+
+
+def test_a_misspelt_option_is_told_with_the_nearest_name() -> None:
+    told = refusal({"choise": "a"})
+    assert told.message.startswith("a.toml: [reader.x] has no option `choise`; its options are body, choice, file")
+    assert told.hint == "Did you mean 'choice'?"
+
+
+def test_all_that_is_wrong_with_a_table_is_told_at_once() -> None:
+    told = refusal({"choise": "a", "number": "x", "url": "y"}).message.splitlines()
+    assert len(told) == 3 and told[0].endswith("Did you mean 'choice'?")
+
+
+def test_the_value_that_is_wrong_is_shown_unless_it_may_be_a_secret() -> None:
+    assert refusal({"number": "three"}).message.endswith('and it is "three".')
+    for tree in (
+        {"headers": "Authorization: Bearer hunter2"},
+        {"headers": {"Authorization": ["hunter2"]}},
+        {"body": {"api_key": float("nan"), "token": "hunter2"}},
+        {"key": {"secret": "hunter2"}},
+        {"key": "sk-hunter2"},
+    ):
+        assert "hunter2" not in str(vars(refusal(tree)))
+
+
+def test_a_key_instead_of_its_name_is_told_with_the_option_and_never_repeated() -> None:
+    told = refusal({"key": "sk-hunter2"})
+    assert told.message == (
+        "a.toml: `reader.x.key`: A key is written by its name, never by itself; "
+        "what is given does not look like a name."
+    )
+    assert "rqa keys set NAME" in told.hint
+
+
+@dataclass
+class Strict:
+    needed: int
+    low: int = 0
+    high: int = 1
+
+    def __post_init__(self) -> None:
+        if self.low > self.high:
+            raise ValueError(f"low is {self.low}, above high, which is {self.high}")
+
+
+def test_an_option_without_default_is_missed_with_the_line_to_add() -> None:
+    told = refusal({"low": 0}, kind=Strict)
+    assert told.message == "[reader.x] lacks `needed`, which has no default."
+    assert told.hint == "Add `needed = ...` (a whole number) under [reader.x] in a.toml."
+
+
+def test_a_combination_that_the_options_refuse_is_told_with_the_files() -> None:
+    with pytest.raises(ConfigError, match=r"b\.toml, a\.toml: \[reader\.x\] low is 2, above high, which is 1\."):
+        options({"low": 2, "needed": 1}, {"high": 1}, kind=Strict)
+
+
+@dataclass
+class Broken:
+    x: "NoSuchType"  # type: ignore[name-defined] # noqa: F821
+
+
+@dataclass
+class Odd:
+    x: complex = 0j
+
+
+@pytest.mark.parametrize("kind", [Broken, Odd])
+def test_types_that_no_configuration_can_hold_are_a_fault_of_the_plugin(kind: type[Any]) -> None:
+    with pytest.raises((PluginError, ConfigError), match=r"reader\.x"):
+        options({"x": 1}, kind=kind)
+
+
+@pytest.mark.parametrize(
+    "key, text, expected",
+    [
+        ("text", "a=b", "a=b"),
+        ("text", "", ""),
+        ("text", "3", "3"),
+        ("text", '"quoted"', '"quoted"'),
+        ("maybe", "3", "3"),
+        ("maybe", "true", "true"),
+        ("maybe", "", None),
+        ("choice", "b", "b"),
+        ("number", "3", 3),
+        ("number", "1_000", 1000),
+        ("number", "-3", -3),
+        ("real", "3", 3.0),
+        ("real", "1e3", 1000.0),
+        ("switch", "true", True),
+        ("switch", "0", False),
+        ("names", '["a", "b=c"]', ["a", "b=c"]),
+        ("names", "[]", []),
+        ("headers", '{X = "1"}', {"X": "1"}),
+        ("body", '{stop = ["x"], n = 1}', {"stop": ["x"], "n": 1}),
+        ("url", "https://x.example/v1?a=b", "https://x.example/v1?a=b"),
+    ],
+)
+def test_text_of_the_command_line_is_read_as_its_option_is(key: str, text: str, expected: Any) -> None:
+    assert getattr(options({key: text}, textual=True), key) == expected
+
+
+def test_a_path_of_the_command_line_is_relative_to_the_working_directory() -> None:
+    layer = Layer("the command line", {"reader": {"x": {"file": "2024"}}}, textual=True)
+    assert build(Options, Config([layer]).table("reader", "x")).file == Path.cwd() / "2024"
+
+
+def test_text_inside_tables_is_read_as_they_are() -> None:
+    built = options({"headers": {"a": "1"}, "body": {"top_p": "0.9", "stop": "x"}}, textual=True)
+    assert built.headers == {"a": "1"} and built.body == {"top_p": 0.9, "stop": "x"}
+
+
+@pytest.mark.parametrize(
+    "key, text", [("number", "three"), ("number", "9" * 5000), ("switch", "maybe"), ("names", "a"), ("k", "0")]
+)
+def test_text_that_does_not_fit_is_told_as_it_was_given(key: str, text: str) -> None:
+    told = refusal({key: text}, textual=True).message
+    assert told.startswith(f"a.toml: `reader.x.{key}` must be ") and text[:100] in told and len(told) < 500
+
+
+def test_a_line_break_in_text_sets_nothing_else() -> None:
+    assert "must be a whole number" in refusal({"number": "1\nk = 5\n["}, textual=True).message
+    assert options({"number": "1\nk = 5"}, textual=True).k == 10
+
+
+@pytest.mark.parametrize(
+    "hint, text",
+    [
+        (int | None, "a whole number"),
+        (int | str, "a whole number or text"),
+        (Annotated[float, Meta(ge=0)] | None, "a number"),
+        (tuple[str, ...], "a list"),
+        (Literal["x", 1], "one of 'x', 1"),
+        (Url, "a URL"),
+        (Options, "Options"),
+    ],
+)
+def test_types_are_described_for_people(hint: Any, text: str) -> None:
+    assert describe(hint) == text
