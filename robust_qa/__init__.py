@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .citing import cite as cite
     from .components import IndexProgress as IndexProgress
     from .components import IndexReport as IndexReport
+    from .environment import data_dir as data_dir
     from .errors import BusyError as BusyError
     from .errors import CallError as CallError
     from .errors import CallTimeout as CallTimeout
@@ -88,6 +89,7 @@ __version__ = "0.1.0"
 _HOME = {
     "citing": ("cite",),
     "components": ("IndexProgress", "IndexReport"),
+    "environment": ("data_dir",),
     "errors": (
         "BusyError",
         "CallError",

@@ -8,6 +8,12 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta
+
+from . import environment, settings
+from .config import Config
 
 _FILE_NAME = "calls.sqlite3"
 _SCHEMA = """
@@ -20,6 +26,15 @@ _TOUCH_AFTER = 3600  # seconds: an entry's time of use is kept to the hour, so t
 _WAITING_AT_MOST = 10_000  # entries not yet written; beyond that new ones are dropped rather than held in memory
 _MEASURE_EVERY = 1_000  # writes between two looks at the size, which other processes change too
 _SHRINK_TO = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSettings:
+    """The table [cache]: finished calls kept on disk."""
+
+    enabled: bool = True  # false: neither read nor write the cache
+    folder: Path | None = None  # default: the user's cache folder
+    size: Annotated[int, Meta(ge=1)] = 1024  # megabytes; the least recently used entries go first
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,3 +197,11 @@ class Cache:
     def _give_up(self, error: sqlite3.Error) -> None:
         self.trouble = f"The cache {self.path} cannot be used: {error}"
         self._reader = None
+
+
+def open_cache(config: Config) -> Cache | None:
+    """The cache that [cache] describes, None when it is switched off."""
+    chosen = settings.build(CacheSettings, config.table("cache"))
+    if not chosen.enabled:
+        return None
+    return Cache(chosen.folder or environment.cache_dir(), chosen.size * 1024 * 1024)

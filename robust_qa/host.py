@@ -20,8 +20,7 @@ from . import environment
 from .errors import ConfigError, PluginError
 from .hookspecs import Hooks
 from .nearest import did_you_mean
-from .types import KINDS as KINDS  # noqa: PLC0414
-from .types import Kind as Kind  # noqa: PLC0414
+from .types import KINDS, Kind
 
 if TYPE_CHECKING:
     import click

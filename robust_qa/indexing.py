@@ -8,31 +8,31 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import environment, expressions
+from . import environment
+from .assembly import Assembly
 from .components import IndexProgress, IndexReport
 from .config import Config
 from .errors import BusyError, ConfigError
 from .host import Host
-from .session import Session
 
 _WAIT_FOR_OTHERS = 60.0  # seconds: another process may be indexing the same files
 _KEEP_UNUSED = 30 * 24 * 3600  # seconds that the index of a --docs call is kept after its last use
 
 
-def indexing_retriever(session: Session) -> str:
+def indexing_retriever(assembly: Assembly) -> str:
     """The configured retriever, if it keeps an index, else the highest-ranked one that does."""
-    asked = expressions.parse(session.defaults.retriever or "").name
+    asked = assembly.retriever.name
     if asked is not None:
-        if not hasattr(session.component("retriever", asked), "index"):
+        if not hasattr(assembly.part("retriever", asked).build(), "index"):
             raise ConfigError(
                 f"Retriever {asked!r} keeps no index.", hint="Name one that does with -r; `rqa plugins` lists them."
             )
         return asked
-    configured = session.config.names("retriever")
-    known = [registration.name for registration in session.host.components("retriever")]
+    configured = assembly.config.names("retriever")
+    known = [registration.name for registration in assembly.host.components("retriever")]
     for name in (*configured, *known):
         try:
-            factory = session.host.find("retriever", name).factory
+            factory = assembly.host.find("retriever", name).factory
         except ConfigError:
             continue
         if hasattr(factory, "index"):
@@ -42,9 +42,9 @@ def indexing_retriever(session: Session) -> str:
     )
 
 
-def index(session: Session, name: str, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport:
+def index(assembly: Assembly, name: str, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport:
     """Index `paths` with the retriever `name`."""
-    component = session.component("retriever", name)
+    component = assembly.part("retriever", name).build()
     report: IndexReport = component.index([path.absolute() for path in paths], progress)
     return report
 
@@ -53,14 +53,14 @@ def for_documents(
     config: Config, host: Host, paths: Sequence[Path], progress: IndexProgress | None = None
 ) -> tuple[str, dict[str, str], IndexReport]:
     """An index of just `paths`, made or brought up to date: the retriever, its options, and what was done."""
-    name = indexing_retriever(Session(config, host))
+    name = indexing_retriever(Assembly(config, host))
     folder = _folder(paths)
     options = {"index": str(folder)}
-    session = Session(config, host, overrides={("retriever", name): options})
+    assembly = Assembly(config, host, overrides={("retriever", name): options})
     give_up = time.monotonic() + _WAIT_FOR_OTHERS
     while True:
         try:
-            report = index(session, name, paths, progress)
+            report = index(assembly, name, paths, progress)
             break
         except BusyError:
             if time.monotonic() > give_up:

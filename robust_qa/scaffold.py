@@ -13,8 +13,9 @@ from pathlib import Path
 
 from . import __version__
 from .errors import ConfigError, InputError
-from .host import GROUP, KINDS
+from .host import GROUP
 from .nearest import did_you_mean
+from .types import KINDS
 
 _TEMPLATES = Path(__file__).parent / "templates" / "plugin"
 _NAME = re.compile(r"[a-z](?:[a-z0-9_-]{0,38}[a-z0-9])?\Z")

@@ -6,49 +6,22 @@ import dataclasses
 import hashlib
 import inspect
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
-from msgspec import Meta
-
-from . import environment, expressions, settings
-from .cache import Cache
-from .calls import RESERVED, Channel, Limits
-from .config import Config, Layer, Table, Value
+from .assembly import GIVEN, PLUGIN_FAULT, Assembly
+from .cache import open_cache
+from .calls import Channel
+from .config import Config
 from .errors import ConfigError, MissingError, PluginError, RqaError
-from .host import Host, Kind, Registration
+from .host import Host
 from .toolbox import Channels, Toolbox
 from .trace import Trace
-from .types import Answer, Power, Question
+from .types import Answer, Kind, Power, Question
 
-GIVEN = "given"  # the retriever that stands for the question's own passages
 _THREADS = 64
-_PLUGIN_FAULT = "This is a fault of the plugin; RQA_DEBUG=1 shows where."
-
-
-@dataclass(frozen=True, slots=True)
-class Defaults:
-    """The table [defaults]: what is used when the command line names nothing else."""
-
-    strategy: str | None = None  # a strategy; default: the most robust one that the reader can run
-    retriever: str | None = None  # a retriever, or name@k
-    reader: str | None = None  # a reader
-    evaluator: str | None = None  # an evaluator
-    k: Annotated[int, Meta(ge=1, le=10_000)] = 10  # passages a question retrieves
-
-
-@dataclass(frozen=True, slots=True)
-class CacheSettings:
-    """The table [cache]: finished calls kept on disk."""
-
-    enabled: bool = True  # false: neither read nor write the cache
-    folder: Path | None = None  # default: the user's cache folder
-    size: Annotated[int, Meta(ge=1)] = 1024  # megabytes; the least recently used entries go first
 
 
 class Session:
@@ -68,12 +41,10 @@ class Session:
         prefer_retriever: bool = False,
         overrides: Mapping[tuple[Kind, str], Mapping[str, Any]] | None = None,
     ) -> None:
-        self.config = config
-        self.host = host
-        self.defaults = settings.build(Defaults, config.table("defaults"))
+        self.assembly = Assembly(config, host, overrides=overrides)
+        self.defaults = self.assembly.defaults
         self.detailed = detailed
         self._prefer_retriever = prefer_retriever
-        self._overrides = overrides or {}
         self._cache = open_cache(config)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="rqa")
         self._channels: dict[tuple[Kind, str], Channel] = {}
@@ -113,7 +84,7 @@ class Session:
             if isinstance(cause, RqaError):
                 raise cause from error
             raise PluginError(
-                f"Strategy {name!r} failed with {type(cause).__name__}: {cause}.", hint=_PLUGIN_FAULT
+                f"Strategy {name!r} failed with {type(cause).__name__}: {cause}.", hint=PLUGIN_FAULT
             ) from error
         if not isinstance(answer, Answer):
             raise PluginError(f"Strategy {name!r} gave a {type(answer).__name__}, and not an Answer.")
@@ -136,8 +107,8 @@ class Session:
         return self._plans[has_passages]
 
     def _plan(self, has_passages: bool) -> tuple[str, Any, Channels]:
-        asked = expressions.parse(self.defaults.retriever or "")
-        k_is_set = "k" in self.config.table("defaults").values
+        asked = self.assembly.retriever
+        k_is_set = "k" in self.assembly.config.table("defaults").values
         channels = Channels(
             retriever=None if has_passages or asked.name == GIVEN else self._chosen("retriever", asked.name),
             reader=self._chosen("reader", self.defaults.reader),
@@ -158,95 +129,36 @@ class Session:
             self._channels[kind, name] = self._build_channel(kind, name)
         return self._channels[kind, name]
 
-    def component(self, kind: Kind, name: str) -> Any:
-        """A new instance of the component, as [kind.name] or else its plugin's defaults say."""
-        table = self._table(kind, name)
-        registration = self._registration(kind, name, table)
-        _, options = self._settings(registration, table)
-        return _construct(registration, options)
-
-    def validate(self, kind: Kind, name: str) -> None:
-        """Check the table of that component without building it; ConfigError says what is wrong."""
-        table = self._table(kind, name)
-        registration = self._registration(kind, name, table)
-        self._settings(registration, table)
-
-    def validate_defaults(self) -> None:
-        """Check that [defaults] names what is configured or installed."""
-        retriever = expressions.parse(self.defaults.retriever or "").name
-        chosen: dict[Kind, str | None] = {
-            "strategy": self.defaults.strategy,
-            "retriever": None if retriever == GIVEN else retriever,
-            "reader": self.defaults.reader,
-            "evaluator": self.defaults.evaluator,
-        }
-        for kind, name in chosen.items():
-            if name is not None:
-                self.validate(kind, name)
-
-    def _settings(self, registration: Registration, table: Table) -> tuple[Limits, Any]:
-        """The host's limits and the component's options (None without) from its table."""
-        own = {key: value for key, value in table.values.items() if key in RESERVED and key != "plugin"}
-        limits = settings.build(Limits, Table(table.name, own))
-        if registration.options is not None:
-            return limits, settings.build(registration.options, table, reserved=RESERVED)
-        for key, value in table.values.items():
-            if key not in RESERVED:
-                raise ConfigError(
-                    f"{value.layer.origin}: [{table.name}] sets `{key}`, and {registration.name!r} has no options."
-                )
-        return limits, None
-
     def _build_channel(self, kind: Kind, name: str) -> Channel:
-        table = self._table(kind, name)
-        registration = self._registration(kind, name, table)
-        limits, options = self._settings(registration, table)
-        component = _construct(registration, options)
+        part = self.assembly.part(kind, name)
+        component = part.build()
         # Asked of every component: an index or a model that is missing says so here, before the first call.
-        with _building(registration):
+        with part.blaming():
             fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else ""
         identity = None
         if getattr(component, "cached", True):
-            plugin = registration.plugin
+            plugin = part.registration.plugin
+            origin = (kind, part.registration.name, plugin.distribution, plugin.version)
             # A Key's repr shows its name alone.
-            content = (kind, registration.name, plugin.distribution, plugin.version, repr(options), fingerprint)
-            identity = hashlib.sha256(repr(content).encode()).hexdigest()
+            content = repr((*origin, repr(part.options), fingerprint))
+            identity = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
         return Channel(
             f"{kind}.{name}",
             component,
-            limits,
-            options=options,
+            part.limits,
+            options=part.options,
             identity=identity,
             cache=self._cache,
             threads=self._threads,
         )
 
-    def _table(self, kind: Kind, name: str) -> Table:
-        table = self.config.table(kind, name)
-        extra = self._overrides.get((kind, name))
-        if not extra:
-            return table
-        layer = Layer("the command line", {})
-        return Table(table.name, {**table.values, **{key: Value(value, layer) for key, value in extra.items()}})
-
-    def _registration(self, kind: Kind, name: str, table: Table) -> Registration:
-        named = table.values.get("plugin")
-        if named is None:
-            return self.host.find(kind, name)
-        if not isinstance(named.value, str):
-            raise ConfigError(f"{named.layer.origin}: `{table.name}.plugin` must be text, and it is {named.value!r}.")
-        try:
-            return self.host.find(kind, named.value)
-        except ConfigError as error:
-            raise ConfigError(f"{named.layer.origin}: [{table.name}] {error.message}", hint=error.hint) from error
-
     def _chosen(self, kind: Kind, name: str | None) -> Channel | None:
         if name is not None:
             return self.channel(kind, name)
-        configured = self.config.names(kind)
+        configured = self.assembly.config.names(kind)
         if len(configured) == 1:
             return self.channel(kind, configured[0])
-        for registration in self.host.components(kind):
+        for registration in self.assembly.host.components(kind):
             if registration.rank <= 0:
                 continue
             try:
@@ -256,7 +168,7 @@ class Session:
         return None
 
     def _best_strategy(self, powers: frozenset[Power]) -> str:
-        for registration in self.host.components("strategy"):
+        for registration in self.assembly.host.components("strategy"):
             if registration.rank > 0 and registration.factory.needs <= powers:  # type: ignore[attr-defined]
                 return registration.name
         raise MissingError(
@@ -267,7 +179,7 @@ class Session:
 
     def _strategy(self, name: str) -> Any:
         if name not in self._strategies:
-            self._strategies[name] = self.component("strategy", name)
+            self._strategies[name] = self.assembly.part("strategy", name).build()
         return self._strategies[name]
 
     def _cannot(self, strategy: str, lacking: frozenset[Power], channels: Channels) -> RqaError:
@@ -293,14 +205,6 @@ class Session:
         )
 
 
-def open_cache(config: Config) -> Cache | None:
-    """The cache that [cache] describes, None when it is switched off."""
-    chosen = settings.build(CacheSettings, config.table("cache"))
-    if not chosen.enabled:
-        return None
-    return Cache(chosen.folder or environment.cache_dir(), chosen.size * 1024 * 1024)
-
-
 def _powers(channels: Channels, has_passages: bool) -> frozenset[Power]:
     powers: set[Power] = set()
     if has_passages or channels.retriever:
@@ -312,26 +216,6 @@ def _powers(channels: Channels, has_passages: bool) -> frozenset[Power]:
     if channels.evaluator:
         powers.add("score")
     return frozenset(powers)
-
-
-@contextmanager
-def _building(registration: Registration) -> Iterator[None]:
-    """Names the plugin in whatever goes wrong while its component is built."""
-    try:
-        yield
-    except RqaError:
-        raise
-    except Exception as error:
-        raise PluginError(
-            f"{registration.kind.capitalize()} {registration.name!r} of plugin {registration.plugin.name} "
-            f"cannot be built: {type(error).__name__}: {error}.",
-            hint=_PLUGIN_FAULT,
-        ) from error
-
-
-def _construct(registration: Registration, options: Any) -> Any:
-    with _building(registration):
-        return registration.factory() if registration.options is None else registration.factory(options)
 
 
 def _first(error: Exception) -> Exception:

@@ -9,13 +9,12 @@ the index and its search in `index`, and how it is brought up to date in `indexi
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from robust_qa import hookimpl
+from robust_qa import data_dir, hookimpl
 
 if TYPE_CHECKING:
     from robust_qa import IndexProgress, IndexReport, Passage
@@ -57,7 +56,7 @@ class Bm25:
         from .index import Index
 
         self._options = options
-        self._index: Index = Index(options.index or _default_folder())
+        self._index: Index = Index(options.index or data_dir() / "index" / "default")
 
     def retrieve(self, query: str, k: int) -> list[Passage]:
         """The `k` passages that score highest; none when no word of `query` occurs in the index.
@@ -86,16 +85,6 @@ class Bm25:
     def fingerprint(self) -> str:
         """The index's generation: it changes when a commit does."""
         return self._index.generation()
-
-
-def _default_folder() -> Path:
-    if given := os.environ.get("RQA_DATA_DIR"):
-        data = Path(given).expanduser().absolute()
-    else:
-        import platformdirs
-
-        data = platformdirs.user_data_path("rqa", appauthor=False)
-    return data / "index" / "default"
 
 
 @hookimpl

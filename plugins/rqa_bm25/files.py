@@ -37,6 +37,15 @@ def _walk(top: Path, skipped: Skipped) -> Iterator[Path]:
     def closed(error: OSError) -> None:
         skipped.append((shown(Path(error.filename)), f"it does not open: {error.strerror}"))
 
+    home = top.resolve()
+
+    def stays(path: Path) -> bool:
+        # Somebody else's folder may hold links to what was never meant to be read, or sent to a model.
+        if not path.is_symlink() or path.resolve().is_relative_to(home):
+            return True
+        skipped.append((shown(path), "it is a link that leads out of the folder; name it to read it"))
+        return False
+
     entered: set[tuple[int, int] | None] = set()
     for name, folders, files in os.walk(top, followlinks=True, onerror=closed):
         folder = Path(name)
@@ -46,9 +55,9 @@ def _walk(top: Path, skipped: Skipped) -> Iterator[Path]:
             folders.clear()
             continue
         entered.add(identity)
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = [name for name in sorted(folders) if not name.startswith(".") and stays(folder / name)]
         for path in (folder / name for name in sorted(files) if not name.startswith(".")):
-            if path.suffix.lower() in READERS and stat.S_ISREG(_kind(path)):
+            if path.suffix.lower() in READERS and stat.S_ISREG(_kind(path)) and stays(path):
                 yield path
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from robust_qa import ConfigError, MissingError, printable
+from robust_qa import ConfigError, MissingError, data_dir, printable
 
 from .catalogue import CATALOGUE
 from .gguf_files import is_whole_or_first, parts
@@ -20,11 +20,7 @@ _NOT_MODELS = ("mmproj", "imatrix")  # vision projectors and calibration data al
 
 def folder() -> Path:
     """Where pulled models are kept, as OWNER/REPO/FILE."""
-    if data := os.environ.get("RQA_DATA_DIR"):
-        return Path(data).expanduser().absolute() / "models"
-    import platformdirs
-
-    return platformdirs.user_data_path("rqa", appauthor=False) / "models"
+    return data_dir() / "models"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..session import GIVEN, Session
+from ..assembly import GIVEN
+from ..session import Session
 from ..types import Kind
 from .options import Answering
 from .run import Run
@@ -36,5 +37,5 @@ def open_session(run: Run, answering: Answering, *, detailed: bool = True) -> Se
         overrides=overrides,
     )
     for kind, table in config.overridden():
-        session.validate(kind, table)  # also where this question does not come to use it
+        session.assembly.part(kind, table)  # also where this question does not come to use it
     return session

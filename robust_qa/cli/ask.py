@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -35,6 +34,8 @@ def command(
     run: Run, /, question: str | None, passages: Path | None, as_json: bool, explain: bool, **answering: Any
 ) -> None:
     """Answer QUESTION, or the question on stdin, and cite where the answer stands."""
+    import asyncio
+
     from . import output
 
     asked = _question(question, passages)

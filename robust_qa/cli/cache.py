@@ -19,7 +19,7 @@ def command() -> None:
 @pass_run
 def info(run: Run) -> None:
     """Where the cache is, and what it holds."""
-    from ..session import open_cache
+    from ..cache import open_cache
 
     cache = open_cache(run.load_config([("cache.enabled", "true")]))
     assert cache is not None
@@ -34,7 +34,7 @@ def info(run: Run) -> None:
 @pass_run
 def clear(run: Run) -> None:
     """Forget all finished calls, and the indexes of --docs."""
-    from ..session import open_cache
+    from ..cache import open_cache
 
     cache = open_cache(run.load_config([("cache.enabled", "true")]))
     assert cache is not None

@@ -12,9 +12,9 @@ import click
 
 from .. import config as configuration
 from .. import environment, secrets, settings, trust
-from ..config import Config, Layer
+from ..assembly import Assembly, Defaults
+from ..cache import CacheSettings
 from ..errors import Exit, InputError, MissingError, RqaError
-from ..session import CacheSettings, Defaults, Session
 from ..text import printable
 from ..types import KINDS
 from .run import Run, pass_run
@@ -54,41 +54,25 @@ def check(run: Run) -> None:
     from .output import complain
 
     config = run.load_config()
-    session = _session(run, config, *KINDS)
+    assembly = Assembly(config, run.host)
     tables = [(kind, name) for kind in KINDS for name in config.names(kind)]
-    problems = _problems(
-        partial(settings.build, Defaults, config.table("defaults")),
+    checks: list[Callable[[], object]] = [
         partial(settings.build, CacheSettings, config.table("cache")),
-        *(partial(session.validate, kind, name) for kind, name in tables),
-    )
-    if not problems:
-        problems = _problems(_session(run, config, *KINDS, "defaults").validate_defaults)
-
-    for problem in problems:
+        *(partial(assembly.part, kind, name) for kind, name in tables),
+        *assembly.check_defaults(),
+    ]
+    problems: dict[str, RqaError] = {}  # by message: two checks may find the same
+    for one in checks:
+        try:
+            one()
+        except RqaError as error:
+            problems.setdefault(error.message, error)
+    for problem in problems.values():
         complain(problem)
     if problems:
         raise click.exceptions.Exit(Exit.USAGE)
     origins = dict.fromkeys(layer.origin for layer in config.layers)
     click.echo(printable(f"Nothing is wrong in {', '.join(origins) or 'the built-in defaults'}."))
-
-
-def _problems(*checks: Callable[[], object]) -> list[RqaError]:
-    problems: list[RqaError] = []
-    for check in checks:
-        try:
-            check()
-        except RqaError as error:
-            problems.append(error)
-    return problems
-
-
-def _session(run: Run, config: Config, *tables: str) -> Session:
-    """A session of those tables alone, so that a fault in another one does not hide what is wrong with them."""
-    layers = [
-        dataclasses.replace(layer, tree={key: layer.tree[key] for key in tables if key in layer.tree})
-        for layer in config.layers
-    ]
-    return Session(Config([Layer("config check", {"cache": {"enabled": False}}), *layers]), run.host)
 
 
 @command.command("path", epilog="Example: rqa config path")

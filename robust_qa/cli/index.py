@@ -19,17 +19,17 @@ from .run import Run, pass_run
 def command(run: Run, paths: tuple[Path, ...], retriever: str | None, option: tuple[tuple[str, str], ...]) -> None:
     """Index the files and folders PATHS; only what changed since the last time is read again."""
     from .. import indexing
-    from ..session import Session
+    from ..assembly import Assembly
     from .progress import indexing_progress
 
     pairs = [*option, *([("defaults.retriever", retriever)] if retriever else [])]
-    session = Session(run.load_config(pairs), run.host)
-    for kind, table in session.config.overridden():
-        session.validate(kind, table)
-    name = indexing.indexing_retriever(session)
+    assembly = Assembly(run.load_config(pairs), run.host)
+    for kind, table in assembly.config.overridden():
+        assembly.part(kind, table)
+    name = indexing.indexing_retriever(assembly)
     began = time.perf_counter()
     with indexing_progress(run) as progress:
-        report = indexing.index(session, name, paths, progress)
+        report = indexing.index(assembly, name, paths, progress)
     for path, why in report.skipped:
         run.say(f"{path} is left out: {why}")
     run.say(

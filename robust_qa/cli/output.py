@@ -33,9 +33,13 @@ def console(*, err: bool = False) -> Console:
     """A console that styles only for terminals (NO_COLOR and FORCE_COLOR decide otherwise) and guesses nothing."""
     from rich.console import Console
 
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:  # rich would end the process with 1; main() ends it quietly
+            raise BrokenPipeError
+
     stream = sys.stderr if err else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else 100
-    return Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False, width=width)
+    return Piped(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False, width=width)
 
 
 def as_json(answer: Answer) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from typing import Any, get_args
 import click
 
 from ..errors import ConfigError, Exit
-from ..host import KINDS, Kind, Plugin, Registration
+from ..host import Plugin, Registration
 from ..text import printable
+from ..types import KINDS, Kind
 from .run import Run, pass_run
 
 
@@ -103,7 +104,7 @@ def new(name: str, kind: Kind, into: Path) -> None:
 def check(run: Run, name: str, kind: Kind | None, query: str) -> None:
     """Check the component NAME, as configured, against the contract of its kind."""
     from .. import testing
-    from ..session import Session
+    from ..assembly import Assembly
 
     config = run.load_config()
     names = {k: {r.name for r in run.host.components(k)} | set(config.names(k)) for k in KINDS}
@@ -112,7 +113,7 @@ def check(run: Run, name: str, kind: Kind | None, query: str) -> None:
         if not found:
             run.host.find(kind or "retriever", name)
         raise ConfigError(f"{name!r} is a {' and a '.join(found)}.", hint=f"Add --kind {found[0]}.")
-    component = Session(config, run.host).component(found[0], name)
+    component = Assembly(config, run.host).part(found[0], name).build()
     findings = testing.check(found[0], component, query=query)
     for finding in findings:
         mark = {"passed": "ok     ", "failed": "FAILED ", "skipped": "skipped"}[finding.state]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from robust_qa import ConfigError, IndexReport, InputError
+from robust_qa import ConfigError, IndexReport, InputError, MissingError
 
 
 def sources(retriever, query: str = "panda") -> set[str]:
@@ -61,6 +61,22 @@ def test_links_that_go_round_in_circles_are_followed_once(docs, bm25):
     (docs / "sub" / "up").symlink_to(docs)
     (docs / "self").symlink_to("self")
     assert counts(bm25().index([docs])) == (1, 0, 0, 0)
+
+
+def test_a_link_that_leads_out_of_the_folder_is_left_out_and_reported(docs, bm25, tmp_path):
+    private = tmp_path / "private"
+    private.mkdir()
+    (private / "diary.txt").write_text("A panda wrote this.")
+    (docs / "notes.txt").symlink_to(private / "diary.txt")
+    (docs / "more").symlink_to(private)
+    retriever = bm25()
+    reasons = dict(retriever.index([docs]).skipped)
+    assert reasons[str(docs / "notes.txt")] == reasons[str(docs / "more")]
+    assert "leads out of the folder" in reasons[str(docs / "more")]
+    with pytest.raises(MissingError, match="is empty"):
+        sources(retriever)
+    retriever.index([docs / "notes.txt"])
+    assert len(sources(retriever)) == 1
 
 
 def test_an_index_inside_the_folder_is_not_read(docs, bm25, tmp_path):
