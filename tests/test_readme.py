@@ -1,6 +1,10 @@
 """The README's promises, held against the project."""
 
+import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -23,3 +27,17 @@ def test_ci_runs_the_readmes_test_command() -> None:
 def test_every_file_the_readme_links_to_is_there() -> None:
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", README) if "://" not in link]
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_readmes_plugin_answers_the_readmes_question(tmp_path: Path) -> None:
+    (source,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    (tmp_path / "my_notes.py").write_text(source, "utf-8")
+    (use,) = (command for command in COMMANDS if "my_notes.py" in command)
+    note, ask = use.splitlines()
+    (tmp_path / "notes.txt").write_text(shlex.split(note)[1], "utf-8")
+    command = [sys.executable, "-m", "robust_qa", *shlex.split(ask)[1:]]
+    folders = {f"RQA_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "CACHE")}
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, **folders}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("Ada Quill\n")

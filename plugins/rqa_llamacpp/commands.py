@@ -10,21 +10,15 @@ import click
 _GB = 10**9
 
 
-@click.group()
+@click.group(epilog="Example: rqa models pull qwen2.5-1.5b")
 def models() -> None:
-    """Models for the reader llamacpp: what there is, and fetching it.
-
-    Example: rqa models pull qwen2.5-1.5b
-    """
+    """Models for the reader llamacpp: what there is, and fetching it."""
 
 
-@models.command("list")
+@models.command("list", epilog="Example: rqa models list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_models(as_json: bool) -> None:
-    """List the models that were pulled, and a few by short name that can be.
-
-    Example: rqa models list
-    """
+    """List the models that were pulled. A few that can be pulled by a short name are listed, too."""
     from . import library
     from .catalogue import CATALOGUE
     from .gguf_files import parts
@@ -85,14 +79,13 @@ def _print_tables(root: str, pulled: list[dict[str, Any]], known: list[dict[str,
     console.print(table)
 
 
-@models.command()
+@models.command(epilog="Example: rqa models pull Qwen/Qwen2.5-1.5B-Instruct-GGUF:q5_k_m")
 @click.argument("model")
 def pull(model: str) -> None:
-    """Fetch MODEL: a name of `rqa models list`, or OWNER/REPO, OWNER/REPO:FILE, OWNER/REPO:QUANTISATION.
+    """Fetch a model from the Hugging Face hub.
 
-    An interrupted download goes on where it stopped. HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE are honoured.
-
-    Example: rqa models pull Qwen/Qwen2.5-1.5B-Instruct-GGUF:q5_k_m
+    MODEL is a name of `rqa models list`, or OWNER/REPO, OWNER/REPO:FILE, OWNER/REPO:QUANTISATION. An
+    interrupted download goes on where it stopped. HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE are honoured.
     """
     from robust_qa import printable
 

@@ -65,7 +65,9 @@ class Commands(click.Group):
         self._add_plugin_commands(ctx)
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
-        theirs = [(name, self.commands[name].get_short_help_str()) for name in sorted(self.commands.keys() - COMMANDS)]
+        theirs = [
+            (name, self.commands[name].get_short_help_str(72)) for name in sorted(self.commands.keys() - COMMANDS)
+        ]
         if theirs:
             with formatter.section("Commands of plugins"):
                 formatter.write_dl(theirs)

@@ -31,6 +31,7 @@ def command(ctx: click.Context, topic: str | None) -> None:
 
 
 def _shown_by_man(page: Path) -> bool:
+    """Whether there is a man(1) that shows the file; not every one takes a file."""
     if not shutil.which("man"):
         return False
     pager = [] if sys.stdout.isatty() else ["-P", "cat"]

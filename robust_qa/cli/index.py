@@ -12,7 +12,7 @@ from .run import Run, pass_run
 
 
 @click.command("index", epilog="Example: rqa index notes/ papers/*.pdf")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-r", "--retriever", metavar="NAME", help="The retriever whose index to build.")
 @click.option("-o", "--option", type=KeyValue(), multiple=True, help="Set any configuration value. May be repeated.")
 @pass_run

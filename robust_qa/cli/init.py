@@ -9,7 +9,8 @@ import click
 from .. import config, environment, trust
 from ..errors import InputError
 
-_STARTER = Path(__file__).parents[1] / "templates" / "starter.toml"
+_PACKAGE = Path(__file__).parents[1]
+_STARTER = _PACKAGE / "templates" / "starter.toml"
 
 
 @click.command("init", epilog="Example: rqa init")
@@ -27,3 +28,10 @@ def command(user: bool) -> None:
     if not user:
         trust.trust(path, starter)
     click.echo(f"Wrote {path}. After changing it: rqa config check{'' if user else ', rqa config trust'}", err=True)
+    click.echo(f"Every option, with its default: {_example()}", err=True)
+
+
+def _example() -> Path:
+    """config.example.toml, in the package or in the checkout it runs from."""
+    inside = _PACKAGE / "config.example.toml"
+    return inside if inside.is_file() else _PACKAGE.parent / inside.name

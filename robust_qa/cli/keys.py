@@ -23,10 +23,10 @@ def command() -> None:
     context_settings={"allow_extra_args": True},  # click would repeat a key that is given here
 )
 @click.argument("name")
-@click.option("--host", help="The only host the key may be sent to.")
+@click.option("--host", metavar="HOST", help="The only host the key may be sent to.")
 @click.pass_context
 def set_key(ctx: click.Context, name: str, host: str | None) -> None:
-    """Store the key NAME; it is asked for without echo, or read from stdin."""
+    """Store the key NAME. It is asked for without echo, or read from stdin."""
     secrets.check_name(name)
     if ctx.args:
         raise InputError(

@@ -67,7 +67,13 @@ def _names(kind: Kind) -> Callable[[click.Context, click.Parameter, str], list[C
 def answering_options(*option_flags: str) -> Callable[[F], F]:
     """Add the answering options to a command; `option_flags` are the flags of the KEY=VALUE option."""
     decorators: Sequence[Callable[[F], F]] = (
-        click.option("-s", "--strategy", shell_complete=_names("strategy"), help="How to answer: rag, astute, ..."),
+        click.option(
+            "-s",
+            "--strategy",
+            metavar="NAME",
+            shell_complete=_names("strategy"),
+            help="How to answer: rag, astute, ...",
+        ),
         click.option(
             "-r",
             "--retriever",
@@ -75,8 +81,10 @@ def answering_options(*option_flags: str) -> Callable[[F], F]:
             shell_complete=_names("retriever"),
             help="Where passages come from, even for questions that bring their own.",
         ),
-        click.option("--reader", shell_complete=_names("reader"), help="What reads them: lexical, a model, ..."),
-        click.option("-k", type=click.IntRange(1, 10_000), help="Passages to retrieve for a question."),
+        click.option(
+            "--reader", metavar="NAME", shell_complete=_names("reader"), help="What reads them: lexical, a model, ..."
+        ),
+        click.option("-k", metavar="N", type=click.IntRange(1, 10_000), help="Passages to retrieve for a question."),
         click.option(
             "-d",
             "--docs",

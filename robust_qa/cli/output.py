@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -107,9 +108,14 @@ def _numbered(answer: Answer) -> dict[Citation, int]:
 def _source_line(citation: Citation, number: int) -> Text:
     from rich.text import Text
 
-    where = _MEMORY if citation.origin == "memory" else citation.source
+    where = _MEMORY if citation.origin == "memory" else _from_here(citation.source)
     named = " · ".join(printable(part) for part in (citation.title, where) if part)
     return Text(f"[{number}] {named or citation.id or 'a passage without a title'}", style="cyan")
+
+
+def _from_here(source: str) -> str:
+    """A path below the working directory as people write it."""
+    return source.removeprefix(f"{Path.cwd()}{os.sep}")
 
 
 def cost_line(answer: Answer) -> str:

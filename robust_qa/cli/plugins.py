@@ -78,9 +78,11 @@ def _plugin_row(plugin: Plugin) -> dict[str, Any]:
 @command.command("new", epilog="Example: rqa plugins new my-notes --kind retriever")
 @click.argument("name")
 @click.option("--kind", type=click.Choice(get_args(Kind)), default="retriever", help="What it is to be.")
-@click.option("--into", type=click.Path(path_type=Path), default=Path(), help="The folder to write it in.")
+@click.option(
+    "--into", metavar="FOLDER", type=click.Path(path_type=Path), default=Path(), help="The folder to write it in."
+)
 def new(name: str, kind: Kind, into: Path) -> None:
-    """Write a complete plugin project NAME: a working component, tests, packaging."""
+    """Write a plugin project. It has a component NAME that works, with its tests and its packaging."""
     from ..scaffold import write_plugin
 
     written = write_plugin(name, kind, into)
@@ -102,7 +104,7 @@ def new(name: str, kind: Kind, into: Path) -> None:
 )
 @pass_run
 def check(run: Run, name: str, kind: Kind | None, query: str) -> None:
-    """Check the component NAME, as configured, against the contract of its kind."""
+    """Check a component against its contract. NAME is taken as it is configured."""
     from .. import testing
     from ..assembly import Assembly
 
