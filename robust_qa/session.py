@@ -102,6 +102,7 @@ class Session:
 
         Raises ConfigError or MissingError when the configuration cannot answer such questions.
         """
+        has_passages = has_passages and not self._prefer_retriever
         if has_passages not in self._plans:
             self._plans[has_passages] = self._plan(has_passages)
         return self._plans[has_passages]
