@@ -1,0 +1,173 @@
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robust_qa import Answer, InputError, MissingError, Passage, Question
+from robust_qa.rows import parse_row, passage_from, read_passages
+
+
+def ask(row: Any) -> Question:
+    return parse_row(json.dumps(row).encode(), 7).question()
+
+
+def answered(line: bytes, **options: Any) -> str:
+    return parse_row(line, 7).answered(Answer("Paris", strategy="rag"), **options).decode()
+
+
+def test_a_row_asks_its_question() -> None:
+    assert ask({"question": " Who? "}) == Question("Who?")
+
+
+def test_a_plain_line_is_a_question() -> None:
+    assert parse_row(b"  Who is \xc3\xa9? \r", 1).question() == Question("Who is é?")
+
+
+def test_an_id_is_text_or_a_number_with_all_its_digits() -> None:
+    assert ask({"question": "Q", "id": "a"}).id == "a"
+    assert ask({"question": "Q", "id": 10**30}).id == "1" + "0" * 30
+    assert ask({"question": "Q", "id": None}).id == ""
+
+
+def test_passages_are_texts_or_objects() -> None:
+    whole = {"text": "T", "title": "A", "id": 3, "source": "s", "score": 0.5, "isgold": True}
+    row = {"question": "Q", "passages": ["plain", whole, {"text": "U", "title": None, "url": "u", "score": "81.2"}]}
+    assert ask(row).passages == (
+        Passage("plain"),
+        Passage("T", "3", "A", "s", 0.5),
+        Passage("U", "", "", "u", 81.2),
+    )
+
+
+def test_a_row_cannot_pass_a_passage_off_as_the_models_memory() -> None:
+    assert passage_from({"text": "T", "origin": "memory"}).origin == "external"
+
+
+def test_no_passages_are_not_the_same_as_none_found() -> None:
+    assert ask({"question": "Q", "passages": None}).passages is None
+    assert ask({"question": "Q", "passages": []}).passages == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"query": "Who?"}', "no `question`; its fields are query"),
+        (b'{"question": 3}', "must be text, and it is a number"),
+        (b'{"question": " "}', "must be text, and it is empty"),
+        (b'{"question": "Q", "passages": {"text": "T"}}', "Expected `array | null`, got `object`"),
+        (b'{"question": "Q", "passages": [{"title": "T"}]}', "missing required field `text` - at `passages[0]`"),
+        (b'{"question": "Q", "passages": [["T"]]}', "got `array` - at `passages[0]`"),
+        (b'{"question": "Q"', "not JSON"),
+        (b'[{"question": "Q"}]', "JSON array"),
+        (b'{"question": "\xe9"}', "not UTF-8 text: invalid continuation byte at byte 15"),
+        ('{"question": "Q"}'.encode("utf-16-le"), "NUL"),
+        (b'{"question":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "recursion"),
+    ],
+)
+def test_a_line_that_is_no_row_says_why(line: bytes, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_row(line, 7).question()
+    assert message in caught.value.message
+
+
+def test_a_byte_order_mark_before_the_first_row_is_no_part_of_it() -> None:
+    assert parse_row(b'\xef\xbb\xbf{"question": "Q"}', 1).question() == Question("Q")
+
+
+def test_the_fields_of_a_row_come_out_as_they_were_written() -> None:
+    fields = '"z":1.10,"question":"\\u00e9","big":123456789012345678901234567890,"e":1e400,"a":[1, {"b" : null}]'
+    line = answered(b"{" + fields.encode() + b"}")
+    assert line.startswith("{" + fields + ',"row":7,"answer":"Paris"')
+
+
+@given(st.dictionaries(st.text(), st.recursive(st.integers() | st.text() | st.none(), st.lists, max_leaves=5)))
+def test_whatever_a_row_holds_besides_is_still_there(fields: dict[str, Any]) -> None:
+    out = json.loads(answered(json.dumps(fields | {"question": "Q"}).encode()))
+    assert {name: out.get("input", {}).get(name, out.get(name)) for name in fields if name != "question"} == {
+        name: value for name, value in fields.items() if name != "question"
+    }
+
+
+def test_fields_with_the_names_of_ours_move_into_input() -> None:
+    out = json.loads(answered(b'{"row": 3, "question": "Q", "answer": "old", "input": 1}'))
+    assert (out["row"], out["answer"], out["input"]) == (7, "Paris", {"row": 3, "answer": "old", "input": 1})
+
+
+def test_passages_can_be_left_out() -> None:
+    line = b'{"question": "Q", "passages": ["T"], "id": 1}'
+    assert "passages" in json.loads(answered(line))
+    assert "passages" not in json.loads(answered(line, passages=False))
+
+
+def test_what_python_writes_and_json_does_not_have_becomes_what_it_has() -> None:
+    line = b'{"question": "NaN \\ud800 \\\\ud800 \\ud83d\\ude00", "a": [NaN, -Infinity, "Infinity"], "b": 1.10}'
+    assert parse_row(line, 1).question().text == "NaN \ufffd \\ud800 😀"
+    out = answered(line)
+    assert '"a":[null, null, "Infinity"],"b":1.10' in out and "NaN \\ufffd \\\\ud800 \\ud83d\\ude00" in out
+
+
+def test_a_huge_row_that_is_cut_off_is_refused_in_no_time() -> None:
+    with pytest.raises(InputError, match="not JSON"):
+        parse_row(b'{"question": "' + b'\\"' * 1_000_000 + b"\\", 1)
+
+
+def test_an_answer_has_its_own_fields_after_the_rows() -> None:
+    out = json.loads(answered(b"Where?"))
+    assert list(out) == ("question row answer abstained confidence citations usage seconds strategy".split())
+    assert out["usage"] == {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cached": 0}
+
+
+def test_an_abstention_is_null_with_its_reason() -> None:
+    out = json.loads(parse_row(b"Where?", 1).answered(Answer(None, reason="No idea.")))
+    assert (out["answer"], out["abstained"], out["reason"]) == (None, True, "No idea.")
+
+
+def test_output_is_utf_8_without_escapes() -> None:
+    assert "où" in parse_row("où?".encode(), 1).answered(Answer("là")).decode()
+
+
+def test_an_error_names_type_message_row_and_what_to_do() -> None:
+    error = MissingError("No index \ud800.", hint="Make one.")
+    out = json.loads(parse_row(b'{"question": "Q", "id": 5}', 7).failed(error))
+    expected = {"type": "MissingError", "message": "No index ?.", "row": 7, "hint": "Make one."}
+    assert out == {"question": "Q", "id": 5, "row": 7, "error": expected}
+
+
+def test_passages_are_read_from_json_lines() -> None:
+    raw = b'\xef\xbb\xbf{"text": "T", "title": "A"}\n\n{"text": "U\\u2028V", "score": NaN}\n"plain"\n'
+    assert read_passages(raw, "p.jsonl") == [Passage("T", title="A"), Passage("U\u2028V"), Passage("plain")]
+
+
+def test_passages_are_read_from_a_json_array() -> None:
+    assert read_passages(b' [ "T",\n {"text": "U"} ]\n', "p.json") == [Passage("T"), Passage("U")]
+
+
+def test_passages_are_read_from_plain_text_a_paragraph_each() -> None:
+    assert read_passages(b"One.\nStill one.\n \nTwo.\n", "p.txt") == [
+        Passage("One.\nStill one.", id="1", source="p.txt"),
+        Passage("Two.", id="2", source="p.txt"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b" \n", "no passages in p"),
+        (b"\xff\xfe", "not UTF-8"),
+        (b'{"text": "T"}\n{"title": "U"}\n', "p, line 2 is no passage: Object missing required field `text`"),
+        (b'["T", 3]', "p, item 2 is no passage"),
+        (b'["T"', "not a JSON array"),
+    ],
+)
+def test_a_file_that_holds_no_passages_says_where(raw: bytes, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_passages(raw, "p")
+    assert message in caught.value.message
+
+
+def test_an_object_that_is_no_passage_is_refused() -> None:
+    with pytest.raises(msgspec.ValidationError):
+        passage_from({"title": "T"})
