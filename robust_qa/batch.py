@@ -1,0 +1,251 @@
+"""JSONL in, JSONL out: many questions in flight, answers in the order of the questions, in constant memory."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from .errors import InputError, PluginError, RqaError
+from .lines import Lines
+from .rows import Row, parse_row
+from .session import Session
+from .toolbox import Channels
+from .types import Answer, Usage
+
+GRACE = 5.0  # seconds the rows in flight get when the run is interrupted
+_HELD_AT_MOST = 64 * 1024 * 1024  # bytes of finished rows that wait for a slower one before them
+
+Plan = tuple[str, Any, Channels]  # what Session.plan gives
+
+
+class Output(Protocol):
+    """Where finished lines go, one write each. A `blocking` one may keep its writer waiting."""
+
+    @property
+    def blocking(self) -> bool: ...
+
+    def write(self, lines: Sequence[bytes]) -> None: ...
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run has done so far, in rows. `blank` lines have no output line; `done` ones had it before."""
+
+    answered: int = 0
+    abstained: int = 0
+    failed: int = 0
+    blank: int = 0
+    done: int = 0
+    done_bytes: int = 0  # of input
+    usage: Usage = field(default_factory=Usage)
+    first_error: str = ""
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def finished(self) -> int:
+        """Rows that this run answered, abstained on or failed."""
+        return self.answered + self.abstained + self.failed
+
+    @property
+    def seconds(self) -> float:
+        """Since the run began."""
+        return time.monotonic() - self.began
+
+
+async def check(session: Session, lines: Lines) -> Plan | None:
+    """Refuse what cannot work before anything is asked or written: the first row decides.
+
+    The plan for rows like it; None when there is no row. Raises ConfigError or MissingError where the
+    configuration cannot answer it, InputError where the input is not made of rows.
+    """
+    line = await lines.peek()
+    if line is None:
+        return None
+    if line.strip() in (b"{", b"["):
+        raise InputError(
+            "The input is JSON over several lines, and a row is one line.",
+            hint="Write one object a line: jq -c . FILE, or jq -c '.[]' FILE for an array.",
+        )
+    try:
+        brings_passages = parse_row(line, 1).question().passages is not None
+    except InputError:
+        brings_passages = True  # a bad row is its own matter; what cannot answer even with passages is not
+    return session.plan(has_passages=brings_passages)
+
+
+class Batch:
+    """One run over `lines`, with `jobs` questions in flight.
+
+    Ordered, a finished row waits for the slower ones before it, while at most `window` rows are begun and not
+    yet written. `done` says of a line number and its line whether an earlier run wrote it.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        lines: Lines,
+        output: Output,
+        *,
+        jobs: int = 8,
+        ordered: bool = True,
+        passages: bool = True,
+        details: bool = False,
+        done: Callable[[int, bytes], bool] | None = None,
+    ) -> None:
+        self.tally = Tally()
+        self.stopped = False
+        self._session = session
+        self._lines = lines
+        self._output = output
+        self._jobs = jobs
+        self._ordered = ordered
+        self._passages = passages
+        self._details = details
+        self._done = done or (lambda number, line: False)
+
+        self.window = max(8 * jobs, 64)
+        self._number = 0  # of the last line read
+        self._begun = 0
+        self._ended = 0
+        self._written = 0
+        self._finished: dict[int, bytes] = {}  # by place in the output, not yet written
+        self._held = 0  # bytes of those
+        self._turn = asyncio.Lock()  # one worker reads at a time
+        self._room = asyncio.Event()
+        self._news = asyncio.Event()
+        self._ending = False
+        self._crew: asyncio.Task[None] | None = None
+        self._writer: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        """Answer every row. After `stop`, what was finished in time is written, with gaps where rows are missing.
+
+        Raises InputError where the input cannot be read, RqaError where the output cannot be written,
+        BrokenPipeError when its reader has gone.
+        """
+        self.tally.began = time.monotonic()
+        self._crew = asyncio.create_task(self._work_all())
+        self._writer = asyncio.create_task(self._write())
+        try:
+            await asyncio.wait({self._crew, self._writer}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._crew.cancel()  # the writer failed, or somebody cancelled this run
+            await asyncio.wait({self._crew})
+            self._ending = True
+            self._news.set()
+            await asyncio.wait({self._writer})
+        for task in (self._writer, self._crew):
+            if not task.cancelled():
+                task.result()
+
+    def stop(self) -> None:
+        """Begin no more rows, and give those in flight a grace; called again, none."""
+        grace = 0.0 if self.stopped else GRACE
+        self.stopped = True
+        self._lines.close()
+        self._room.set()
+        loop = asyncio.get_running_loop()
+        if self._crew and self._writer:
+            loop.call_later(grace, self._crew.cancel)
+            loop.call_later(grace + 1.0, self._writer.cancel)
+
+    async def _work_all(self) -> None:
+        workers = [asyncio.create_task(self._work()) for _ in range(self._jobs)]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+
+    async def _work(self) -> None:
+        while (row := await self._next()) is not None:
+            place, line, number = row
+            self._finish(place, await self._answer(line, number))
+
+    async def _next(self) -> tuple[int, bytes, int] | None:
+        """Place in the output, line, and line number of the next row to answer; None when there is none left."""
+        async with self._turn:
+            while self._begun - self._written >= self.window or self._held > _HELD_AT_MOST:
+                if self.stopped:
+                    return None
+                self._room.clear()
+                await self._room.wait()
+            while (line := await self._lines.next()) is not None:
+                self._number += 1
+                if not line.strip():
+                    self.tally.blank += 1
+                elif self._done(self._number, line):
+                    self.tally.done += 1
+                    self.tally.done_bytes += len(line) + 1
+                else:
+                    self._begun += 1
+                    return self._begun - 1, line, self._number
+            return None
+
+    async def _answer(self, line: bytes, number: int) -> bytes:
+        row = Row(number, {})
+        try:
+            row = parse_row(line, number)
+            answer = await self._session.answer(row.question())
+            written = row.answered(answer, details=self._details, passages=self._passages)
+        except RqaError as error:
+            return self._fail(row, error)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Nobody cancelled this worker: a component let a cancellation of its own escape.
+            return self._fail(row, PluginError("The row was cancelled by a component."))
+        except Exception as error:  # one row must not end the run, whatever is wrong with it
+            return self._fail(row, PluginError(f"The row failed with {type(error).__name__}: {error}."))
+        self._count(answer)
+        return written
+
+    def _fail(self, row: Row, error: RqaError) -> bytes:
+        self.tally.failed += 1
+        self.tally.first_error = self.tally.first_error or f"row {row.number}: {error.message}"
+        return row.failed(error, passages=self._passages)
+
+    def _count(self, answer: Answer) -> None:
+        if answer.text is None:
+            self.tally.abstained += 1
+        else:
+            self.tally.answered += 1
+        self.tally.usage += answer.usage
+
+    def _finish(self, place: int, line: bytes) -> None:
+        self._finished[place if self._ordered else self._ended] = line
+        self._ended += 1
+        self._held += len(line)
+        self._news.set()
+
+    async def _write(self) -> None:
+        # A thread of its own: those of the session may all be busy, or stuck.
+        thread = ThreadPoolExecutor(1, thread_name_prefix="rqa-output") if self._output.blocking else None
+        while not self._ending:
+            await self._news.wait()
+            self._news.clear()
+            while lines := self._due():
+                await self._put(lines, thread)
+                self._written += len(lines)
+                self._held -= sum(map(len, lines))
+                self._room.set()
+        await self._put([self._finished[place] for place in sorted(self._finished)], thread)
+
+    def _due(self) -> list[bytes]:
+        """The finished lines that nothing slower stands before."""
+        lines: list[bytes] = []
+        while (line := self._finished.pop(self._written + len(lines), None)) is not None:
+            lines.append(line)
+        return lines
+
+    async def _put(self, lines: list[bytes], thread: ThreadPoolExecutor | None) -> None:
+        if thread is None:
+            self._output.write(lines)
+        else:
+            await asyncio.get_running_loop().run_in_executor(thread, self._output.write, lines)

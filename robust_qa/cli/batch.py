@@ -1,0 +1,66 @@
+"""`rqa batch`: JSON lines in, JSON lines out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import Exit
+from .options import Answering, answering_options
+from .run import Run, pass_run
+
+
+@click.command(
+    "batch",
+    epilog="Examples: rqa batch questions.jsonl -o answers.jsonl -s rag -j 32\n\n"
+    "rqa batch questions.jsonl -o answers.jsonl --resume\n\n"
+    "rqa batch -d notes/ < questions.txt | jq -r .answer",
+)
+@click.argument("source", metavar="[IN]", required=False, type=click.Path(path_type=Path, allow_dash=True))
+@click.option("-o", "--output", "out", metavar="OUT", type=click.Path(path_type=Path), help="Write to this file.")
+@click.option("--resume", is_flag=True, help="Continue the interrupted run that wrote OUT.")
+@click.option("--force", is_flag=True, help="Replace OUT.")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1, 4096), default=8, show_default=True, help="Questions in flight at once."
+)
+@click.option("--unordered", is_flag=True, help="Write answers as they are ready, and not in the order of IN.")
+@click.option("--no-passages", is_flag=True, help="Leave the passages of the rows out of the output.")
+@click.option("--details", is_flag=True, help="Add the strategy's own account of each answer.")
+@answering_options("-O", "--option")
+@pass_run
+def command(
+    run: Run,
+    /,
+    *,
+    source: Path | None,
+    out: Path | None,
+    resume: bool,
+    force: bool,
+    jobs: int,
+    unordered: bool,
+    no_passages: bool,
+    details: bool,
+    **answering: Any,
+) -> None:
+    """Answer the questions in IN (default: stdin), one output line each, in their order.
+
+    A line is a JSON object with `question` and, if it likes, `id`, `passages` and anything else, which is
+    passed through; or it is the bare question.
+    """
+    if resume and force:
+        raise click.UsageError("--resume keeps OUT and --force replaces it: give one of them.")
+    if resume and out is None:
+        raise click.UsageError("--resume continues the file that -o names: give -o OUT.")
+    from .batch_run import Target, answer_rows
+
+    failed = answer_rows(
+        run,
+        source or Path("-"),
+        Target(out, resume=resume, force=force),
+        Answering(**answering),
+        {"jobs": jobs, "ordered": not unordered, "passages": not no_passages, "details": details},
+    )
+    if failed:
+        raise click.exceptions.Exit(Exit.ROWS_FAILED)

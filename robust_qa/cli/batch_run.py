@@ -1,0 +1,180 @@
+"""A batch as a process: its input and output, its signals, and what it says at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import shlex
+import signal
+import stat
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..batch import Batch, Tally, check
+from ..errors import InputError
+from ..lines import Lines
+from ..outputs import OutFile, Stream
+from ..resume import State, digest
+from ..session import Session
+from .answering import open_session
+from .batch_progress import rate, watch
+from .options import Answering
+from .run import Run
+
+_STDIN, _STDOUT = 0, 1
+_M_ARENA_MAX = -8  # of malloc.h
+_LONGEST_MESSAGE = 400  # characters of an error
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where answers go: the file `out`, or standard output."""
+
+    out: Path | None
+    resume: bool
+    force: bool
+
+    @property
+    def keeps(self) -> bool:
+        """Whether what is written stays, as it does not in a pipe or a device."""
+        return self.out is not None and (self.out.is_file() or not self.out.exists())
+
+
+class _Interrupted(Exception):
+    """The batch was stopped by a signal."""
+
+
+def answer_rows(run: Run, source: Path, target: Target, answering: Answering, how: Mapping[str, Any]) -> int:
+    """Answer the rows of `source`; `how` is for Batch. The number of failed rows, earlier runs' included.
+
+    Raises KeyboardInterrupt when interrupted, BrokenPipeError when the reader of the answers has gone.
+    """
+    _share_arenas()
+    with _opened(source) as descriptor:
+        if target.out is not None and target.out.exists() and _same(target.out, descriptor):
+            raise click.UsageError(f"{target.out} is the input itself.")
+        session = open_session(run, answering, detailed=False)
+        try:
+            return asyncio.run(_answer_rows(run, session, descriptor, target, how))
+        except _Interrupted:
+            raise KeyboardInterrupt from None
+
+
+async def _answer_rows(run: Run, session: Session, descriptor: int, target: Target, how: Mapping[str, Any]) -> int:
+    async with session:
+        content = digest(descriptor) if target.keeps else None  # before anything is read
+        lines = Lines(descriptor)
+        plan = await check(session, lines)
+        with _output(target, partial(State.of, session.assembly.config, plan, content)) as output:
+            file = output if isinstance(output, OutFile) else None
+            batch = Batch(session, lines, output, done=file.has if file else None, **how)
+            size = os.fstat(descriptor).st_size if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+            aloud = target.out is None and sys.stdout.isatty()
+            watching = asyncio.create_task(watch(run, batch.tally, lines, size, answers_on_terminal=aloud))
+            try:
+                with _signals(batch):
+                    await batch.run()
+            finally:
+                watching.cancel()
+                await asyncio.wait({watching})
+            _summarise(run, batch.tally)
+            if batch.stopped:
+                _say_how_to_continue(run, resumable=file is not None)
+                raise _Interrupted  # so that the session does not wait for what cannot be stopped
+            if file and target.resume and how["ordered"]:
+                file.put_in_order()
+            return batch.tally.failed + (file.failed if file else 0)
+
+
+@contextmanager
+def _opened(source: Path) -> Iterator[int]:
+    """The input's file descriptor."""
+    if source == Path("-"):
+        if sys.stdin is not None and sys.stdin.isatty():
+            raise click.UsageError("Missing the questions: name a file, or pipe them in.")
+        yield _STDIN
+        return
+    try:
+        file = source.open("rb", buffering=0)
+    except OSError as error:
+        raise InputError(f"Cannot read {source}: {error.strerror}.") from error
+    with file:
+        yield file.fileno()
+
+
+@contextmanager
+def _output(target: Target, state: Callable[[], State]) -> Iterator[OutFile | Stream]:
+    if target.out is None:
+        yield Stream(_STDOUT, "standard output")
+    elif target.keeps:
+        output = OutFile(target.out, state(), resume=target.resume, force=target.force)
+        try:
+            yield output
+        finally:
+            output.close()
+    elif target.resume:
+        raise InputError(f"{target.out} is no regular file: it keeps nothing to continue.")
+    else:
+        try:
+            file = target.out.open("ab", buffering=0)
+        except OSError as error:
+            raise InputError(f"Cannot write {target.out}: {error.strerror}.") from error
+        with file:
+            yield Stream(file.fileno(), str(target.out))
+
+
+def _same(path: Path, descriptor: int) -> bool:
+    return path.is_file() and os.path.samestat(path.stat(), os.fstat(descriptor))
+
+
+def _share_arenas() -> None:
+    """Hold memory flat over a long run: glibc gives each thread an arena of its own, and none gives back."""
+    with suppress(OSError, AttributeError):  # not glibc
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
+
+
+@contextmanager
+def _signals(batch: Batch) -> Iterator[None]:
+    """Ctrl-C and SIGTERM stop the batch; a signal that the parent had ignored stays ignored."""
+    loop = asyncio.get_running_loop()
+    taken = [s for s in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(s) is not signal.SIG_IGN]
+    for number in taken:
+        loop.add_signal_handler(number, batch.stop)
+    try:
+        yield
+    finally:
+        for number in taken:
+            loop.remove_signal_handler(number)
+
+
+def _summarise(run: Run, tally: Tally) -> None:
+    counts = {"answered": tally.answered, "abstained": tally.abstained, "failed": tally.failed}
+    told = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count) or "nothing to do"
+    line = f"{tally.finished:,} rows in {tally.seconds:.1f} s ({rate(tally):.1f} rows/s): {told}"
+    if tally.done:
+        line += f"; {tally.done:,} were done before"
+    if tally.blank:
+        line += f"; {tally.blank:,} blank {'line' if tally.blank == 1 else 'lines'} passed over"
+    usage = tally.usage
+    if usage.calls:
+        cached = f" ({usage.cached:,} cached)" if usage.cached else ""
+        line += f"; {usage.calls:,} calls{cached}, {usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"
+    run.say(line)
+    if tally.first_error:
+        run.say(f"the first failure: {tally.first_error[:_LONGEST_MESSAGE]}")
+
+
+def _say_how_to_continue(run: Run, *, resumable: bool) -> None:
+    if not resumable:
+        run.say("interrupted; with -o OUT a run can be continued")
+        return
+    arguments = [argument for argument in sys.argv[1:] if argument not in ("--resume", "--force")]
+    run.say(f"interrupted; continue with: {shlex.join(['rqa', *arguments, '--resume'])}")

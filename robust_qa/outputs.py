@@ -1,0 +1,214 @@
+"""Where a batch writes: a stream, or a file that is locked while it is written and whole after a crash."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import zlib
+from array import array
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Raw
+
+from .errors import BusyError, InputError, RqaError
+from .resume import State
+from .rows import Row, parse_row
+
+_NEW_RUN = "`--force` replaces the file by a new run's."
+
+
+class Stream:
+    """Standard output, or any file that lines are sent to and not kept in."""
+
+    def __init__(self, descriptor: int, name: str) -> None:
+        self.name = name
+        self._descriptor = descriptor
+
+    @property
+    def blocking(self) -> bool:
+        """Whether a write may wait for a reader: a pipe, a socket or a terminal."""
+        mode = os.fstat(self._descriptor).st_mode
+        return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(self._descriptor)
+
+    def write(self, lines: Sequence[bytes]) -> None:
+        """Send the lines, each in one write. Raises BrokenPipeError when the reader has gone."""
+        for line in lines:
+            _write(self._descriptor, line, self.name)
+
+
+class OutFile:
+    """The file OUT, open and locked, and what earlier runs left in it: `failed` counts the rows with an error.
+
+    A row that was written stays, whatever happens; a line that a crash tore is removed. In a file that
+    interruptions left out of order the lines are sorted by `put_in_order`.
+    """
+
+    blocking = False
+
+    def __init__(self, path: Path, state: State, *, resume: bool = False, force: bool = False) -> None:
+        """Open `path` for a new run, or for continuing the run that wrote it.
+
+        Raises InputError when it has lines and neither is asked for, or is not of this run; BusyError when
+        another process is writing it.
+        """
+        self.path = path.resolve()
+        self.failed = 0
+        self._marks = array("I")  # by row number: what the row asks, hashed; 0 when it is not there
+        self._compare = state.input is None  # a stream cannot be recognised but by its rows
+        self._descriptor = _open(self.path)
+        try:
+            self._begin(state, resume=resume, force=force)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close it, and let others have it."""
+        os.close(self._descriptor)
+
+    def has(self, number: int, line: bytes) -> bool:
+        """Whether the file has that row. InputError when the row of a stream asks something else than there."""
+        if number >= len(self._marks) or not self._marks[number]:
+            return False
+        if self._compare and self._marks[number] != _mark_of(line, number):
+            raise InputError(
+                f"Row {number} of the input is not the one that {self.path} has an answer to.",
+                hint=f"Give the input that the run was begun with. {_NEW_RUN}",
+            )
+        return True
+
+    def write(self, lines: Sequence[bytes]) -> None:
+        """Append the lines, each in one write."""
+        for line in lines:
+            _write(self._descriptor, line, str(self.path))
+
+    def put_in_order(self) -> None:
+        """Sort the lines by row where they are not; the file changes in one step, or not at all."""
+        rows, ends = array("Q"), array("Q", [0])
+        for end, written in self._lines():
+            rows.append(written.row)
+            ends.append(end)
+        if all(rows[n - 1] <= rows[n] for n in range(1, len(rows))):
+            return
+        ordered = self.path.with_name(f".{self.path.name}.ordered")
+        try:
+            self._copy(ordered, sorted(range(len(rows)), key=rows.__getitem__), ends)
+            ordered.replace(self.path)
+        except OSError as error:
+            ordered.unlink(missing_ok=True)
+            raise RqaError(
+                f"Putting the lines of {self.path} in order failed: {error.strerror}.",
+                hint="They are all there, and each says its row. Make room, and run it again with --resume.",
+            ) from error
+
+    def _copy(self, ordered: Path, places: Sequence[int], ends: Sequence[int]) -> None:
+        with self.path.open("rb") as source, ordered.open("wb") as target:
+            os.fchmod(target.fileno(), stat.S_IMODE(os.fstat(source.fileno()).st_mode))
+            for n in places:
+                source.seek(ends[n])
+                target.write(source.read(ends[n + 1] - ends[n]))
+            target.flush()
+            os.fsync(target.fileno())
+
+    def _begin(self, state: State, *, resume: bool, force: bool) -> None:
+        state_file = self.path.with_name(f"{self.path.name}.state.json")
+        if os.fstat(self._descriptor).st_size == 0 or force:
+            os.ftruncate(self._descriptor, 0)
+            state.save(state_file)
+            return
+        if not resume:
+            raise InputError(
+                f"{self.path} is there already.", hint=f"`--resume` continues the run that wrote it. {_NEW_RUN}"
+            )
+        try:
+            changes = State.load(state_file).changes(state)
+        except InputError as error:
+            raise InputError(f"{self.path} cannot be continued: {error.message}", hint=_NEW_RUN) from error
+        if changes:
+            raise InputError(
+                f"{self.path} cannot be continued: {'; '.join(changes)}.",
+                hint=f"Continue it with what it was begun with. {_NEW_RUN}",
+            )
+        for _, line in self._lines():
+            if line.row >= len(self._marks):
+                self._marks.extend([0] * (line.row + 1 - len(self._marks)))
+            self._marks[line.row] = _mark(bytes(line.question), bytes(line.id))
+            self.failed += line.error is not msgspec.UNSET
+
+    def _lines(self) -> Iterator[tuple[int, _Line]]:
+        """The lines of the file, each with the offset of its end; the last one is mended if it is torn."""
+        end = 0
+        with self.path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                start, end = end, end + len(line)
+                try:
+                    yield end, _decode_line(line)
+                except msgspec.DecodeError as error:
+                    if file.read(1):
+                        raise InputError(f"Line {number} of {self.path} is not of a batch.", hint=_NEW_RUN) from error
+                    os.ftruncate(self._descriptor, start)
+                    return
+                if not line.endswith(b"\n"):  # whole but for its end
+                    _write(self._descriptor, b"\n", str(self.path))
+                    return
+
+
+class _Line(msgspec.Struct):
+    """What is read back of an output line."""
+
+    row: Annotated[int, Meta(ge=1)]
+    question: Raw = Raw()
+    id: Raw = Raw()
+    error: Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_decode_line = msgspec.json.Decoder(_Line).decode
+
+
+def _open(path: Path) -> int:
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise InputError(f"Cannot write {path}: {error.strerror}.") from error
+    if not _locked(descriptor, path):
+        os.close(descriptor)
+        raise BusyError(f"Another process is writing {path}.", hint="Wait for it to end, or choose another file.")
+    return descriptor
+
+
+def _locked(descriptor: int, path: Path) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # the file system has no locks
+    # Another run may have put the file in order, and so replaced it, since it was opened.
+    return path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor))
+
+
+def _mark_of(line: bytes, number: int) -> int:
+    try:
+        fields = parse_row(line, number).fields
+    except InputError:
+        fields = Row(number, {}).fields
+    return _mark(bytes(fields.get("question", b"")), bytes(fields.get("id", b"")))
+
+
+def _mark(question: bytes, identity: bytes) -> int:
+    return zlib.crc32(identity, zlib.crc32(question)) or 1
+
+
+def _write(descriptor: int, line: bytes, name: str) -> None:
+    rest = memoryview(line)
+    try:
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise RqaError(f"Writing {name} failed: {error.strerror}.") from error

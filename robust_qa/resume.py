@@ -1,0 +1,108 @@
+"""What a run's answers depend on, so that an interrupted run is continued only as it was begun."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from . import __version__
+from .calls import RESERVED
+from .config import Config
+from .errors import InputError
+from .files import write_private
+from .secrets import scrubbed
+from .toolbox import Channels
+
+_LIMITS = RESERVED - {"plugin"}
+
+
+class State(msgspec.Struct, frozen=True):
+    """A run as it was begun, kept beside its output in `OUT.state.json`.
+
+    `input` is the SHA-256 of a regular file, None for a stream. Options that look secret are asterisks.
+    """
+
+    rqa: str
+    input: str | None
+    plan: dict[str, str]
+    configuration: dict[str, Any]
+
+    @classmethod
+    def of(cls, config: Config, plan: tuple[str, Any, Channels] | None, input_digest: str | None) -> State:
+        """The state of a run that is about to begin."""
+        values = {key: scrubbed(key, value.value) for key, value in config.leaves() if _matters(key)}
+        configuration: dict[str, Any] = msgspec.to_builtins(values, enc_hook=str)
+        return cls(__version__.rpartition(".")[0], input_digest, _described(plan), configuration)
+
+    @classmethod
+    def load(cls, path: Path) -> State:
+        """The state kept at `path`. InputError when there is none, or none that can be read."""
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=cls)
+        except FileNotFoundError as error:
+            raise InputError(f"There is no {path.name} beside it to say which run it is.") from error
+        except (OSError, msgspec.DecodeError) as error:
+            raise InputError(f"{path.name} cannot be read: {error}.") from error
+
+    def save(self, path: Path) -> None:
+        """Keep it at `path`, in one step. InputError when it cannot be written."""
+        try:
+            write_private(path, msgspec.json.format(msgspec.json.encode(self), indent=2).decode() + "\n")
+        except OSError as error:
+            raise InputError(f"Cannot write {path}: {error.strerror}.") from error
+
+    def changes(self, now: State) -> list[str]:
+        """What makes `now` another run than this one, a phrase each."""
+        phrases = []
+        if self.rqa != now.rqa:
+            phrases.append(f"it was begun by rqa {self.rqa}, and this is {now.rqa}")
+        if self.input != now.input:
+            phrases.append("the input has changed")
+        for before, after in ((self.plan, now.plan), (self.configuration, now.configuration)):
+            for key in sorted(before.keys() | after.keys()):
+                was, is_now = _shown(before, key), _shown(after, key)
+                if was != is_now:
+                    phrases.append(f"`{key}` was {was} and is {is_now}")
+        return phrases
+
+
+def _matters(key: str) -> bool:
+    """Whether answers depend on the option of that dotted name: not on the cache, and not on limits."""
+    *table, option = key.split(".")
+    return table[:1] != ["cache"] and not (len(table) == 2 and option in _LIMITS)
+
+
+def _described(plan: tuple[str, Any, Channels] | None) -> dict[str, str]:
+    if plan is None:
+        return {}
+    strategy, _, channels = plan
+    described = {"strategy": strategy}
+    for kind in ("retriever", "reader", "evaluator"):
+        channel = getattr(channels, kind)
+        if channel is not None:
+            described[kind] = channel.name
+            if hasattr(channel.component, "fingerprint"):
+                content = str(channel.component.fingerprint())
+                described[f"{kind} content"] = hashlib.sha256(content.encode()).hexdigest()[:16]
+    return described
+
+
+def digest(descriptor: int) -> str | None:
+    """The SHA-256 of what is still to be read, for a regular file; its position stays."""
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return None
+    content, position = hashlib.sha256(), os.lseek(descriptor, 0, os.SEEK_CUR)
+    while chunk := os.pread(descriptor, 1 << 20, position):
+        content.update(chunk)
+        position += len(chunk)
+    return content.hexdigest()
+
+
+def _shown(values: Mapping[str, Any], key: str) -> str:
+    return str(values[key]) if key in values else "not set"

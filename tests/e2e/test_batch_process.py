@@ -1,0 +1,180 @@
+"""`rqa batch` as a process: streams, signals, exit codes."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PLUGIN = Path(__file__).parents[1] / "standins" / "scripted.py"
+RQA = [sys.executable, "-c", "from robust_qa.cli import main; main()", "--plugin", str(PLUGIN)]
+BATCH = ["batch", "-s", "scripted", "--no-cache"]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Any:
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start(*arguments: str, before: Sequence[str] = (), **options: Any) -> subprocess.Popen[bytes]:
+        pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE) | options
+        process = subprocess.Popen(
+            [*RQA, *before, *BATCH, *arguments], env=os.environ | {"RQA_PLUGINS": "none"}, cwd=tmp_path, **pipes
+        )
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def rows(output: bytes) -> list[Any]:
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def test_rows_in_lines_out_and_a_summary_on_stderr(start: Any) -> None:
+    process = start()
+    out, err = process.communicate(b'{"question": "a", "id": 1}\nb\nabstain\n')
+    assert [(row["row"], row["answer"]) for row in rows(out)] == [(1, "a"), (2, "b"), (3, None)]
+    assert b"3 rows in" in err
+    assert b"2 answered, 1 abstained; 3 calls, 30 + 6 tokens" in err
+    assert process.returncode == 0
+
+
+def test_rows_that_failed_make_exit_code_3(start: Any) -> None:
+    process = start()
+    out, err = process.communicate(b"a\nrefuse\nc\n")
+    assert [row.get("error", {}).get("type") for row in rows(out)] == [None, "RefusedError", None]
+    assert b"1 failed" in err
+    assert b"the first failure: row 2: The key is wrong." in err
+    assert process.returncode == 3
+
+
+def test_quiet_says_nothing(start: Any) -> None:
+    process = start(before=["-q"])
+    assert process.communicate(b"a\n")[1] == b""
+
+
+def test_a_row_of_tens_of_megabytes_goes_through(start: Any) -> None:
+    passages = ["x" * 1_000_000] * 30
+    process = start()
+    out, _ = process.communicate(json.dumps({"question": "a", "passages": passages}).encode() + b"\nb\n")
+    assert [row["answer"] for row in rows(out)] == ["a", "b"]
+    assert rows(out)[0]["passages"] == passages
+
+
+def test_a_row_of_a_slow_pipe_is_answered_as_it_comes(start: Any) -> None:
+    process = start()
+    process.stdin.write(b"first\n")
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["answer"] == "first"
+    assert process.poll() is None
+
+
+def test_a_closed_output_ends_it_quietly(start: Any, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text("a question\n" * 20_000)
+    process = start("in.jsonl")
+    assert json.loads(process.stdout.readline())["row"] == 1
+    process.stdout.close()
+    process.stdout = None
+    assert process.communicate() == (None, b"")
+    assert process.returncode == 0
+
+
+def test_no_input_and_a_terminal_is_a_usage_error(start: Any) -> None:
+    ours, theirs = pty.openpty()
+    process = start(stdin=theirs)
+    assert b"Missing the questions" in process.communicate()[1]
+    assert process.returncode == 2
+    os.close(ours)
+    os.close(theirs)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.jsonl"], b"Cannot read none.jsonl: No such file or directory."),
+        (["."], b"Cannot read .: Is a directory."),
+        (["in.jsonl", "-o", "."], b"Cannot write .: Is a directory."),
+        (["in.jsonl", "-o", "in.jsonl", "--force"], b"in.jsonl is the input itself"),
+        (["in.jsonl", "--resume"], b"give -o OUT"),
+        (["in.jsonl", "-o", "x", "--resume", "--force"], b"give one of them"),
+        (["in.jsonl", "-s", "scriptd"], b"Did you mean"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_anything_is_written(
+    start: Any, tmp_path: Path, arguments: list[str], message: bytes
+) -> None:
+    (tmp_path / "in.jsonl").write_text("a\n")
+    process = start(*arguments)
+    out, err = process.communicate()
+    assert message in err
+    assert b"Traceback" not in err
+    assert (out, process.returncode) == (b"", 2)
+    assert (tmp_path / "in.jsonl").read_text() == "a\n"
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_writes_what_is_done_and_says_how_to_go_on(
+    start: Any, tmp_path: Path, number: signal.Signals
+) -> None:
+    (tmp_path / "in.jsonl").write_text("a\nsleep 0.6\nc\n" + "sleep 0.6\n" * 100)
+    process = start("in.jsonl", "-o", "out.jsonl", "-j", "2")
+    _await_lines(tmp_path / "out.jsonl", 1)
+    process.send_signal(number)
+    _, err = process.communicate()
+    assert process.returncode == 130
+    assert [row["answer"] for row in rows((tmp_path / "out.jsonl").read_bytes())][:3] == ["a", "sleep 0.6", "c"]
+    assert b"interrupted; continue with: rqa" in err
+    assert b"in.jsonl -o out.jsonl -j 2 --resume" in err
+
+
+def test_an_interruption_does_not_wait_for_what_cannot_be_stopped(start: Any) -> None:
+    process = start("-j", "2")
+    process.stdin.write(b"a\nblock\n")
+    process.stdin.flush()
+    process.stdout.readline()
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=3) == 130
+
+
+def test_a_device_takes_output_and_keeps_nothing_to_resume(start: Any) -> None:
+    process = start("-o", "/dev/null")
+    process.communicate(b"a\n")
+    assert process.returncode == 0
+    process = start("-o", "/dev/null", "--resume")
+    assert b"keeps nothing to continue" in process.communicate(b"a\n")[1]
+    assert process.returncode == 2
+
+
+def test_progress_on_a_terminal_shows_rows_and_rate(start: Any, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text("sleep 0.5\n" * 3)
+    ours, theirs = pty.openpty()
+    process = start("in.jsonl", "-o", "out.jsonl", "-j", "1", stderr=theirs)
+    process.communicate()
+    os.close(theirs)
+    shown = os.read(ours, 100_000)
+    os.close(ours)
+    assert b"1 rows" in shown
+    assert b"rows/s" in shown
+    assert b" left" in shown
+
+
+def _await_lines(path: Path, count: int) -> None:
+    for _ in range(200):
+        if path.exists() and path.read_bytes().count(b"\n") >= count:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{path} has no {count} lines")

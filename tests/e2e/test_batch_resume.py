@@ -1,0 +1,170 @@
+"""`rqa batch --resume`: a run that was cut short, continued."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PLUGIN = Path(__file__).parents[1] / "standins" / "scripted.py"
+RQA = [sys.executable, "-c", "from robust_qa.cli import main; main()", "--plugin", str(PLUGIN)]
+
+
+class Run:
+    """One batch over `in.jsonl` to `out.jsonl`, which logs every question it asks."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.out = folder / "out.jsonl"
+
+    def write(self, *questions: str) -> None:
+        (self.folder / "in.jsonl").write_text("".join(f"{question}\n" for question in questions))
+
+    def start(self, *arguments: str, source: str = "in.jsonl", **options: Any) -> subprocess.Popen[bytes]:
+        command = [*RQA, "batch", source, "-o", "out.jsonl", "-s", "scripted", "--no-cache", "-O"]
+        return subprocess.Popen(
+            [*command, "strategy.scripted.log=asked", *arguments],
+            env=os.environ | {"RQA_PLUGINS": "none"},
+            cwd=self.folder,
+            stderr=subprocess.PIPE,
+            **options,
+        )
+
+    def finish(self, *arguments: str, **options: Any) -> tuple[int, str]:
+        content = options.pop("content", None)
+        process = self.start(*arguments, stdin=subprocess.PIPE if content else None, **options)
+        err = process.communicate(content)[1]
+        return process.returncode, err.decode()
+
+    @property
+    def rows(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.read_bytes().splitlines()]
+
+    @property
+    def asked(self) -> Counter[str]:
+        return Counter((self.folder / "asked").read_text().splitlines())
+
+    def kill_after(self, process: subprocess.Popen[bytes], lines: int) -> None:
+        while not self.out.exists() or self.out.read_bytes().count(b"\n") < lines:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run(tmp_path)
+
+
+def test_kill_9_at_any_moment_loses_no_row_repeats_none_and_tears_none(run: Run) -> None:
+    questions = [f"sleep 0.0{random.Random(n).randrange(10)} q{n}" for n in range(200)]
+    run.write(*questions)
+    chance = random.Random(1)
+    kept: list[bytes] = []
+    for _ in range(4):
+        process = run.start("--resume", "-j", "16")
+        time.sleep(0.25 + chance.random() * 0.4)
+        process.kill()
+        process.communicate()
+        written = run.out.read_bytes().splitlines(keepends=True) if run.out.exists() else []
+        whole = [line for line in written if line.endswith(b"\n")]
+        assert whole[: len(kept)] == kept  # what was written stays as it was
+        kept = whole
+    code, _ = run.finish("--resume", "-j", "16")
+    assert code == 0
+    assert [(row["row"], row["answer"]) for row in run.rows] == list(enumerate(questions, start=1))
+
+
+def test_rows_that_were_written_are_not_asked_again(run: Run) -> None:
+    questions = [f"sleep 0.02 q{n}" for n in range(100)]
+    run.write(*questions)
+    run.kill_after(run.start("-j", "1"), lines=10)
+    written = [row["answer"] for row in run.rows]
+    assert run.finish("--resume")[0] == 0
+    assert all(run.asked[question] == 1 for question in written)
+    assert [row["answer"] for row in run.rows] == questions
+
+
+def test_unordered_runs_are_resumed_too(run: Run) -> None:
+    questions = [f"sleep 0.0{n % 7} q{n}" for n in range(100)]
+    run.write(*questions)
+    run.kill_after(run.start("-j", "8", "--unordered"), lines=20)
+    assert run.finish("--resume", "--unordered")[0] == 0
+    assert sorted(row["row"] for row in run.rows) == list(range(1, 101))
+
+
+def test_an_interrupted_run_is_in_order_again_when_it_is_done(run: Run) -> None:
+    questions = ["a", "sleep 3", "c", "d"]
+    run.write(*questions)
+    process = run.start("-j", "2")
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    assert process.wait() == 130
+    process.communicate()
+    assert [row["row"] for row in run.rows] == [1, 3, 4]
+    assert run.finish("--resume")[0] == 0
+    assert [row["row"] for row in run.rows] == [1, 2, 3, 4]
+    assert run.asked["c"] == 1
+
+
+def test_a_finished_run_does_nothing_and_ends_as_before(run: Run) -> None:
+    run.write("a", "refuse")
+    assert run.finish()[0] == 3
+    before = run.out.read_bytes()
+    code, err = run.finish("--resume")
+    assert code == 3
+    assert "0 rows" in err
+    assert "2 were done before" in err
+    assert run.out.read_bytes() == before
+    assert run.asked["a"] == 1
+
+
+def test_another_configuration_is_refused_and_nothing_is_changed(run: Run) -> None:
+    run.write("a", "b")
+    run.finish()
+    before = run.out.read_bytes()
+    code, err = run.finish("--resume", "-O", "strategy.scripted.tone=loud")
+    assert code == 2
+    assert "`strategy.scripted.tone` was not set and is loud" in err
+    assert run.out.read_bytes() == before
+
+
+def test_another_input_is_refused(run: Run) -> None:
+    run.write("a", "b")
+    run.finish()
+    run.write("a", "c")
+    code, err = run.finish("--resume")
+    assert code == 2
+    assert "the input has changed" in err
+
+
+def test_a_run_over_a_pipe_is_resumed_when_the_pipe_says_the_same(run: Run) -> None:
+    assert run.finish(source="-", content=b"a\n")[0] == 0
+    assert run.finish("--resume", source="-", content=b"a\nb\n")[0] == 0
+    assert [row["answer"] for row in run.rows] == ["a", "b"]
+    code, err = run.finish("--resume", source="-", content=b"x\nb\nc\n")
+    assert code == 2
+    assert "Row 1 of the input is not the one" in err
+
+
+def test_two_runs_do_not_write_one_file(run: Run) -> None:
+    run.write(*["sleep 1"] * 20)
+    first = run.start("-j", "1")
+    while not run.out.exists():
+        time.sleep(0.02)
+    time.sleep(0.2)
+    code, err = run.finish("--resume")
+    assert code == 1
+    assert "Another process is writing" in err
+    first.kill()
+    first.communicate()

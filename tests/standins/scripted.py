@@ -1,0 +1,74 @@
+"""A strategy that does what its question says, for tests of batches.
+
+"sleep 0.2", "abstain", "refuse", "crash", "cancel", "unwritable", "block" (a thread, for a minute), "passages" and
+"stray" are followed; any other question is its own answer. With the option `log` each question asked is a line of
+that file.
+"""
+
+import asyncio
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from robust_qa import Answer, Citation, Position, Reading, RefusedError, Toolbox, Usage, hookimpl
+
+
+class Scripted:
+    "Does what the question says."
+
+    needs = frozenset[Any]()
+
+    @dataclass
+    class Options:
+        log: Path | None = None
+        seconds: float = 0.0
+        tone: str = ""
+        api_key: str = ""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        self._log = os.open(options.log, flags) if options.log else None
+
+    async def answer(self, question: str, toolbox: Toolbox) -> Answer:
+        if self._log is not None:
+            os.write(self._log, question.encode() + b"\n")
+        await asyncio.sleep(self.options.seconds)
+        toolbox.trace.add("note", "", usage=Usage(1, 10, 2))
+        match question.split():
+            case ["sleep", seconds, *_]:
+                await asyncio.sleep(float(seconds))
+            case ["abstain"]:
+                return Answer(None, reason="No idea.")
+            case ["refuse"]:
+                raise RefusedError("The key is wrong.", hint="Store another.")
+            case ["crash"]:
+                raise ZeroDivisionError("by nothing")
+            case ["cancel"]:
+                raise asyncio.CancelledError
+            case ["unwritable"]:
+                return Answer("half a pair: \ud800")
+            case ["block"]:
+                await toolbox.read(question, [])
+            case ["passages"]:
+                return Answer(" + ".join(passage.text for passage in await toolbox.retrieve()))
+            case ["conflict"]:
+                citation = Citation("It is so.", "T", "t.txt", "1")
+                return Answer("so", 0.5, (citation,), (Position("so", 0.5, (citation,), True), Position("not so")))
+        return Answer(question, details={"length": len(question)})
+
+
+class Blocking:
+    "A reader that cannot be stopped."
+
+    def read(self, question: str, passages: list[Any]) -> Reading:
+        time.sleep(60)
+        return Reading(None)
+
+
+@hookimpl
+def rqa_register(registry: Any) -> None:
+    registry.strategy("scripted", Scripted)
+    registry.reader("blocking", Blocking, rank=1)

@@ -1,0 +1,234 @@
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import ConfigError, InputError, MissingError, batch
+from robust_qa.batch import Batch, check
+from robust_qa.config import Config, Layer
+from robust_qa.host import Host
+from robust_qa.lines import Lines
+from robust_qa.session import Session
+
+PLUGIN = Path(__file__).parent / "standins" / "scripted.py"
+
+
+class Memory:
+    """An output that keeps what is written; what `open` is not set for waits."""
+
+    def __init__(self, *, blocking: bool = False) -> None:
+        self.blocking = blocking
+        self.written: list[bytes] = []
+
+    def write(self, lines: Sequence[bytes]) -> None:
+        self.written.extend(lines)
+
+    @property
+    def rows(self) -> list[Any]:
+        return [json.loads(line) for line in self.written]
+
+    @property
+    def answers(self) -> list[str]:
+        return [row.get("answer") for row in self.rows]
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[Session]:
+    host = Host(only=[], files=[PLUGIN], strict=True)
+    config = Config([Layer("t.toml", {"defaults": {"strategy": "scripted"}, "cache": {"enabled": False}})])
+    async with Session(config, host, detailed=False) as session:
+        yield session
+
+
+def lines_of(content: bytes) -> Lines:
+    read, write = os.pipe()
+    with os.fdopen(write, "wb") as file:
+        file.write(content)
+    return Lines(read)
+
+
+async def answer_all(session: Session, *questions: str, **options: Any) -> Memory:
+    output = Memory()
+    await Batch(session, lines_of("\n".join(questions).encode()), output, **options).run()
+    return output
+
+
+async def test_every_row_has_a_line_in_the_order_of_the_input(session: Session) -> None:
+    questions = ["sleep 0.2", "sleep 0.1", "c", "sleep 0.05", "e"]
+    output = await answer_all(session, *questions, jobs=5)
+    assert output.answers == questions
+    assert [row["row"] for row in output.rows] == [1, 2, 3, 4, 5]
+
+
+async def test_unordered_lines_come_as_they_are_ready(session: Session) -> None:
+    output = await answer_all(session, "sleep 0.2", "sleep 0.1", "c", jobs=3, ordered=False)
+    assert output.answers == ["c", "sleep 0.1", "sleep 0.2"]
+
+
+async def test_no_more_rows_are_in_flight_than_jobs(session: Session) -> None:
+    began = asyncio.get_running_loop().time()
+    await answer_all(session, *["sleep 0.1"] * 6, jobs=2)
+    assert asyncio.get_running_loop().time() - began >= 0.3
+
+
+async def test_a_slow_row_holds_up_the_others_only_when_the_window_is_full(session: Session) -> None:
+    questions = ["sleep 0.3", *map(str, range(200))]
+    output = Memory()
+    run = Batch(session, lines_of("\n".join(questions).encode()), output, jobs=2)
+    running = asyncio.create_task(run.run())
+    await asyncio.sleep(0.15)
+    assert run.tally.finished == run.window - 1 == 63
+    await running
+    assert output.answers == questions
+
+
+async def test_a_row_is_written_as_soon_as_nothing_slower_is_before_it(session: Session) -> None:
+    read, write = os.pipe()
+    output = Memory()
+    running = asyncio.create_task(Batch(session, Lines(read), output).run())
+    os.write(write, b"first\n")
+    await asyncio.sleep(0.1)
+    assert output.answers == ["first"]
+    os.close(write)
+    await running
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "message"),
+    [
+        ("refuse", "RefusedError", "The key is wrong."),
+        ("crash", "PluginError", "Strategy 'scripted' failed with ZeroDivisionError: by nothing."),
+        ("cancel", "PluginError", "The row was cancelled by a component."),
+        ("unwritable", "PluginError", "The row failed with UnicodeEncodeError"),
+        ("{", "InputError", "The row is not JSON"),
+        ('{"question": 3}', "InputError", "`question` must be text"),
+    ],
+)
+async def test_a_row_that_fails_says_so_and_the_others_go_on(
+    session: Session, question: str, kind: str, message: str
+) -> None:
+    output = await answer_all(session, "a", question, "c", jobs=1)
+    assert output.answers == ["a", None, "c"]
+    error = output.rows[1]["error"]
+    assert (error["type"], error["row"]) == (kind, 2)
+    assert error["message"].startswith(message)
+
+
+async def test_blank_lines_have_no_output_and_keep_their_numbers(session: Session) -> None:
+    output = await answer_all(session, "", "a", " \r", "b")
+    assert [(row["row"], row["answer"]) for row in output.rows] == [(2, "a"), (4, "b")]
+
+
+async def test_the_tally_counts_rows_calls_and_tokens(session: Session) -> None:
+    run = Batch(session, lines_of(b"a\n\nabstain\nrefuse\nb\n"), Memory(), jobs=1)
+    await run.run()
+    tally = run.tally
+    assert (tally.answered, tally.abstained, tally.failed, tally.blank, tally.finished) == (2, 1, 1, 1, 4)
+    assert (tally.usage.calls, tally.usage.prompt_tokens, tally.usage.completion_tokens) == (3, 30, 6)
+    assert tally.first_error == "row 4: The key is wrong."
+
+
+async def test_a_rows_own_passages_are_what_it_is_answered_from(session: Session) -> None:
+    row = json.dumps({"question": "passages", "passages": ["one", {"text": "two"}]})
+    assert (await answer_all(session, row)).answers == ["one + two"]
+
+
+async def test_conflicts_are_written_when_there_are_any(session: Session) -> None:
+    (row,) = (await answer_all(session, "conflict")).rows
+    citation = {"quote": "It is so.", "title": "T", "source": "t.txt", "id": "1", "origin": "external"}
+    assert row["citations"] == [citation]
+    assert [(side["text"], side["chosen"]) for side in row["conflicts"]] == [("so", True), ("not so", False)]
+
+
+async def test_details_are_written_on_demand(session: Session) -> None:
+    assert "details" not in (await answer_all(session, "abc")).rows[0]
+    assert (await answer_all(session, "abc", details=True)).rows[0]["details"] == {"length": 3}
+
+
+async def test_rows_that_are_done_are_passed_over(session: Session) -> None:
+    output = await answer_all(session, "a", "b", "c", done=lambda number, line: line == b"b")
+    assert [(row["row"], row["answer"]) for row in output.rows] == [(1, "a"), (3, "c")]
+
+
+async def test_stopping_lets_the_rows_in_flight_end_and_begins_no_more(session: Session) -> None:
+    output = Memory()
+    run = Batch(session, lines_of(b"sleep 0.2\nsleep 0.2\nc\nd\n"), output, jobs=2)
+    asyncio.get_running_loop().call_later(0.05, run.stop)
+    await run.run()
+    assert output.answers == ["sleep 0.2", "sleep 0.2"]
+    assert run.stopped
+
+
+async def test_what_overtook_a_row_that_did_not_end_in_time_is_written_after_the_rest(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "GRACE", 0.05)
+    output = Memory()
+    run = Batch(session, lines_of(b"a\nsleep 60\nc\nsleep 60 more\ne\n"), output, jobs=3)
+    asyncio.get_running_loop().call_later(0.2, run.stop)
+    await run.run()
+    assert [row["row"] for row in output.rows] == [1, 3, 5]
+
+
+async def test_stopping_twice_waits_for_nothing(session: Session) -> None:
+    output = Memory()
+    run = Batch(session, lines_of(b"a\nsleep 60\nc\n"), output, jobs=3)
+    loop = asyncio.get_running_loop()
+    loop.call_later(0.1, run.stop)
+    loop.call_later(0.15, run.stop)
+    async with asyncio.timeout(2):
+        await run.run()
+    assert [row["row"] for row in output.rows] == [1, 3]
+
+
+async def test_an_output_that_fails_ends_the_run(session: Session) -> None:
+    class Full(Memory):
+        def write(self, lines: Sequence[bytes]) -> None:
+            raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        await Batch(session, lines_of(b"a\n" * 1000), Full()).run()
+
+
+async def test_an_output_that_blocks_holds_up_no_question_in_flight(session: Session) -> None:
+    class Slow(Memory):
+        def write(self, lines: Sequence[bytes]) -> None:
+            import time
+
+            time.sleep(0.3)
+            super().write(lines)
+
+    output = Slow(blocking=True)
+    run = Batch(session, lines_of(b"a\nb\nc\n"), output, jobs=1)
+    running = asyncio.create_task(run.run())
+    await asyncio.sleep(0.15)
+    assert (run.tally.finished, output.written) == (3, [])
+    await running
+    assert output.answers == ["a", "b", "c"]
+
+
+async def test_a_configuration_that_cannot_answer_the_first_row_is_refused() -> None:
+    host = Host(only=[], files=[PLUGIN], strict=True)
+    with pytest.raises(ConfigError, match="no strategy named 'scriptd'"):
+        async with Session(Config([Layer("t", {"defaults": {"strategy": "scriptd"}})]), host) as session:
+            await check(session, lines_of(b"{bad\n"))
+    with pytest.raises(MissingError, match="nothing to answer from"):
+        async with Session(Config([]), host) as session:
+            await check(session, lines_of(b"a question without passages\n"))
+
+
+async def test_json_over_several_lines_is_refused(session: Session) -> None:
+    with pytest.raises(InputError, match="over several lines"):
+        await check(session, lines_of(b'[\n  {"question": "Q"}\n]\n'))
+
+
+async def test_an_empty_input_is_no_rows(session: Session) -> None:
+    lines = lines_of(b"")
+    assert await check(session, lines) is None
+    output = Memory()
+    await Batch(session, lines, output).run()
+    assert output.written == []

@@ -1,0 +1,220 @@
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import Answer, BusyError, InputError, RqaError
+from robust_qa.config import Config, Layer
+from robust_qa.outputs import OutFile, Stream
+from robust_qa.resume import State, digest
+from robust_qa.rows import Row, parse_row
+
+STATE = State("0.1", "abc", {"strategy": "rag"}, {})
+
+
+def line(number: int, question: str = "Q", **fields: Any) -> bytes:
+    row = parse_row(json.dumps({"question": question, **fields}).encode(), number)
+    return row.answered(Answer("A"))
+
+
+def state_of(tree: dict[str, Any]) -> State:
+    return State.of(Config([Layer("t.toml", tree)]), None, "abc")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "out.jsonl"
+
+
+def begun(path: Path, *lines: bytes, state: State = STATE) -> None:
+    """What a run that wrote those lines leaves."""
+    out = OutFile(path, state)
+    out.write(lines)
+    out.close()
+
+
+def resumed(path: Path, state: State = STATE) -> OutFile:
+    return OutFile(path, state, resume=True)
+
+
+def test_the_state_is_there_before_the_first_row(path: Path) -> None:
+    OutFile(path, STATE).close()
+    assert path.read_bytes() == b""
+    assert State.load(path.with_name("out.jsonl.state.json")) == STATE
+
+
+def test_a_file_with_rows_is_not_replaced_unasked(path: Path) -> None:
+    begun(path, line(1))
+    with pytest.raises(InputError, match="there already") as caught:
+        OutFile(path, STATE)
+    assert "--resume" in caught.value.hint
+    assert "--force" in caught.value.hint
+    assert path.read_bytes() == line(1)
+
+
+def test_force_replaces_it(path: Path) -> None:
+    begun(path, line(1))
+    begun_again = OutFile(path, STATE, force=True)
+    begun_again.write([line(2)])
+    begun_again.close()
+    assert path.read_bytes() == line(2)
+
+
+def test_resuming_knows_the_rows_and_the_failures_and_appends(path: Path) -> None:
+    failure = parse_row(b"Q", 3).failed(RqaError("no"))
+    begun(path, line(1), failure)
+    out = resumed(path)
+    assert [out.has(n, b"") for n in range(1, 5)] == [True, False, True, False]
+    assert out.failed == 1
+    out.write([line(2)])
+    out.close()
+    assert path.read_bytes() == line(1) + failure + line(2)
+
+
+def test_resuming_what_is_not_there_begins_it(path: Path) -> None:
+    resumed(path).close()
+    assert path.exists()
+
+
+def test_a_torn_last_line_is_removed(path: Path) -> None:
+    begun(path, line(1), line(2)[:-30])
+    out = resumed(path)
+    assert [out.has(n, b"") for n in (1, 2)] == [True, False]
+    out.close()
+    assert path.read_bytes() == line(1)
+
+
+def test_a_last_line_that_lacks_only_its_end_is_kept(path: Path) -> None:
+    begun(path, line(1), line(2)[:-1])
+    out = resumed(path)
+    assert out.has(2, b"")
+    out.write([line(3)])
+    out.close()
+    assert path.read_bytes() == line(1) + line(2) + line(3)
+
+
+def test_a_file_that_is_not_of_a_batch_is_not_touched(path: Path) -> None:
+    begun(path, b"my notes\n", line(1))
+    with pytest.raises(InputError, match=r"Line 1 of .* is not of a batch"):
+        resumed(path)
+    assert path.read_bytes() == b"my notes\n" + line(1)
+
+
+def test_without_its_state_a_file_is_not_continued(path: Path) -> None:
+    path.write_bytes(line(1))
+    with pytest.raises(InputError, match=r"There is no out\.jsonl\.state\.json"):
+        resumed(path)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ({"strategy": {"a": {"t": 1}}}, {"strategy": {"a": {"t": 2}}}, "`strategy.a.t` was 1 and is 2"),
+        ({"defaults": {"k": 5}}, {}, "`defaults.k` was 5 and is not set"),
+        ({}, {"defaults": {"reader": "x"}}, "`defaults.reader` was not set and is x"),
+    ],
+)
+def test_another_configuration_is_refused_with_what_changed(
+    path: Path, before: dict[str, Any], after: dict[str, Any], reason: str
+) -> None:
+    begun(path, line(1), state=state_of(before))
+    with pytest.raises(InputError) as caught:
+        resumed(path, state_of(after))
+    assert reason in caught.value.message
+
+
+def test_what_changes_no_answer_is_no_change(path: Path) -> None:
+    limits = {"concurrency": 3, "rpm": 60, "timeout": 5, "retries": 0}
+    begun(path, line(1), state=state_of({"reader": {"m": {"model": "x"}}, "cache": {"enabled": False}}))
+    resumed(path, state_of({"reader": {"m": {"model": "x", **limits}}})).close()
+
+
+@pytest.mark.parametrize(
+    ("now", "reason"),
+    [
+        (State("0.1", "abd", {"strategy": "rag"}, {}), "the input has changed"),
+        (State("0.2", "abc", {"strategy": "rag"}, {}), "begun by rqa 0.1, and this is 0.2"),
+        (State("0.1", "abc", {"strategy": "crag"}, {}), "`strategy` was rag and is crag"),
+    ],
+)
+def test_another_input_version_or_plan_is_refused(path: Path, now: State, reason: str) -> None:
+    begun(path, line(1))
+    with pytest.raises(InputError) as caught:
+        resumed(path, now)
+    assert reason in caught.value.message
+
+
+def test_a_secret_is_not_kept_in_the_state(path: Path) -> None:
+    headers = {"Authorization": "Bearer s3cret"}
+    begun(path, state=state_of({"reader": {"m": {"headers": headers, "base_url": "https://u:s3cret@h/v1"}}}))
+    assert "s3cret" not in path.with_name("out.jsonl.state.json").read_text()
+
+
+def test_the_rows_of_a_stream_are_compared(path: Path) -> None:
+    stream = State("0.1", None, {}, {})
+    begun(path, line(1, "Who?", id=1), Row(2, {}).failed(RqaError("no")), line(3, "plain"), state=stream)
+    out = resumed(path, stream)
+    assert out.has(1, b'{"id": 1, "question": "Who?"}')
+    assert out.has(2, b"{bad")
+    assert out.has(3, b"plain")
+    with pytest.raises(InputError, match="Row 1 of the input is not the one"):
+        out.has(1, b'{"id": 1, "question": "When?"}')
+    with pytest.raises(InputError, match="Row 1 of the input is not the one"):
+        out.has(1, b'{"id": 2, "question": "Who?"}')
+    out.close()
+
+
+def test_one_process_writes_at_a_time(path: Path) -> None:
+    out = OutFile(path, STATE)
+    with pytest.raises(BusyError, match="Another process"):
+        resumed(path)
+    out.close()
+    resumed(path).close()
+
+
+def test_rows_that_an_interruption_left_out_of_order_are_put_in_order(path: Path) -> None:
+    begun(path, line(1), line(3), line(4), line(2))
+    path.chmod(0o640)
+    out = resumed(path)
+    out.put_in_order()
+    out.close()
+    assert path.read_bytes() == line(1) + line(2) + line(3) + line(4)
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert sorted(file.name for file in path.parent.iterdir()) == ["out.jsonl", "out.jsonl.state.json"]
+
+
+def test_a_file_in_order_is_not_rewritten(path: Path) -> None:
+    begun(path, line(1), line(2))
+    before = path.stat().st_ino
+    out = resumed(path)
+    out.put_in_order()
+    out.close()
+    assert path.stat().st_ino == before
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file or directory"):
+        OutFile(tmp_path / "none" / "out.jsonl", STATE)
+
+
+def test_the_digest_is_of_what_is_still_to_be_read_and_reads_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"0123456789")
+    (tmp_path / "b").write_bytes(b"56789")
+    with (tmp_path / "a").open("rb", buffering=0) as a, (tmp_path / "b").open("rb", buffering=0) as b:
+        a.seek(5)
+        assert digest(a.fileno()) == digest(b.fileno())
+        assert a.tell() == 5
+
+
+def test_a_pipe_has_no_digest() -> None:
+    read, write = os.pipe()
+    assert digest(read) is None
+    os.close(read)
+    os.close(write)
+
+
+def test_writing_to_a_full_device_says_so() -> None:
+    with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(RqaError, match="No space left"):
+        Stream(full.fileno(), "/dev/full").write([b"x\n"])
