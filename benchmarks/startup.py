@@ -1,0 +1,59 @@
+"""How long `rqa` takes to start, beside `python -c "import click"`, and what it must not import for that.
+
+    python benchmarks/startup.py [--runs 20]
+
+Medians of runs that take turns, so that a busy machine is busy for all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+
+RQA = "import sys; sys.argv[0] = 'rqa'; from robust_qa.cli import main; main()"
+BASELINE = "import click"
+COMMANDS = {"rqa --version": ["--version"], "rqa ask --help": ["ask", "--help"]}
+# Engines, and what is slow to import.
+HEAVY = ("tantivy", "httpx", "llama_cpp", "huggingface_hub", "numpy", "rich", "sqlite3", "stamina", "pypdf")
+
+
+def seconds(code: str, *arguments: str) -> float:
+    """Wall time of one interpreter that runs `code`."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code, *arguments], stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - began
+
+
+def imported(*arguments: str) -> list[str]:
+    """Which of the heavy modules a command imports."""
+    report = f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
+    code = f"import atexit, sys; atexit.register(lambda: {report}); {RQA}"
+    command = [sys.executable, "-c", code, *arguments]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [name for name in HEAVY if f"'{name}'" in run.stderr.splitlines()[-1]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=20)
+    runs = parser.parse_args().runs
+    taken: dict[str, list[float]] = {BASELINE: [], **{name: [] for name in COMMANDS}}
+    for _ in range(runs):
+        taken[BASELINE].append(seconds(BASELINE))
+        for name, arguments in COMMANDS.items():
+            taken[name].append(seconds(RQA, *arguments))
+    medians = {name: statistics.median(times) for name, times in taken.items()}
+    print(f"{BASELINE}: {medians[BASELINE] * 1000:.0f} ms")
+    for name, arguments in COMMANDS.items():
+        heavy = ", ".join(imported(*arguments)) or "none"
+        print(
+            f"{name}: {medians[name] * 1000:.0f} ms, {medians[name] / medians[BASELINE]:.2f} times that; "
+            f"heavy modules imported: {heavy}"
+        )
+
+
+if __name__ == "__main__":
+    main()
