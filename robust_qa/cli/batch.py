@@ -23,7 +23,13 @@ from .run import Run, pass_run
 @click.option("--resume", is_flag=True, help="Continue the interrupted run that wrote OUT.")
 @click.option("--force", is_flag=True, help="Replace OUT.")
 @click.option(
-    "-j", "--jobs", type=click.IntRange(1, 4096), default=8, show_default=True, help="Questions in flight at once."
+    "-j",
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(1, 4096),
+    default=8,
+    show_default=True,
+    help="Questions in flight at once.",
 )
 @click.option("--unordered", is_flag=True, help="Write answers as they are ready, and not in the order of IN.")
 @click.option("--no-passages", is_flag=True, help="Leave the passages of the rows out of the output.")
