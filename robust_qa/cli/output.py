@@ -115,7 +115,10 @@ def _source_line(citation: Citation, number: int) -> Text:
 
 def _from_here(source: str) -> str:
     """A path below the working directory as people write it."""
-    return source.removeprefix(f"{Path.cwd()}{os.sep}")
+    try:
+        return source.removeprefix(f"{Path.cwd()}{os.sep}")
+    except FileNotFoundError:  # the working directory has been removed
+        return source
 
 
 def cost_line(answer: Answer) -> str:
