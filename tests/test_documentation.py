@@ -32,14 +32,15 @@ from documentation import (
     under,
     usage,
 )
-from robust_qa.rows import OWN_FIELDS
 
 from robust_qa import __version__, config, environment, errors
+from robust_qa.assembly import Assembly
 from robust_qa.calls import RESERVED, Limits
 from robust_qa.cli import cli
 from robust_qa.cli.manual import plain
 from robust_qa.cli.output import as_json
 from robust_qa.host import GROUP, OWN_DISTRIBUTION
+from robust_qa.rows import OWN_FIELDS
 from robust_qa.session import Session
 from robust_qa.types import Answer
 
@@ -148,9 +149,9 @@ def test_every_error_stands_with_its_exit_code_and_with_no_other() -> None:
 
 
 def test_every_environment_variable_stands_in_rqa_1_and_no_other_of_that_prefix() -> None:
-    named = {value for name, value in vars(environment).items() if name.isupper() and isinstance(value, str)}
+    constants = {value for value in vars(environment).values() if isinstance(value, str) and value.startswith("RQA_")}
     patterns = {environment.PREFIX: "RQA_TABLE__NAME__KEY", environment.KEY_PREFIX: "RQA_KEY_NAME"}
-    expected = {patterns.get(name, name) for name in named} | set(environment.SHORTCUTS)
+    expected = {patterns.get(name, name) for name in constants} | set(environment.SHORTCUTS)
     told = read("rqa(1)")["ENVIRONMENT", ""].tags
     assert {name for name in ", ".join(told).split(", ") if name.startswith("RQA_")} == expected
 
@@ -237,12 +238,13 @@ def test_every_line_of_the_example_says_what_it_sets() -> None:
 
 
 @pytest.mark.parametrize("text", [LIVE, WHOLE], ids=["as it stands", "with everything in it"])
-async def test_the_example_is_a_valid_configuration(text: str, tmp_path: Path) -> None:
+def test_the_example_is_a_valid_configuration(text: str, tmp_path: Path) -> None:
     file = tmp_path / "example.toml"
     file.write_text(text, "utf-8")
-    async with Session(config.load(file=file), host()) as session:
-        for kind, name in (table.split(".") for table in tables() if "." in table):
-            session.validate(kind, name)  # type: ignore[arg-type]
+    assembly = Assembly(config.load(file=file), host())
+    for kind, name in (table.split(".") for table in tables() if "." in table):
+        assembly.part(kind, name)  # type: ignore[arg-type]
+    assert assembly.defaults
 
 
 async def test_the_example_changes_nothing_as_it_stands() -> None:
