@@ -18,6 +18,7 @@ from .host import Host, Registration
 from .types import Kind
 
 GIVEN = "given"  # the retriever that stands for the question's own passages
+_PLUGIN = frozenset({"plugin"})
 PLUGIN_FAULT = "This is a fault of the plugin; RQA_DEBUG=1 shows where."
 
 
@@ -92,12 +93,13 @@ class Assembly:
         """
         table = self._table(kind, name)
         registration = self._registration(kind, name, table)
-        own = {key: value for key, value in table.values.items() if key in RESERVED and key != "plugin"}
+        reserved = _PLUGIN if kind == "strategy" else RESERVED  # a strategy makes calls, and is none
+        own = {key: value for key, value in table.values.items() if key in reserved - _PLUGIN}
         limits = settings.build(Limits, Table(table.name, own))
         if registration.options is not None:
-            return Part(registration, limits, settings.build(registration.options, table, reserved=RESERVED))
+            return Part(registration, limits, settings.build(registration.options, table, reserved=reserved))
         for key, value in table.values.items():
-            if key not in RESERVED:
+            if key not in reserved:
                 raise ConfigError(
                     f"{value.layer.origin}: [{table.name}] sets `{key}`, and {registration.name!r} has no options."
                 )

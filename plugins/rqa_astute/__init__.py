@@ -46,15 +46,14 @@ class Astute:
         iterations: int = 1  # t: rounds of consolidation, the last of which also answers; t + 1 calls
         memory_passages: int = 1  # m̂: passages the model writes from memory, at most
         source_aware: bool = True  # whether the model is told which documents are its own
-        k: int | None = None  # passages to retrieve, at most; by default as the retriever is configured
         order: Order = "descending"  # of the retrieved passages in a prompt, by relevance
-        temperature: float = 0.0  # of the sampling; 0 takes the most likely token each time
-        max_tokens: int = 1024  # the longest reply, in tokens
-        seed: int = 0  # of the sampling and of the random order
+        temperature: float | None = None  # of the sampling; by default as the reader is configured
+        max_tokens: int | None = None  # the longest reply, in tokens; by default as the reader is configured
+        seed: int | None = None  # of the sampling and of the random order; by default as the reader is configured
         prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts, by their names
 
         def __post_init__(self) -> None:
-            for name in ("iterations", "memory_passages", "k", "max_tokens"):
+            for name in ("iterations", "memory_passages", "max_tokens"):
                 if (value := getattr(self, name)) is not None and value < 1:
                     raise ValueError(f"needs `{name}` to be 1 or more, and it is {value}")
 
@@ -71,7 +70,7 @@ class Astute:
         # Lines 2 to 4: I, E and D0, whose passages carry their sources S0. I and E do not wait for each other.
         async with asyncio.TaskGroup() as both:
             remembering = both.create_task(ask("memory", schemas.memory(options.memory_passages)))
-            retrieving = both.create_task(toolbox.retrieve(question, k=options.k))
+            retrieving = both.create_task(toolbox.retrieve(question))
         texts = parse_memory(remembering.result(), options.memory_passages)
         internal = [Passage(text, id=f"memory-{n}", origin="memory") for n, text in enumerate(texts, start=1)]
         pool = [*retrieving.result(), *internal]

@@ -19,9 +19,9 @@ class NoRag:
 
     @dataclass
     class Options:
-        temperature: float = 0.0  # of the sampling; 0 takes the most likely token each time
-        max_tokens: int = 1024  # the longest reply, in tokens
-        seed: int = 0  # of the sampling
+        temperature: float | None = None  # of the sampling; by default as the reader is configured
+        max_tokens: int | None = None  # the longest reply, in tokens; by default as the reader is configured
+        seed: int | None = None  # of the sampling; by default as the reader is configured
         prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: answer
 
     def __init__(self, options: Options) -> None:

@@ -19,14 +19,9 @@ class Rag:
 
     @dataclass
     class Options:
-        k: int | None = None  # passages to retrieve, at most; by default as the retriever is configured
         order: Order = "descending"  # of the passages in a prompt, by relevance
         seed: int = 0  # of the random order
         prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: read
-
-        def __post_init__(self) -> None:
-            if self.k is not None and self.k < 1:
-                raise ValueError(f"needs `k` to be 1 or more, and it is {self.k}")
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -35,7 +30,7 @@ class Rag:
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """One retrieval, one reading; abstains when nothing is found or the reader sees no answer in it."""
         options = self.options
-        passages = await toolbox.retrieve(question, k=options.k)
+        passages = await toolbox.retrieve(question)
         if not passages:
             return Answer(None, reason="No passage was found for the question.")
         reading = await toolbox.read(question, passages, prompt=self.prompt, order=options.order, seed=options.seed)

@@ -38,8 +38,11 @@ def command(
 
     from . import output
 
+    options = Answering(**answering)
+    if passages and (options.docs or options.retriever):
+        raise click.UsageError("The passages come from --passages, so leave out --docs and --retriever.")
     asked = _question(question, passages)
-    answer = asyncio.run(_answer(run, asked, Answering(**answering)))
+    answer = asyncio.run(_answer(run, asked, options))
     if explain:
         output.explain(answer, verbose=run.verbosity > 0)
     if as_json:

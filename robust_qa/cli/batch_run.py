@@ -158,7 +158,8 @@ def _signals(batch: Batch) -> Iterator[None]:
 def _summarise(run: Run, tally: Tally) -> None:
     counts = {"answered": tally.answered, "abstained": tally.abstained, "failed": tally.failed}
     told = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count) or "nothing to do"
-    line = f"{tally.finished:,} rows in {tally.seconds:.1f} s ({rate(tally):.1f} rows/s): {told}"
+    rows = "1 row" if tally.finished == 1 else f"{tally.finished:,} rows"
+    line = f"{rows} in {tally.seconds:.1f} s ({rate(tally):.1f} rows/s): {told}"
     if tally.done:
         line += f"; {tally.done:,} were done before"
     if tally.blank:

@@ -67,7 +67,6 @@ def print_json(answer: Answer) -> None:
 
 def print_answer(answer: Answer, *, cost: bool = True) -> None:
     """The answer, who disagrees, and the numbered sources on stdout; what it cost on stderr."""
-    from rich.padding import Padding
     from rich.text import Text
 
     out = console()
@@ -85,19 +84,24 @@ def print_answer(answer: Answer, *, cost: bool = True) -> None:
             mark = "●" if position.chosen else "○"
             confidence = "" if position.confidence is None else f" ({position.confidence:.0%})"
             who = ", ".join(f"[{sources[citation]}]" for citation in position.citations) or "no source"
-            out.print(
-                Padding(Text(f"{mark} {printable(position.text)}{confidence}: {who}"), (0, 0, 0, 2), expand=False)
-            )
+            _print_indented(out, Text(f"{mark} {printable(position.text)}{confidence}: {who}"), 2)
     if sources:
         out.print()
     for citation, number in sources.items():
         out.print(_source_line(citation, number))
         if citation.quote:
-            out.print(Padding(Text(f"“{printable(citation.quote)}”", style="italic"), (0, 0, 0, 4), expand=False))
+            _print_indented(out, Text(f"“{printable(citation.quote)}”", style="italic"), 4)
     if cost:
         aside = console(err=True)
         aside.print()
         aside.print(Text(cost_line(answer), style="dim"))
+
+
+def _print_indented(out: Console, text: Text, indent: int) -> None:
+    for line in text.wrap(out, max(out.width - indent, 20)):
+        line.rstrip()  # rich's own padding would fill every line with spaces, which are copied along
+        line.pad_left(indent)
+        out.print(line)
 
 
 def _numbered(answer: Answer) -> dict[Citation, int]:
@@ -130,7 +134,7 @@ def cost_line(answer: Answer) -> str:
         parts.append(f"{usage.calls} {'call' if usage.calls == 1 else 'calls'}{cached}")
         parts.append(f"{usage.prompt_tokens} + {usage.completion_tokens} tokens")
     parts.append(f"{answer.seconds:.2f} s")
-    if answer.confidence is not None:
+    if answer.confidence is not None and not answer.abstained:
         parts.append(f"confidence {answer.confidence:.2f}")
     return " · ".join(parts)
 

@@ -226,7 +226,7 @@ class TestPrompts:
         with pytest.raises(ConfigError, match="finalise_text"):
             Astute(Astute.Options(prompts={"final": tmp_path / "mine.txt"}))
 
-    @pytest.mark.parametrize("option", ["iterations", "memory_passages", "k", "max_tokens"])
+    @pytest.mark.parametrize("option", ["iterations", "memory_passages", "max_tokens"])
     def test_a_number_below_one_is_refused(self, option: str) -> None:
         with pytest.raises(ValueError, match=f"`{option}`"):
             Astute.Options(**{option: 0})

@@ -59,13 +59,6 @@ async def test_passages_without_the_answer_make_it_abstain() -> None:
     assert given == Answer(None, 0.9, reason="The passages do not hold an answer.")
 
 
-async def test_k_bounds_the_passages() -> None:
-    model = ScriptedModel(["Documents: 1\nAnswer: x"])
-    await answer(model, [SEA, EMMA], k=1)
-    assert SEA.text in model.prompts[0]
-    assert EMMA.text not in model.prompts[0]
-
-
 async def test_order_lays_the_passages_out_without_renumbering_them() -> None:
     model = ScriptedModel(["Documents: 2\nAnswer: Jane Austen"])
     given = await answer(model, [SEA, EMMA], order="ascending")
@@ -85,8 +78,3 @@ def test_a_replacement_with_a_field_the_prompt_lacks_is_refused(tmp_path: Path) 
     (tmp_path / "mine.txt").write_text("{passages} {oracle}")
     with pytest.raises(ConfigError, match="oracle"):
         Rag(Rag.Options(prompts={"read": tmp_path / "mine.txt"}))
-
-
-def test_k_below_one_is_refused() -> None:
-    with pytest.raises(ValueError, match="`k`"):
-        Rag.Options(k=0)
