@@ -188,18 +188,28 @@ def _add_data(branch: Tree, key: str, value: Any, verbose: bool) -> None:
         return
     if key == "passages" and value and isinstance(value[0], dict):
         for number, passage in enumerate(value, start=1):
-            text = passage["text"] if verbose else _shortened(passage["text"], 90)
-            title = f"{printable(passage['title'])}: " if passage["title"] else ""
-            branch.add(Text(f"{number}. {passage['score']:.2f}  {title}{printable(text)}"))
+            titled = ": ".join(part for part in (passage["title"], passage["text"]) if part)
+            shown = printable(titled) if verbose else _shortened(titled, 90)
+            branch.add(Text(f"{number}. {passage['score']:.2f}  {shown}"))
         return
-    text = value if isinstance(value, str) else _compact(value)
+    if not verbose and (not value or (key, value) == ("finish", "stop")):
+        return  # nothing, or nothing unusual
+    if isinstance(value, list) and isinstance(value[0] if value else None, dict | list):
+        items = branch.add(Text(key))
+        for item in value:
+            items.add(Text(_shortened(_told(item), _LONGEST_REPLY)))
+        return
+    text = _told(value)
     branch.add(Text(f"{key}: {printable(text) if verbose else _shortened(text, _LONGEST_REPLY)}"))
 
 
-def _compact(value: Any) -> str:
-    import msgspec
-
-    return msgspec.json.encode(value, enc_hook=str).decode()
+def _told(value: Any) -> str:
+    """JSON-ready data in a line for people."""
+    if isinstance(value, dict):
+        return " · ".join(f"{key}: {_told(inner)}" for key, inner in value.items() if inner not in ("", None, []))
+    if isinstance(value, list):
+        return ", ".join(map(_told, value))
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _shortened(text: str, length: int) -> str:

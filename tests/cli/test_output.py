@@ -66,7 +66,7 @@ def test_explain_tells_calls_passages_replies_and_decisions(capsys: pytest.Captu
     steps = (
         Step("retrieve", "When?", "retriever.bm25", 0.0, 0.1, data={"k": 1, "passages": [passage]}),
         Step("generate", "finalise", "reader.local", 0.1, 2.0, Usage(1, 9, 3), True, 2, data={"reply": "1815"}),
-        Step("note", "one group", data={"groups": [{"answer": "1815"}]}),
+        Step("note", "one group", data={"groups": [{"answer": "1815", "documents": [1, 2]}], "dropped": []}),
         Step("score", "2 texts", "evaluator.t5", error="out of memory"),
     )
     output.explain(Answer("1815", question="When?", strategy="astute", trace=steps), verbose=False)
@@ -78,8 +78,9 @@ def test_explain_tells_calls_passages_replies_and_decisions(capsys: pytest.Captu
         "generate reader.local: finalise  9 + 3 tokens · 2.00 s · cached · 2 retries",
         "reply: 1815",
         "→ one group",
-        'groups: [{"answer":"1815"}]',
+        "answer: 1815 · documents: 1, 2",
         "out of memory",
     ):
         assert expected in captured.err
     assert "\x1b" not in captured.err
+    assert "dropped" not in captured.err  # nothing was
