@@ -66,7 +66,7 @@ def main() -> None:
         before, kept, torn = calls(url), b"", 0
         for _ in range(asked.kills):
             process = subprocess.Popen(command(rows, out, url, "--resume", *more))
-            time.sleep(chance.uniform(start_up / 2, start_up + 2 * work / asked.kills))
+            time.sleep(chance.uniform(start_up / 2, start_up + 1.4 * work / asked.kills))
             process.kill()
             assert process.wait() != 0, "the run ended before the last kill: give more rows"
             now = whole_lines(out)
