@@ -1,0 +1,96 @@
+"""Whole questions through the installed command and real engines: tantivy, llama.cpp, HTTP on loopback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standins.openai import Server, rate_limited, serve
+
+ROOT = Path(__file__).parents[2]
+HARBOUR = ROOT / "examples" / "harbour"
+QUESTION = "When was the lighthouse at Skerry Point built?"
+GROUPS = {
+    "groups": [
+        {"documents": [1], "summary": "A brochure.", "answer": "1817", "confidence": 0.2},
+        {"documents": [2, 3, 77], "summary": "The records.", "answer": "1871", "confidence": 0.9},
+    ],
+    "reason": "The records agree.",
+    "answer": "1871",
+}
+
+
+def ask(installed: str, *arguments: object) -> dict[str, Any]:
+    command = [installed, "ask", "--json", *map(str, arguments), QUESTION]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    answer: dict[str, Any] = json.loads(ended.stdout)
+    return answer
+
+
+def endpoint(server: Server) -> list[object]:
+    return ["--reader", "openai", "-o", "reader.openai.model=m", "-o", f"reader.openai.base_url={server.url}"]
+
+
+def consolidating(request: dict[str, Any], _: int) -> str:
+    if "from your own memory" in str(request["messages"]):
+        return json.dumps({"passages": ["The lighthouse at Skerry Point was built in 1871."]})
+    return json.dumps(GROUPS)
+
+
+def test_astute_over_an_index_and_an_endpoint_tells_who_says_what(installed: str) -> None:
+    with serve(consolidating) as server:
+        answer = ask(installed, "-s", "astute", "-d", HARBOUR, *endpoint(server))
+    assert (answer["answer"], answer["confidence"], answer["usage"]["calls"]) == ("1871", 0.9, 2)
+    assert {position["text"]: position["chosen"] for position in answer["conflicts"]} == {"1871": True, "1817": False}
+    assert answer["details"]["citations_removed"] == 1
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(("iterations", "calls"), [(1, 2), (2, 3), (3, 4)])
+def test_astute_makes_one_call_more_than_it_has_rounds(installed: str, iterations: int, calls: int) -> None:
+    with serve(consolidating) as server:
+        ask(
+            installed,
+            "-s",
+            "astute",
+            "-d",
+            HARBOUR,
+            *endpoint(server),
+            "-o",
+            f"strategy.astute.iterations={iterations}",
+        )
+    assert len(server.requests) == calls
+
+
+def test_a_busy_endpoint_is_asked_again(installed: str) -> None:
+    with serve(lambda request, n: rate_limited("0") if n < 2 else "Documents: 1\nAnswer: 1871") as server:
+        answer = ask(installed, "-s", "rag", "-d", HARBOUR, *endpoint(server))
+    assert answer["answer"] == "1871"
+    assert [step["retries"] for step in answer["trace"] if step["kind"] == "generate"] == [2]
+
+
+def test_a_second_run_is_answered_from_the_cache(installed: str) -> None:
+    with serve(consolidating) as server:
+        ask(installed, "-s", "astute", "-d", HARBOUR, *endpoint(server))
+        again = ask(installed, "-s", "astute", "-d", HARBOUR, *endpoint(server))
+        assert len(server.requests) == 2 and again["usage"]["cached"] == 2
+        ask(installed, "-s", "astute", "-d", HARBOUR, *endpoint(server), "--no-cache")
+        assert len(server.requests) == 4
+
+
+@pytest.mark.parametrize("strategy", ["norag", "rag", "astute"])
+def test_every_strategy_survives_the_noise_of_a_random_model(installed: str, strategy: str, tmp_path: Path) -> None:
+    pytest.importorskip("llama_cpp", reason="needs the extra [llama]")
+    from standins.tiny_gguf import write_tiny_gguf
+
+    model = write_tiny_gguf(tmp_path / "tiny.gguf", window=8192)
+    options = {"model": model, "max_tokens": 48, "n_threads": 1}
+    pairs = [part for key, value in options.items() for part in ("-o", f"reader.llamacpp.{key}={value}")]
+    answer = ask(installed, "-s", strategy, "-d", HARBOUR, "--reader", "llamacpp", *pairs)
+    calls = [step for step in answer["trace"] if step["kind"] == "generate"]
+    assert calls and all(call["usage"]["prompt_tokens"] > 0 for call in calls)
+    assert answer["usage"]["calls"] == len(calls)
