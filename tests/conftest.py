@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,11 @@ import pytest
 from standins.distributions import write_distribution
 
 from robust_qa.cli import cli, main
+
+
+# A shell starts what it runs in the background with Ctrl-C ignored, and the processes that tests interrupt would
+# inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
