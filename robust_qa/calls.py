@@ -20,6 +20,7 @@ from msgspec import Meta
 from .batching import Batcher
 from .cache import Cache
 from .errors import CallTimeout, PluginError, RqaError, UnavailableError
+from .returned import misfit
 from .trace import Trace
 from .types import Completion, Power, Reading, Usage
 
@@ -169,7 +170,7 @@ class Channel:
             on=self._backoff, attempts=self._limits.retries + 1, timeout=None, wait_initial=0.5, wait_max=30
         ):
             with attempt:
-                return await self._once(call), attempt.num - 1
+                return self._checked(call, await self._once(call)), attempt.num - 1
         raise AssertionError("stamina ends in a result or an error")
 
     def _backoff(self, error: Exception) -> bool | float:
@@ -200,6 +201,14 @@ class Channel:
                 ) from error
         return result
 
+    def _checked(self, call: Call[T], result: T) -> T:
+        if wrong := misfit(result, call.returns, call.arguments):
+            raise PluginError(
+                f"{self.name} gave {wrong}.",
+                hint=f"This is a fault of the plugin; `rqa plugins check {self.name.partition('.')[2]}` says more.",
+            )
+        return result
+
     async def _batched(self, call: Call[T], many: Callable[..., Any]) -> T:
         batcher = self._batchers.get(call.power)
         if batcher is None:
@@ -217,7 +226,7 @@ class Channel:
             raise
         except OSError as error:  # a socket or file of the plugin's that it did not translate
             raise UnavailableError(f"{self.name} failed: {error}.") from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a plugin does not end the process
             raise PluginError(
                 f"{self.name} failed with {type(error).__name__}: {error}.",
                 hint="This is a fault of the plugin; RQA_DEBUG=1 shows where.",

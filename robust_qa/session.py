@@ -17,6 +17,7 @@ from .calls import Channel
 from .config import Config
 from .errors import ConfigError, MissingError, PluginError, RqaError
 from .host import Host
+from .returned import misfit
 from .toolbox import Channels, Toolbox
 from .trace import Trace
 from .types import Answer, Kind, Power, Question
@@ -76,18 +77,21 @@ class Session:
         name, strategy, channels = self.plan(has_passages=question.passages is not None)
         toolbox = Toolbox(question, channels, Trace(detailed=self.detailed))
         try:
-            answer = await strategy.answer(question.text, toolbox)
+            answer: Answer = await strategy.answer(question.text, toolbox)
         except RqaError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             cause = _first(error)
             if isinstance(cause, RqaError):
                 raise cause from error
             raise PluginError(
                 f"Strategy {name!r} failed with {type(cause).__name__}: {cause}.", hint=PLUGIN_FAULT
             ) from error
-        if not isinstance(answer, Answer):
-            raise PluginError(f"Strategy {name!r} gave a {type(answer).__name__}, and not an Answer.")
+        if wrong := misfit(answer, Answer):
+            raise PluginError(
+                f"Strategy {name!r} gave {wrong}.",
+                hint=f"This is a fault of the plugin; `rqa plugins check {name}` says more.",
+            )
         return dataclasses.replace(
             answer,
             question=question.text,
@@ -180,7 +184,13 @@ class Session:
 
     def _strategy(self, name: str) -> Any:
         if name not in self._strategies:
-            self._strategies[name] = self.assembly.part("strategy", name).build()
+            strategy = self.assembly.part("strategy", name).build()
+            if not (hasattr(strategy, "needs") and hasattr(strategy, "answer")):
+                raise PluginError(
+                    f"Strategy {name!r} lacks `needs`, or the method `answer(question, toolbox)`.",
+                    hint="`rqa help plugin` has the contract.",
+                )
+            self._strategies[name] = strategy
         return self._strategies[name]
 
     def _cannot(self, strategy: str, lacking: frozenset[Power], channels: Channels) -> RqaError:
@@ -219,7 +229,7 @@ def _powers(channels: Channels, has_passages: bool) -> frozenset[Power]:
     return frozenset(powers)
 
 
-def _first(error: Exception) -> Exception:
+def _first(error: BaseException) -> BaseException:
     """The first rqa error of failures that happened at once, else the first failure."""
     if not isinstance(error, ExceptionGroup):
         return error

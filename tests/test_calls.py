@@ -267,3 +267,22 @@ async def nothing_left_running() -> AsyncIterator[None]:
     yield
     await asyncio.sleep(0)
     assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task() and not task.done()] == []
+
+
+async def test_a_result_of_another_type_is_the_fault_of_the_component_that_gave_it(build: Build) -> None:
+    class Mute:
+        async def generate(self, messages: Any, decoding: Any) -> Any:
+            return None
+
+    with pytest.raises(PluginError, match=r"reader\.r gave None, and not a Completion") as told:
+        await build(Mute()).call(generate(), Trace())
+    assert "rqa plugins check r" in told.value.hint
+
+
+async def test_a_component_that_ends_the_process_fails_its_call(build: Build) -> None:
+    class Leaver:
+        def generate(self, messages: Any, decoding: Any) -> Completion:
+            raise SystemExit(7)
+
+    with pytest.raises(PluginError, match=r"reader\.r failed with SystemExit: 7"):
+        await build(Leaver()).call(generate(), Trace())

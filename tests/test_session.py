@@ -173,5 +173,11 @@ async def test_a_strategy_that_gives_no_answer_object_is_a_fault_of_the_plugin(
         return None
 
     monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Reads, "answer", nothing)
-    with pytest.raises(PluginError, match="gave a NoneType"):
+    with pytest.raises(PluginError, match="gave None, and not an Answer"):
         await ask(host, SHELF)
+
+
+async def test_a_strategy_without_needs_is_a_fault_of_the_plugin(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(sys.modules["rqa_plugin_plugin"].Fails, "needs")
+    with pytest.raises(PluginError, match="Strategy 'fails' lacks `needs`"):
+        await ask(host, {**SHELF, "defaults": {"strategy": "fails"}})

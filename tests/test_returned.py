@@ -1,0 +1,68 @@
+"""What a component returns is looked at where it comes in, so that the fault is told of whose it is."""
+
+from typing import Any
+
+import pytest
+
+from robust_qa import Answer, Completion, Passage, Reading
+from robust_qa.returned import misfit
+
+
+def nothing() -> Any:
+    yield from ()
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (None, "None, and not a list"),
+        ("text", "a str, and not a list"),
+        (nothing(), "a generator, and not a list"),
+        (["text"], "a list that holds a str, and not a Passage"),
+        ([{"text": "x"}], "a list that holds a dict, and not a Passage"),
+        ([Passage("x"), None], "a list that holds None, and not a Passage"),
+        ([Passage(None)], "a list that holds a Passage that is out of order: Expected `str`, got `null` - at `$.text`"),  # type: ignore[arg-type]
+        (
+            [Passage("x", id=1)],
+            "a list that holds a Passage that is out of order: Expected `str`, got `int` - at `$.id`",
+        ),  # type: ignore[arg-type]
+    ],
+)
+def test_passages_that_are_none_are_told(result: Any, told: str) -> None:
+    assert misfit(result, list[Passage], ("query", 3)) == told
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (["0.5"], "a list that holds a str, and not a float"),
+        ([0.5, 0.5], "2 scores for 1 texts"),
+    ],
+)
+def test_scores_that_are_none_are_told(result: Any, told: str) -> None:
+    assert misfit(result, list[float], ("question", ["text"])) == told
+
+
+def test_a_reading_of_a_passage_that_was_not_there_is_told() -> None:
+    told = "a Reading that points at passage 3 of 3, counted from 0"
+    assert misfit(Reading("x", passages=(0, 3)), Reading, ("question", [Passage("x")] * 3)) == told
+
+
+def test_an_answer_whose_details_are_no_json_is_told() -> None:
+    assert "out of order" in misfit(Answer("x", details={"engine": object()}), Answer)
+
+
+@pytest.mark.parametrize(
+    ("result", "promised"),
+    [
+        ([], list[Passage]),
+        ([Passage("x", score=2)], list[Passage]),
+        ([1, 0.5], list[float]),
+        (Completion("\ud800"), Completion),
+        (Reading(None), Reading),
+        (Reading("x", 0.5, (1, 0)), Reading),
+        (Answer("x", details={"n": [1, None, {"a": 0.5}]}), Answer),
+    ],
+)
+def test_what_is_promised_fits(result: Any, promised: Any) -> None:
+    assert misfit(result, promised, ("question", ["a", "b"])) == ""
