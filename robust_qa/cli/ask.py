@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +13,9 @@ from ..errors import InputError
 from ..types import Answer, Passage, Question
 from .options import Answering, answering_options
 from .run import Run, pass_run
+
+if TYPE_CHECKING:
+    from ..session import Session
 
 
 @click.command(
@@ -37,12 +41,15 @@ def command(
     import asyncio
 
     from . import output
+    from .answering import open_session
 
     options = Answering(**answering)
     if passages and (options.docs or options.retriever):
         raise click.UsageError("The passages come from --passages, so leave out --docs and --retriever.")
     asked = _question(question, passages)
-    answer = asyncio.run(_answer(run, asked, options))
+    with redirect_stdout(sys.stderr):  # what plugins print is no part of the answer
+        session = open_session(run, options)  # before the event loop, where Ctrl-C would wait for an index to be built
+        answer = asyncio.run(_answer(session, asked))
     if explain:
         output.explain(answer, verbose=run.verbosity > 0)
     if as_json:
@@ -75,8 +82,6 @@ def _passages(path: Path) -> tuple[Passage, ...]:
     return tuple(read_passages(raw, str(path)))
 
 
-async def _answer(run: Run, question: Question, answering: Answering) -> Answer:
-    from .answering import open_session
-
-    async with open_session(run, answering) as session:
+async def _answer(session: Session, question: Question) -> Answer:
+    async with session:
         return await session.answer(question)

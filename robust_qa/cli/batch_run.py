@@ -10,7 +10,7 @@ import signal
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -61,11 +61,12 @@ def answer_rows(run: Run, source: Path, target: Target, answering: Answering, ho
     with _opened(source) as descriptor:
         if target.out is not None and target.out.exists() and _same(target.out, descriptor):
             raise click.UsageError(f"{target.out} is the input itself.")
-        session = open_session(run, answering, detailed=False)
-        try:
-            return asyncio.run(_answer_rows(run, session, descriptor, target, how))
-        except _Interrupted:
-            raise KeyboardInterrupt from None
+        with redirect_stdout(sys.stderr):  # what plugins print is no part of the answers
+            session = open_session(run, answering, detailed=False)
+            try:
+                return asyncio.run(_answer_rows(run, session, descriptor, target, how))
+            except _Interrupted:
+                raise KeyboardInterrupt from None
 
 
 async def _answer_rows(run: Run, session: Session, descriptor: int, target: Target, how: Mapping[str, Any]) -> int:
@@ -77,7 +78,7 @@ async def _answer_rows(run: Run, session: Session, descriptor: int, target: Targ
             file = output if isinstance(output, OutFile) else None
             batch = Batch(session, lines, output, done=file.has if file else None, **how)
             size = os.fstat(descriptor).st_size if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
-            aloud = target.out is None and sys.stdout.isatty()
+            aloud = target.out is None and os.isatty(_STDOUT)
             watching = asyncio.create_task(watch(run, batch.tally, lines, size, answers_on_terminal=aloud))
             try:
                 with _signals(batch):

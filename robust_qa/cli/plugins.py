@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 import sys
 from collections import Counter
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, get_args
 
@@ -13,6 +15,7 @@ import click
 
 from ..errors import ConfigError, Exit
 from ..host import Plugin, Registration
+from ..nearest import did_you_mean
 from ..text import printable
 from ..types import KINDS, Kind
 from .run import Run, pass_run
@@ -83,13 +86,15 @@ def _plugin_row(plugin: Plugin) -> dict[str, Any]:
 )
 def new(name: str, kind: Kind, into: Path) -> None:
     """Write a plugin project. It has a component NAME that works, with its tests and its packaging."""
-    from ..scaffold import write_plugin
+    from ..scaffold import plugin_name, write_plugin
 
+    name = plugin_name(name, kind)
     written = write_plugin(name, kind, into)
     for path in written:
         click.echo(path)
     folder = written[0].parent
-    click.echo(f"Next: pip install -e {folder}[dev] && pytest {folder}, then rqa plugins check {name}", err=True)
+    install = shlex.join(["pip", "install", "-e", f"{folder}[dev]"])
+    click.echo(f"Next: {install} && cd {shlex.quote(str(folder))} && pytest && rqa plugins check {name}", err=True)
 
 
 @command.command("check", epilog="Example: rqa plugins check lexical")
@@ -112,11 +117,16 @@ def check(run: Run, name: str, kind: Kind | None, query: str) -> None:
     names = {k: {r.name for r in run.host.components(k)} | set(config.names(k)) for k in KINDS}
     found = [k for k in KINDS if name in names[k] and kind in (None, k)]
     if len(found) != 1:
+        if not found and kind:
+            run.host.find(kind, name)
         if not found:
-            run.host.find(kind or "retriever", name)
+            known = sorted(set().union(*names.values()))
+            hint = did_you_mean(name, known) or "`rqa plugins` lists what is installed, and what is broken."
+            raise ConfigError(f"There is no component named {name!r}.", hint=hint)
         raise ConfigError(f"{name!r} is a {' and a '.join(found)}.", hint=f"Add --kind {found[0]}.")
-    component = Assembly(config, run.host).part(found[0], name).build()
-    findings = testing.check(found[0], component, query=query)
+    with redirect_stdout(sys.stderr):
+        component = Assembly(config, run.host).part(found[0], name).build()
+        findings = testing.check(found[0], component, query=query)
     for finding in findings:
         mark = {"passed": "ok     ", "failed": "FAILED ", "skipped": "skipped"}[finding.state]
         detail = f": {printable(finding.detail)}" if finding.detail else ""

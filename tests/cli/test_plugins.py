@@ -1,6 +1,9 @@
 """`rqa plugins`: what is installed, what is broken, and commands that plugins bring."""
 
 import json
+import signal
+import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -139,3 +142,87 @@ def test_what_a_plugin_says_of_itself_does_not_steer_the_terminal(rqa: Rqa, tmp_
     (tmp_path / "b.py").write_text("raise ValueError('\\x1b[31m\\u202e')")
     ended = rqa("--plugin", tmp_path / "a.py", "--plugin", tmp_path / "b.py", "plugins")
     assert not set(ended.out + ended.err) & set("\x1b\u202e")
+
+
+def test_what_comes_after_new_is_a_line_that_can_be_run(rqa: Rqa, tmp_path: Path) -> None:
+    ended = rqa("plugins", "new", "My Notes", "--into", tmp_path / "my own")
+    folder = f"{tmp_path}/my own/rqa-my-notes"
+    assert (
+        ended.err == f"Next: pip install -e '{folder}[dev]' && cd '{folder}' && pytest && rqa plugins check my-notes\n"
+    )
+
+
+def test_a_check_of_an_unknown_component_does_not_guess_its_kind(rqa: Rqa) -> None:
+    ended = rqa("plugins", "check", "goood")
+    assert (ended.code, ended.err.splitlines()[-2:]) == (
+        2,
+        ["rqa: There is no component named 'goood'.", "     Did you mean 'good'?"],
+    )
+
+
+PRINTING = """
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from robust_qa import IndexReport, Passage, Reading, hookimpl
+
+class Loud:
+    def retrieve(self, query, k):
+        print("loud")
+        return [Passage("Ada serviced it.")]
+
+class Slow(Loud):
+    @dataclass
+    class Options:
+        index: Path | None = None
+
+    def __init__(self, options):
+        pass
+
+    def index(self, paths, progress=None):
+        Path("indexing").touch()
+        time.sleep(60)
+        return IndexReport()
+
+class Chatty:
+    def read(self, question, passages):
+        print("chatty")
+        return Reading("Ada", passages=(0,)) if passages else Reading(None)
+
+@hookimpl
+def rqa_register(registry):
+    registry.retriever("loud", Loud)
+    registry.retriever("slow", Slow)
+    registry.reader("chatty", Chatty)
+"""
+
+
+@pytest.fixture
+def printing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RQA_PLUGINS", "rag")
+    (tmp_path / "printing.py").write_text(PRINTING)
+    return tmp_path / "printing.py"
+
+
+def test_what_a_plugin_prints_is_no_part_of_an_answer(rqa: Rqa, installed: str, printing: Path) -> None:
+    asked = rqa("--plugin", printing, "ask", "-r", "loud", "--reader", "chatty", "--json", "Who?")
+    assert json.loads(asked.out)["answer"] == "Ada" and "loud\nchatty\n" in asked.err
+    command = [installed, "--plugin", printing, "batch", "--no-cache", "-r", "loud", "--reader", "chatty"]
+    batch = subprocess.run(command, input="Who?\n", capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(batch.stdout)["answer"] == "Ada" and "loud\nchatty\n" in batch.stderr
+    checked = rqa("--plugin", printing, "plugins", "check", "chatty")
+    assert "chatty" in checked.err and all(line[:7] in ("ok     ", "FAILED ") for line in checked.out.splitlines())
+
+
+def test_an_interruption_while_documents_are_indexed_for_a_question_ends_at_once(
+    installed: str, printing: Path, tmp_path: Path
+) -> None:
+    command = [installed, "--plugin", printing, "-q", "ask", "-o", "defaults.retriever=slow", "-d", tmp_path, "Who?"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as child:
+        while not (tmp_path / "indexing").exists():
+            assert child.poll() is None
+            time.sleep(0.02)
+        began = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        assert child.communicate(timeout=30)[1] == b"" and child.returncode == 130
+        assert time.monotonic() - began < 10
