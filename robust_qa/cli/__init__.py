@@ -124,6 +124,7 @@ def cli(ctx: click.Context, /, **params: Any) -> None:
 
 def main() -> None:
     """The `rqa` command: runs it, turns errors into two lines on stderr, and ends with an exit code."""
+    _open_missing_streams()
     if environment.COMPLETE in os.environ:
         cli.main(prog_name="rqa")  # click answers the shell, and exits
     try:
@@ -147,6 +148,20 @@ def main() -> None:
     sys.exit(code)
 
 
+def _open_missing_streams() -> None:
+    """Take the descriptors that the caller closed, lest the next file opened becomes standard output.
+
+    Reading there finds nothing, writing to stdout fails and says so, and stderr goes nowhere.
+    """
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+            if null != descriptor:
+                os.dup2(null, descriptor)
+                os.close(null)
+            setattr(sys, name, os.fdopen(descriptor, "r" if name == "stdin" else "w"))
+
+
 def _invoke() -> int:
     # Not click's own main(), which turns an interruption and a closed pipe into exits of its own.
     try:
@@ -166,7 +181,7 @@ def _complain(error: Exception) -> Exit:
     from .output import complain
 
     if isinstance(error, OSError):
-        error = RqaError(str(error))
+        error = RqaError(": ".join(str(part) for part in (error.filename, error.strerror or error) if part) + ".")
     elif not isinstance(error, RqaError):
         error = RqaError(
             f"{type(error).__name__}: {error}",

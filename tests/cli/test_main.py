@@ -205,3 +205,19 @@ def test_nothing_of_the_working_directory_is_imported(installed: str, monkeypatc
     for command in ([installed], [sys.executable, "-m", "robust_qa"]):
         ended = process(*command, "plugins")
         assert ended.returncode == 0 and "evil" not in ended.stdout and "stranger" not in ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("command", ["plugins", "--help", "config show"])
+def test_a_closed_standard_output_is_told(installed: str, command: str) -> None:
+    ended = process("sh", "-c", f"exec {installed} {command} >&-")
+    assert (ended.returncode, ended.stderr) == (1, "rqa: Bad file descriptor.\n")
+
+
+def test_a_closed_standard_input_is_an_empty_one(installed: str) -> None:
+    ended = process("sh", "-c", f"exec {installed} ask <&-")
+    assert ended.returncode == 2 and ended.stderr.startswith("rqa: The question is empty.")
+
+
+def test_a_closed_standard_error_changes_nothing_else(installed: str) -> None:
+    ended = process("sh", "-c", f"exec {installed} config show 2>&-")
+    assert ended.returncode == 0 and "defaults.k = 10" in ended.stdout
