@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..assembly import GIVEN
+from ..errors import MissingError
 from ..session import Session
 from ..types import Kind
 from .options import Answering
@@ -24,6 +25,11 @@ def open_session(run: Run, answering: Answering, *, detailed: bool = True) -> Se
             name, options, report = indexing.for_documents(run.load_config(pairs), run.host, answering.docs, progress)
         for path, why in report.skipped:
             run.say(f"{path} is left out: {why}")
+        if not report.passages:
+            raise MissingError(
+                f"There is no text to answer from in {', '.join(map(str, answering.docs))}.",
+                hint="`rqa help` says which files are read, under `rqa index`.",
+            )
         if not answering.retriever:
             pairs.append(("defaults.retriever", name))
         overrides["retriever", name] = options
