@@ -132,7 +132,16 @@ class Assembly:
     def _registration(self, kind: Kind, name: str, table: Table) -> Registration:
         named = table.values.get("plugin")
         if named is None:
-            return self.host.find(kind, name)
+            try:
+                return self.host.find(kind, name)
+            except ConfigError as error:
+                if not table.values:
+                    raise
+                value = next(iter(table.values.values()))
+                raise ConfigError(
+                    f"{value.layer.origin}: [{table.name}] does not say which plugin it configures. {error.message}",
+                    hint=f'Add `plugin = "..."` under [{table.name}]. {error.hint}',
+                ) from error
         if not isinstance(named.value, str):
             raise ConfigError(f"{named.layer.origin}: `{table.name}.plugin` must be text, and it is {named.value!r}.")
         try:

@@ -196,3 +196,11 @@ def test_values_of_the_command_line_reach_the_component(rqa: Rqa, own: Path) -> 
     texts = 'retriever.shelf.texts=["x=1", "it\'s"]'
     ended = rqa("ask", "-s", "reads", "-r", "shelf", "--reader", "first", "-o", texts, "Q?")
     assert ended.code == 0 and ended.out.splitlines()[0] == "x=1"
+
+
+def test_a_table_that_names_no_plugin_is_told_so(rqa: Rqa, own: Path) -> None:
+    here = found("[reader.server]\nwindow = 5\n")
+    ended = rqa("config", "check")
+    assert ended.code == 2
+    assert f"{here}: [reader.server] does not say which plugin it configures. There is no reader named" in ended.err
+    assert 'Add `plugin = "..."` under [reader.server].' in ended.err
