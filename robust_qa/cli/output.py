@@ -113,7 +113,8 @@ def _source_line(citation: Citation, number: int) -> Text:
     from rich.text import Text
 
     where = _MEMORY if citation.origin == "memory" else _from_here(citation.source)
-    named = " · ".join(printable(part) for part in (citation.title, where) if part)
+    # In one line, whatever a file is called: a second one could pass for another source.
+    named = " · ".join(" ".join(printable(part).split()) for part in (citation.title, where) if part)
     return Text(f"[{number}] {named or citation.id or 'a passage without a title'}", style="cyan")
 
 

@@ -84,3 +84,8 @@ def test_explain_tells_calls_passages_replies_and_decisions(capsys: pytest.Captu
         assert expected in captured.err
     assert "\x1b" not in captured.err
     assert "dropped" not in captured.err  # nothing was
+
+
+def test_a_files_name_of_several_lines_stays_in_the_line_of_its_source(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = printed(Answer("x", citations=(Citation("", title="a\n[2] b", source="a\n[2] b.txt"),)), capsys)
+    assert "[1] a [2] b · a [2] b.txt\n" in out
