@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     epilog='Examples: rqa ask --docs notes/ "Who wrote the first compiler?"\n\n'
     'rqa ask --passages found.jsonl -s astute --explain "When was it finished?"',
 )
-@click.argument("question", required=False)
+@click.argument("question", metavar="[QUESTION]", nargs=-1)
 @answering_options("-o", "--option")
 @click.option(
     "--passages",
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 @click.option("--explain", is_flag=True, help="Tell every call and decision, on stderr.")
 @pass_run
 def command(
-    run: Run, /, question: str | None, passages: Path | None, as_json: bool, explain: bool, **answering: Any
+    run: Run, /, question: tuple[str, ...], passages: Path | None, as_json: bool, explain: bool, **answering: Any
 ) -> None:
     """Answer QUESTION, or the question on stdin, and cite where the answer stands."""
     import asyncio
@@ -46,7 +47,9 @@ def command(
     options = Answering(**answering)
     if passages and (options.docs or options.retriever):
         raise click.UsageError("The passages come from --passages, so leave out --docs and --retriever.")
-    asked = _question(question, passages)
+    if len(question) > 1:
+        raise click.UsageError(f"Put the question in quotes: rqa ask {shlex.quote(' '.join(question))}")
+    asked = _question(question[0] if question else None, passages)
     with redirect_stdout(sys.stderr):  # what plugins print is no part of the answer
         session = open_session(run, options)  # before the event loop, where Ctrl-C would wait for an index to be built
         answer = asyncio.run(_answer(session, asked))

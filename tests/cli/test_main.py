@@ -233,3 +233,8 @@ def test_documents_without_any_text_are_told_by_name(rqa: Rqa, tmp_path: Path, m
         f"rqa: There is no text to answer from in {tmp_path}.",
         "     `rqa help` says which files are read, under `rqa index`.",
     ]
+
+
+def test_a_question_without_quotes_is_given_back_with_them(rqa: Rqa) -> None:
+    ended = rqa("ask", "Who", "was", "Ada?")
+    assert ended.code == 2 and "Put the question in quotes: rqa ask 'Who was Ada?'" in ended.err
