@@ -159,4 +159,4 @@ class Astute:
 
 @hookimpl
 def rqa_register(registry: Registry) -> None:
-    registry.strategy("astute", Astute, rank=30)
+    registry.strategy("astute", Astute, rank=30, summary="weighs passages against what the model knows, by source")

@@ -17,7 +17,7 @@ def rqa_register(registry: Registry) -> None:
     """Offer the reader `llamacpp`."""
     from .reader import LlamaCpp
 
-    registry.reader("llamacpp", LlamaCpp)
+    registry.reader("llamacpp", LlamaCpp, summary="a GGUF language model in this process")
 
 
 @hookimpl

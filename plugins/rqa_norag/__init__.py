@@ -48,4 +48,4 @@ class NoRag:
 
 @hookimpl
 def rqa_register(registry: Registry) -> None:
-    registry.strategy("norag", NoRag, rank=10)
+    registry.strategy("norag", NoRag, rank=10, summary="asks the language model alone")

@@ -45,4 +45,4 @@ class Rag:
 
 @hookimpl
 def rqa_register(registry: Registry) -> None:
-    registry.strategy("rag", Rag, rank=20)
+    registry.strategy("rag", Rag, rank=20, summary="answers from the retrieved passages, and cites them")

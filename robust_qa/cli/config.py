@@ -25,7 +25,7 @@ def command() -> None:
     """Show, check and trust configurations."""
 
 
-@command.command("show", epilog="Example: rqa config show")
+@command.command("show", short_help="Every value in force with its origin.", epilog="Example: rqa config show")
 @click.option("--json", "as_json", is_flag=True, help="Print values and origins as JSON.")
 @pass_run
 def show(run: Run, as_json: bool) -> None:
@@ -47,7 +47,7 @@ def show(run: Run, as_json: bool) -> None:
         click.echo(printable(f"{row['key']} = {encoded}  # {row['origin']}"))
 
 
-@command.command("check", epilog="Example: rqa config check")
+@command.command("check", short_help="Check every table.", epilog="Example: rqa config check")
 @pass_run
 def check(run: Run) -> None:
     """Check every table, also of components that no question uses at present."""
@@ -75,7 +75,7 @@ def check(run: Run) -> None:
     click.echo(printable(f"Nothing is wrong in {', '.join(origins) or 'the built-in defaults'}."))
 
 
-@command.command("path", epilog="Example: rqa config path")
+@command.command("path", short_help="The configuration files in force.", epilog="Example: rqa config path")
 @pass_run
 def path(run: Run) -> None:
     """The configuration files in force, the strongest first, and where the user's own would be."""
@@ -89,7 +89,7 @@ def path(run: Run) -> None:
         click.echo(printable(f"{own}  (not there)"))
 
 
-@command.command("trust", epilog="Example: rqa config trust")
+@command.command("trust", short_help="Vouch for a found configuration.", epilog="Example: rqa config trust")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--undo", is_flag=True, help="Take the trust back.")
 def trust_file(file: Path | None, undo: bool) -> None:

@@ -238,3 +238,7 @@ def test_documents_without_any_text_are_told_by_name(rqa: Rqa, tmp_path: Path, m
 def test_a_question_without_quotes_is_given_back_with_them(rqa: Rqa) -> None:
     ended = rqa("ask", "Who", "was", "Ada?")
     assert ended.code == 2 and "Put the question in quotes: rqa ask 'Who was Ada?'" in ended.err
+
+
+def test_the_commands_of_a_group_are_told_in_whole_sentences(rqa: Rqa) -> None:
+    assert "..." not in rqa("config", "--help").out.partition("Commands:")[2]
