@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -124,6 +125,7 @@ BROKEN_RETRIEVERS = {
     "other-ids": (retriever(numbered()), "it finds the same passages again"),
     "its-own-list": (retriever(lends([PARIS])), "it finds the same passages again"),
     "picky": (retriever(lambda query, k: [PARIS] if query.strip() else 1 / 0), "it takes any text for a query"),
+    "leaver": (retriever(lambda query, k: [PARIS] if query.strip() else sys.exit(7)), "it takes any text for a query"),
     "cached": (retriever(lambda query, k: [PARIS], cached="no"), ATTRIBUTES),
     "concurrency": (retriever(lambda query, k: [PARIS], concurrency=0), ATTRIBUTES),
     "fingerprint": (
@@ -136,6 +138,10 @@ BROKEN_RETRIEVERS = {
 @pytest.mark.parametrize(("component", "behaviour"), BROKEN_RETRIEVERS.values(), ids=BROKEN_RETRIEVERS)
 def test_a_retriever_that_breaks_its_contract_fails_that_check(component: Any, behaviour: str) -> None:
     assert behaviour in failures("retriever", component)
+
+
+def test_a_component_that_ends_the_process_does_not_end_its_check() -> None:
+    assert "it returns a list of passages" in failures("retriever", retriever(lambda query, k: sys.exit(7)))
 
 
 class OneQueryAtATime:

@@ -60,7 +60,7 @@ class Subject:
         for case, arguments in cases:
             try:
                 await self.call(method, *arguments)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raised.append(f"{case} raised {told(error)}")
         expect(not raised, "; ".join(raised))
 
@@ -113,7 +113,7 @@ async def _fingerprint(subject: Subject) -> None:
     expect(first == second, f"it was {first!r}, then {second!r}")
 
 
-def told(error: Exception) -> str:
+def told(error: BaseException) -> str:
     """An exception in one line."""
     text = f"{type(error).__name__}: {error}".rstrip(": ")
     hint = getattr(error, "hint", "")
@@ -170,7 +170,7 @@ async def _try(behaviour: Behaviour, subject: Subject, seconds: float) -> Findin
         return Finding(behaviour.name, "failed", str(why))
     except RqaError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         why_not = f"nothing came within {seconds:g} seconds" if limit.expired() else told(error)
         return Finding(behaviour.name, "failed", why_not)
     return Finding(behaviour.name, "passed")
