@@ -222,9 +222,9 @@ class Channel:
                 return await method(*arguments)
             result = await self.in_thread(method, *arguments)
             return await result if inspect.isawaitable(result) else result
-        except (RqaError, asyncio.CancelledError, TimeoutError):
+        except RqaError:
             raise
-        except OSError as error:  # a socket or file of the plugin's that it did not translate
+        except OSError as error:  # a socket or file of the plugin's that it did not translate, also one timed out
             raise UnavailableError(f"{self.name} failed: {error}.") from error
         except (Exception, SystemExit) as error:  # a plugin does not end the process
             raise PluginError(

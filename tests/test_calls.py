@@ -188,6 +188,16 @@ async def test_no_reply_in_time_names_component_and_option(build: Build) -> None
     assert "`timeout`" in caught.value.hint
 
 
+async def test_a_timeout_of_the_components_own_is_a_passing_failure_and_not_the_hosts_limit(build: Build) -> None:
+    class Socket:
+        def generate(self, messages: Any, decoding: Any) -> Completion:
+            raise TimeoutError("timed out")
+
+    for component in (Socket(), Model(TimeoutError("timed out"))):
+        with pytest.raises(UnavailableError, match=r"reader\.r failed: timed out"):
+            await build(component, retries=0).call(generate(), Trace())
+
+
 async def test_no_more_calls_at_once_than_allowed(build: Build) -> None:
     model = Model(delay=0.01)
     channel = build(model, concurrency=2)
