@@ -153,17 +153,19 @@ class Channel:
         if flight is None:
             flight, shared = _Flight(asyncio.create_task(self._land(key, call))), False
             self._flights[key] = flight
-        result, retries = await flight.join(lambda: self._flights.pop(key, None))
+        try:
+            result, retries = await flight.join()
+        finally:
+            # An equal call may have begun anew while this one was ending.
+            if flight.over and self._flights.get(key) is flight:
+                del self._flights[key]
         return result, shared, retries
 
     async def _land(self, key: str, call: Call[T]) -> tuple[T, int]:
-        try:
-            result, retries = await self._attempts(call)
-            if self._cache is not None and (content := _encoded(result)):
-                self._cache.put(key, content)
-            return result, retries
-        finally:
-            self._flights.pop(key, None)
+        result, retries = await self._attempts(call)
+        if self._cache is not None and (content := _encoded(result)):
+            self._cache.put(key, content)
+        return result, retries
 
     async def _attempts(self, call: Call[T]) -> tuple[T, int]:
         async for attempt in stamina.retry_context(
@@ -254,15 +256,19 @@ class _Flight:
         self._task = task
         self._waiting = 0
 
-    async def join(self, forget: Callable[[], object]) -> Any:
+    async def join(self) -> Any:
         self._waiting += 1
         try:
             return await asyncio.shield(self._task)
         finally:
             self._waiting -= 1
-            if not self._waiting and not self._task.done():
-                forget()
+            if not self._waiting:
                 self._task.cancel()
+
+    @property
+    def over(self) -> bool:
+        """Whether it has a result, or nobody waits for one."""
+        return not self._waiting or self._task.done()
 
 
 class _Pace:

@@ -115,6 +115,27 @@ async def test_the_last_one_to_leave_ends_the_call(build: Build) -> None:
     assert model.running == 0
 
 
+async def test_a_call_begun_while_an_equal_one_is_being_ended_is_shared_too(build: Build) -> None:
+    class Reluctant(Model):
+        async def generate(self, messages: Any, decoding: Any) -> Completion:
+            try:
+                return await super().generate(messages, decoding)
+            except asyncio.CancelledError:
+                await asyncio.sleep(0.01)  # to hang up, say
+                raise
+
+    model = Reluctant(delay=0.05)
+    channel = build(model)
+    leaving = asyncio.create_task(channel.call(generate(), Trace()))
+    await asyncio.sleep(0.01)
+    leaving.cancel()
+    await asyncio.gather(leaving, return_exceptions=True)
+    first = asyncio.create_task(channel.call(generate(), Trace()))
+    await asyncio.sleep(0.02)  # by now the one left behind has ended
+    await asyncio.gather(first, channel.call(generate(), Trace()))
+    assert model.calls == 2
+
+
 async def test_a_finished_call_is_found_in_the_cache_with_its_cost(build: Build, tmp_path: Path) -> None:
     model = Model()
     first = Cache(tmp_path, 1_000_000)
