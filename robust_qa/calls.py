@@ -186,22 +186,14 @@ class Channel:
         self._pace.pause(wait)  # the others would only be sent away too
         return max(float(wait), 0.0)
 
-    async def _once(self, call: Call[T]) -> T:
-        method = getattr(self.component, call.power)
+    async def _once(self, call: Call[Any]) -> Any:
         many = getattr(self.component, f"{call.power}_many", None)
-        if many is not None:
-            return await self._batched(call, many)
-        async with self._gate(call.power, method):
-            await self._pace.wait()
-            try:
-                async with asyncio.timeout(self._timeout(method)):
-                    result: T = await self._run(method, *call.arguments)
-            except TimeoutError as error:
-                raise CallTimeout(
-                    f"{self.name} did not {call.power} within {self._timeout(method):g} s.",
-                    hint=f"Raise `timeout` under [{self.name}] if it needs longer.",
-                ) from error
-        return result
+        if many is None:
+            return await self._limited(call.power, getattr(self.component, call.power), *call.arguments)
+        batcher = self._batchers.get(call.power)
+        if batcher is None:
+            batcher = self._batchers[call.power] = Batcher(lambda requests: self._limited(call.power, many, requests))
+        return await batcher.submit(call.arguments)
 
     def _checked(self, call: Call[T], result: T) -> T:
         if wrong := misfit(result, call.returns, call.arguments):
@@ -211,12 +203,18 @@ class Channel:
             )
         return result
 
-    async def _batched(self, call: Call[T], many: Callable[..., Any]) -> T:
-        batcher = self._batchers.get(call.power)
-        if batcher is None:
-            batcher = self._batchers[call.power] = Batcher(lambda requests: self._run(many, requests))
-        result: T = await batcher.submit(call.arguments)
-        return result
+    async def _limited(self, power: Power, method: Callable[..., Any], *arguments: Any) -> Any:
+        timeout = self._timeout(method)
+        async with self._gate(power, method):
+            await self._pace.wait()
+            try:
+                async with asyncio.timeout(timeout):
+                    return await self._run(method, *arguments)
+            except TimeoutError as error:
+                raise CallTimeout(
+                    f"{self.name} did not {power} within {timeout:g} s.",
+                    hint=f"Raise `timeout` under [{self.name}] if it needs longer.",
+                ) from error
 
     async def _run(self, method: Callable[..., Any], *arguments: Any) -> Any:
         try:

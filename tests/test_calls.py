@@ -279,6 +279,26 @@ async def test_scores_of_waiting_questions_go_to_the_engine_as_one_batch(build: 
     assert len(judge.batches) <= 2
 
 
+async def test_a_batch_is_a_request_and_has_its_pace_and_its_time(build: Build) -> None:
+    class Judge:
+        def __init__(self) -> None:
+            self.times: list[float] = []
+
+        async def score_many(self, requests: list[Any]) -> list[list[float]]:
+            self.times.append(time.monotonic())
+            await asyncio.sleep(0.01)
+            return [[0.0] for _ in requests]
+
+    judge = Judge()
+    channel, slow = build(judge, rpm=600), build(judge, timeout=0.001, retries=0)  # one in 100 ms
+    calls = [Call("score", (f"q{n}", ["x"]), list[float], "texts") for n in range(2)]
+    for call in calls:
+        await channel.call(call, Trace())
+    assert judge.times[1] - judge.times[0] >= 0.09
+    with pytest.raises(CallTimeout, match="did not score within"):
+        await slow.call(calls[0], Trace())
+
+
 async def test_a_batch_that_fails_fails_for_everyone_in_it(build: Build) -> None:
     class Judge:
         def score(self, question: str, texts: list[str]) -> list[float]:
