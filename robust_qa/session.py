@@ -58,16 +58,13 @@ class Session:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        for channel in self._channels.values():
-            close = getattr(channel.component, "close", None)
-            if close is not None:
-                closed = close()
-                if inspect.isawaitable(closed):
-                    await closed
+        failures = [failure for channel in self._channels.values() if (failure := await _closed(channel))]
         # An interrupted run does not wait for engines that cannot be stopped.
         self._threads.shutdown(wait=kind is None, cancel_futures=True)
         if self._cache is not None:
             self._cache.close()
+        if failures and kind is None:
+            raise failures[0]
 
     async def answer(self, question: Question) -> Answer:
         """The configured strategy's answer to `question`. Raises RqaError when there can be none."""
@@ -214,6 +211,20 @@ class Session:
             f"Strategy {strategy!r} needs a {kind}, and none is configured.",
             hint=f"Set `{kind} = ...` under [defaults]; `rqa plugins` lists what is installed.",
         )
+
+
+async def _closed(channel: Channel) -> PluginError | None:
+    """Close the component; what went wrong, so that the others are closed all the same."""
+    try:
+        if (close := getattr(channel.component, "close", None)) is not None:
+            closed = close()
+            if inspect.isawaitable(closed):
+                await closed
+    except Exception as error:
+        failure = PluginError(f"{channel.name} cannot be closed: {type(error).__name__}: {error}.", hint=PLUGIN_FAULT)
+        failure.__cause__ = error
+        return failure
+    return None
 
 
 def _powers(channels: Channels, has_passages: bool) -> frozenset[Power]:

@@ -149,6 +149,32 @@ async def test_components_are_closed(host: Host, log: list[Any]) -> None:
     assert log[-1] == ("close", "parrot")
 
 
+async def test_a_component_that_fails_to_close_leaves_no_other_open_and_loses_no_cached_call(
+    host: Host, log: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def close(self: Any) -> None:
+        raise KeyError("handle")
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Shelf, "close", close, raising=False)
+    tree = {**SHELF, "reader": {"parrot": {}}}
+    with pytest.raises(PluginError, match=r"retriever\.shelf cannot be closed: KeyError"):
+        await ask(host, tree)
+    assert log[-1] == ("close", "parrot")
+    monkeypatch.undo()
+    assert (await ask(host, tree)).usage.cached == 1
+
+
+async def test_an_error_is_not_hidden_by_a_component_that_then_fails_to_close(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def close(self: Any) -> None:
+        raise KeyError("handle")
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Parrot, "close", close)
+    with pytest.raises(MissingError, match="gone"):
+        await ask(host, {"reader": {"parrot": {}}, "defaults": {"strategy": "fails"}})
+
+
 async def test_a_generative_reader_reads_with_the_hosts_prompt(host: Host, log: list[Any]) -> None:
     answer = await ask(host, {**SHELF, "reader": {"parrot": {}}})
     messages, decoding = log[-2][1]
