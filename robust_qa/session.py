@@ -165,8 +165,11 @@ class Session:
                 continue
             try:
                 return self.channel(kind, registration.name)
-            except (ConfigError, MissingError):
-                continue  # it needs configuration, or its model or index is not there
+            except ConfigError:
+                if registration.name in configured:
+                    raise  # what the user wrote is wrong, and not passed over
+            except MissingError:
+                continue  # its model or index is not there
         return None
 
     def _best_strategy(self, powers: frozenset[Power]) -> str:

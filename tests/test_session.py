@@ -99,6 +99,11 @@ async def test_an_unknown_option_names_file_table_and_the_nearest(host: Host) ->
     assert "'reply'" in caught.value.hint
 
 
+async def test_a_mistake_in_one_of_several_configured_components_is_not_passed_over(host: Host) -> None:
+    with pytest.raises(ConfigError, match=r"\[reader\.first\] sets `speed`"):
+        await ask(host, {**SHELF, "reader": {"first": {"speed": 2}, "parrot": {}}})
+
+
 async def test_an_unknown_plugin_names_file_table_and_the_nearest(host: Host) -> None:
     with pytest.raises(ConfigError, match=r"test\.toml: \[reader\.mine\] .*'parot'") as caught:
         await ask(host, {"reader": {"mine": {"plugin": "parot"}}})
