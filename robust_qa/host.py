@@ -147,7 +147,9 @@ class Host:
         for distribution in importlib.metadata.distributions():
             if f"[{GROUP}]" not in (distribution.read_text("entry_points.txt") or ""):
                 continue
-            name, version = distribution.name or "", distribution.version or ""
+            metadata = distribution.metadata  # a damaged one lacks fields
+            name = metadata["Name"] if "Name" in metadata else ""  # noqa: SIM401  (it has no `get`)
+            version = metadata["Version"] if "Version" in metadata else ""  # noqa: SIM401
             if name in seen:
                 continue  # what stands further down the path is not what is imported
             seen.add(name)
