@@ -7,6 +7,7 @@ elsewhere what the user's own configuration put into a table.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -77,9 +78,11 @@ def _confined_layer(value: Value) -> Layer:
 
 def _is_inside(path: Path, folder: Path) -> bool:
     try:
-        return path.resolve().is_relative_to(folder)
-    except (OSError, RuntimeError):  # a loop of links
-        return False
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return False  # asked first: what resolving does with a loop of links depends on the version of Python
+    return path.resolve().is_relative_to(folder)
 
 
 def _leads_outside(path: Path, folder: Path) -> bool:
