@@ -69,7 +69,7 @@ class Cache:
 
     def get(self, key: str) -> bytes | None:
         """The value stored under `key`, or None."""
-        if self._reader is None:
+        if self._reader is None or self.trouble:
             return None
         try:
             row = self._reader.execute("SELECT value, used FROM calls WHERE key = ?", (key,)).fetchone()
@@ -85,7 +85,7 @@ class Cache:
 
     def put(self, key: str, value: bytes) -> None:
         """Store `value` under `key`, soon."""
-        if self._reader is not None and len(value) <= self.max_bytes:
+        if self._reader is not None and not self.trouble and len(value) <= self.max_bytes:
             self._enqueue(key, value)
 
     def close(self) -> None:
@@ -129,11 +129,15 @@ class Cache:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        connection.execute("PRAGMA journal_mode = WAL")
-        # A power cut may lose the last entries, never damage the file.
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.executescript(_SCHEMA)
+        try:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            connection.execute("PRAGMA journal_mode = WAL")
+            # A power cut may lose the last entries, never damage the file.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.executescript(_SCHEMA)
+        except sqlite3.Error:
+            connection.close()
+            raise
         return connection
 
     def _enqueue(self, key: str, value: bytes | None) -> None:
@@ -195,8 +199,7 @@ class Cache:
         connection.execute("PRAGMA incremental_vacuum")
 
     def _give_up(self, error: sqlite3.Error) -> None:
-        self.trouble = f"The cache {self.path} cannot be used: {error}"
-        self._reader = None
+        self.trouble = f"The cache {self.path} cannot be used: {error}"  # the reader may be in use: `close` closes it
 
 
 def open_cache(config: Config) -> Cache | None:

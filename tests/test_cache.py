@@ -1,6 +1,7 @@
 import multiprocessing
 import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,12 @@ MEGABYTE = 1024 * 1024
 
 def reopened(folder: Path, size: int = MEGABYTE) -> Cache:
     return Cache(folder, size)
+
+
+def stored(folder: Path, key: str) -> bytes | None:
+    """What a process that comes later finds."""
+    with closing(Cache(folder, MEGABYTE)) as cache:
+        return cache.get(key)
 
 
 def test_what_is_put_is_there_after_closing(tmp_path: Path) -> None:
@@ -39,7 +46,7 @@ def test_a_value_larger_than_the_cache_is_not_kept(tmp_path: Path) -> None:
     cache = Cache(tmp_path, 10)
     cache.put("a", bytes(11))
     cache.close()
-    assert reopened(tmp_path).get("a") is None
+    assert stored(tmp_path, "a") is None
 
 
 def test_clearing_forgets_everything_and_counts(tmp_path: Path) -> None:
@@ -57,7 +64,7 @@ def test_a_damaged_file_makes_room_for_a_new_one(tmp_path: Path) -> None:
     cache = Cache(tmp_path, MEGABYTE)
     cache.put("a", b"1")
     cache.close()
-    assert reopened(tmp_path).get("a") == b"1"
+    assert stored(tmp_path, "a") == b"1"
 
 
 def test_a_folder_that_cannot_be_made_leaves_a_cache_that_remembers_nothing(tmp_path: Path) -> None:
@@ -66,6 +73,15 @@ def test_a_folder_that_cannot_be_made_leaves_a_cache_that_remembers_nothing(tmp_
     cache.put("a", b"1")
     assert cache.get("a") is None and "cannot be used" in cache.trouble
     cache.close()
+
+
+def test_a_file_that_goes_bad_in_use_is_a_cache_that_remembers_nothing(tmp_path: Path) -> None:
+    with closing(Cache(tmp_path, MEGABYTE)) as cache:
+        with closing(sqlite3.connect(tmp_path / "calls.sqlite3")) as database:
+            database.execute("DROP TABLE calls")
+        assert cache.get("a") is None and "no such table" in cache.trouble
+        cache.put("a", b"1")
+        assert cache.get("a") is None
 
 
 def test_the_folder_is_its_owners_alone(tmp_path: Path) -> None:
@@ -98,12 +114,14 @@ def test_reading_refreshes_an_old_entry(tmp_path: Path) -> None:
     cache = Cache(tmp_path, MEGABYTE)
     cache.put("a", b"1")
     cache.close()
-    with sqlite3.connect(tmp_path / "calls.sqlite3") as database:
+    with closing(sqlite3.connect(tmp_path / "calls.sqlite3")) as database:
         database.execute("UPDATE calls SET used = 5")
+        database.commit()
     again = reopened(tmp_path)
     again.get("a")
     again.close()
-    (used,) = sqlite3.connect(tmp_path / "calls.sqlite3").execute("SELECT used FROM calls").fetchone()
+    with closing(sqlite3.connect(tmp_path / "calls.sqlite3")) as database:
+        (used,) = database.execute("SELECT used FROM calls").fetchone()
     assert used > 5
 
 
@@ -112,4 +130,4 @@ def test_an_empty_value_is_a_value(tmp_path: Path, size: int) -> None:
     cache = Cache(tmp_path, MEGABYTE)
     cache.put("a", bytes(size))
     cache.close()
-    assert reopened(tmp_path).get("a") == bytes(size)
+    assert stored(tmp_path, "a") == bytes(size)
