@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from .assembly import GIVEN, PLUGIN_FAULT, Assembly
-from .cache import open_cache
+from .cache import Cache, open_cache
 from .calls import Channel
 from .config import Config
 from .errors import ConfigError, MissingError, PluginError, RqaError
@@ -46,13 +46,14 @@ class Session:
         self.defaults = self.assembly.defaults
         self.detailed = detailed
         self._prefer_retriever = prefer_retriever
-        self._cache = open_cache(config)
+        self._cache: Cache | None = None
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="rqa")
         self._channels: dict[tuple[Kind, str], Channel] = {}
         self._strategies: dict[str, Any] = {}
         self._plans: dict[bool, tuple[str, Any, Channels]] = {}
 
     async def __aenter__(self) -> Self:
+        self._cache = open_cache(self.assembly.config)
         return self
 
     async def __aexit__(
