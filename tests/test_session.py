@@ -149,6 +149,16 @@ async def test_a_sampled_reply_is_cached_only_with_its_seed(
     assert sum(kind == "generate" for kind, _ in log) == calls
 
 
+async def test_a_plugin_file_that_was_edited_does_not_get_the_calls_of_its_former_self(tmp_path: Path) -> None:
+    source, tree = PLUGIN.read_text(), {"reader": {"parrot": {}}}
+    counts = []
+    for content in (source, source, f"{source}# edited\n"):
+        (tmp_path / "edited.py").write_text(content)
+        answer = await ask(Host(only=[], files=[tmp_path / "edited.py"], strict=True), tree)
+        counts.append(answer.usage.cached)
+    assert counts == [0, 1, 0]
+
+
 async def test_components_are_closed(host: Host, log: list[Any]) -> None:
     await ask(host, {"reader": {"parrot": {}}})
     assert log[-1] == ("close", "parrot")
