@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .. import expressions
 from ..assembly import GIVEN
 from ..errors import MissingError
 from ..session import Session
@@ -33,7 +34,7 @@ def open_session(run: Run, answering: Answering, *, detailed: bool = True) -> Se
         if not answering.retriever:
             pairs.append(("defaults.retriever", name))
         overrides["retriever", name] = options
-    explicit = bool(answering.retriever) and not str(answering.retriever).startswith(GIVEN)
+    explicit = expressions.parse(answering.retriever or "").name not in (None, GIVEN)
     config = run.load_config(pairs)
     session = Session(
         config,

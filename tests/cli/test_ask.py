@@ -1,0 +1,74 @@
+"""`rqa ask`: what its options mean, and what happens before the first call."""
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+PLUGIN = """
+import sys, time
+from dataclasses import dataclass
+from pathlib import Path
+from robust_qa import Answer, Passage, hookimpl
+
+class Slow:
+    @dataclass
+    class Options:
+        index: Path | None = None
+
+    def __init__(self, options):
+        pass
+
+    def retrieve(self, query, k):
+        return [Passage("found")]
+
+    def index(self, paths, progress=None):
+        print("indexing", flush=True)
+        time.sleep(20)
+
+class First:
+    needs = frozenset({"retrieve"})
+
+    async def answer(self, question, toolbox):
+        return Answer((await toolbox.retrieve())[0].text)
+
+@hookimpl
+def rqa_register(registry):
+    registry.retriever("given-notes", Slow)
+    registry.strategy("first", First, rank=1)
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RQA_PLUGINS", "none")
+    (tmp_path / "slow.py").write_text(PLUGIN)
+    return tmp_path / "slow.py"
+
+
+def test_a_retriever_whose_name_begins_like_given_is_asked(installed: str, plugin: Path) -> None:
+    ended = subprocess.run(
+        [installed, "--plugin", str(plugin), "batch", "-r", "given-notes@3"],
+        input=json.dumps({"question": "Where?", "passages": ["own"]}),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert json.loads(ended.stdout)["answer"] == "found"
+
+
+def test_an_interruption_does_not_wait_for_indexing(installed: str, plugin: Path) -> None:
+    child = subprocess.Popen(
+        [installed, "--plugin", str(plugin), "ask", "--docs", str(plugin), "Where?"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert child.stdout is not None and child.stdout.readline() == b"indexing\n"
+    began = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=30)
+    assert child.returncode == 130 and time.monotonic() - began < 10
