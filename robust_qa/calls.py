@@ -233,11 +233,12 @@ class Channel:
             ) from error
 
     def _gate(self, power: str, method: Callable[..., Any]) -> asyncio.Semaphore:
-        gate = self._gates.get(power)
+        width = self._limits.concurrency or getattr(self.component, "concurrency", None)
+        shared = "all" if width else power  # what is said of the component holds for its powers together
+        gate = self._gates.get(shared)
         if gate is None:
             default = 1_000_000 if inspect.iscoroutinefunction(method) else max(8, os.cpu_count() or 1)
-            width = self._limits.concurrency or getattr(self.component, "concurrency", None) or default
-            gate = self._gates[power] = asyncio.Semaphore(width)
+            gate = self._gates[shared] = asyncio.Semaphore(width or default)
         return gate
 
     def _timeout(self, method: Callable[..., Any]) -> float | None:

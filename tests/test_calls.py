@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from robust_qa import CallTimeout, Completion, PluginError, RefusedError, UnavailableError, Usage
+from robust_qa import CallTimeout, Completion, PluginError, Reading, RefusedError, UnavailableError, Usage
 from robust_qa.cache import Cache
 from robust_qa.calls import Call, Channel, Limits
 from robust_qa.trace import Trace
@@ -232,6 +232,21 @@ async def test_a_component_says_how_many_it_stands(build: Build) -> None:
     channel = build(model)
     await asyncio.gather(*(channel.call(generate(str(n)), Trace()) for n in range(4)))
     assert model.most == 1
+
+
+async def test_its_powers_share_what_it_stands(build: Build) -> None:
+    class Both(Model):
+        concurrency = 1
+
+        async def read(self, question: str, passages: Any) -> Reading:
+            await self.generate(passages, None)
+            return Reading("yes")
+
+    both = Both(delay=0.01)
+    channel = build(both)
+    read: Call[Reading] = Call("read", ("q", []), Reading, "q")
+    await asyncio.gather(channel.call(generate(), Trace()), channel.call(read, Trace()))
+    assert both.most == 1
 
 
 async def test_requests_a_minute_are_spaced_evenly(build: Build) -> None:
