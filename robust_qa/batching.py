@@ -44,6 +44,10 @@ class Batcher:
             if len(results) != len(batch):
                 raise PluginError(f"A batch of {len(batch)} requests came back as {len(results)} results.")
         except BaseException as error:
+            if len(batch) > 1 and isinstance(error, Exception) and not getattr(error, "retryable", False):
+                for one in batch:  # only what one of them asked can be to blame, so each is asked alone
+                    await self._serve([one])
+                return
             for _, future in batch:
                 if not future.done():
                     future.set_exception(error)

@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from . import environment, settings
 from .config import Config
+from .errors import BusyError
 
 _FILE_NAME = "calls.sqlite3"
 _SCHEMA = """
@@ -107,13 +108,16 @@ class Cache:
         return CacheInfo(self.path, entries, int(size), sum(file.stat().st_size for file in files))
 
     def clear(self) -> int:
-        """Forget everything; the number of entries forgotten. Other processes may be using the cache."""
+        """Forget everything; the number of entries forgotten. BusyError while another process writes on and on."""
         if self._reader is None:
             return 0
-        count = self._reader.execute("DELETE FROM calls").rowcount
-        self._reader.commit()
-        self._reader.execute("VACUUM")
-        self._reader.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        try:
+            count = self._reader.execute("DELETE FROM calls").rowcount
+            self._reader.commit()
+            self._reader.execute("VACUUM")
+            self._reader.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.OperationalError as error:
+            raise BusyError(f"The cache {self.path} is in use: {error}.", hint="Try again in a while.") from error
         return count
 
     def _open(self) -> sqlite3.Connection:

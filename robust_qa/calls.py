@@ -8,25 +8,25 @@ import hashlib
 import inspect
 import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 import stamina
-import stamina.instrumentation
 from msgspec import Meta
 
 from .batching import Batcher
 from .cache import Cache
 from .errors import CallTimeout, PluginError, RqaError, UnavailableError
+from .flight import Flight
+from .pace import Pace
 from .returned import misfit
 from .trace import Trace
 from .types import Completion, Power, Reading, Usage
 
 T = TypeVar("T")
-
-stamina.instrumentation.set_on_retry_hooks([])  # retries are told by the trace, not by a log
 
 _ASYNC_TIMEOUT = 120.0  # seconds a component of `async def` gets unless it or the configuration says otherwise
 _LONGEST_WAIT = 120.0  # seconds; a provider that wants a longer pause has failed
@@ -85,8 +85,8 @@ class Channel:
         self._identity = identity
         self._cache = cache
         self._threads = threads
-        self._flights: dict[str, _Flight] = {}
-        self._pace = _Pace(limits.rpm)
+        self._flights: dict[str, Flight] = {}
+        self._pace = Pace(limits.rpm)
         self._batchers: dict[str, Batcher] = {}
         self._gates: dict[str, asyncio.Semaphore] = {}
 
@@ -151,7 +151,7 @@ class Channel:
             return result, False, retries
         flight, shared = self._flights.get(key), True
         if flight is None:
-            flight, shared = _Flight(asyncio.create_task(self._land(key, call))), False
+            flight, shared = Flight(asyncio.create_task(self._land(key, call))), False
             self._flights[key] = flight
         try:
             result, retries = await flight.join()
@@ -204,28 +204,35 @@ class Channel:
         return result
 
     async def _limited(self, power: Power, method: Callable[..., Any], *arguments: Any) -> Any:
-        timeout = self._timeout(method)
-        async with self._gate(power, method):
+        gate, limit, job = self._gate(power, method), asyncio.timeout(self._timeout(method)), _Job()
+        await gate.acquire()
+        try:
             await self._pace.wait()
-            try:
-                async with asyncio.timeout(timeout):
-                    return await self._run(method, *arguments)
-            except TimeoutError as error:
-                raise CallTimeout(
-                    f"{self.name} did not {power} within {timeout:g} s.",
-                    hint=f"Raise `timeout` under [{self.name}] if it needs longer.",
-                ) from error
+            async with limit:
+                return await self._run(method, *arguments, job=job)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise CallTimeout(
+                f"{self.name} did not {power} within {self._timeout(method):g} s.",
+                hint=f"Raise `timeout` under [{self.name}] if it needs longer.",
+            ) from error
+        finally:
+            if limit.expired() or not job.works_on():
+                gate.release()
+            else:  # the caller was cancelled, and the thread goes on: the component is not free before it ends
+                job.when_done(gate.release)
 
-    async def _run(self, method: Callable[..., Any], *arguments: Any) -> Any:
+    async def _run(self, method: Callable[..., Any], *arguments: Any, job: _Job) -> Any:
         try:
             if inspect.iscoroutinefunction(method):
                 return await method(*arguments)
-            result = await self.in_thread(method, *arguments)
+            result = await job.run(self._threads, method, *arguments)
             return await result if inspect.isawaitable(result) else result
         except RqaError:
             raise
-        except OSError as error:  # a socket or file of the plugin's that it did not translate, also one timed out
-            raise UnavailableError(f"{self.name} failed: {error}.") from error
+        except (ConnectionError, TimeoutError) as error:  # of the plugin's own, that it did not translate
+            raise UnavailableError(f"{self.name} failed: {error or type(error).__name__}.") from error
         except (Exception, SystemExit) as error:  # a plugin does not end the process
             raise PluginError(
                 f"{self.name} failed with {type(error).__name__}: {error}.",
@@ -248,47 +255,28 @@ class Channel:
         return _ASYNC_TIMEOUT if inspect.iscoroutinefunction(method) else None
 
 
-class _Flight:
-    """A call under way, and how many are waiting for it; it ends when the last of them leaves."""
+class _Job:
+    """A call in a worker thread, if it came to one; the thread works on when its caller is cancelled."""
 
-    def __init__(self, task: asyncio.Task[Any]) -> None:
-        self._task = task
-        self._waiting = 0
+    def __init__(self) -> None:
+        self._future: Future[Any] | None = None
 
-    async def join(self) -> Any:
-        self._waiting += 1
-        try:
-            return await asyncio.shield(self._task)
-        finally:
-            self._waiting -= 1
-            if not self._waiting:
-                self._task.cancel()
+    async def run(self, threads: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Any) -> Any:
+        self._future = threads.submit(function, *arguments)
+        return await asyncio.wrap_future(self._future)
 
-    @property
-    def over(self) -> bool:
-        """Whether it has a result, or nobody waits for one."""
-        return not self._waiting or self._task.done()
+    def works_on(self) -> bool:
+        return self._future is not None and not self._future.done()
 
+    def when_done(self, act: Callable[[], None]) -> None:
+        assert self._future is not None
+        loop = asyncio.get_running_loop()
 
-class _Pace:
-    """Requests a minute, evenly spaced, and pauses that a provider asked for."""
+        def tell(_: object) -> None:
+            with suppress(RuntimeError):  # the loop has ended, and with it whoever waited
+                loop.call_soon_threadsafe(act)
 
-    def __init__(self, rpm: float | None) -> None:
-        self._interval = 60.0 / rpm if rpm else 0.0
-        self._next = 0.0
-        self._paused_until = 0.0
-
-    def pause(self, seconds: float) -> None:
-        self._paused_until = max(self._paused_until, asyncio.get_running_loop().time() + seconds)
-
-    async def wait(self) -> None:
-        if not self._interval and not self._paused_until:
-            return
-        now = asyncio.get_running_loop().time()
-        turn = max(now, self._next, self._paused_until)
-        self._next = turn + self._interval
-        if turn > now:
-            await asyncio.sleep(turn - now)
+        self._future.add_done_callback(tell)
 
 
 _NO_USAGE = Usage()

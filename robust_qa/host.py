@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import importlib.metadata
 import importlib.util
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 import pluggy
@@ -22,6 +18,7 @@ from . import environment
 from .errors import ConfigError, PluginError
 from .hookspecs import Hooks
 from .nearest import did_you_mean
+from .plugin_files import content_digest, import_file
 from .types import KINDS, Kind
 
 if TYPE_CHECKING:
@@ -54,6 +51,7 @@ class Registration:
     plugin: Plugin
     rank: int = 0
     summary: str = ""
+    advice: str = ""
     reason: str = ""
 
     @property
@@ -67,7 +65,8 @@ class Registry:
     """What `rqa_register` is handed: one method a kind.
 
     `rank` decides what is used when the configuration names none: of the components that work without any
-    configuration the highest rank wins. `summary` defaults to the first line of the factory's docstring.
+    configuration the highest rank wins. `summary` defaults to the first line of the factory's docstring. `advice`
+    is a sentence for people who have no such reader yet: how to get one.
     """
 
     plugin: Plugin
@@ -77,9 +76,11 @@ class Registry:
         """Register a retriever: query to passages."""
         self._stage("retriever", name, factory, rank, summary)
 
-    def reader(self, name: str, factory: Callable[..., Any], *, rank: int = 0, summary: str = "") -> None:
+    def reader(
+        self, name: str, factory: Callable[..., Any], *, rank: int = 0, summary: str = "", advice: str = ""
+    ) -> None:
         """Register a reader: what reads passages, or writes text, or both."""
-        self._stage("reader", name, factory, rank, summary)
+        self._stage("reader", name, factory, rank, summary, advice=advice)
 
     def evaluator(self, name: str, factory: Callable[..., Any], *, rank: int = 0, summary: str = "") -> None:
         """Register an evaluator: relevance of texts to a question."""
@@ -89,7 +90,9 @@ class Registry:
         """Register a strategy: question to Answer."""
         self._stage("strategy", name, factory, rank, summary)
 
-    def _stage(self, kind: Kind, name: str, factory: Callable[..., Any], rank: int, summary: str) -> None:
+    def _stage(
+        self, kind: Kind, name: str, factory: Callable[..., Any], rank: int, summary: str, *, advice: str = ""
+    ) -> None:
         if not isinstance(name, str) or not _NAME.match(name):
             raise PluginError(f"{name!r} is no name for a {kind}: use a-z, 0-9, - and _, a letter first")
         options = getattr(factory, "Options", None)
@@ -98,7 +101,7 @@ class Registry:
         if not callable(factory) or not isinstance(rank, int) or not isinstance(summary, str):
             raise PluginError(f"{kind} {name!r} is registered with (name, factory, rank=NUMBER, summary=TEXT)")
         summary = summary or (factory.__doc__ or "").strip().partition("\n")[0]
-        self.staged.append(Registration(kind, name, factory, self.plugin, rank, summary))
+        self.staged.append(Registration(kind, name, factory, self.plugin, rank, summary, advice))
 
 
 class Host:
@@ -166,11 +169,11 @@ class Host:
     def load_file(self, path: Path) -> None:
         """Load a plugin from a Python file, or from a package's folder; one that is loaded already stays as it is."""
         path = path.resolve()
-        plugin = Plugin(path.stem, distribution=str(path), version=_content(path))
+        plugin = Plugin(path.stem, distribution=str(path), version=content_digest(path))
         if plugin.distribution in {known.distribution for known in self.plugins}:
             return
         self.plugins.append(plugin)
-        self._load(plugin, lambda: _import_file(path))
+        self._load(plugin, lambda: import_file(path))
 
     def _load(self, plugin: Plugin, load: Callable[[], Any]) -> None:
         registry, registered = Registry(plugin), False
@@ -284,34 +287,3 @@ def _told(error: BaseException) -> str:
     if isinstance(error, PluginError):
         return error.message
     return " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
-
-
-def _content(path: Path) -> str:
-    """What stands for a version where nobody gave one: cached calls of other code are not this plugin's."""
-    digest = hashlib.sha256()
-    for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-        with suppress(OSError):  # importing it says what is wrong
-            digest.update(file.read_bytes())
-    return digest.hexdigest()[:12]
-
-
-def _import_file(path: Path) -> ModuleType:
-    file = path / "__init__.py" if path.is_dir() else path
-    if not file.is_file():
-        raise PluginError(f"there is no file {file}")
-    name = f"rqa_plugin_{re.sub(r'[^a-zA-Z0-9_]', '_', path.stem)}"
-    while (other := sys.modules.get(name)) is not None and other.__file__ != str(file):
-        name += "_"  # a file of the same name in another folder
-    spec = importlib.util.spec_from_file_location(
-        name, file, submodule_search_locations=[str(path)] if path.is_dir() else None
-    )
-    if spec is None or spec.loader is None:
-        raise PluginError(f"{file} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up while it is being executed
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module

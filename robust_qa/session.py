@@ -52,6 +52,11 @@ class Session:
         self._strategies: dict[str, Any] = {}
         self._plans: dict[bool, tuple[str, Any, Channels]] = {}
 
+    @property
+    def trouble(self) -> str:
+        """Why the cache remembers nothing, empty while it does."""
+        return self._cache.trouble if self._cache is not None else ""
+
     async def __aenter__(self) -> Self:
         self._cache = open_cache(self.assembly.config)
         return self
@@ -143,7 +148,7 @@ class Session:
             plugin = part.registration.plugin
             origin = (kind, part.registration.name, plugin.distribution, plugin.version)
             # A Key's repr shows its name alone.
-            content = repr((*origin, repr(part.options), fingerprint))
+            content = repr((*origin, _values(part.options), fingerprint))
             identity = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
         return Channel(
             f"{kind}.{name}",
@@ -179,8 +184,12 @@ class Session:
                 return registration.name
         raise MissingError(
             "There is nothing to answer from: no documents, no passages and no language model.",
-            hint="Give documents with `rqa ask --docs PATH QUESTION`, or index them once with `rqa index PATH`;\n"
-            "to answer from a language model, get one with `rqa models pull qwen2.5-1.5b`.",
+            hint="\n".join(
+                [
+                    "Give documents with `rqa ask --docs PATH QUESTION`, or index them once with `rqa index PATH`.",
+                    *self._advice(),
+                ]
+            ),
         )
 
     def _strategy(self, name: str) -> Any:
@@ -194,6 +203,10 @@ class Session:
             self._strategies[name] = strategy
         return self._strategies[name]
 
+    def _advice(self) -> list[str]:
+        """What readers that are not configured say of getting one that is."""
+        return [reader.advice for reader in self.assembly.host.components("reader") if reader.advice]
+
     def _cannot(self, strategy: str, lacking: frozenset[Power], channels: Channels) -> RqaError:
         if "retrieve" in lacking:
             return MissingError(
@@ -203,10 +216,7 @@ class Session:
         if "generate" in lacking:
             reader = channels.reader.name if channels.reader else "no reader"
             message = f"Strategy {strategy!r} needs a language model, and {reader} does not write text."
-            hint = (
-                "Get a local model with `rqa models pull qwen2.5-1.5b`, and set `reader = ...` under [defaults];\n"
-                "or run `rqa ask -s rag QUESTION`, which needs none."
-            )
+            hint = "\n".join([*self._advice(), "Name it with `reader = ...` under [defaults]."])
             if self.defaults.reader:
                 return ConfigError(message, hint=hint)
             return MissingError(message, hint=hint)
@@ -242,6 +252,13 @@ def _powers(channels: Channels, has_passages: bool) -> frozenset[Power]:
     if channels.evaluator:
         powers.add("score")
     return frozenset(powers)
+
+
+def _values(options: Any) -> list[tuple[str, str]]:
+    """The options, also those that their dataclass does not print."""
+    return (
+        [(field.name, repr(getattr(options, field.name))) for field in dataclasses.fields(options)] if options else []
+    )
 
 
 def _first(error: BaseException) -> BaseException:

@@ -16,11 +16,6 @@ from standins.distributions import write_distribution
 
 from robust_qa.cli import cli, main
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # As a shell starts what runs in the background. Processes of the tests would inherit it, and not be interrupted.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 # A shell starts what it runs in the background with Ctrl-C ignored, and the processes that tests interrupt would
 # inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

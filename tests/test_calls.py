@@ -314,18 +314,56 @@ async def test_a_batch_is_a_request_and_has_its_pace_and_its_time(build: Build) 
         await slow.call(calls[0], Trace())
 
 
-async def test_a_batch_that_fails_fails_for_everyone_in_it(build: Build) -> None:
+async def test_what_spoils_a_batch_fails_alone(build: Build) -> None:
     class Judge:
         def score(self, question: str, texts: list[str]) -> list[float]:
-            return []
+            raise AssertionError("score_many is there")
 
-        def score_many(self, requests: list[Any]) -> list[list[float]]:
-            raise ValueError("engine")
+        def score_many(self, requests: list[tuple[str, list[str]]]) -> list[list[float]]:
+            if any(question == "q1" for question, _ in requests):
+                raise ValueError("engine")
+            return [[0.5] for _ in requests]
 
     channel = build(Judge())
     calls = [Call("score", (f"q{n}", ["x"]), list[float], "texts") for n in range(3)]
     outcomes = await asyncio.gather(*(channel.call(call, Trace()) for call in calls), return_exceptions=True)
-    assert [type(outcome) for outcome in outcomes] == [PluginError] * 3
+    assert (outcomes[0], type(outcomes[1]), outcomes[2]) == ([0.5], PluginError, [0.5])
+
+
+async def test_a_thread_that_outlives_its_caller_keeps_its_place(build: Build) -> None:
+    class Blocking:
+        concurrency = 1
+        running = most = 0
+
+        def generate(self, messages: Any, decoding: Any) -> Completion:
+            self.running += 1
+            self.most = max(self.most, self.running)
+            time.sleep(0.1)
+            self.running -= 1
+            return REPLY
+
+    blocking = Blocking()
+    channel = build(blocking)
+    for n in range(3):
+        leaving = asyncio.create_task(channel.call(generate(f"leaving {n}"), Trace()))
+        await asyncio.sleep(0.02)
+        leaving.cancel()
+    assert await channel.call(generate("staying"), Trace()) == REPLY
+    assert blocking.most == 1
+
+
+async def test_a_file_that_is_missing_is_not_tried_again(build: Build) -> None:
+    model = Model(FileNotFoundError(2, "gone"))
+    with pytest.raises(PluginError, match="FileNotFoundError"):
+        await build(model).call(generate(), Trace())
+    assert model.calls == 1
+
+
+async def test_a_pause_holds_those_who_wait_already(build: Build) -> None:
+    model = Model(UnavailableError("busy", retry_after=0.3))
+    channel = build(model, rpm=1200)  # one in 50 ms
+    await asyncio.gather(*(channel.call(generate(str(n)), Trace()) for n in range(3)))
+    assert min(model.times[1:]) - model.times[0] >= 0.29
 
 
 @pytest.fixture(autouse=True)

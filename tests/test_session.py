@@ -45,7 +45,7 @@ async def test_without_names_the_best_strategy_that_can_work_is_taken(host: Host
 async def test_nothing_to_answer_from_says_what_helps(host: Host) -> None:
     with pytest.raises(MissingError, match="nothing to answer from") as caught:
         await ask(host, {})
-    assert "rqa index" in caught.value.hint and "rqa models pull" in caught.value.hint
+    assert "rqa index" in caught.value.hint and "`parrot pull`" in caught.value.hint
 
 
 async def test_passages_of_the_question_stand_in_for_the_retriever(host: Host, log: list[Any]) -> None:

@@ -17,7 +17,12 @@ def rqa_register(registry: Registry) -> None:
     """Offer the reader `llamacpp`."""
     from .reader import LlamaCpp
 
-    registry.reader("llamacpp", LlamaCpp, summary="a GGUF language model in this process")
+    registry.reader(
+        "llamacpp",
+        LlamaCpp,
+        summary="a GGUF language model in this process",
+        advice="`rqa models pull qwen2.5-1.5b` gets a language model for this machine.",
+    )
 
 
 @hookimpl

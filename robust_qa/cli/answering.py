@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import stamina.instrumentation
+
 from .. import expressions
 from ..assembly import GIVEN
 from ..errors import MissingError
@@ -16,6 +18,7 @@ from .run import Run
 
 def open_session(run: Run, answering: Answering, *, detailed: bool = True) -> Session:
     """A session as the command line and the configuration ask for it; indexes the files of --docs first."""
+    stamina.instrumentation.set_on_retry_hooks([])  # retries are told by the trace, not by a log
     pairs = answering.overrides()
     overrides: dict[tuple[Kind, str], Mapping[str, Any]] = {}
     if answering.docs:

@@ -53,6 +53,8 @@ def command(
     with redirect_stdout(sys.stderr):  # what plugins print is no part of the answer
         session = open_session(run, options)  # before the event loop, where Ctrl-C would wait for an index to be built
         answer = asyncio.run(_answer(session, asked))
+    if session.trouble:
+        run.say(session.trouble)
     if explain:
         output.explain(answer, verbose=run.verbosity > 0)
     if as_json:

@@ -87,6 +87,8 @@ async def _answer_rows(run: Run, session: Session, descriptor: int, target: Targ
                 watching.cancel()
                 await asyncio.wait({watching})
             _summarise(run, batch.tally)
+            if session.trouble:
+                run.say(session.trouble)
             if batch.stopped:
                 _say_how_to_continue(run, resumable=file is not None)
                 raise _Interrupted  # so that the session does not wait for what cannot be stopped

@@ -28,6 +28,8 @@ def info(run: Run) -> None:
     indexes = list((environment.cache_dir() / "docs").glob("*.used"))
     click.echo(f"{environment.cache_dir() / 'docs'}: {len(indexes)} indexes of --docs")
     cache.close()
+    if cache.trouble:
+        run.say(cache.trouble)
 
 
 @command.command("clear", epilog="Example: rqa cache clear")
@@ -40,8 +42,9 @@ def clear(run: Run) -> None:
     assert cache is not None
     forgotten = cache.clear()
     cache.close()
+    indexes = len(list((environment.cache_dir() / "docs").glob("*.used")))
     shutil.rmtree(environment.cache_dir() / "docs", ignore_errors=True)
-    click.echo(f"Forgot {forgotten} calls.", err=True)
+    click.echo(f"Forgot {forgotten} calls and {indexes} indexes of --docs.", err=True)
 
 
 def _megabytes(size: int) -> str:

@@ -21,7 +21,7 @@ _PACKAGE = Path(__file__).parents[1]
 def command(ctx: click.Context, topic: str | None) -> None:
     """Show the manual page of TOPIC: a command, config, plugin or strategies."""
     pages = manual_pages()
-    page = pages.get(topic or "rqa")
+    page = pages.get((topic or "rqa").removeprefix("rqa-"))
     if page is None:
         _show_help(ctx, str(topic), list(pages))
     elif not _shown_by_man(page):

@@ -72,7 +72,7 @@ def answering_options(*option_flags: str) -> Callable[[F], F]:
             "--strategy",
             metavar="NAME",
             shell_complete=_names("strategy"),
-            help="How to answer: rag, astute, ...",
+            help="How to answer; `rqa plugins` lists the ways.",
         ),
         click.option(
             "-r",
@@ -82,7 +82,10 @@ def answering_options(*option_flags: str) -> Callable[[F], F]:
             help="Where passages come from, even for questions that bring their own.",
         ),
         click.option(
-            "--reader", metavar="NAME", shell_complete=_names("reader"), help="What reads them: lexical, a model, ..."
+            "--reader",
+            metavar="NAME",
+            shell_complete=_names("reader"),
+            help="What reads them; `rqa plugins` lists the readers.",
         ),
         click.option("-k", metavar="N", type=click.IntRange(1, 10_000), help="Passages to retrieve for a question."),
         click.option(

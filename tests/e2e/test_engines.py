@@ -35,6 +35,12 @@ def endpoint(server: Server) -> list[object]:
     return ["--reader", "openai", "-o", "reader.openai.model=m", "-o", f"reader.openai.base_url={server.url}"]
 
 
+def test_a_machine_with_nothing_on_it_is_told_the_commands_that_help(installed: str) -> None:
+    ended = subprocess.run([installed, "ask", QUESTION], capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 4 and ended.stdout == ""
+    assert "rqa index" in ended.stderr and "rqa models pull" in ended.stderr
+
+
 def consolidating(request: dict[str, Any], _: int) -> str:
     if "from your own memory" in str(request["messages"]):
         return json.dumps({"passages": ["The lighthouse at Skerry Point was built in 1871."]})

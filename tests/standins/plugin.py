@@ -123,7 +123,7 @@ async def _raise(error: Exception) -> None:
 def rqa_register(registry: Any) -> None:
     registry.retriever("shelf", Shelf, rank=1)
     registry.reader("first", First, rank=1)
-    registry.reader("parrot", Parrot)
+    registry.reader("parrot", Parrot, advice="`parrot pull` gets a parrot.")
     registry.evaluator("length", Length, rank=1)
     registry.strategy("judged", Judged)
     registry.strategy("writes", Writes, rank=1)
