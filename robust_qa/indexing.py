@@ -23,20 +23,17 @@ def indexing_retriever(assembly: Assembly) -> str:
     """The configured retriever, if it keeps an index, else the highest-ranked one that does."""
     asked = assembly.retriever.name
     if asked is not None:
-        if not hasattr(assembly.part("retriever", asked).build(), "index"):
+        if not hasattr(assembly.part("retriever", asked).registration.factory, "index"):
             raise ConfigError(
                 f"Retriever {asked!r} keeps no index.", hint="Name one that does with -r; `rqa plugins` lists them."
             )
         return asked
-    configured = assembly.config.names("retriever")
-    known = [registration.name for registration in assembly.host.components("retriever")]
-    for name in (*configured, *known):
-        try:
-            factory = assembly.host.find("retriever", name).factory
-        except ConfigError:
-            continue
-        if hasattr(factory, "index"):
+    for name in assembly.config.names("retriever"):
+        if hasattr(assembly.part("retriever", name).registration.factory, "index"):
             return name
+    for registration in assembly.host.components("retriever"):
+        if hasattr(registration.factory, "index"):
+            return registration.name
     raise ConfigError(
         "No installed retriever keeps an index.", hint="`rqa plugins` lists what is installed, and what is broken."
     )

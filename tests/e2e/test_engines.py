@@ -41,6 +41,13 @@ def test_a_machine_with_nothing_on_it_is_told_the_commands_that_help(installed: 
     assert "rqa index" in ended.stderr and "rqa models pull" in ended.stderr
 
 
+def test_the_retriever_that_is_configured_is_the_one_that_is_indexed_and_asked(installed: str) -> None:
+    Path("rqa.toml").write_text('[retriever.notes]\nplugin = "bm25"\nindex = "kept"\n')
+    subprocess.run([installed, "index", str(HARBOUR)], check=True, timeout=60)
+    assert Path("kept").is_dir()
+    assert ask(installed)["trace"][0]["component"] == "retriever.notes"
+
+
 def consolidating(request: dict[str, Any], _: int) -> str:
     if "from your own memory" in str(request["messages"]):
         return json.dumps({"passages": ["The lighthouse at Skerry Point was built in 1871."]})
