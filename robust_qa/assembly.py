@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -105,21 +105,11 @@ class Assembly:
                 )
         return Part(registration, limits, None)
 
-    def check_defaults(self) -> list[Callable[[], object]]:
-        """A check for each name in [defaults]: that it is configured or installed, and rightly."""
-        chosen: dict[Kind, Callable[[], str | None]] = {
-            "strategy": lambda: self.defaults.strategy,
-            "retriever": lambda: None if self.retriever.name == GIVEN else self.retriever.name,
-            "reader": lambda: self.defaults.reader,
-            "evaluator": lambda: self.defaults.evaluator,
-        }
-
-        def check(kind: Kind) -> None:
-            name = chosen[kind]()
-            if name is not None:
-                self.part(kind, name)
-
-        return [lambda kind=kind: check(kind) for kind in chosen]  # type: ignore[misc]
+    def check_default(self, kind: Kind) -> None:
+        """Check that what [defaults] names for that kind is configured or installed, and rightly."""
+        name = self.retriever.name if kind == "retriever" else getattr(self.defaults, kind)
+        if name is not None and (kind, name) != ("retriever", GIVEN):
+            self.part(kind, name)
 
     def _table(self, kind: Kind, name: str) -> Table:
         table = self.config.table(kind, name)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from .types import Answer, Completion, Decoding, Message, Passage, Power, Reading
 
@@ -86,6 +86,3 @@ class Strategy(Protocol):
     needs: frozenset[Power]
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer: ...
-
-
-Component = Any  # one of the above: checked by duck typing, and by robust_qa.testing

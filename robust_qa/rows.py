@@ -144,14 +144,6 @@ def parse_row(line: bytes, number: int) -> Row:
     return Row(number, _fields(line))
 
 
-def passage_from(thing: Any) -> Passage:
-    """A passage from its text, or from an object with `text` and maybe `title`, `id`, `source` or `url`, `score`.
-
-    Raises msgspec.ValidationError when it is neither.
-    """
-    return _passage(msgspec.convert(thing, str | _Given))
-
-
 def read_passages(raw: bytes, name: str) -> list[Passage]:
     """The passages in a file's content: JSON lines, a JSON array, or plain text, a passage a paragraph.
 

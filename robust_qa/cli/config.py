@@ -59,7 +59,7 @@ def check(run: Run) -> None:
     checks: list[Callable[[], object]] = [
         partial(settings.build, CacheSettings, config.table("cache")),
         *(partial(assembly.part, kind, name) for kind, name in tables),
-        *assembly.check_defaults(),
+        *(partial(assembly.check_default, kind) for kind in KINDS),
     ]
     problems: dict[str, RqaError] = {}  # by message: two checks may find the same
     for one in checks:
