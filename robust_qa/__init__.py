@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .errors import CallTimeout as CallTimeout
     from .errors import ConfigError as ConfigError
     from .errors import ContextError as ContextError
+    from .errors import ExpressionError as ExpressionError
     from .errors import InputError as InputError
     from .errors import MissingError as MissingError
     from .errors import PluginError as PluginError
@@ -50,10 +51,13 @@ if TYPE_CHECKING:
     from .errors import ReplyError as ReplyError
     from .errors import RqaError as RqaError
     from .errors import UnavailableError as UnavailableError
+    from .expressions import Expression as Expression
+    from .expressions import parse_expression as parse_expression
     from .hookspecs import hookimpl as hookimpl
     from .host import Registry as Registry
     from .order import Order as Order
     from .order import arrange as arrange
+    from .pool import Pool as Pool
     from .prompts import Prompt as Prompt
     from .prompts import fenced as fenced
     from .prompts import load_prompts as load_prompts
@@ -96,6 +100,7 @@ _HOME = {
         "CallTimeout",
         "ConfigError",
         "ContextError",
+        "ExpressionError",
         "InputError",
         "MissingError",
         "PluginError",
@@ -104,9 +109,11 @@ _HOME = {
         "RqaError",
         "UnavailableError",
     ),
+    "expressions": ("Expression", "parse_expression"),
     "hookspecs": ("hookimpl",),
     "host": ("Registry",),
     "order": ("Order", "arrange"),
+    "pool": ("Pool",),
     "prompts": ("Prompt", "fenced", "load_prompts", "render_passages"),
     "replies": ("between", "declines", "parse_object", "parse_objects", "without_thoughts"),
     "secrets": ("Key",),

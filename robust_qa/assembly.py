@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import Meta
 
-from . import expressions, settings
+from . import settings
 from .calls import RESERVED, Limits
 from .config import Config, Layer, Table, Value
 from .errors import ConfigError, PluginError, RqaError
+from .expressions import (
+    BUILT_IN,
+    Applied,
+    Expression,
+    Source,
+    Tree,
+    expanded,
+    is_free_name,
+    nodes,
+    parse_expression,
+    sources,
+)
+from .faults import PLUGIN_FAULT
 from .host import Host, Registration
 from .types import Kind
 
-GIVEN = "given"  # the retriever that stands for the question's own passages
 _PLUGIN = frozenset({"plugin"})
-PLUGIN_FAULT = "This is a fault of the plugin; RQA_DEBUG=1 shows where."
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +39,17 @@ class Defaults:
     """The table [defaults]: what is used when the command line names nothing else."""
 
     strategy: str | None = None  # a strategy; default: the most robust one that the reader can run
-    retriever: str | None = None  # a retriever, or name@k
+    retriever: Expression | None = None  # a retriever, or an expression of several
     reader: str | None = None  # a reader
     evaluator: str | None = None  # an evaluator
     k: Annotated[int, Meta(ge=1, le=10_000)] = 10  # passages a question retrieves
+    expressions: dict[str, Expression] = field(default_factory=dict)  # retriever expressions by names of your choice
+    prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: background, compress
+
+    def __post_init__(self) -> None:
+        for name in self.expressions:
+            if not is_free_name(name):
+                raise ValueError(f"cannot name an expression {name!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +100,17 @@ class Assembly:
         """The table [defaults]."""
         return settings.build(Defaults, self.config.table("defaults"))
 
+    @cached_property
+    def expressions(self) -> dict[str, Tree]:
+        """The expressions that [defaults] names."""
+        return {name: parse_expression(text) for name, text in self.defaults.expressions.items()}
+
     @property
-    def retriever(self) -> expressions.Expression:
-        """The retriever that [defaults] asks for."""
-        return expressions.parse(self.defaults.retriever or "")
+    def retriever(self) -> Tree | None:
+        """What [defaults] asks to retrieve, with the named expressions in their places; None: nothing in particular."""
+        if self.defaults.retriever is None:
+            return None
+        return expanded(parse_expression(self.defaults.retriever), self.expressions)
 
     def part(self, kind: Kind, name: str) -> Part:
         """The component of that name, as [kind.name] or else its plugin's defaults say.
@@ -93,11 +119,15 @@ class Assembly:
         """
         table = self._table(kind, name)
         registration = self._registration(kind, name, table)
+        if kind == "retriever" and name in BUILT_IN:
+            raise ConfigError(f"[{table.name}]: {name!r} means something else in retriever expressions.")
         reserved = _PLUGIN if kind == "strategy" else RESERVED  # a strategy makes calls, and is none
         own = {key: value for key, value in table.values.items() if key in reserved - _PLUGIN}
         limits = settings.build(Limits, Table(table.name, own))
         if registration.options is not None:
-            return Part(registration, limits, settings.build(registration.options, table, reserved=reserved))
+            options = settings.build(registration.options, table, reserved=reserved)
+            self._check_expressions(options, table)
+            return Part(registration, limits, options)
         for key, value in table.values.items():
             if key not in reserved:
                 raise ConfigError(
@@ -107,9 +137,39 @@ class Assembly:
 
     def check_default(self, kind: Kind) -> None:
         """Check that what [defaults] names for that kind is configured or installed, and rightly."""
-        name = self.retriever.name if kind == "retriever" else getattr(self.defaults, kind)
-        if name is not None and (kind, name) != ("retriever", GIVEN):
+        if kind == "retriever":
+            self._check_expressions(self.defaults, self.config.table("defaults"))
+            for name in sources(self.retriever) if self.retriever else ():
+                if name not in BUILT_IN:
+                    self.part(kind, name)
+        elif (name := getattr(self.defaults, kind)) is not None:
             self.part(kind, name)
+
+    def _check_expressions(self, options: Any, table: Table) -> None:
+        """ConfigError when an expression that `table` sets names what is neither configured nor installed."""
+        for key, text in settings.expressions(options, table.values):
+            try:
+                for node in nodes(expanded(parse_expression(text), self.expressions)):
+                    match node:
+                        case Source(name) if name not in BUILT_IN:
+                            self._registration("retriever", name, self._table("retriever", name))
+                        case Applied(name):
+                            self.check_corrects(name)
+            except ConfigError as error:
+                origin = table.values[key].layer.origin
+                raise ConfigError(
+                    f"{origin}: `{table.name}.{key}`: `{text}`: {error.message}", hint=error.hint
+                ) from error
+
+    def check_corrects(self, strategy: str) -> None:
+        """ConfigError when there is no such strategy, or it is none that corrects passages."""
+        registration = self._registration("strategy", strategy, self._table("strategy", strategy))
+        if not hasattr(registration.factory, "correct"):
+            able = [r.name for r in self.host.components("strategy") if hasattr(r.factory, "correct")]
+            raise ConfigError(
+                f"Strategy {strategy!r} corrects no passages, so `{strategy}(...)` is no retriever; "
+                f"those that do: {', '.join(able) or 'none'}."
+            )
 
     def _table(self, kind: Kind, name: str) -> Table:
         table = self.config.table(kind, name)
@@ -123,7 +183,7 @@ class Assembly:
         named = table.values.get("plugin")
         if named is None:
             try:
-                return self.host.find(kind, name)
+                return self.host.find(kind, name, configured=self.config.names(kind))
             except ConfigError as error:
                 if not table.values:
                     raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .text import normalise, sentences, words
+from .text import contains_answer, normalise, sentences, words
 from .types import Citation, Passage
 
 _LONGEST_QUOTE = 400  # characters
@@ -13,7 +13,11 @@ def cite(passage: Passage, answer: str | None = None, *, start: int | None = Non
 
     With `start` (a character offset into the text) it is the sentence there; otherwise the first
     that contains the normalised answer, else the one that shares most words with it, else the first.
+    Of a compressed passage the one that it was made of is cited: the first that contains the answer, else the
+    one that shares most words with the sentence.
     """
+    if passage.made_of:
+        return _cite_original(passage, answer, _quote(passage.text, answer or "", start))
     return Citation(
         quote=_quote(passage.text, answer or "", start),
         title=passage.title,
@@ -21,6 +25,14 @@ def cite(passage: Passage, answer: str | None = None, *, start: int | None = Non
         id=passage.id,
         origin=passage.origin,
     )
+
+
+def _cite_original(summary: Passage, answer: str | None, sentence: str) -> Citation:
+    for passage in summary.made_of:
+        if answer and contains_answer(passage.text, [answer]):
+            return cite(passage, answer)
+    wanted = set(words(sentence))
+    return cite(max(summary.made_of, key=lambda passage: len(wanted & set(words(passage.text)))), sentence)
 
 
 def _quote(text: str, answer: str, start: int | None) -> str:

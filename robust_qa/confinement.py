@@ -51,11 +51,11 @@ def redirections(table: Table, converted: Mapping[str, Any]) -> Iterator[ConfigE
     own = {
         key: next((layer for layer in table.values[key].layers if not layer.confined), None)
         for key, value in converted.items()
-        if any(isinstance(leaf, str | Path) for leaf in _leaves(value))
+        if any(isinstance(leaf, str | Path) for leaf in leaves(value))
     }
     carried = [(key, layer.origin) for key, layer in own.items() if layer is not None]
     for key, value in converted.items():
-        if carried and table.values[key].confined and any(map(_is_url, _leaves(value))):
+        if carried and table.values[key].confined and any(map(_is_url, leaves(value))):
             layer = _confined_layer(table.values[key])
             yield ConfigError(
                 f"{layer.origin}: `{table.name}.{key}` would send elsewhere what {carried[0][1]} sets in "
@@ -97,11 +97,12 @@ def _is_url(text: object) -> bool:
     return isinstance(text, str) and bool(_URL.match(text))
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def leaves(value: Any) -> Iterator[Any]:
+    """What is in tables and lists, however deep."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list | tuple | set | frozenset):
         for inner in value:
-            yield from _leaves(inner)
+            yield from leaves(inner)
     else:
         yield value

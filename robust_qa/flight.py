@@ -27,3 +27,8 @@ class Flight:
     def over(self) -> bool:
         """Whether it has a result, or nobody waits for one."""
         return not self._waiting or self._task.done()
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether everybody left before it had a result: it will have none."""
+        return self._task.cancelled() or (not self._waiting and not self._task.done())

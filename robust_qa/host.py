@@ -232,8 +232,11 @@ class Host:
         chosen = [r for r in self._components.values() if kind in (None, r.kind)]
         return sorted(chosen, key=lambda r: (KINDS.index(r.kind), -r.rank, r.name))
 
-    def find(self, kind: Kind, name: str) -> Registration:
-        """The component of that kind and name; ConfigError names the nearest one when there is none."""
+    def find(self, kind: Kind, name: str, *, configured: Sequence[str] = ()) -> Registration:
+        """The component of that kind and name; ConfigError names the nearest one when there is none.
+
+        `configured` are further names that can be meant.
+        """
         try:
             return self._components[kind, name]
         except KeyError:
@@ -241,7 +244,8 @@ class Host:
         known = [registration.name for registration in self.components(kind)]
         raise ConfigError(
             f"There is no {kind} named {name!r}; installed: {', '.join(known) or 'none'}.",
-            hint=did_you_mean(name, known) or "`rqa plugins` lists what is installed, and what is broken.",
+            hint=did_you_mean(name, [*known, *configured])
+            or "`rqa plugins` lists what is installed, and what is broken.",
         )
 
     def add_commands(self, cli: click.Group) -> list[str]:

@@ -13,6 +13,7 @@ from .assembly import Assembly
 from .components import IndexProgress, IndexReport
 from .config import Config
 from .errors import BusyError, ConfigError
+from .expressions import BUILT_IN, sources
 from .host import Host
 
 _WAIT_FOR_OTHERS = 60.0  # seconds: another process may be indexing the same files
@@ -21,13 +22,18 @@ _KEEP_UNUSED = 30 * 24 * 3600  # seconds that the index of a --docs call is kept
 
 def indexing_retriever(assembly: Assembly) -> str:
     """The configured retriever, if it keeps an index, else the highest-ranked one that does."""
-    asked = assembly.retriever.name
-    if asked is not None:
-        if not hasattr(assembly.part("retriever", asked).registration.factory, "index"):
-            raise ConfigError(
-                f"Retriever {asked!r} keeps no index.", hint="Name one that does with -r; `rqa plugins` lists them."
-            )
-        return asked
+    asked = assembly.retriever
+    named = [name for name in sources(asked) if name not in BUILT_IN] if asked else []
+    if named:
+        keeping = [n for n in named if hasattr(assembly.part("retriever", n).registration.factory, "index")]
+        if len(keeping) == 1:
+            return keeping[0]
+        raise ConfigError(
+            f"The retrievers {', '.join(keeping)} of `{asked}` all keep an index."
+            if keeping
+            else f"Retriever {str(asked)!r} keeps no index.",
+            hint="Name one that does with -r; `rqa plugins` lists them.",
+        )
     for name in assembly.config.names("retriever"):
         if hasattr(assembly.part("retriever", name).registration.factory, "index"):
             return name

@@ -8,17 +8,22 @@ import inspect
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
 from types import TracebackType
 from typing import Any, Self
 
-from .assembly import GIVEN, PLUGIN_FAULT, Assembly
+from .assembly import Assembly
 from .cache import Cache, open_cache
 from .calls import Channel
 from .config import Config
 from .errors import ConfigError, MissingError, PluginError, RqaError
+from .expressions import GIVEN_PARTS, Top, sources
+from .faults import PLUGIN_FAULT, blaming_strategy
 from .host import Host
+from .pool import PROMPTS, Names, check
+from .prompts import load_prompts
 from .returned import misfit
-from .toolbox import Channels, Toolbox
+from .toolbox import Channels, Toolbox, source_of
 from .trace import Trace
 from .types import Answer, Kind, Power, Question
 
@@ -30,7 +35,7 @@ class Session:
 
     `overrides` are option values by component ("retriever", name) that no file holds, such as the index of
     `--docs`; `detailed` false keeps only the costs of a trace; with `prefer_retriever` passages that a question
-    brings are left aside.
+    brings are left aside, unless the retriever that is asked for is an expression that names them.
     """
 
     def __init__(
@@ -75,21 +80,10 @@ class Session:
     async def answer(self, question: Question) -> Answer:
         """The configured strategy's answer to `question`. Raises RqaError when there can be none."""
         began = time.perf_counter()
-        if self._prefer_retriever:
-            question = dataclasses.replace(question, passages=None)
         name, strategy, channels = self.plan(has_passages=question.passages is not None)
         toolbox = Toolbox(question, channels, Trace(detailed=self.detailed))
-        try:
+        with blaming_strategy(name):
             answer: Answer = await strategy.answer(question.text, toolbox)
-        except RqaError:
-            raise
-        except (Exception, SystemExit) as error:
-            cause = _first(error)
-            if isinstance(cause, RqaError):
-                raise cause from error
-            raise PluginError(
-                f"Strategy {name!r} failed with {type(cause).__name__}: {cause}.", hint=PLUGIN_FAULT
-            ) from error
         if wrong := misfit(answer, Answer):
             raise PluginError(
                 f"Strategy {name!r} gave {wrong}.",
@@ -109,25 +103,35 @@ class Session:
 
         Raises ConfigError or MissingError when the configuration cannot answer such questions.
         """
-        has_passages = has_passages and not self._prefer_retriever
         if has_passages not in self._plans:
             self._plans[has_passages] = self._plan(has_passages)
         return self._plans[has_passages]
 
     def _plan(self, has_passages: bool) -> tuple[str, Any, Channels]:
         asked = self.assembly.retriever
+        names_given = asked is not None and not GIVEN_PARTS.keys().isdisjoint(sources(asked))
+        own = has_passages and not self._prefer_retriever and not names_given
+        retriever = None if own or asked else self._chosen("retriever", None)
         k_is_set = "k" in self.assembly.config.table("defaults").values
         channels = Channels(
-            retriever=None if has_passages or asked.name == GIVEN else self._chosen("retriever", asked.name),
+            retriever=retriever,
             reader=self._chosen("reader", self.defaults.reader),
             evaluator=self._chosen("evaluator", self.defaults.evaluator),
-            k=asked.k or self.defaults.k,
-            given_k=asked.k or (self.defaults.k if k_is_set else None),
+            k=self.defaults.k,
+            given_k=asked.k if own and isinstance(asked, Top) else self.defaults.k if k_is_set else None,
+            expression=None if own else source_of(retriever) if retriever else asked,
+            names=self._names,
         )
-        powers = _powers(channels, has_passages)
+        powers = channels.powers
+        if own or (channels.expression and (has_passages or not names_given)):
+            powers |= {"retrieve"}
+            if channels.expression:
+                check(channels.expression, channels, has_passages=has_passages)
         name = self.defaults.strategy or self._best_strategy(powers)
         strategy = self._strategy(name)
         if lacking := frozenset(strategy.needs) - powers:
+            if "retrieve" in lacking and channels.expression:
+                check(channels.expression, channels, has_passages=has_passages)  # says more
             raise self._cannot(name, lacking, channels)
         return name, strategy, channels
 
@@ -192,6 +196,19 @@ class Session:
             ),
         )
 
+    @cached_property
+    def _names(self) -> Names:
+        return Names(
+            retriever=partial(self.channel, "retriever"),
+            corrector=self._corrector,
+            expressions=self.assembly.expressions,
+            prompts=load_prompts(PROMPTS, self.defaults.prompts),
+        )
+
+    def _corrector(self, name: str) -> Any:
+        self.assembly.check_corrects(name)
+        return self._strategy(name)
+
     def _strategy(self, name: str) -> Any:
         if name not in self._strategies:
             strategy = self.assembly.part("strategy", name).build()
@@ -241,29 +258,8 @@ async def _closed(channel: Channel) -> PluginError | None:
     return None
 
 
-def _powers(channels: Channels, has_passages: bool) -> frozenset[Power]:
-    powers: set[Power] = set()
-    if has_passages or channels.retriever:
-        powers.add("retrieve")
-    if channels.reader:
-        powers.add("read")  # a language model reads with the host's prompt
-        if hasattr(channels.reader.component, "generate"):
-            powers.add("generate")
-    if channels.evaluator:
-        powers.add("score")
-    return frozenset(powers)
-
-
 def _values(options: Any) -> list[tuple[str, str]]:
     """The options, also those that their dataclass does not print."""
     return (
         [(field.name, repr(getattr(options, field.name))) for field in dataclasses.fields(options)] if options else []
     )
-
-
-def _first(error: BaseException) -> BaseException:
-    """The first rqa error of failures that happened at once, else the first failure."""
-    if not isinstance(error, ExceptionGroup):
-        return error
-    leaves = [_first(part) for part in error.exceptions]
-    return next((leaf for leaf in leaves if isinstance(leaf, RqaError)), leaves[0])

@@ -15,8 +15,9 @@ import tomli
 
 from . import secrets
 from .config import Layer, Table, Value, absolute
-from .confinement import check_text, redirections
+from .confinement import check_text, leaves, redirections
 from .errors import ConfigError, PluginError
+from .expressions import Expression, parse_expression
 from .nearest import did_you_mean
 from .secrets import Key, shown
 
@@ -76,9 +77,17 @@ def convert(value: Value, hint: Any, key: str, *, confined: bool = False) -> Any
         told = f": {_plain(str(error))}, and it is {shown(key, value.value)}" if not _mentions(hint, Key) else ""
         raise ConfigError(f"{origin}: `{key}` must be {describe(hint)}{told}.") from error
     except ConfigError as error:
-        raise ConfigError(f"{origin}: `{key}`: {error.message}", hint=error.hint) from error
+        raise type(error)(f"{origin}: `{key}`: {error.message}", hint=error.hint) from error
     except (TypeError, ValueError, RecursionError) as error:
         raise PluginError(f"The type of the option `{key}` cannot be written in TOML: {error}.") from error
+
+
+def expressions(options: Any, keys: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The retriever expressions among the values of those options, with the option's name."""
+    hints = typing.get_type_hints(type(options), include_extras=True)
+    for key in keys:
+        if key in hints and _mentions(hints[key], Expression):
+            yield from ((key, leaf) for leaf in leaves(getattr(options, key)) if isinstance(leaf, str))
 
 
 def describe(hint: Any) -> str:
@@ -87,6 +96,8 @@ def describe(hint: Any) -> str:
         return "a URL"
     if hint is Key:
         return "a key's name"
+    if hint is Expression:
+        return "a retriever expression"
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         return describe(arguments[0])
@@ -143,6 +154,8 @@ def _read(raw: Any, hint: Any, layer: Layer) -> Any:
         return raw
     if _mentions(hint, Url):
         _check_url(raw)
+    if _mentions(hint, Expression):
+        raw = str(parse_expression(raw))
     if _mentions(hint, Path):
         raw = str(absolute(raw, layer.folder))
     if layer.confined:
@@ -161,7 +174,7 @@ def _from_text(text: str, hint: Any) -> Any:
     kinds = _alternatives(hint)
     if not text and type(None) in kinds:
         return None
-    if kinds & {str, Url, Key, Path} or any(typing.get_origin(kind) is typing.Literal for kind in kinds):
+    if kinds & {str, Url, Key, Path, Expression} or any(typing.get_origin(kind) is typing.Literal for kind in kinds):
         return text
     try:
         return tomli.loads(f"value = {text}")["value"]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import reading
 from .calls import Call, Channel
 from .context import Counter, Fitted, Layout, estimate_tokens, fit
 from .errors import ConfigError, ContextError, MissingError
+from .expressions import GIVEN, Source, Top, Tree, parse_expression
 from .order import Order
+from .pool import Names, Pool
 from .prompts import Prompt, fenced
 from .trace import Trace
-from .types import Completion, Decoding, Message, Passage, Question, Reading
+from .types import Completion, Decoding, Message, Passage, Power, Question, Reading
 
 _DEFAULT_MAX_TOKENS = 1024
 _MARGIN = 16  # tokens left free, for what a chat template adds
@@ -21,9 +23,11 @@ _MARGIN = 16  # tokens left free, for what a chat template adds
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """What a question may call: one channel of each kind, None where there is none.
+    """What a question may call: one channel of each kind, None where there is none, and more by name.
 
     `k` is how many passages are retrieved by default, `given_k` how many of a question's own are used (all).
+    `expression` is what is retrieved by default, instead of what `retriever` finds; `within` are the strategies
+    whose corrections are being made.
     """
 
     retriever: Channel | None = None
@@ -31,10 +35,46 @@ class Channels:
     evaluator: Channel | None = None
     k: int = 10
     given_k: int | None = None
+    expression: Tree | None = None
+    names: Names = field(default_factory=Names)
+    within: frozenset[str] = frozenset()
+
+    @property
+    def powers(self) -> frozenset[Power]:
+        """What the reader and the evaluator can do."""
+        powers: set[Power] = set()
+        if self.reader:
+            powers.add("read")  # a language model reads with the host's prompt
+            if hasattr(self.reader.component, "generate"):
+                powers.add("generate")
+        if self.evaluator:
+            powers.add("score")
+        return frozenset(powers)
+
+    def find_retriever(self, name: str) -> Channel:
+        """The retriever of that name. ConfigError or MissingError where there is none."""
+        if self.retriever is not None and source_of(self.retriever).name == name:
+            return self.retriever
+        return self.names.retriever(name)
+
+
+def source_of(retriever: Channel) -> Source:
+    """The retriever as expressions name it."""
+    return Source(retriever.name.removeprefix("retriever."))
 
 
 class Toolbox:
-    """What a strategy is handed for one question; every call is limited, retried, batched, cached, traced."""
+    """What a strategy is handed for one question; every call is limited, retried, batched, cached, traced.
+
+    Passages come from `retrieve`, which follows the configuration or a retriever expression of the strategy's own,
+    and for several expressions at once from a `pool`::
+
+        pool = toolbox.pool(["web@4", "wiki@5 & web@2", "none"])
+        for expression, why in pool.left_out.items():
+            toolbox.note(f"{expression} is left out: {why.message}")
+        async with asyncio.TaskGroup() as group:
+            found = [group.create_task(pool.retrieve(expression)) for expression in pool.expressions]
+    """
 
     def __init__(self, question: Question, channels: Channels, trace: Trace | None = None) -> None:
         self.question = question
@@ -44,8 +84,7 @@ class Toolbox:
     @property
     def generative(self) -> bool:
         """Whether the reader writes text, or only points at answers."""
-        reader = self._channels.reader
-        return reader is not None and hasattr(reader.component, "generate")
+        return "generate" in self._channels.powers
 
     @property
     def structured(self) -> bool:
@@ -53,21 +92,36 @@ class Toolbox:
         reader = self._channels.reader
         return reader is not None and bool(getattr(reader.component, "structured", False))
 
-    async def retrieve(self, query: str | None = None, *, k: int | None = None) -> list[Passage]:
+    async def retrieve(
+        self, query: str | None = None, *, k: int | None = None, expression: str | None = None
+    ) -> list[Passage]:
         """Passages for `query` (default: the question), the most relevant first.
 
-        The question's own passages where it brought some, otherwise the configured retriever's; at most
-        `k` of them (default: as configured; of the question's own, all).
+        The question's own passages where it brought some, otherwise the configured retriever's; or those of
+        `expression`, as in "web@5 & wiki@5". `k` takes the place of the number that the expression ends in, or that
+        is configured; of a question's own passages all are taken by default.
+
+        Raises ConfigError or MissingError where the expression cannot be evaluated here, CallError where a call fails.
         """
-        query = self.question.text if query is None else query
+        tree = self._configured() if expression is None else parse_expression(expression)
+        if k:
+            tree = Top(tree.inner if isinstance(tree, Top) else tree, k)
+        return await Pool(self, self._channels, [tree], query).retrieve(tree)
+
+    def pool(self, expressions: Sequence[str], query: str | None = None) -> Pool:
+        """Several retriever expressions over `query` (default: the question), which share what they have in common.
+
+        Makes no call, and reports what cannot be evaluated here in `Pool.left_out`. Raises ExpressionError
+        where one does not parse.
+        """
+        return Pool(self, self._channels, map(parse_expression, expressions), query)
+
+    def _configured(self) -> Tree:
+        if self._channels.expression is not None:
+            return self._channels.expression
         if self.question.passages is not None:
-            own = list(self.question.passages[: k or self._channels.given_k])
-            self.trace.add("retrieve", query, component="given", data={"passages": _listed(own)})
-            return own
-        retriever = self._need(self._channels.retriever, "retriever")
-        wanted = k or self._channels.k
-        call: Call[list[Passage]] = Call("retrieve", (query, wanted), list[Passage], query, {"k": wanted})
-        return (await retriever.call(call, self.trace))[:wanted]
+            return Source(GIVEN)
+        return source_of(self._need(self._channels.retriever, "retriever"))
 
     async def read(
         self,

@@ -18,7 +18,8 @@ class Passage:
     """A piece of text to answer from.
 
     `source` is a path or URL for people; `score` is on the retriever's own scale, higher is better;
-    `origin` is "external" (retrieved) or "memory" (written by the reader itself).
+    `origin` is "external" (retrieved) or "memory" (written by the reader itself). `made_of` are the passages
+    that a compressed one was written from.
     """
 
     text: str
@@ -27,6 +28,7 @@ class Passage:
     source: str = ""
     score: float = 0.0
     origin: Origin = "external"
+    made_of: tuple[Passage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

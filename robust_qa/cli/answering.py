@@ -7,8 +7,6 @@ from typing import Any
 
 import stamina.instrumentation
 
-from .. import expressions
-from ..assembly import GIVEN
 from ..errors import MissingError
 from ..session import Session
 from ..types import Kind
@@ -37,13 +35,12 @@ def open_session(run: Run, answering: Answering, *, detailed: bool = True) -> Se
         if not answering.retriever:
             pairs.append(("defaults.retriever", name))
         overrides["retriever", name] = options
-    explicit = expressions.parse(answering.retriever or "").name not in (None, GIVEN)
     config = run.load_config(pairs)
     session = Session(
         config,
         run.host,
         detailed=detailed,
-        prefer_retriever=explicit or bool(answering.docs),
+        prefer_retriever=bool(answering.retriever or answering.docs),
         overrides=overrides,
     )
     for kind, table in config.overridden():

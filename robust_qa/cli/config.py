@@ -33,7 +33,7 @@ def show(run: Run, as_json: bool) -> None:
     values = {key: (value.value, value.layer.origin) for key, value in run.load_config().leaves()}
     for table, options in (("defaults", Defaults()), ("cache", CacheSettings())):
         for option in dataclasses.fields(options):
-            if (value := getattr(options, option.name)) is not None:
+            if (value := getattr(options, option.name)) not in (None, {}):
                 values.setdefault(f"{table}.{option.name}", (value, "built in"))
     rows = [
         {"key": key, "value": secrets.scrubbed(key, value), "origin": origin}

@@ -3,31 +3,54 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from typing import Any
 
-from robust_qa import Answer, Question, Toolbox
+from robust_qa import Answer, ConfigError, Question, Toolbox
 from robust_qa.calls import Channel, Limits
+from robust_qa.pool import Names
 from robust_qa.toolbox import Channels
 
 
 def toolbox(
-    question: str | Question, *, retriever: Any = None, reader: Any = None, evaluator: Any = None, k: int = 10
+    question: str | Question,
+    *,
+    retriever: Any = None,
+    reader: Any = None,
+    evaluator: Any = None,
+    k: int = 10,
+    names: Mapping[str, Any] | None = None,
 ) -> Toolbox:
     """A real toolbox for one question. What a strategy notes in it stands in its `trace.steps`.
 
+    `names` are retrievers, and strategies that correct passages, by their names in retriever expressions.
     Each component is called once a call: a retryable error is raised at once. To bring passages with the
     question, hand in a Question.
     """
     threads = ThreadPoolExecutor(8, thread_name_prefix="rqa-test")
 
-    def channel(kind: str, component: Any) -> Channel | None:
+    def channel(kind: str, component: Any) -> Any:
         if component is None:
             return None
         return Channel(f"{kind}.test", component, Limits(retries=0), identity=None, cache=None, threads=threads)
 
+    def named(power: str, name: str) -> Any:
+        component = (names or {}).get(name)
+        if not hasattr(component, power):
+            raise ConfigError(f"This toolbox has nothing named {name!r} that can {power}.")
+        return component
+
     channels = Channels(
-        channel("retriever", retriever), channel("reader", reader), channel("evaluator", evaluator), k=k
+        channel("retriever", retriever),
+        channel("reader", reader),
+        channel("evaluator", evaluator),
+        k=k,
+        names=Names(
+            retriever=cache(lambda name: channel("retriever", named("retrieve", name))),
+            corrector=partial(named, "correct"),
+        ),
     )
     return Toolbox(question if isinstance(question, Question) else Question(question), channels)
 
@@ -40,8 +63,9 @@ def ask(
     reader: Any = None,
     evaluator: Any = None,
     k: int = 10,
+    names: Mapping[str, Any] | None = None,
 ) -> Answer:
     """The strategy's answer over these components, as the strategy returns it. For a plain `def` test."""
-    tools = toolbox(question, retriever=retriever, reader=reader, evaluator=evaluator, k=k)
+    tools = toolbox(question, retriever=retriever, reader=reader, evaluator=evaluator, k=k, names=names)
     answer: Answer = asyncio.run(strategy.answer(tools.question.text, tools))
     return answer
