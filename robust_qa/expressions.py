@@ -38,6 +38,7 @@ GIVEN_PARTS: Mapping[str, Callable[[Sequence[Passage]], Sequence[Passage]]] = {
 BUILT_IN = frozenset({MEMORY, NOTHING, *GIVEN_PARTS})
 
 MOST = 10_000  # passages that one number may ask for
+CANDIDATES = 40  # passages that are reranked, at least
 _NAME = r"[A-Za-z][\w-]*"
 _LONGEST = 2_000  # characters of an expression
 _DEEPEST = 50  # operators on one another
@@ -240,6 +241,11 @@ def sources(tree: Tree) -> list[str]:
     return list(dict.fromkeys(node.name for node in nodes(tree) if isinstance(node, Source)))
 
 
+def names_given(tree: Tree) -> bool:
+    """Whether passages that the question brings have a part in it."""
+    return not GIVEN_PARTS.keys().isdisjoint(sources(tree))
+
+
 def expanded(tree: Tree, named: Mapping[str, Tree]) -> Tree:
     """`tree` with the expressions that the configuration names in place of their names. ConfigError: in a circle."""
     budget = iter(range(_MOST_NAMED))
@@ -261,9 +267,9 @@ def expanded(tree: Tree, named: Mapping[str, Tree]) -> Tree:
 def sized(tree: Tree, k: int, *, given_k: int | None = None, wanted: int | None = None) -> Tree:
     """`tree` with a number at every retriever's name: what is `wanted` around it, else the default `k`.
 
-    Under `@rr@K` a name without a number gives four candidates for each passage to keep, and 20 at least; the
-    paper's own pools rerank 20 passages and more for 10. Of a question's own passages all are taken, or the
-    first `given_k` where nothing else says how many.
+    Under `@rr@K` a name without a number gives CANDIDATES, or 4 K where that is more: `web@rr@5` is the beginning
+    of `web@rr@10`, as in the paper (Appendix C.1). Of a question's own passages all are taken, or the first
+    `given_k` where nothing else says how many.
     """
     match tree:
         case Source(name):
@@ -271,7 +277,7 @@ def sized(tree: Tree, k: int, *, given_k: int | None = None, wanted: int | None 
                 return Top(tree, wanted or k)
             return Top(tree, given_k) if name in GIVEN_PARTS and given_k and not wanted else tree
         case Top(inner, most):
-            candidates = max(4 * most, 20) if isinstance(inner, Reranked) else most
+            candidates = max(4 * most, CANDIDATES) if isinstance(inner, Reranked) else most
             inner = sized(inner, k, wanted=candidates)
             return inner if isinstance(inner, Top) and inner.k <= most else Top(inner, most)
         case Compressed() | Applied():

@@ -31,10 +31,9 @@ from .expressions import (
 from .faults import blaming_strategy
 from .flight import Flight
 from .prompts import Prompt, fenced, load_prompts
-from .reading import says_unknown
-from .replies import without_thoughts
+from .replies import declines, without_thoughts
 from .returned import misfit
-from .text import sentences
+from .text import normalise, sentences
 from .types import Origin, Passage
 
 if TYPE_CHECKING:
@@ -178,7 +177,7 @@ class Pool:
             self._channels.names.prompts[prompt], passages=passages, fields={"question": fenced(self._query)}
         )
         text = without_thoughts(completion.text)
-        return "" if says_unknown(text) else text
+        return "" if declines(text) or normalise(text) == "none" else text
 
     async def _corrected(self, name: str, passages: list[Passage]) -> list[Passage]:
         from .toolbox import Toolbox
@@ -239,7 +238,7 @@ def _check_corrector(name: str, channels: Channels) -> None:
     if lacking := sorted(strategy.needs - channels.powers - {"retrieve"}):
         raise ConfigError(
             f"`{name}(...)` needs {', '.join(lacking)}, which nothing that is configured can.",
-            hint="`rqa help plugin` says what these powers are, under NEEDS.",
+            hint="`rqa help plugin` says what these powers are.",
         )
 
 

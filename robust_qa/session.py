@@ -17,7 +17,7 @@ from .cache import Cache, open_cache
 from .calls import Channel
 from .config import Config
 from .errors import ConfigError, MissingError, PluginError, RqaError
-from .expressions import GIVEN_PARTS, Top, sources
+from .expressions import Top, names_given
 from .faults import PLUGIN_FAULT, blaming_strategy
 from .host import Host
 from .pool import PROMPTS, Names, check
@@ -109,8 +109,8 @@ class Session:
 
     def _plan(self, has_passages: bool) -> tuple[str, Any, Channels]:
         asked = self.assembly.retriever
-        names_given = asked is not None and not GIVEN_PARTS.keys().isdisjoint(sources(asked))
-        own = has_passages and not self._prefer_retriever and not names_given
+        given = asked is not None and names_given(asked)
+        own = has_passages and not self._prefer_retriever and not given
         retriever = None if own or asked else self._chosen("retriever", None)
         k_is_set = "k" in self.assembly.config.table("defaults").values
         channels = Channels(
@@ -123,7 +123,7 @@ class Session:
             names=self._names,
         )
         powers = channels.powers
-        if own or (channels.expression and (has_passages or not names_given)):
+        if own or (channels.expression and (has_passages or not given)):
             powers |= {"retrieve"}
             if channels.expression:
                 check(channels.expression, channels, has_passages=has_passages)

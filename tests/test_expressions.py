@@ -1,52 +1,249 @@
+"""The notation of retriever expressions: what it means, how it is printed, and how its mistakes are shown."""
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from robust_qa.errors import ExpressionError
-from robust_qa.expressions import Expression, parse
+from robust_qa import ConfigError, ExpressionError, Passage
+from robust_qa.expressions import (
+    BUILT_IN,
+    GIVEN_PARTS,
+    Applied,
+    Compressed,
+    Joined,
+    Reranked,
+    Source,
+    Top,
+    Tree,
+    expanded,
+    is_free_name,
+    names_given,
+    parse_expression,
+    sized,
+    sources,
+)
+
+WEB, WIKI, PK = Source("web"), Source("wiki"), Source("pk")
 
 
 @pytest.mark.parametrize(
-    "text, expected",
+    "text, tree",
     [
-        ("", Expression(None)),
-        ("notes", Expression("notes")),
-        ("notes@10", Expression("notes", 10)),
-        (" notes @ 10 ", Expression("notes", 10)),
-        ("my-notes_2@1", Expression("my-notes_2", 1)),
-        ("x@10000", Expression("x", 10_000)),
+        ("web", WEB),
+        ("my-notes_2", Source("my-notes_2")),
+        ("pk", PK),
+        ("none", Source("none")),
+        ("given-odd", Source("given-odd")),
+        ("wiki@10", Top(WIKI, 10)),
+        ("wiki@10000", Top(WIKI, 10_000)),
+        ("web@rr", Reranked(WEB)),
+        ("web@rr@10", Top(Reranked(WEB), 10)),
+        ("web@30@rr@10", Top(Reranked(Top(WEB, 30)), 10)),
+        ("web@2 & wiki@5", Joined((Top(WEB, 2), Top(WIKI, 5)))),
+        ("web & wiki & pk", Joined((WEB, WIKI, PK))),
+        ("wiki@10 @cp", Compressed(Top(WIKI, 10))),
+        ("web @cp @cp", Compressed(Compressed(WEB))),
+        ("(web & wiki@20 & pk)@rr@10", Top(Reranked(Joined((WEB, Top(WIKI, 20), PK))), 10)),
+        ("(web @cp) & wiki", Joined((Compressed(WEB), WIKI))),
+        ("web & (wiki & pk)", Joined((WEB, Joined((WIKI, PK))))),
+        ("crag(wiki@10)", Applied("crag", Top(WIKI, 10))),
+        ("crag(web & wiki @cp)@3", Top(Applied("crag", Compressed(Joined((WEB, WIKI)))), 3)),
     ],
 )
-def test_a_name_and_how_many_passages_to_take(text: str, expected: Expression) -> None:
-    assert parse(text) == expected
+def test_an_expression_has_its_tree_and_prints_as_it_was_written(text: str, tree: Tree) -> None:
+    assert parse_expression(text) == tree
+    assert str(tree) == text
 
 
 @pytest.mark.parametrize(
-    "text, column",
+    "loose, bound",
     [
-        ("@5", 0),
-        ("5", 0),
-        ("  ", 0),
-        ("notes@", 5),
-        ("notes@x", 5),
-        ("a b", 2),
-        ("notes@1.5", 7),
-        ("notes@-1", 5),
-        ("n@" + "9" * 5000, 11),
+        ("web@rr@5 & wiki@5", "((web@rr)@5) & (wiki@5)"),
+        ("web@rr@5 & wiki@5 @cp", "(web@rr@5 & wiki@5) @cp"),
+        ("web@10@cp", "(web@10)@cp"),
     ],
 )
-def test_what_does_not_parse_is_shown_with_the_place(text: str, column: int) -> None:
+def test_rr_binds_tighter_than_a_number_that_tighter_than_and_and_cp_loosest(loose: str, bound: str) -> None:
+    assert parse_expression(loose) == parse_expression(bound)
+
+
+@pytest.mark.parametrize(
+    "text, canonical",
+    [
+        ("  web@RR@5&wiki @ 5@CP ", "web@rr@5 & wiki@5 @cp"),
+        ("((web))@007", "web@7"),
+        ("crag ( wiki )", "crag(wiki)"),
+        ("web\n&\twiki", "web & wiki"),
+    ],
+)
+def test_space_case_of_operators_and_needless_parentheses_make_no_difference(text: str, canonical: str) -> None:
+    assert str(parse_expression(text)) == canonical
+
+
+def trees() -> st.SearchStrategy[Tree]:
+    free = st.from_regex(r"[A-Za-z][a-z0-9_-]{0,6}", fullmatch=True).filter(is_free_name)
+    atoms = st.builds(Source, free | st.sampled_from(sorted(BUILT_IN)))
+
+    def wrap(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+        return st.one_of(
+            st.builds(Top, inner, st.integers(1, 10_000)),
+            st.builds(Reranked, inner),
+            st.builds(Joined, st.lists(inner, min_size=2, max_size=3).map(tuple)),
+            st.builds(Compressed, inner),
+            st.builds(Applied, free, inner),
+        )
+
+    return st.recursive(atoms, wrap, max_leaves=8)
+
+
+@given(trees())
+def test_what_is_printed_parses_to_the_same_tree(tree: Tree) -> None:
+    assert parse_expression(str(tree)) == tree
+
+
+@given(st.text(max_size=40) | st.text("web@rcp&() 15", max_size=20))
+def test_any_text_is_an_expression_or_an_error_that_shows_a_place_in_it(text: str) -> None:
+    try:
+        tree = parse_expression(text)
+    except ExpressionError as error:
+        _, shown, mark = error.message.split("\n")
+        assert len(shown) == len(text) + 2
+        assert mark.strip() == "^" and 2 <= mark.index("^") <= len(shown)
+    else:
+        assert parse_expression(str(tree)) == tree
+
+
+@pytest.mark.parametrize(
+    "text, column, reason",
+    [
+        ("", 0, "a retriever's name or ( is wanted"),
+        ("  ", 2, "a retriever's name or ( is wanted"),
+        ("@5", 0, "a retriever's name or ( is wanted"),
+        ("5", 0, "a retriever's name or ( is wanted"),
+        ("web &", 5, "a retriever's name or ( is wanted"),
+        ("web && wiki", 5, "a retriever's name or ( is wanted"),
+        ("()", 1, "a retriever's name or ( is wanted"),
+        ("a b", 2, "@ or &"),
+        ("web@5)", 5, "@ or &"),
+        ("web, wiki", 3, "@ or &"),
+        ("notes@1.5", 7, "@ or &"),
+        ("notes@", 6, "a number of passages, rr or cp"),
+        ("notes@x", 6, "a number of passages, rr or cp"),
+        ("notes@-1", 6, "a number of passages, rr or cp"),
+        ("notes@٣", 6, "a number of passages, rr or cp"),
+        ("notes@rrr", 6, "a number of passages, rr or cp"),
+        ("notes@0", 6, "1 to 10000"),
+        ("notes@10001", 6, "1 to 10000"),
+        ("(web & wiki", 0, "not closed"),
+        ("crag(web", 4, "not closed"),
+        ("(web wiki)", 5, "@, & or )"),
+        ("web @cp & wiki", 8, "@cp binds loosest"),
+        ("web @cp@5", 7, "@cp binds loosest"),
+        ("pk(web)", 0, "pk stands alone"),
+    ],
+)
+def test_what_does_not_parse_is_shown_with_the_place_and_the_reason(text: str, column: int, reason: str) -> None:
     with pytest.raises(ExpressionError) as caught:
-        parse(text)
-    _, shown, mark = caught.value.message.splitlines()
+        parse_expression(text)
+    said, shown, mark = caught.value.message.split("\n")
+    assert reason in said
     assert shown == f"  {text}"
     assert mark.index("^") - 2 == column
+    assert "rqa help expressions" in caught.value.hint
 
 
-@pytest.mark.parametrize("text", ["notes@0", "notes@10001", "notes@999999999"])
-def test_the_number_of_passages_has_bounds(text: str) -> None:
-    with pytest.raises(ExpressionError, match="ask for 1 to 10000"):
-        parse(text)
+def test_of_a_long_text_the_surroundings_of_the_place_are_shown() -> None:
+    with pytest.raises(ExpressionError) as caught:
+        parse_expression("web & " * 200 + "5" + " & wiki" * 100)
+    _, shown, mark = caught.value.message.split("\n")
+    assert len(shown) < 120 and shown[mark.index("^")] == "5"
 
 
-def test_digits_of_other_scripts_are_no_number() -> None:
-    with pytest.raises(ExpressionError):
-        parse("notes@٣")
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    with pytest.raises(ExpressionError) as caught:
+        parse_expression("web \x1b[31m\n wiki")
+    _, shown, mark = caught.value.message.split("\n")
+    assert shown == "  web  [31m  wiki" and mark.index("^") - 2 == 4
+
+
+@pytest.mark.parametrize("text", ["web" * 1000, "(" * 100 + "web" + ")" * 100, "web" + "@5" * 100])
+def test_length_and_depth_have_bounds(text: str) -> None:
+    with pytest.raises(ExpressionError, match="at most"):
+        parse_expression(text)
+
+
+def test_the_names_in_an_expression_come_each_once_from_the_left() -> None:
+    tree = parse_expression("crag(web@rr@5) & wiki & (web & pk @cp)")
+    assert sources(tree) == ["web", "wiki", "pk"]
+
+
+@pytest.mark.parametrize("text, named", [("given@5", True), ("web & given-odd", True), ("web & giventoo", False)])
+def test_an_expression_tells_whether_it_names_the_questions_own_passages(text: str, named: bool) -> None:
+    assert names_given(parse_expression(text)) is named
+
+
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("given", "abcde"),
+        ("given-first", "abc"),
+        ("given-last", "de"),
+        ("given-odd", "ace"),
+        ("given-even", "bd"),
+    ],
+)
+def test_the_questions_own_passages_come_whole_in_halves_or_every_other_one(name: str, expected: str) -> None:
+    assert "".join(passage.text for passage in GIVEN_PARTS[name]([Passage(c) for c in "abcde"])) == expected
+
+
+# -- named expressions
+
+
+def test_a_named_expression_stands_for_what_it_names() -> None:
+    named = {"hb": parse_expression("web & half & pk"), "half": parse_expression("wiki@20")}
+    assert str(expanded(parse_expression("hb@rr@10 @cp"), named)) == "(web & wiki@20 & pk)@rr@10 @cp"
+
+
+def test_named_expressions_that_go_in_a_circle_are_refused() -> None:
+    named = {"a": parse_expression("b & web"), "b": parse_expression("a@5")}
+    with pytest.raises(ConfigError, match="a -> b -> a"):
+        expanded(Source("a"), named)
+
+
+def test_named_expressions_cannot_grow_without_bound() -> None:
+    named = {f"n{i}": parse_expression(" & ".join([f"n{i + 1}"] * 200)) for i in range(4)}
+    with pytest.raises(ConfigError, match="'n0' holds too many others"):
+        expanded(Source("n0"), named)
+
+
+# -- how many
+
+
+@pytest.mark.parametrize(
+    "text, explicit",
+    [
+        ("web", "web@10"),  # the default number
+        ("web@3", "web@3"),
+        ("web & wiki@5", "web@10 & wiki@5"),
+        ("(web & wiki)@3", "(web@3 & wiki@3)@3"),
+        ("web@rr", "web@10@rr"),  # the same passages in another order
+        ("web@rr@5", "web@40@rr@5"),  # candidates
+        ("web@rr@10", "web@40@rr@10"),  # the same ones
+        ("web@rr@20", "web@80@rr@20"),
+        ("web@15@rr@10", "web@15@rr@10"),
+        ("(web & wiki@20 & pk)@rr@10", "(web@40 & wiki@20 & pk)@rr@10"),
+        ("web@rr@5 & wiki", "web@40@rr@5 & wiki@10"),
+        ("web@20@3", "web@20@3"),
+        ("web@3@20", "web@3"),
+        ("(web @cp) & crag(wiki)@2", "(web@10 @cp) & crag(wiki@10)@2"),
+        ("given@rr@5", "given@rr@5"),  # all of its own passages
+        ("given & pk & none", "given & pk & none"),
+    ],
+)
+def test_a_name_without_a_number_takes_what_is_wanted_around_it(text: str, explicit: str) -> None:
+    assert str(sized(parse_expression(text), 10)) == explicit
+
+
+def test_a_default_number_for_the_questions_own_passages_holds_where_nothing_else_says_how_many() -> None:
+    tree = parse_expression("given & (given-odd)@rr@9 & given-last@2")
+    assert str(sized(tree, 10, given_k=3)) == "given@3 & given-odd@rr@9 & given-last@2"

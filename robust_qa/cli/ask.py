@@ -45,8 +45,10 @@ def command(
     from .answering import open_session
 
     options = Answering(**answering)
-    if passages and (options.docs or options.retriever):
-        raise click.UsageError("The passages come from --passages, so leave out --docs and --retriever.")
+    if passages and (options.docs or (options.retriever and not _names_given(options.retriever))):
+        raise click.UsageError(
+            "The passages come from --passages, so leave out --docs, and --retriever unless it names `given`."
+        )
     if len(question) > 1:
         raise click.UsageError(f"Put the question in quotes: rqa ask {shlex.quote(' '.join(question))}")
     asked = _question(question[0] if question else None, passages)
@@ -61,6 +63,12 @@ def command(
         output.print_json(answer)
     else:
         output.print_answer(answer, cost=run.verbosity >= 0)
+
+
+def _names_given(retriever: str) -> bool:
+    from ..expressions import names_given, parse_expression
+
+    return names_given(parse_expression(retriever))
 
 
 def _question(text: str | None, passages: Path | None) -> Question:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -13,6 +13,9 @@ from click.shell_completion import CompletionItem
 from ..errors import RqaError
 from ..types import Kind
 from .run import Run
+
+if TYPE_CHECKING:
+    from ..config import Config
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,12 +59,28 @@ def _names(kind: Kind) -> Callable[[click.Context, click.Parameter, str], list[C
         run = Run.from_params(ctx.find_root().params)
         try:
             known = {registration.name: registration.summary for registration in run.host.components(kind)}
-            known.update({name: f"[{kind}.{name}]" for name in run.load_config().names(kind)})
+            config = run.load_config()
+            known.update({name: f"[{kind}.{name}]" for name in config.names(kind)})
+            if kind == "retriever":
+                known.update(_expressions(config))
         except RqaError:
             return []
         return [CompletionItem(n, help=h) for n, h in sorted(known.items()) if n.startswith(incomplete)]
 
     return complete
+
+
+def _expressions(config: Config) -> dict[str, str]:
+    """What else can stand where a retriever is named."""
+    from ..expressions import GIVEN_PARTS, MEMORY, NOTHING
+
+    named = config.table("defaults", "expressions").values
+    return {
+        **{name: str(value.value) for name, value in named.items()},
+        **dict.fromkeys(GIVEN_PARTS, "passages that the question brings"),
+        MEMORY: "a passage that the reader writes",
+        NOTHING: "no passages",
+    }
 
 
 def answering_options(*option_flags: str) -> Callable[[F], F]:
@@ -77,9 +96,9 @@ def answering_options(*option_flags: str) -> Callable[[F], F]:
         click.option(
             "-r",
             "--retriever",
-            metavar="NAME[@K]",
+            metavar="EXPR",
             shell_complete=_names("retriever"),
-            help="Where passages come from, even for questions that bring their own.",
+            help="Where passages come from, even for questions that bring their own: NAME@K, or more.",
         ),
         click.option(
             "--reader",

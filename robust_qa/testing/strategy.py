@@ -7,7 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from robust_qa import Answer, Passage, RefusedError, RqaError
+from robust_qa import Answer, Passage, Question, RefusedError, RqaError
+from robust_qa.returned import misfit
 from robust_qa.types import Power
 
 from .bench import toolbox
@@ -78,6 +79,20 @@ async def _citations(subject: Subject) -> None:
     _cites_given(await _ask(subject))
 
 
+@SUITE.behaviour("its `correct`, if it has one, gives passages, whatever it is given")
+async def _correct(subject: Subject) -> None:
+    correct = getattr(subject.component, "correct", None)
+    if correct is None:
+        return
+    expect(inspect.iscoroutinefunction(correct), "`correct` is no `async def`")
+    odd = tuple(Passage(text, id=what) for what, text in ODD_TEXTS)
+    for what, passages in (("no passages", ()), ("passages", PASSAGES), ("odd passages", odd)):
+        tools = toolbox(Question(QUESTION, passages=tuple(passages)), **_components(subject))
+        corrected = await correct(QUESTION, tools)
+        wrong = misfit(corrected, list[Passage])
+        expect(not wrong, f"{what}: it gave {wrong}")
+
+
 @SUITE.behaviour("its `details` can be written as JSON")
 async def _details(subject: Subject) -> None:
     answer = await _ask(subject)
@@ -124,22 +139,28 @@ async def _ask(
     used: set[str] | None = None,
 ) -> Answer:
     """The strategy's answer over no more than it needs; the reader is a model where `replies` are given."""
+    components = _components(subject, passages, replies, structured=structured)
+    if broken:
+        components = {kind: component and _Broken() for kind, component in components.items()}
+    tools = _Watched(toolbox(question, **components), set() if used is None else used)
+    answer: Answer = await subject.component.answer(question, tools)
+    return answer
+
+
+def _components(
+    subject: Subject, passages: Sequence[Passage] = PASSAGES, replies: str | None = None, *, structured: bool = False
+) -> dict[str, Any]:
     needs = subject.component.needs
     reader: Any = None
     if "generate" in needs or ("read" in needs and replies is not None):
         reader = ScriptedModel("Paris" if replies is None else replies, structured=structured)
     elif "read" in needs:
         reader = SentenceReader()
-    components: dict[str, Any] = {
+    return {
         "retriever": StaticRetriever(passages) if "retrieve" in needs else None,
         "reader": reader,
         "evaluator": OverlapEvaluator() if "score" in needs else None,
     }
-    if broken:
-        components = {kind: component and _Broken() for kind, component in components.items()}
-    tools = _Watched(toolbox(question, **components), set() if used is None else used)
-    answer: Answer = await subject.component.answer(question, tools)
-    return answer
 
 
 async def _endures(subject: Subject, case: str, **conditions: Any) -> Answer:
