@@ -29,6 +29,8 @@ from .expressions import (
 )
 from .faults import PLUGIN_FAULT
 from .host import Host, Registration
+from .pool import PROMPTS
+from .prompts import Prompt, load_prompts
 from .types import Kind
 
 _PLUGIN = frozenset({"plugin"})
@@ -104,6 +106,11 @@ class Assembly:
     def expressions(self) -> dict[str, Tree]:
         """The expressions that [defaults] names."""
         return {name: parse_expression(text) for name, text in self.defaults.expressions.items()}
+
+    @cached_property
+    def prompts(self) -> dict[str, Prompt]:
+        """The prompts of retriever expressions."""
+        return load_prompts(PROMPTS, self.defaults.prompts)
 
     @property
     def retriever(self) -> Tree | None:

@@ -20,8 +20,7 @@ from .errors import ConfigError, MissingError, PluginError, RqaError
 from .expressions import Top, names_given
 from .faults import PLUGIN_FAULT, blaming_strategy
 from .host import Host
-from .pool import PROMPTS, Names, check
-from .prompts import load_prompts
+from .pool import Names, check
 from .returned import misfit
 from .toolbox import Channels, Toolbox, source_of
 from .trace import Trace
@@ -202,7 +201,7 @@ class Session:
             retriever=partial(self.channel, "retriever"),
             corrector=self._corrector,
             expressions=self.assembly.expressions,
-            prompts=load_prompts(PROMPTS, self.defaults.prompts),
+            prompts=self.assembly.prompts,
         )
 
     def _corrector(self, name: str) -> Any:

@@ -60,6 +60,7 @@ def check(run: Run) -> None:
         partial(settings.build, CacheSettings, config.table("cache")),
         *(partial(assembly.part, kind, name) for kind, name in tables),
         *(partial(assembly.check_default, kind) for kind in KINDS),
+        lambda: assembly.prompts,
     ]
     problems: dict[str, RqaError] = {}  # by message: two checks may find the same
     for one in checks:

@@ -96,7 +96,7 @@ def test_check_tells_every_problem_with_file_table_key_expectation_and_nearest_n
     assert (ended.code, ended.out) == (2, "")
     lines = ended.err.splitlines()
     for told in (
-        f"{here}: [defaults] has no option `readr`; its options are evaluator, expressions, k, prompts, reader, retriever, strategy.",
+        f"{here}: [defaults] has no option `readr`; its options are evaluator, expressions, k, prompts, reader, ",
         f"{here}: `defaults.k` must be a whole number",
         f'{here}: `cache.size` must be a whole number: Expected int, got str, and it is "big".',
         f"{here}: `reader.parrot.concurrency` must be a whole number",
