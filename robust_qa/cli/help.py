@@ -19,7 +19,7 @@ _PACKAGE = Path(__file__).parents[1]
 @click.argument("topic", required=False)
 @click.pass_context
 def command(ctx: click.Context, topic: str | None) -> None:
-    """Show the manual page of TOPIC: a command, config, plugin or strategies."""
+    """Show the manual page of TOPIC: a command, config, expressions, plugin or strategies."""
     pages = manual_pages()
     page = pages.get((topic or "rqa").removeprefix("rqa-"))
     if page is None:

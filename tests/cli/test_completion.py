@@ -58,6 +58,13 @@ def test_bash_completes_components_installed_and_configured(installed: str) -> N
     assert complete(installed, f"rqa --plugin {PLUGIN} ask --reader par") == ["parlour", "parrot"]
 
 
+def test_bash_completes_what_else_can_stand_for_a_retriever(installed: str) -> None:
+    Path("rqa.toml").write_text('[retriever.give]\n[defaults.expressions]\ngives = "none"\n')
+    offered = ["give", "given", "given-even", "given-first", "given-last", "given-odd", "gives"]
+    assert complete(installed, "rqa ask -r giv") == offered
+    assert complete(installed, "rqa ask -r p") == ["pk"]
+
+
 def test_a_trouble_does_not_disturb_the_tab_key(installed: str) -> None:
     Path("rqa.toml").write_text("plugins = ['x.py']\n")
     assert complete(installed, f"rqa --plugin {PLUGIN} ask -s jud") == ["judged"]
