@@ -318,6 +318,21 @@ async def swallows_errors(question: str, toolbox: Any) -> Answer:
     return Answer(None, reason="Nothing was found.")
 
 
+def correcting(correct: Callable[..., Any]) -> Any:
+    component = strategy({"retrieve"}, says(Answer(None, reason="It only corrects.")))
+    component.correct = correct
+    return component
+
+
+async def texts_of(question: str, toolbox: Any) -> Any:
+    return [passage.text for passage in await toolbox.retrieve()]
+
+
+async def the_first(question: str, toolbox: Any) -> Any:
+    return [(await toolbox.retrieve())[0]]
+
+
+CORRECT = "its `correct`, if it has one, gives passages, whatever it is given"
 SHAPE = "it has `needs`, a set of powers, and a method `async def answer(question, toolbox)`"
 ANSWER = "it returns an Answer, and leaves the host's fields of it alone"
 CITATIONS = "it cites only what it was given"
@@ -341,6 +356,9 @@ BROKEN_STRATEGIES = {
     "picky": (strategy(frozenset(), answers_the_first_word), "it takes any text in a passage, and any question"),
     "trusts-json": (strategy({"generate"}, trusts_json), ANY_REPLY),
     "echoes": (strategy({"generate"}, echoes), ANY_REPLY),
+    "corrects-to-text": (correcting(texts_of), CORRECT),
+    "corrects-something-only": (correcting(the_first), CORRECT),
+    "corrects-by-def": (correcting(lambda question, toolbox: []), CORRECT),
     "swallows": (
         strategy({"retrieve"}, swallows_errors),
         "it lets a failed call fail the question, so that no outage reads as an abstention",
