@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import msgspec
+
 from .calls import Call, Channel
 from .errors import ConfigError, MissingError, PluginError, RqaError
 from .expressions import (
@@ -142,7 +144,7 @@ class Pool:
 
     def _given(self, name: str, k: int | None = None) -> list[Passage]:
         part = list(GIVEN_PARTS[name](self._toolbox.question.passages or ()))[:k]
-        self._toolbox.trace.add("retrieve", self._query, component=name, data=_account(part))
+        self._toolbox.trace.add("retrieve", self._query, component=name, data={"passages": msgspec.to_builtins(part)})
         return part
 
     async def _source(self, name: str) -> list[Passage]:
@@ -153,10 +155,12 @@ class Pool:
             return [Passage(text, id=MEMORY, origin="memory")] if text else []
         most = self._depths[name]
         call: Call[list[Passage]] = Call("retrieve", (self._query, most), list[Passage], self._query, {"k": most})
-        found = await self._channels.find_retriever(name).call(call, self._toolbox.trace)
+        found = await self._channels.names.retriever(name).call(call, self._toolbox.trace)
         return found[:most]
 
     async def _reranked(self, passages: list[Passage]) -> list[Passage]:
+        if len(passages) < 2:
+            return passages
         texts = [f"{passage.title}\n{passage.text}".strip() for passage in passages]
         scores = await self._toolbox.score(self._query, texts)
         order = sorted(range(len(passages)), key=lambda place: -scores[place])  # stable: ties keep their order
@@ -209,7 +213,7 @@ def check(tree: Tree, channels: Channels, *, has_passages: bool) -> None:
                 if name == MEMORY:
                     _check_writer(name, channels)
                 elif name != NOTHING:
-                    channels.find_retriever(name)
+                    channels.names.retriever(name)
             case Reranked():
                 if channels.evaluator is None:
                     raise ConfigError(
@@ -267,9 +271,3 @@ def _cut(text: str) -> str:
         return text
     ends = [end for _, end in sentences(text) if len(text[:end].split()) <= LONGEST_SUMMARY]
     return text[: ends[-1]] if ends else " ".join(text.split()[:LONGEST_SUMMARY])
-
-
-def _account(passages: Sequence[Passage]) -> dict[str, Any]:
-    import msgspec
-
-    return {"passages": msgspec.to_builtins(passages)}

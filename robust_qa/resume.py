@@ -15,6 +15,7 @@ from . import __version__
 from .calls import RESERVED
 from .config import Config
 from .errors import InputError
+from .expressions import BUILT_IN, sources
 from .files import write_private
 from .secrets import scrubbed
 from .toolbox import Channels
@@ -83,13 +84,18 @@ def _described(plan: tuple[str, Any, Channels] | None) -> dict[str, str]:
         return {}
     strategy, _, channels = plan
     described = {"strategy": strategy}
-    for kind in ("retriever", "reader", "evaluator"):
-        channel = getattr(channels, kind)
-        if channel is not None:
-            described[kind] = channel.name
-            if hasattr(channel.component, "fingerprint"):
-                content = str(channel.component.fingerprint())
-                described[f"{kind} content"] = hashlib.sha256(content.encode()).hexdigest()[:16]
+    components = {"reader": channels.reader, "evaluator": channels.evaluator}
+    if channels.expression is not None:
+        described["retriever"] = str(channels.expression)
+        names = [name for name in sources(channels.expression) if name not in BUILT_IN]
+        components.update({f"retriever {name}": channels.names.retriever(name) for name in names})
+    for what, channel in components.items():
+        if channel is None:
+            continue
+        described[what] = channel.name
+        if hasattr(channel.component, "fingerprint"):
+            content = str(channel.component.fingerprint())
+            described[f"{what} content"] = hashlib.sha256(content.encode()).hexdigest()[:16]
     return described
 
 

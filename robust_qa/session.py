@@ -17,12 +17,12 @@ from .cache import Cache, open_cache
 from .calls import Channel
 from .config import Config
 from .errors import ConfigError, MissingError, PluginError, RqaError
-from .expressions import Top, names_given
+from .expressions import Source, Top, names_given
 from .faults import PLUGIN_FAULT, blaming_strategy
 from .host import Host
 from .pool import Names, check
 from .returned import misfit
-from .toolbox import Channels, Toolbox, source_of
+from .toolbox import Channels, Toolbox
 from .trace import Trace
 from .types import Answer, Kind, Power, Question
 
@@ -108,29 +108,26 @@ class Session:
 
     def _plan(self, has_passages: bool) -> tuple[str, Any, Channels]:
         asked = self.assembly.retriever
-        given = asked is not None and names_given(asked)
-        own = has_passages and not self._prefer_retriever and not given
-        retriever = None if own or asked else self._chosen("retriever", None)
+        own = has_passages and not self._prefer_retriever and not (asked and names_given(asked))
+        if not own and asked is None and (chosen := self._chosen("retriever", None)):
+            asked = Source(chosen.name.removeprefix("retriever."))
         k_is_set = "k" in self.assembly.config.table("defaults").values
         channels = Channels(
-            retriever=retriever,
             reader=self._chosen("reader", self.defaults.reader),
             evaluator=self._chosen("evaluator", self.defaults.evaluator),
             k=self.defaults.k,
             given_k=asked.k if own and isinstance(asked, Top) else self.defaults.k if k_is_set else None,
-            expression=None if own else source_of(retriever) if retriever else asked,
+            expression=None if own else asked,
             names=self._names,
         )
         powers = channels.powers
-        if own or (channels.expression and (has_passages or not given)):
+        if own or (asked and (has_passages or not names_given(asked))):
             powers |= {"retrieve"}
-            if channels.expression:
-                check(channels.expression, channels, has_passages=has_passages)
         name = self.defaults.strategy or self._best_strategy(powers)
         strategy = self._strategy(name)
+        if asked and not own and "retrieve" in strategy.needs | powers:
+            check(asked, channels, has_passages=has_passages)
         if lacking := frozenset(strategy.needs) - powers:
-            if "retrieve" in lacking and channels.expression:
-                check(channels.expression, channels, has_passages=has_passages)  # says more
             raise self._cannot(name, lacking, channels)
         return name, strategy, channels
 

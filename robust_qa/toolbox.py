@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from . import reading
 from .calls import Call, Channel
@@ -23,14 +23,13 @@ _MARGIN = 16  # tokens left free, for what a chat template adds
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """What a question may call: one channel of each kind, None where there is none, and more by name.
+    """What a question may call: the reader, the evaluator, and by its name whatever retrieves.
 
-    `k` is how many passages are retrieved by default, `given_k` how many of a question's own are used (all).
-    `expression` is what is retrieved by default, instead of what `retriever` finds; `within` are the strategies
-    whose corrections are being made.
+    `expression` is what is retrieved by default; None: the passages that the question brings. `k` is how many are
+    retrieved by default, `given_k` how many of a question's own are used (all). `within` are the strategies whose
+    corrections are being made.
     """
 
-    retriever: Channel | None = None
     reader: Channel | None = None
     evaluator: Channel | None = None
     k: int = 10
@@ -50,17 +49,6 @@ class Channels:
         if self.evaluator:
             powers.add("score")
         return frozenset(powers)
-
-    def find_retriever(self, name: str) -> Channel:
-        """The retriever of that name. ConfigError or MissingError where there is none."""
-        if self.retriever is not None and source_of(self.retriever).name == name:
-            return self.retriever
-        return self.names.retriever(name)
-
-
-def source_of(retriever: Channel) -> Source:
-    """The retriever as expressions name it."""
-    return Source(retriever.name.removeprefix("retriever."))
 
 
 class Toolbox:
@@ -116,12 +104,18 @@ class Toolbox:
         """
         return Pool(self, self._channels, map(parse_expression, expressions), query)
 
+    def _need(self, kind: Literal["reader", "evaluator"]) -> Channel:
+        channel: Channel | None = getattr(self._channels, kind)
+        if channel is None:
+            raise _lacking(kind)
+        return channel
+
     def _configured(self) -> Tree:
         if self._channels.expression is not None:
             return self._channels.expression
-        if self.question.passages is not None:
-            return Source(GIVEN)
-        return source_of(self._need(self._channels.retriever, "retriever"))
+        if self.question.passages is None:
+            raise _lacking("retriever")
+        return Source(GIVEN)
 
     async def read(
         self,
@@ -137,7 +131,7 @@ class Toolbox:
         `prompt` replaces the host's reading prompt for generative readers; `Reading.passages` are positions
         in `passages` as handed in, whatever the order.
         """
-        reader = self._need(self._channels.reader, "reader")
+        reader = self._need("reader")
         if hasattr(reader.component, "read"):
             call: Call[Reading] = Call("read", (question, list(passages)), Reading, question)
             return await reader.call(call, self.trace)
@@ -172,7 +166,7 @@ class Toolbox:
         them out in. Passages that overflow the reader's window are cut from the least relevant end.
         `seed` seeds both sampling and the random order.
         """
-        reader = self._need(self._channels.reader, "reader")
+        reader = self._need("reader")
         model = reader.component
         if not hasattr(model, "generate"):
             raise ConfigError(f"{reader.name} reads, and does not write.", hint="Configure a language model.")
@@ -206,7 +200,7 @@ class Toolbox:
 
     async def score(self, question: str, texts: Sequence[str]) -> list[float]:
         """Relevance of each of `texts` to `question` in [-1, 1], by the configured evaluator."""
-        evaluator = self._need(self._channels.evaluator, "evaluator")
+        evaluator = self._need("evaluator")
         if not texts:
             return []
         call: Call[list[float]] = Call("score", (question, list(texts)), list[float], f"{len(texts)} texts")
@@ -248,14 +242,12 @@ class Toolbox:
             )
         return fitted
 
-    @staticmethod
-    def _need(channel: Channel | None, kind: str) -> Channel:
-        if channel is None:
-            raise MissingError(
-                f"The strategy asks for {'an' if kind[0] in 'aeiou' else 'a'} {kind}, and none is configured.",
-                hint=f"Name one with `{kind} = ...` under [defaults], or RQA_{kind.upper()}.",
-            )
-        return channel
+
+def _lacking(kind: str) -> MissingError:
+    return MissingError(
+        f"The strategy asks for {'an' if kind[0] in 'aeiou' else 'a'} {kind}, and none is configured.",
+        hint=f"Name one with `{kind} = ...` under [defaults], or RQA_{kind.upper()}.",
+    )
 
 
 def _repeatable(options: Any, decoding: Decoding) -> bool:

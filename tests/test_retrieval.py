@@ -220,7 +220,7 @@ def test_the_command_line_may_cut_them_and_nothing_else(ask: Ask, run: Rqa) -> N
 def test_rows_of_a_batch_are_cut_each_by_its_own_passages(run: Rqa) -> None:
     rows = [{"question": QUESTION, "passages": [f"{year} {n}" for n in range(4)]} for year in (1850, 1860)]
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, {"question": QUESTION}]))
-    run(
+    ended = run(
         "batch",
         "rows.jsonl",
         "-o",
@@ -231,6 +231,7 @@ def test_rows_of_a_batch_are_cut_each_by_its_own_passages(run: Rqa) -> None:
         "-O",
         'strategy.several.pool=["given-even@1"]',
     )
+    assert ended.code == 0, ended.err
     details = [json.loads(line)["details"] for line in Path("out.jsonl").read_text().splitlines()]
     assert [told["found"] for told in details] == [{"given-even@1": ["1850 1"]}, {"given-even@1": ["1860 1"]}, {}]
     assert details[2]["left_out"] == ["given-even@1"]
@@ -320,6 +321,16 @@ def test_the_index_that_an_expression_names_is_the_one_that_is_filled(run: Rqa) 
     Path("more.txt").write_text("The lamp of Skerry burns oil.")
     assert run("index", "-r", "(wiki@5 & none) @cp", "more.txt").code == 0
     assert "oil" in run("ask", "-r", "wiki", "What does the lamp of Skerry burn?").out
+
+
+def test_a_run_is_not_continued_over_another_index_than_it_was_begun_with(run: Rqa) -> None:
+    Path("rows.jsonl").write_text(json.dumps({"question": QUESTION}) + "\n")
+    arguments = ("batch", "rows.jsonl", "-o", "out.jsonl", "-s", "rag", "-r", "web@1 & wiki@1")
+    assert run(*arguments).code == 0
+    Path("docs/wiki/more.txt").write_text("The lamp of Skerry burns oil.")
+    run("index", "-r", "wiki", "docs/wiki")
+    ended = run(*arguments, "--resume")
+    assert ended.code == 2 and "`retriever wiki content` was" in ended.err and "`retriever web" not in ended.err
 
 
 def test_of_two_indexes_in_an_expression_neither_is_guessed(run: Rqa) -> None:

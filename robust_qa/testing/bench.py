@@ -10,6 +10,7 @@ from typing import Any
 
 from robust_qa import Answer, ConfigError, Question, Toolbox
 from robust_qa.calls import Channel, Limits
+from robust_qa.expressions import Source
 from robust_qa.pool import Names
 from robust_qa.toolbox import Channels
 
@@ -29,30 +30,29 @@ def toolbox(
     Each component is called once a call: a retryable error is raised at once. To bring passages with the
     question, hand in a Question.
     """
+    question = question if isinstance(question, Question) else Question(question)
     threads = ThreadPoolExecutor(8, thread_name_prefix="rqa-test")
+    known = {"test": retriever, **(names or {})}
 
-    def channel(kind: str, component: Any) -> Any:
-        if component is None:
-            return None
-        return Channel(f"{kind}.test", component, Limits(retries=0), identity=None, cache=None, threads=threads)
+    def channel(name: str, component: Any) -> Channel:
+        return Channel(name, component, Limits(retries=0), identity=None, cache=None, threads=threads)
 
     def named(power: str, name: str) -> Any:
-        component = (names or {}).get(name)
-        if not hasattr(component, power):
+        if not hasattr(component := known.get(name), power):
             raise ConfigError(f"This toolbox has nothing named {name!r} that can {power}.")
         return component
 
     channels = Channels(
-        channel("retriever", retriever),
-        channel("reader", reader),
-        channel("evaluator", evaluator),
+        reader=channel("reader.test", reader) if reader else None,
+        evaluator=channel("evaluator.test", evaluator) if evaluator else None,
         k=k,
+        expression=Source("test") if retriever and question.passages is None else None,
         names=Names(
-            retriever=cache(lambda name: channel("retriever", named("retrieve", name))),
+            retriever=cache(lambda name: channel(f"retriever.{name}", named("retrieve", name))),
             corrector=partial(named, "correct"),
         ),
     )
-    return Toolbox(question if isinstance(question, Question) else Question(question), channels)
+    return Toolbox(question, channels)
 
 
 def ask(

@@ -9,6 +9,8 @@ from typing import Any
 
 from robust_qa import Completion, Decoding, Message, Passage, Question, Toolbox
 from robust_qa.calls import Channel, Limits
+from robust_qa.expressions import Source
+from robust_qa.pool import Names
 from robust_qa.toolbox import Channels
 
 Script = Iterable[str] | Callable[[list[Message]], Any]
@@ -50,7 +52,8 @@ def toolbox_over(
 ) -> Toolbox:
     """The real toolbox over these components, the passages being the question's own."""
     own = None if passages is None else tuple(passages)
-    channels = Channels(retriever=retriever and _channel(retriever), reader=_channel(reader))
+    expression = Source("scripted") if retriever and own is None else None
+    channels = Channels(reader=_channel(reader), expression=expression, names=Names(lambda _: _channel(retriever)))
     return Toolbox(Question(question, passages=own), channels)
 
 
