@@ -41,7 +41,7 @@ MOST = 10_000  # passages that one number may ask for
 CANDIDATES = 40  # passages that are reranked, at least
 _NAME = r"[A-Za-z][\w-]*"
 _LONGEST = 2_000  # characters of an expression
-_DEEPEST = 50  # operators on one another
+_DEEPEST = 40  # @ and parentheses in an expression, which may all be in one another
 _MOST_NAMED = 100  # named expressions that one expression may come to hold, and how many of them in one another:
 _DEEPEST_NAMED = 5
 
@@ -140,8 +140,6 @@ class _Parser:
     def parse(self) -> Tree:
         tree = self._expression()
         if self._at < len(self._text):
-            if isinstance(tree, Compressed) and self._text[self._at] in "@&":
-                self._fail("@cp binds loosest: put what it compresses in parentheses, as in (wiki@10 @cp) & web@2")
             self._fail("What can follow here is @ or &")
         return tree
 
@@ -154,6 +152,8 @@ class _Parser:
         while self._take(r"@\s*cp\b"):
             self._wrap()
             tree = Compressed(tree)
+        if isinstance(tree, Compressed) and self._sees(r"[@&]"):
+            self._fail("@cp binds loosest: put what it compresses in parentheses, as in (wiki@10 @cp) & web@2")
         return tree
 
     def _term(self) -> Tree:

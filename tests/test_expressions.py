@@ -139,6 +139,8 @@ def test_any_text_is_an_expression_or_an_error_that_shows_a_place_in_it(text: st
         ("(web wiki)", 5, "@, & or )"),
         ("web @cp & wiki", 8, "@cp binds loosest"),
         ("web @cp@5", 7, "@cp binds loosest"),
+        ("crag(web @cp & wiki)", 13, "@cp binds loosest"),
+        ("(web @cp) wiki", 10, "@ or &"),
         ("pk(web)", 0, "pk stands alone"),
     ],
 )
@@ -208,6 +210,12 @@ def test_named_expressions_that_go_in_a_circle_are_refused() -> None:
     named = {"a": parse_expression("b & web"), "b": parse_expression("a@5")}
     with pytest.raises(ConfigError, match="a -> b -> a"):
         expanded(Source("a"), named)
+
+
+def test_the_deepest_of_named_expressions_can_be_worked_with() -> None:
+    named = {f"n{i}": parse_expression(f"n{i + 1}" + "@rr" * 40) for i in range(5)}
+    tree = sized(expanded(Source("n0"), named), 10)
+    assert str(tree) == "n5@10" + "@rr" * 200 and hash(tree) == hash(sized(tree, 10)) and sources(tree) == ["n5"]
 
 
 def test_named_expressions_cannot_grow_without_bound() -> None:
