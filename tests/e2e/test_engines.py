@@ -63,6 +63,27 @@ def test_astute_over_an_index_and_an_endpoint_tells_who_says_what(installed: str
     assert len(server.requests) == 2
 
 
+def learning(request: dict[str, Any], _: int) -> str:
+    prompt = str(request["messages"])
+    if "You have no documents" in prompt:
+        return "I believe that it was built in 1817.\n<<<ANSWER>>> 1817 <<</ANSWER>>>"
+    if "You study documents" in prompt:
+        return "- The records say 1871 [2]."
+    correction = {"before": "built in 1817", "after": "built in 1871", "documents": [2]}
+    return json.dumps({"corrections": [correction], "thought": "So 1871.", "documents": [2, 77], "answer": "1871"})
+
+
+def test_activerag_over_an_index_and_an_endpoint_tells_what_it_corrected(installed: str) -> None:
+    with serve(learning) as server:
+        answer = ask(installed, "-s", "activerag", "-d", HARBOUR, *endpoint(server))
+        again = ask(installed, "-s", "activerag", "-d", HARBOUR, *endpoint(server))
+    assert (answer["answer"], answer["usage"]["calls"]) == ("1871", 3)
+    assert {position["text"]: position["chosen"] for position in answer["conflicts"]} == {"1871": True, "1817": False}
+    (correction,) = answer["details"]["lessons"][0]["corrections"]
+    assert (correction["before"], [cited["number"] for cited in correction["citations"]]) == ("built in 1817", [2])
+    assert len(server.requests) == 3 and again["usage"]["cached"] == 3  # sampled, with a seed
+
+
 @pytest.mark.parametrize(("iterations", "calls"), [(1, 2), (2, 3), (3, 4)])
 def test_astute_makes_one_call_more_than_it_has_rounds(installed: str, iterations: int, calls: int) -> None:
     with serve(consolidating) as server:
@@ -95,7 +116,7 @@ def test_a_second_run_is_answered_from_the_cache(installed: str) -> None:
         assert len(server.requests) == 4
 
 
-@pytest.mark.parametrize("strategy", ["norag", "rag", "astute"])
+@pytest.mark.parametrize("strategy", ["norag", "rag", "astute", "activerag"])
 def test_every_strategy_survives_the_noise_of_a_random_model(installed: str, strategy: str, tmp_path: Path) -> None:
     pytest.importorskip("llama_cpp", reason="needs the extra [llama]")
     from standins.tiny_gguf import write_tiny_gguf

@@ -33,7 +33,7 @@ def rqa_register(registry):
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
     (tmp_path / "echo.py").write_text(MODEL)
-    names = ("rqa_norag", "rqa_rag", "rqa_astute")
+    names = ("rqa_norag", "rqa_rag", "rqa_astute", "rqa_activerag")
     return Host(only=[], files=[*(PLUGINS / name for name in names), tmp_path / "echo.py"], strict=True)
 
 
@@ -44,12 +44,17 @@ async def ask(host: Host, tree: dict[str, Any], question: str = "Who wrote Emma?
 
 
 def test_the_more_robust_a_strategy_the_higher_its_rank(host: Host) -> None:
-    assert [r.name for r in host.components("strategy")] == ["astute", "rag", "norag"]
+    assert [r.name for r in host.components("strategy")] == ["astute", "activerag", "rag", "norag"]
 
 
 def test_each_needs_what_it_calls(host: Host) -> None:
     needs = {r.name: r.factory.needs for r in host.components("strategy")}
-    assert needs == {"astute": {"retrieve", "generate"}, "rag": {"retrieve", "read"}, "norag": {"generate"}}
+    assert needs == {
+        "astute": {"retrieve", "generate"},
+        "activerag": {"retrieve", "generate"},
+        "rag": {"retrieve", "read"},
+        "norag": {"generate"},
+    }
 
 
 async def test_astute_runs_in_a_session(host: Host) -> None:
@@ -79,7 +84,8 @@ async def test_a_wrong_option_is_named(host: Host, options: dict[str, Any], comp
 
 
 def test_importing_them_loads_no_engine_and_no_event_loop() -> None:
-    check = "import sys, rqa_norag, rqa_rag, rqa_astute; print(*{'asyncio', 'msgspec', 'httpx'} & set(sys.modules))"
+    modules = "rqa_norag, rqa_rag, rqa_astute, rqa_activerag"
+    check = f"import sys, {modules}; print(*{{'asyncio', 'msgspec', 'httpx'}} & set(sys.modules))"
     path = os.pathsep.join([str(PLUGINS), str(PLUGINS.parent)])
     done = subprocess.run([sys.executable, "-c", check], env={"PYTHONPATH": path}, capture_output=True, text=True)
     assert (done.stdout.strip(), done.stderr) == ("", "")

@@ -1,0 +1,150 @@
+"""ActiveRAG: three agents think a question through, learn from passages, and correct the thought by what was learnt.
+
+Xu et al., "ActiveRAG: Autonomously Knowledge Assimilation and Accommodation through Retrieval-Augmented Agents",
+2024. Section 3; the defaults are those of Tables 2 and 3.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from robust_qa import Answer, Order, Passage, fenced, hookimpl, load_prompts, without_thoughts
+
+from . import schemas
+from .account import Lesson, answered, details, explained, remembered
+from .parsing import Revision, Thought, parse_revision, parse_thought
+
+if TYPE_CHECKING:
+    from robust_qa import Registry, Toolbox
+
+Instruction = Literal["anchoring", "association", "reasoning", "reflection"]
+
+
+class ActiveRag:
+    """The model reasons from memory, learns from the passages meanwhile, and corrects its reasoning by that."""
+
+    needs = frozenset({"retrieve", "generate"})
+
+    @dataclass
+    class Options:
+        # I: how the passages are learnt from; of several, the answer that most of them lead to is taken
+        instructions: list[Instruction] = field(default_factory=lambda: ["association"])
+        assimilation: bool = True  # false: the passages as they are stand in place of what was learnt from them
+        accommodation: bool = True  # false: what was learnt is read without any reasoning from memory beside it
+        order: Order = "descending"  # of the passages in a prompt, by relevance
+        temperature: float = 0.2  # of the sampling
+        max_tokens: int | None = None  # the longest reply, in tokens; by default as the reader is configured
+        seed: int = 0  # of the sampling and of the random order
+        prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts, by their names
+
+        def __post_init__(self) -> None:
+            if not self.instructions or len(set(self.instructions)) < len(self.instructions):
+                raise ValueError("needs `instructions` to be one or more, each once")
+            if not (self.assimilation or self.accommodation):
+                raise ValueError("has neither `assimilation` nor `accommodation`; that would be the strategy rag")
+            if self.max_tokens is not None and self.max_tokens < 1:
+                raise ValueError(f"needs `max_tokens` to be 1 or more, and it is {self.max_tokens}")
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.prompts = load_prompts(Path(__file__).with_name("prompts"), options.prompts)
+
+    async def answer(self, question: str, toolbox: Toolbox) -> Answer:
+        """Equations 2 to 4: 1 + 2n calls for n instructions, in two rounds of latency.
+
+        1 + n without assimilation, 2n without accommodation; 1 where no passage is found, and then the thought
+        is the answer. Abstains when no agent comes to one.
+        """
+        import asyncio
+
+        options = self.options
+        # Equations 2 and 3. P = Agent_Q(q) and T = Agent_KA(I, q, D) do not depend on each other.
+        async with asyncio.TaskGroup() as first:
+            inquiring = first.create_task(self._inquire(toolbox))
+            pool = await toolbox.retrieve(question)
+            assimilating = [first.create_task(self._assimilate(toolbox, which, pool)) for which in options.instructions]
+        thought, learnt = inquiring.result(), [task.result() for task in assimilating]
+        if not pool:
+            return dataclasses.replace(remembered(thought), details=details(thought, [], pool))
+
+        # Equation 4. y = Agent_TA(I, q, T, P).
+        async with asyncio.TaskGroup() as second:
+            accommodating = [
+                second.create_task(self._accommodate(toolbox, which, pool, knowledge, thought))
+                for which, knowledge in zip(options.instructions, learnt, strict=True)
+            ]
+        revisions = [task.result() for task in accommodating]
+
+        lessons = [Lesson(*parts) for parts in zip(options.instructions, learnt, revisions, strict=True)]
+        answer, found = answered(thought, lessons, pool), details(thought, lessons, pool)
+        toolbox.note(explained(answer, thought, lessons), **found)
+        return dataclasses.replace(answer, details=found)
+
+    async def _inquire(self, toolbox: Toolbox) -> Thought | None:
+        """P; None where there is no agent that would use it."""
+        if not self.options.accommodation:
+            return None
+        return parse_thought(await self._ask(toolbox, "inquire"))
+
+    async def _assimilate(self, toolbox: Toolbox, which: Instruction, pool: Sequence[Passage]) -> str:
+        """T; "" where there is nothing to learn from, or no agent that learns."""
+        if not (pool and self.options.assimilation):
+            return ""
+        return await self._ask(toolbox, "assimilate", pool, instruction=self._part(f"{which}_assimilate"))
+
+    async def _accommodate(
+        self, toolbox: Toolbox, which: Instruction, pool: Sequence[Passage], knowledge: str, thought: Thought | None
+    ) -> Revision:
+        """y. Without assimilation D stands in the place of T; without accommodation there is no P."""
+        role, form, schema = "accommodate", "revision", schemas.revision(len(pool))
+        if thought is None:
+            role, form, schema = "conclude", "conclusion", schemas.conclusion(len(pool))
+        learnt = self._part("evidence", knowledge=fenced(knowledge) or "(nothing)")
+        reply = await self._ask(
+            toolbox,
+            role,
+            [] if self.options.assimilation else pool,
+            schema=schema if toolbox.structured else None,
+            evidence=learnt if self.options.assimilation else "",
+            instruction=self._part(f"{which}_accommodate"),
+            thought=fenced(thought.text) or "(nothing)" if thought else "",
+            format=self._part(f"{form}_{'json' if toolbox.structured else 'text'}"),
+        )
+        return parse_revision(reply, len(pool), structured=toolbox.structured)
+
+    def _part(self, name: str, **fields: str) -> str:
+        return "\n".join(message.content for message in self.prompts[name].messages(fields))
+
+    async def _ask(
+        self,
+        toolbox: Toolbox,
+        role: str,
+        passages: Sequence[Passage] = (),
+        *,
+        schema: Mapping[str, Any] | None = None,
+        **fields: str,
+    ) -> str:
+        """The model's reply to the prompt of that role."""
+        options = self.options
+        completion = await toolbox.generate(
+            self.prompts[role],
+            passages=passages,
+            fields=fields,
+            order=options.order,
+            seed=options.seed,
+            temperature=options.temperature,
+            max_tokens=options.max_tokens,
+            schema=schema,
+        )
+        return without_thoughts(completion.text)
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    registry.strategy(
+        "activerag", ActiveRag, rank=25, summary="corrects its own reasoning by what it learns from the passages"
+    )

@@ -1,0 +1,120 @@
+"""From what the agents wrote to an Answer, and the account of how it came about."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from robust_qa import Answer, Citation, Passage, Position, cite, contains_answer
+
+from .parsing import Revision, Thought, references
+from .voting import agree, elect
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What one instruction led to: the knowledge T ("" without assimilation) and the revision."""
+
+    instruction: str
+    knowledge: str
+    revision: Revision
+
+
+def answered(thought: Thought | None, lessons: Sequence[Lesson], pool: Sequence[Passage]) -> Answer:
+    """The answer that most of `lessons` give; abstains when none gives one.
+
+    Answers that differ, and the one from memory if it was given up, are a conflict. With several lessons the
+    confidence is the share of those that agree.
+    """
+    agreeing = elected(lessons)
+    if not agreeing:
+        return Answer(None, reason="The language model gave no answer, neither from the documents nor from memory.")
+    text = agreeing[0].revision.answer
+    confidence = len(agreeing) / len(lessons) if len(lessons) > 1 else None
+    citations = tuple(dict.fromkeys(cited for lesson in agreeing for cited in _citations(lesson, text, pool)))
+    positions = [Position(text, confidence, citations, chosen=True)]
+    for lesson in lessons:
+        _add(positions, lesson.revision.answer, _citations(lesson, lesson.revision.answer, pool))
+    if thought:
+        _add(positions, thought.answer, _from_memory(thought))
+    return Answer(text, confidence, citations, tuple(positions) if len(positions) > 1 else ())
+
+
+def elected(lessons: Sequence[Lesson]) -> list[Lesson]:
+    """The lesson whose answer most others share, and those others; none when there is no answer."""
+    speaking = [lesson for lesson in lessons if lesson.revision.answer]
+    return [speaking[position] for position in elect([lesson.revision.answer for lesson in speaking])]
+
+
+def remembered(thought: Thought | None) -> Answer:
+    """The answer of the thought alone, where there is nothing to learn from."""
+    if thought is None:
+        return Answer(None, reason="No passage was found for the question.")
+    if not thought.answer:
+        return Answer(None, reason="Nothing was found, and the language model knows no answer by heart.")
+    return Answer(thought.answer, citations=_from_memory(thought))
+
+
+def details(thought: Thought | None, lessons: Sequence[Lesson], pool: Sequence[Passage]) -> dict[str, Any]:
+    """Everything that was found on the way, JSON-ready. Documents are numbered from 1."""
+    agreeing = elected(lessons)
+    return {
+        "documents": [
+            {"number": number, "id": passage.id, "title": passage.title} for number, passage in enumerate(pool, start=1)
+        ],
+        "before": {"thought": thought.text, "answer": thought.answer or None} if thought else None,
+        "lessons": [
+            {
+                "instruction": lesson.instruction,
+                "knowledge": lesson.knowledge,
+                "corrections": [
+                    {
+                        "before": correction.before,
+                        "after": correction.after,
+                        "citations": [
+                            {"number": number, **dataclasses.asdict(cite(pool[number - 1], correction.after))}
+                            for number in correction.documents
+                        ],
+                    }
+                    for correction in lesson.revision.corrections
+                ],
+                "after": {"thought": lesson.revision.thought, "answer": lesson.revision.answer or None},
+                "documents": list(lesson.revision.documents),
+                "degraded": lesson.revision.degraded,
+                "chosen": lesson in agreeing,
+            }
+            for lesson in lessons
+        ],
+        "citations_removed": sum(lesson.revision.removed for lesson in lessons),
+    }
+
+
+def explained(answer: Answer, thought: Thought | None, lessons: Sequence[Lesson]) -> str:
+    """What was decided and why, in a line."""
+    if answer.text is None:
+        return answer.reason
+    agreeing = f" by {len(elected(lessons))} of {len(lessons)} instructions" if len(lessons) > 1 else ""
+    before = ""
+    if thought:
+        corrections = sum(len(lesson.revision.corrections) for lesson in lessons)
+        before = f"; from memory: {thought.answer or None!r}; corrections: {corrections}"
+    return f"chosen{agreeing}: {answer.text!r}{before}"
+
+
+def _add(positions: list[Position], answer: str, citations: tuple[Citation, ...]) -> None:
+    if answer and not any(agree(answer, position.text) for position in positions):
+        positions.append(Position(answer, citations=citations))
+
+
+def _citations(lesson: Lesson, answer: str, pool: Sequence[Passage]) -> tuple[Citation, ...]:
+    """What the reply says it rests on, else what corrected it, else what was learnt from and holds `answer`."""
+    revision = lesson.revision
+    corrected = dict.fromkeys(number for correction in revision.corrections for number in correction.documents)
+    learnt = [n for n in references(lesson.knowledge, len(pool)) if contains_answer(pool[n - 1].text, [answer])]
+    return tuple(cite(pool[number - 1], answer) for number in revision.documents or corrected or learnt)
+
+
+def _from_memory(thought: Thought) -> tuple[Citation, ...]:
+    return (cite(Passage(thought.text, id="thought", origin="memory"), thought.answer),)

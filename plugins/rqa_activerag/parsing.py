@@ -1,0 +1,173 @@
+"""What the agents' replies say: a thought, and what became of it.
+
+A reply comes in the form that was asked for, in the other one, or in none. It is data either way: nothing
+here raises, and documents that a reply names and that do not exist are left out and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from robust_qa import between, declines, parse_object, printable
+
+_LONGEST_TEXT = 4000  # characters of a thought or a correction
+_LONGEST_ANSWER = 300  # characters
+
+_OPENING = re.compile(r"<<<\s*ANSWER\s*>>>[ \t]*", re.I)
+_MARK = re.compile(r"<<<\s*/?\s*\w+\s*>>>")
+_FIELD = re.compile(r"[\s*_#>\d.)-]*(before|after|thought|documents?|(?:final )?answer)[\s*_]*:[\s*_]*(.*)", re.I)
+_HEADING = re.compile(r"[\s*_#>-]*corrections?\b[^:]{0,40}:?[\s*_]*\Z|\s*(?:<<<|```|---)", re.I)
+_CANONICAL = {"document": "documents", "final answer": "answer"}
+_NUMBERS = re.compile(r"(?<![\d.–-])(\d{1,6})(?:\.0+)?(?:\s*[–-]\s*(\d{1,6}))?")
+_REFERENCE = re.compile(r"\[([^\[\]]*)\]")
+_STATED_ANSWER = re.compile(r"\banswer\s*(?:is\b|[*_]*:)[\s:*_]*(.*\w.*)", re.I)
+_QUOTED_ANSWER = re.compile(r'"answer"\s*:\s*("(?:[^"\\]|\\.)+")')
+_NOTHING = re.compile(r"\W*(?:none|nothing|n/a)?\W*", re.I)
+_SYNTAX = '{}[]"`'  # what a line of JSON or a code fence begins with
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """P: the reasoning from memory, and the answer it leads to ("" for none)."""
+
+    text: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A step of the thought as it was and as it is now, and the numbers of the documents that show it."""
+
+    before: str
+    after: str
+    documents: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """y: the thought after accommodation, and the answer ("" when the reply declines).
+
+    `removed` counts the named documents that do not exist; `degraded` when the reply has no form, and only
+    an answer was taken from it.
+    """
+
+    answer: str
+    thought: str = ""
+    corrections: tuple[Correction, ...] = ()
+    documents: tuple[int, ...] = ()
+    removed: int = 0
+    degraded: bool = False
+
+
+def parse_thought(reply: str) -> Thought:
+    """The whole reply as reasoning, and the answer in it."""
+    text = _MARK.sub("", _OPENING.sub("Answer: ", reply))
+    return Thought(printable(text).strip()[:_LONGEST_TEXT], _answer(plain_answer(reply)))
+
+
+def parse_revision(reply: str, size: int, *, structured: bool) -> Revision:
+    """The revision in a reply about `size` documents.
+
+    `structured` tells which form was asked for; the other one is understood as well.
+    """
+    forms = (_json_form, _text_form) if structured else (_text_form, _json_form)
+    for parts in (form(reply) for form in forms):
+        if parts is not None:
+            return _revision(parts, size)
+    return Revision(_answer(plain_answer(reply)), degraded=True)
+
+
+def plain_answer(reply: str) -> str:
+    """The answer in a reply of any form: what is marked or stated as such, else its last line."""
+    if marked := between(reply, "ANSWER"):
+        return marked[-1]
+    if whole := parse_object(reply, "answer"):
+        return _text(whole["answer"])
+    if quoted := _QUOTED_ANSWER.findall(reply):
+        return _text((parse_object(f'{{"answer": {quoted[-1]}}}') or {}).get("answer"))
+    lines = [line for line in reply.splitlines() if re.search(r"\w", line) and line.strip()[0] not in _SYNTAX]
+    stated = [found[1] for line in lines if (found := _STATED_ANSWER.search(line))]
+    return "".join((stated or lines)[-1:])
+
+
+def references(knowledge: str, size: int) -> tuple[int, ...]:
+    """Which of `size` documents T names in square brackets, in order of their first mention."""
+    return _documents(_REFERENCE.findall(knowledge), size)[0]
+
+
+def _revision(parts: Mapping[str, Any], size: int) -> Revision:
+    documents, removed = _documents(parts.get("documents"), size)
+    corrections = []
+    for part in parts["corrections"]:
+        shown, unknown = _documents(part.get("documents"), size)
+        removed += unknown
+        before, after = _text(part.get("before")), _text(part.get("after"))
+        if not _NOTHING.fullmatch(after) and before != after:
+            corrections.append(Correction(before, after, shown))
+    return Revision(_answer(parts["answer"]), _text(parts.get("thought")), tuple(corrections), documents, removed)
+
+
+def _json_form(reply: str) -> dict[str, Any] | None:
+    parts = parse_object(reply, "answer")
+    if parts is None:
+        return None
+    listed = parts.get("corrections")
+    return {
+        **parts,
+        "corrections": [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else [],
+    }
+
+
+def _text_form(reply: str) -> dict[str, Any] | None:
+    """The fields of a text reply. Each `before:` begins a correction; a field runs on until the next one."""
+    corrections: list[dict[str, str]] = []
+    end: dict[str, str] = {}
+    current, name = end, ""
+    for line in reply.splitlines():
+        if field := _FIELD.match(line):
+            name = _CANONICAL.get(field[1].lower(), field[1].lower())
+            if name == "before":
+                current = {}
+                corrections.append(current)
+            elif name in ("thought", "answer") or name in current:
+                current = end
+            current[name] = field[2]
+        elif _HEADING.match(line):
+            name = ""
+        elif name:
+            current[name] += " " + line
+    if marked := between(reply, "ANSWER"):
+        end["answer"] = marked[-1]
+    return {**end, "corrections": corrections} if "answer" in end else None
+
+
+def _documents(named: object, size: int) -> tuple[tuple[int, ...], int]:
+    """Which of `size` documents are named in a list or in text, and how many numbers are of none."""
+    numbers: dict[int, None] = {}
+    removed = 0
+    for first, last in _NUMBERS.findall(str(named)):
+        start, stop = int(first), int(last or first)
+        if 1 <= start <= stop <= size:
+            numbers.update(dict.fromkeys(range(start, stop + 1)))
+        else:
+            removed += 1
+    return tuple(numbers), removed
+
+
+def _answer(value: object) -> str:
+    text = _text(value)
+    if declines(text):
+        return ""
+    return text if len(text) <= _LONGEST_ANSWER else text[: _LONGEST_ANSWER - 1].rstrip() + "…"
+
+
+def _text(value: object) -> str:
+    """`value` as one line; "" for what is no text."""
+    if isinstance(value, list):
+        value = ", ".join(str(item) for item in value if isinstance(item, str | int | float))
+    if not isinstance(value, str | int | float):
+        return ""
+    return " ".join(_MARK.sub(" ", printable(str(value))).split()).strip("* ")[:_LONGEST_TEXT]
