@@ -13,6 +13,8 @@ from standins.openai import Server, rate_limited, serve
 ROOT = Path(__file__).parents[2]
 HARBOUR = ROOT / "examples" / "harbour"
 QUESTION = "When was the lighthouse at Skerry Point built?"
+BASELINES = """answer_refinement chain_of_note compact context_filtering cot genread instructrag madra robustrag
+    self_consistency self_route usc""".split()
 GROUPS = {
     "groups": [
         {"documents": [1], "summary": "A brochure.", "answer": "1817", "confidence": 0.2},
@@ -116,7 +118,7 @@ def test_a_second_run_is_answered_from_the_cache(installed: str) -> None:
         assert len(server.requests) == 4
 
 
-@pytest.mark.parametrize("strategy", ["norag", "rag", "astute", "activerag"])
+@pytest.mark.parametrize("strategy", ["norag", "rag", "astute", "activerag", *BASELINES])
 def test_every_strategy_survives_the_noise_of_a_random_model(installed: str, strategy: str, tmp_path: Path) -> None:
     pytest.importorskip("llama_cpp", reason="needs the extra [llama]")
     from standins.tiny_gguf import write_tiny_gguf

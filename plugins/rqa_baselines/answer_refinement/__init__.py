@@ -1,0 +1,46 @@
+"""Answer refinement: the model answers from memory, then reconsiders that answer with the passages. 2 calls.
+
+As in "Astute RAG: Overcoming Imperfect Retrieval Augmentation and Knowledge Conflicts for Large Language Models", ACL
+2025, Appendix C; the idea is that of Madaan et al., "Self-Refine: Iterative Refinement with Self-Feedback", NeurIPS
+2023.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from robust_qa import Answer, Position, normalise
+
+from .. import asking
+from ..replies import concluded, find
+
+if TYPE_CHECKING:
+    from robust_qa import Toolbox
+
+
+class AnswerRefinement:
+    """The model answers from memory, then reconsiders that answer with the passages."""
+
+    needs = frozenset({"retrieve", "generate"})
+    Options = asking.PassageOptions
+
+    def __init__(self, options: asking.PassageOptions) -> None:
+        self.agent = asking.Agent(options, __file__)
+
+    async def answer(self, question: str, toolbox: Toolbox) -> Answer:
+        """2 calls. An answer that was given up is the other side of a conflict. Abstains when the last reply does."""
+        import asyncio
+
+        async with asyncio.TaskGroup() as both:
+            answering = both.create_task(self.agent.ask(toolbox, "answer"))
+            retrieving = both.create_task(toolbox.retrieve(question))
+        before, passages = find(answering.result()).answer, retrieving.result()
+        reply = await self.agent.ask(toolbox, "refine", passages, before=before or "I don't know")
+        refined = dataclasses.replace(
+            concluded(reply, passages), details={"before": before or None, "reasoning": reply}
+        )
+        if not before or refined.text is None or normalise(before) == normalise(refined.text):
+            return refined
+        after = Position(refined.text, citations=refined.citations, chosen=True)
+        return dataclasses.replace(refined, conflicts=(after, Position(before)))

@@ -1,0 +1,115 @@
+"""How the baselines put their prompts to the model, and what all of them can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from robust_qa import Order, Passage, Prompt, Reading, declines, fenced, load_prompts, without_thoughts
+
+if TYPE_CHECKING:
+    from robust_qa import Toolbox
+
+
+@dataclass
+class Options:
+    """Of a strategy that writes."""
+
+    prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts, by their names
+
+
+@dataclass
+class PassageOptions(Options):
+    """Of a strategy that shows passages to the model."""
+
+    order: Order = "descending"  # of the passages in a prompt, by relevance
+    seed: int = 0  # of the random order
+
+
+@dataclass
+class SamplingOptions(PassageOptions):
+    """Of a strategy that samples replies."""
+
+    temperature: float = 0.7  # of the sampling
+    seed: int = 0  # of the first sample, each further one has the next; and of the random order
+
+
+@dataclass
+class RepeatingOptions(SamplingOptions):
+    """Of a strategy that samples a number of replies to one prompt."""
+
+    samples: int = 3  # n: replies that are sampled, each a call
+
+    def __post_init__(self) -> None:
+        at_least(1, samples=self.samples)
+
+
+def at_least(least: int, **options: int) -> None:
+    """Raises ValueError for the first of `options` that is less."""
+    for name, value in options.items():
+        if value < least:
+            raise ValueError(f"needs `{name}` to be {least} or more, and it is {value}")
+
+
+class Agent:
+    """Asks the model with the prompts beside one strategy's module, `home`.
+
+    With `reads` the host's reading prompt is one of them, and `read` puts it.
+    """
+
+    def __init__(self, options: Options, home: str, *, reads: bool = False) -> None:
+        folder, chosen = Path(home).with_name("prompts"), options.prompts
+        self.order: Order = getattr(options, "order", "descending")
+        self.seed: int | None = getattr(options, "seed", None)
+        self.temperature: float | None = getattr(options, "temperature", None)
+        self.reading: Prompt | None = None
+        if reads:
+            own = {"read": chosen["read"]} if "read" in chosen else {}
+            chosen = {name: path for name, path in chosen.items() if name != "read"}
+            self.reading = load_prompts(overrides=own)["read"]
+        self.prompts = load_prompts(folder, chosen)
+
+    async def ask(
+        self,
+        toolbox: Toolbox,
+        role: str,
+        passages: Sequence[Passage] = (),
+        *,
+        sample: int | None = None,
+        replies: Sequence[str] = (),
+        **fields: str,
+    ) -> str:
+        """The reply to the prompt of that role, without thoughts; `fields` are fenced.
+
+        `replies` fill the field of that name, numbered from 1. `sample` numbers replies to the same prompt, drawn at
+        the strategy's temperature.
+        """
+        shown = (f'<document reply="{number}">\n{fenced(text)}\n</document>' for number, text in enumerate(replies, 1))
+        completion = await toolbox.generate(
+            self.prompts[role],
+            passages=passages,
+            fields={"replies": "\n".join(shown), **{name: fenced(text) for name, text in fields.items()}},
+            order=self.order,
+            seed=self.seed if sample is None else (self.seed or 0) + sample,
+            temperature=self.temperature if sample is not None else None,
+        )
+        return without_thoughts(completion.text)
+
+    async def sample(self, toolbox: Toolbox, role: str, count: int, passages: Sequence[Passage]) -> list[str]:
+        """`count` replies to the prompt of that role, drawn at once."""
+        import asyncio
+
+        async with asyncio.TaskGroup() as group:
+            drawing = [group.create_task(self.ask(toolbox, role, passages, sample=n)) for n in range(count)]
+        return [task.result() for task in drawing]
+
+    async def remember(self, toolbox: Toolbox) -> list[Passage]:
+        """The passage that the model writes to the prompt `memory`; none when it declines."""
+        text = await self.ask(toolbox, "memory")
+        return [] if declines(text) else [Passage(text, id="memory-1", origin="memory")]
+
+    async def read(self, toolbox: Toolbox, question: str, passages: Sequence[Passage]) -> Reading:
+        """What the reader finds in `passages`, as the strategy rag reads them."""
+        return await toolbox.read(question, passages, prompt=self.reading, order=self.order, seed=self.seed or 0)

@@ -1,0 +1,73 @@
+"""CompAct: passages are compressed segment by segment toward the question, until the evidence is complete.
+
+Yoon et al., "CompAct: Compressing Retrieved Documents Actively for Question Answering", EMNLP 2024. At most one call
+for each segment of five passages, and one to read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from robust_qa import Answer, Passage, between
+
+from .. import asking
+from ..replies import holding
+
+if TYPE_CHECKING:
+    from robust_qa import Toolbox
+
+_COMPLETE = re.compile(r"^[^\w\n]*complete[^\w\n]*:[^\w\n]*(yes|no)\b.*$", re.I | re.M)
+
+
+class CompAct:
+    """The model compresses the passages toward the question, segment by segment, and reads the summary."""
+
+    needs = frozenset({"retrieve", "read", "generate"})
+
+    @dataclass
+    class Options(asking.PassageOptions):
+        segment: int = 5  # passages that are compressed at a time
+
+        def __post_init__(self) -> None:
+            asking.at_least(1, segment=self.segment)
+
+    def __init__(self, options: Options) -> None:
+        self.segment = options.segment
+        self.agent = asking.Agent(options, __file__, reads=True)
+
+    async def answer(self, question: str, toolbox: Toolbox) -> Answer:
+        """At most k / segment + 1 calls for k passages.
+
+        The passages cited are those compressed in which the answer stands. Abstains when nothing is found, nothing is
+        left of it, or the reader sees no answer.
+        """
+        passages = await toolbox.retrieve(question)
+        summary, seen, summaries = "", 0, list[str]()
+        while seen < len(passages):
+            segment = passages[seen : seen + self.segment]
+            reply = await self.agent.ask(toolbox, "compress", segment, summary=summary or "(nothing yet)")
+            summary, complete = compressed(reply)
+            summaries.append(summary)
+            seen += len(segment)
+            if complete:
+                toolbox.note(f"the evidence is complete after {seen} of {len(passages)} passages")
+                break
+        details = {"summaries": summaries, "passages_read": seen}
+        if not summary:
+            reason = "Nothing in the passages bears on the question." if passages else "No passage was found."
+            return Answer(None, reason=reason, details=details)
+        reading = await self.agent.read(toolbox, question, [Passage(summary, id="summary")])
+        if reading.text is None:
+            return Answer(None, reason="The compressed passages do not hold an answer.", details=details)
+        answer = Answer(reading.text, citations=holding(reading.text, passages[:seen]))
+        return dataclasses.replace(answer, details=details)
+
+
+def compressed(reply: str) -> tuple[str, bool]:
+    """The summary in a reply, and whether it is said to be complete; a reply in no form is the summary."""
+    verdicts = _COMPLETE.findall(reply)
+    summary = "\n".join(between(reply, "SUMMARY")[-1:]) or reply
+    return _COMPLETE.sub("", summary).strip(), bool(verdicts) and verdicts[-1].lower() == "yes"

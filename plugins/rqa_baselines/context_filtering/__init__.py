@@ -1,0 +1,62 @@
+"""Context filtering: the model picks the passages that help, and only those are read. 2 calls, or 3.
+
+As in "Astute RAG: Overcoming Imperfect Retrieval Augmentation and Knowledge Conflicts for Large Language Models", ACL
+2025, Appendix D, Table 5: of the retrieved passages alone, or of those and one that the model writes from memory.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from robust_qa import Answer
+
+from .. import asking
+from ..replies import documents_line, numbers, read
+
+if TYPE_CHECKING:
+    from robust_qa import Toolbox
+
+_NONE = re.compile(r"\W*none\b", re.I)
+
+
+class ContextFiltering:
+    """The model picks the passages that help, and reads only those."""
+
+    needs = frozenset({"retrieve", "read", "generate"})
+
+    @dataclass
+    class Options(asking.PassageOptions):
+        generated: bool = False  # whether a passage that the model writes from memory is among them
+
+    def __init__(self, options: Options) -> None:
+        self.generated = options.generated
+        self.agent = asking.Agent(options, __file__, reads=True)
+
+    async def answer(self, question: str, toolbox: Toolbox) -> Answer:
+        """2 calls, 3 with a generated passage; no more than it takes to find that nothing is left to read.
+
+        A reply that names no document, and does not say that none helps, filters nothing. Abstains when no passage
+        is left, or the reader sees no answer.
+        """
+        import asyncio
+
+        async with asyncio.TaskGroup() as both:
+            retrieving = both.create_task(toolbox.retrieve(question))
+            writing = both.create_task(self.agent.remember(toolbox)) if self.generated else None
+        pool = [*retrieving.result(), *(writing.result() if writing else [])]
+        if not pool:
+            return Answer(None, reason="No passage was found for the question.", details={"kept": []})
+        reply = await self.agent.ask(toolbox, "filter", pool)
+        named = documents_line(reply) or reply
+        kept = numbers(named, len(pool))
+        if not kept and not _NONE.match(named):
+            toolbox.note("the reply names no documents; all of them are read", reply=reply)
+            kept = tuple(range(1, len(pool) + 1))
+        if not kept:
+            return Answer(None, reason="None of the passages helps to answer the question.", details={"kept": []})
+        left = [pool[number - 1] for number in sorted(kept)]
+        reading = await self.agent.read(toolbox, question, left)
+        return dataclasses.replace(read(reading, left), details={"kept": sorted(kept)})

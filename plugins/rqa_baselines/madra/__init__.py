@@ -1,0 +1,77 @@
+"""Debate: agents with and without the passages answer, see each other's replies, and answer again; a judge concludes.
+
+After MADRA: Wang et al., "Apollo's Oracle: Retrieval-Augmented Reasoning in Multi-Agent Debates", 2023, without its
+agents' own searches. m agents over r rounds make at most m (r + 1) + 1 calls.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from robust_qa import Answer, Passage, normalise
+
+from .. import asking
+from ..replies import find, numbers
+from ..votes import voted
+
+if TYPE_CHECKING:
+    from robust_qa import Toolbox
+
+
+class Madra:
+    """Agents with and without the passages debate the answer until they agree, or a judge decides."""
+
+    needs = frozenset({"retrieve", "generate"})
+
+    @dataclass
+    class Options(asking.SamplingOptions):
+        agents: int = 3  # m: debaters; the first, the third and so on see the passages, the others do not
+        rounds: int = 2  # r: how often they see each other's replies, at most
+        judge: bool = True  # whether the model decides when they do not agree; otherwise the majority does
+
+        def __post_init__(self) -> None:
+            asking.at_least(2, agents=self.agents)
+            asking.at_least(0, rounds=self.rounds)
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.agent = asking.Agent(options, __file__)
+
+    async def answer(self, question: str, toolbox: Toolbox) -> Answer:
+        """m calls when the agents agree at once, m more for each round until they do, and 1 for the judge.
+
+        Abstains when no agent has an answer in the end.
+        """
+        import asyncio
+
+        options, passages = self.options, await toolbox.retrieve(question)
+        debate: list[list[str]] = []
+        while len(debate) <= options.rounds and not (debate and agreed(debate[-1])):
+            async with asyncio.TaskGroup() as group:
+                speaking = [
+                    group.create_task(self._speak(toolbox, number, passages, debate[-1] if debate else ()))
+                    for number in range(options.agents)
+                ]
+            debate.append([task.result() for task in speaking])
+        last, picked = debate[-1], tuple[int, ...]()
+        if options.judge and not agreed(last):
+            verdict = await self.agent.ask(toolbox, "judge", passages, replies=last)
+            picked = numbers(find(verdict).answer, len(last))
+        answer = voted(last, passages, chosen=picked[0] - 1 if picked else None)
+        return dataclasses.replace(answer, details={"rounds": debate, "judged": picked[0] if picked else None})
+
+    async def _speak(self, toolbox: Toolbox, number: int, passages: Sequence[Passage], before: Sequence[str]) -> str:
+        """What one agent says, having heard what all said before."""
+        seen = passages if number % 2 == 0 else ()
+        if not before:
+            return await self.agent.ask(toolbox, "answer_documents" if seen else "answer_memory", seen, sample=number)
+        others = [reply for other, reply in enumerate(before) if other != number]
+        return await self.agent.ask(toolbox, "debate", seen, sample=number, own=before[number], replies=others)
+
+
+def agreed(replies: Sequence[str]) -> bool:
+    """Whether all replies give one answer, or none does."""
+    return len({normalise(find(reply).answer) for reply in replies}) == 1

@@ -1,0 +1,109 @@
+"""From a reply to an Answer: the marked answer, and the documents it is said to stand in.
+
+A reply is data: nothing here raises, and documents that a reply names and that do not exist are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from robust_qa import (
+    Answer,
+    Citation,
+    Passage,
+    Reading,
+    between,
+    cite,
+    contains_answer,
+    declines,
+    parse_object,
+    printable,
+)
+
+_LONGEST_ANSWER = 300  # characters
+_DOCUMENTS = re.compile(r"^[^\w\n]*documents?[^\w\n]*:(.*)$", re.I | re.M)
+_LABELLED = re.compile(
+    r"^[^\w\n]*(?:(?:so|thus|therefore),?\s+)?(?:the\s+)?(?:final\s+)?answer\s*(?:is\b|[*_]*:)[\s:*_]*+(.*\w.*)$",
+    re.I | re.M,
+)
+_NUMBERS = re.compile(r"(?<![\d.–-])(\d{1,4})(?:\s*[–-]\s*(\d{1,4}))?")
+_MARK = re.compile(r"<<<\s*/?\s*\w+\s*>>>")
+_SYNTAX = '{}[]"`'  # what a line of JSON or a code fence begins with
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a reply answers ("" when it declines) and the numbers of the documents it names for that."""
+
+    answer: str
+    documents: tuple[int, ...] = ()
+
+
+def find(reply: str, size: int = 0) -> Found:
+    """The answer in a reply about `size` documents: the marked one, else a labelled one, else the last line."""
+    return Found(_short(_stated(reply)), numbers(documents_line(reply) or "", size))
+
+
+def documents_line(reply: str) -> str | None:
+    """What stands after the last `Documents:` of a reply, on its line; None when there is none."""
+    return next(reversed(_DOCUMENTS.findall(reply)), None)
+
+
+def numbers(text: str, size: int) -> tuple[int, ...]:
+    """The numbers of documents in text such as "1, 3" or "2-4", those that are none of `size` left out."""
+    found: dict[int, None] = {}
+    for first, last in _NUMBERS.findall(text):
+        start, stop = int(first), int(last or first)
+        if 1 <= start <= stop <= size:
+            found.update(dict.fromkeys(range(start, stop + 1)))
+    return tuple(found)
+
+
+def concluded(reply: str, passages: Sequence[Passage] = ()) -> Answer:
+    """The answer of a reply about `passages`, with their citations; abstains when the reply declines or is empty."""
+    found = find(reply, len(passages))
+    if not found.answer:
+        return Answer(None, reason="The language model does not know the answer." if reply else EMPTY)
+    return Answer(found.answer, citations=cited(found, passages))
+
+
+def cited(found: Found, passages: Sequence[Passage]) -> tuple[Citation, ...]:
+    """The documents that a reply names for its answer."""
+    return tuple(cite(passages[number - 1], found.answer) for number in found.documents)
+
+
+def read(reading: Reading, passages: Sequence[Passage]) -> Answer:
+    """A reading of `passages` as an Answer; abstains where they do not hold one."""
+    if reading.text is None:
+        return Answer(None, reading.score, reason="The passages do not hold an answer.")
+    return Answer(
+        reading.text, reading.score, tuple(cite(passages[position], reading.text) for position in reading.passages)
+    )
+
+
+def holding(answer: str, passages: Sequence[Passage]) -> tuple[Citation, ...]:
+    """Citations of those of `passages` in which the answer stands, word for word."""
+    return tuple(cite(passage, answer) for passage in passages if contains_answer(passage.text, [answer]))
+
+
+EMPTY = "The language model's reply is empty."
+
+
+def _stated(reply: str) -> str:
+    if marked := between(reply, "ANSWER"):
+        return marked[-1]
+    if whole := parse_object(reply, "answer"):
+        value = whole["answer"]
+        return str(value) if isinstance(value, str | int | float) else ""
+    lines = [line for line in reply.splitlines() if re.search(r"\w", line) and line.strip()[0] not in _SYNTAX]
+    kept = [line for line in lines if not _DOCUMENTS.match(line)]
+    return "".join((_LABELLED.findall("\n".join(kept)) or kept)[-1:])
+
+
+def _short(text: str) -> str:
+    line = " ".join(_MARK.sub(" ", printable(text)).split()).strip("* ")
+    if declines(line):
+        return ""
+    return line if len(line) <= _LONGEST_ANSWER else line[: _LONGEST_ANSWER - 1].rstrip() + "…"

@@ -1,0 +1,97 @@
+"""RobustRAG: each passage is read alone, and the answer is made from the keywords that many readings share.
+
+Xiang et al., "Certifiably Robust RAG against Retrieval Corruption", 2024, keyword aggregation. k + 1 calls for k
+passages, k of them at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import TYPE_CHECKING
+
+from robust_qa import Answer, cite, contains_answer, declines, normalise
+
+from .. import asking
+from ..replies import concluded
+from .certificate import Keywords, attainable, kept
+from .keywords import keywords
+
+if TYPE_CHECKING:
+    from robust_qa import Toolbox
+
+
+class RobustRag:
+    """Each passage is read alone, and the answer is made from the keywords that many readings share."""
+
+    needs = frozenset({"retrieve", "generate"})
+
+    @dataclass
+    class Options(asking.Options):
+        alpha: float = 0.3  # share of the readings with an answer that a keyword has to be in,
+        beta: int = 3  # or this many of them, whichever is less
+        certify_calls: int = 0  # further calls that each step of the certificate may take
+
+        def __post_init__(self) -> None:
+            asking.at_least(1, beta=self.beta)
+            asking.at_least(0, certify_calls=self.certify_calls)
+            if not 0 < self.alpha <= 1:
+                raise ValueError(f"needs `alpha` to be above 0 and at most 1, and it is {self.alpha}")
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.agent = asking.Agent(options, __file__)
+
+    async def answer(self, question: str, toolbox: Toolbox) -> Answer:
+        """k + 1 calls, and those of the certificate. Abstains when no reading has an answer, or none agree."""
+        import asyncio
+
+        options, passages = self.options, await toolbox.retrieve(question)
+        async with asyncio.TaskGroup() as group:
+            reading = [group.create_task(self.agent.ask(toolbox, "isolate", [passage])) for passage in passages]
+        replies = [task.result() for task in reading]
+        readings = [None if declines(reply) else keywords(reply) for reply in replies]
+        shared = kept(readings, options.alpha, options.beta)
+        details = {"readings": replies, "keywords": _sorted(shared), "certified": 0}
+        if not shared:
+            reason = "No keyword stands in enough of the readings." if any(readings) else "No passage has an answer."
+            return Answer(None, reason=reason, details=details)
+        answer = await self._aggregate(toolbox, shared)
+        if answer.text is None:
+            return dataclasses.replace(answer, details=details)
+        details["certified"] = await self._certified(toolbox, readings, shared, answer.text)
+        said = [contains_answer(reply, [answer.text]) for reply in replies]
+        citations = tuple(cite(passage, answer.text) for passage in compress(passages, said))
+        return dataclasses.replace(answer, citations=citations, details=details)
+
+    async def _aggregate(self, toolbox: Toolbox, shared: Keywords) -> Answer:
+        return concluded(await self.agent.ask(toolbox, "aggregate", keywords="\n".join(_sorted(shared))))
+
+    async def _certified(
+        self, toolbox: Toolbox, readings: Sequence[Keywords | None], answered: Keywords, text: str
+    ) -> int:
+        """k': how many corrupted passages cannot change the answer, as far as `certify_calls` can tell.
+
+        It holds for a model that replies the same to the same prompt. Without further calls it counts the corrupted
+        passages that cannot change the kept keywords.
+        """
+        import asyncio
+
+        options = self.options
+        for corrupted in range(1, len(readings) + 1):
+            sets = attainable(readings, corrupted, options.alpha, options.beta, most=options.certify_calls + 1)
+            further = [some for some in sets or [] if some != answered]
+            if sets is None or len(further) > options.certify_calls or not all(further):
+                return corrupted - 1
+            async with asyncio.TaskGroup() as group:
+                asking_again = [group.create_task(self._aggregate(toolbox, some)) for some in further]
+            if any(normalise(task.result().text or "") != normalise(text) for task in asking_again):
+                return corrupted - 1
+        return len(readings)
+
+
+def _sorted(shared: Keywords) -> list[str]:
+    """The longest first, as the model is shown them: in an order that depends on nothing else."""
+    return sorted(shared, key=lambda keyword: (-len(keyword), keyword))

@@ -1,0 +1,36 @@
+"""The vote of several replies to the same question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from robust_qa import Answer, Passage, Position, normalise
+
+from .replies import cited, find
+
+
+def voted(replies: Sequence[str], passages: Sequence[Passage], *, chosen: int | None = None) -> Answer:
+    """The answer that most of `replies` give (of equals the first), or that of the reply `chosen`.
+
+    Answers are compared normalised, and replies without one do not vote. The confidence is the share of all
+    replies that give the answer; the other answers are the conflict. Abstains when no reply has an answer.
+    """
+    found = [find(reply, len(passages)) for reply in replies]
+    camps: dict[str, list[int]] = {}
+    for number, one in enumerate(found):
+        if one.answer:
+            camps.setdefault(normalise(one.answer) or one.answer, []).append(number)
+    if not camps:
+        return Answer(None, reason="No reply of the language model has an answer.")
+    winner = max(camps.values(), key=lambda camp: (chosen in camp, len(camp)))
+    positions = [
+        Position(
+            found[chosen if chosen is not None and chosen in camp else camp[0]].answer,
+            len(camp) / len(replies),
+            tuple(dict.fromkeys(citation for number in camp for citation in cited(found[number], passages))),
+            chosen=camp is winner,
+        )
+        for camp in sorted(camps.values(), key=lambda camp: camp is not winner)
+    ]
+    first = positions[0]
+    return Answer(first.text, first.confidence, first.citations, tuple(positions) if len(positions) > 1 else ())

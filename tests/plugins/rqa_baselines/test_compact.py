@@ -1,0 +1,60 @@
+from collections.abc import Awaitable, Callable
+
+import pytest
+from standins.model import ScriptedModel
+
+from robust_qa import Answer, Passage
+from rqa_baselines.compact import CompAct, compressed
+
+Ask = Callable[..., Awaitable[Answer]]
+EIGHT = [Passage(f"Text {n}. By Jane Austen." if n in (3, 7) else f"Text {n}.", id=str(n)) for n in range(8)]
+READING = "Documents: 1\nAnswer: Jane Austen"
+
+
+def step(summary: str, complete: str = "no") -> str:
+    return f"<<<SUMMARY>>> {summary} <<</SUMMARY>>>\nComplete: {complete}"
+
+
+async def test_each_segment_is_compressed_with_the_summary_so_far(ask: Ask) -> None:
+    model = ScriptedModel([step("First."), step("Second."), READING])
+    answer = await ask(CompAct, model, EIGHT)
+    assert "Text 4." in model.prompts[0] and "Text 5." not in model.prompts[0]
+    assert "Text 5." in model.prompts[1] and "<document>\nFirst.\n</document>" in model.prompts[1]
+    assert "Second." in model.prompts[2] and "Text 5." not in model.prompts[2]
+    assert answer.details == {"summaries": ["First.", "Second."], "passages_read": 8}
+
+
+async def test_complete_evidence_ends_the_compression(ask: Ask) -> None:
+    model = ScriptedModel([step("First.", "yes"), READING])
+    answer = await ask(CompAct, model, EIGHT)
+    assert (answer.text, answer.details["passages_read"]) == ("Jane Austen", 5)
+
+
+async def test_the_compressed_passages_that_hold_the_answer_are_cited(ask: Ask) -> None:
+    whole = await ask(CompAct, ScriptedModel([step("x"), step("y"), READING]), EIGHT)
+    assert [c.id for c in whole.citations] == ["3", "7"]
+    part = await ask(CompAct, ScriptedModel([step("x", "yes"), READING]), EIGHT)
+    assert [c.id for c in part.citations] == ["3"]
+
+
+async def test_nothing_left_abstains_without_reading(ask: Ask) -> None:
+    assert (await ask(CompAct, ScriptedModel([""]))).reason == "Nothing in the passages bears on the question."
+    assert (await ask(CompAct, ScriptedModel([]), [])).reason == "No passage was found."
+
+
+async def test_a_summary_without_the_answer_abstains(ask: Ask) -> None:
+    answer = await ask(CompAct, ScriptedModel([step("x"), "Documents: none\nAnswer: UNKNOWN"]))
+    assert answer.reason == "The compressed passages do not hold an answer."
+
+
+@pytest.mark.parametrize(
+    ("reply", "found"),
+    [
+        (step("A.", "yes"), ("A.", True)),
+        ("<<<SUMMARY>>> A.\n**Complete:** Yes.", ("A.", True)),
+        ("A.\nB.\nComplete: no", ("A.\nB.", False)),
+        ("A.", ("A.", False)),
+    ],
+)
+def test_a_reply_in_no_form_is_the_summary(reply: str, found: tuple[str, bool]) -> None:
+    assert compressed(reply) == found

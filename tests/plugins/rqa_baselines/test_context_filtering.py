@@ -1,0 +1,45 @@
+from collections.abc import Awaitable, Callable
+
+import pytest
+from standins.model import ScriptedModel
+
+from robust_qa import Answer
+from rqa_baselines.context_filtering import ContextFiltering
+
+Ask = Callable[..., Awaitable[Answer]]
+READING = "Documents: 1\nAnswer: Jane Austen"
+
+
+async def test_only_the_passages_that_were_picked_are_read(ask: Ask) -> None:
+    model = ScriptedModel(["Documents: 1, 9", READING])
+    answer = await ask(ContextFiltering, model)
+    assert "Mary Shelley" in model.prompts[0] and "Mary Shelley" not in model.prompts[1]
+    assert (answer.text, [c.id for c in answer.citations], answer.details["kept"]) == ("Jane Austen", ["emma"], [1])
+
+
+async def test_citations_count_what_was_kept(ask: Ask) -> None:
+    answer = await ask(ContextFiltering, ScriptedModel(["Documents: 2", "Documents: 1\nAnswer: Mary Shelley"]))
+    assert [c.id for c in answer.citations] == ["fake"]
+
+
+async def test_a_generated_passage_is_filtered_with_the_others(ask: Ask) -> None:
+    def reply(messages: list[object]) -> str:
+        prompt = str(messages)
+        if "Write one passage" in prompt:
+            return "Emma is a novel by Jane Austen."
+        return "Documents: 3" if "You pick" in prompt else READING
+
+    answer = await ask(ContextFiltering, ScriptedModel(reply), generated=True)
+    assert [(c.id, c.origin) for c in answer.citations] == [("memory-1", "memory")]
+
+
+@pytest.mark.parametrize("reply", ["Documents: none", "None of them helps.", "All 2 are off.\nDocuments: none"])
+async def test_when_none_helps_it_abstains_without_reading(ask: Ask, reply: str) -> None:
+    answer = await ask(ContextFiltering, ScriptedModel([reply]))
+    assert answer.reason == "None of the passages helps to answer the question."
+
+
+@pytest.mark.parametrize("reply", ["", "I cannot say.", "Documents: 99"])
+async def test_a_reply_that_names_no_passage_filters_nothing(ask: Ask, reply: str) -> None:
+    answer = await ask(ContextFiltering, ScriptedModel([reply, READING]))
+    assert (answer.text, answer.details["kept"]) == ("Jane Austen", [1, 2])

@@ -1,0 +1,21 @@
+from collections.abc import Awaitable, Callable
+
+from standins.model import ScriptedModel
+
+from robust_qa import Answer
+from rqa_baselines.cot import ChainOfThought
+
+Ask = Callable[..., Awaitable[Answer]]
+
+
+async def test_it_reasons_from_memory_and_answers(ask: Ask) -> None:
+    model = ScriptedModel(["Emma is a novel of 1815.\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>"])
+    answer = await ask(ChainOfThought, model)
+    assert (answer.text, answer.citations) == ("Jane Austen", ())
+    assert "step by step" in model.prompts[0] and "Mary Shelley" not in model.prompts[0]
+    assert answer.details["thought"].startswith("Emma is a novel of 1815.")
+
+
+async def test_reasoning_that_leads_nowhere_abstains(ask: Ask) -> None:
+    answer = await ask(ChainOfThought, ScriptedModel(["Hm.\n<<<ANSWER>>> I don't know <<</ANSWER>>>"]))
+    assert answer.reason == "The language model does not know the answer."

@@ -1,0 +1,59 @@
+from collections.abc import Awaitable, Callable
+
+import pytest
+from standins.model import ScriptedModel
+
+from robust_qa import Answer
+from rqa_baselines.madra import Madra
+
+Ask = Callable[..., Awaitable[Answer]]
+
+
+def said(answer: str) -> str:
+    return f"Because.\nDocuments: 1\n<<<ANSWER>>> {answer} <<</ANSWER>>>"
+
+
+async def test_agents_that_agree_at_once_do_not_debate(ask: Ask) -> None:
+    model = ScriptedModel([said("Jane Austen"), said("the jane austen"), said("Jane Austen.")])
+    answer = await ask(Madra, model)
+    assert (answer.text, answer.confidence, len(answer.details["rounds"])) == ("Jane Austen", 1.0, 1)
+
+
+async def test_every_second_agent_answers_without_the_passages(ask: Ask) -> None:
+    model = ScriptedModel([said("Jane")] * 4)
+    await ask(Madra, model, agents=4)
+    assert ["<document number" in prompt for prompt in model.prompts] == [True, False, True, False]
+
+
+async def test_each_agent_sees_its_own_reply_apart_from_the_others(ask: Ask) -> None:
+    model = ScriptedModel([said("A"), said("B"), said("C"), *[said("A")] * 3])
+    await ask(Madra, model)
+    own, _, others = model.prompts[4].partition("The others said:")
+    assert "<<ANSWER>>> B" in own
+    assert "<<ANSWER>>> A" in others and "<<ANSWER>>> C" in others and "<<ANSWER>>> B" not in others
+    assert "<document number" in model.prompts[3] and "<document number" not in model.prompts[4]
+
+
+async def test_without_agreement_a_judge_decides(ask: Ask) -> None:
+    model = ScriptedModel([said("A"), said("B"), said("A"), said("<<<x>>> 2").replace("<<<x>>> ", "")])
+    answer = await ask(Madra, model, rounds=0)
+    assert (answer.text, answer.details["judged"], answer.confidence) == ("B", 2, pytest.approx(1 / 3))
+    assert [(p.text, p.chosen) for p in answer.conflicts] == [("B", True), ("A", False)]
+
+
+@pytest.mark.parametrize("verdict", ["<<<ANSWER>>> 9 <<</ANSWER>>>", ""])
+async def test_a_judge_who_names_none_leaves_it_to_the_majority(ask: Ask, verdict: str) -> None:
+    answer = await ask(Madra, ScriptedModel([said("B"), said("A"), said("A"), verdict]), rounds=0)
+    assert (answer.text, answer.details["judged"]) == ("A", None)
+
+
+async def test_each_agent_has_a_seed_of_its_own_and_the_judge_is_not_sampled(ask: Ask) -> None:
+    model = ScriptedModel([said("A"), said("B"), said("A"), said("1")])
+    await ask(Madra, model, rounds=0, seed=4)
+    assert [(d.temperature, d.seed) for _, d in model.calls] == [(0.7, 4), (0.7, 5), (0.7, 6), (None, 4)]
+
+
+@pytest.mark.parametrize("options", [{"agents": 1}, {"rounds": -1}])
+def test_a_debate_takes_two(options: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=f"`{next(iter(options))}`"):
+        Madra.Options(**options)
