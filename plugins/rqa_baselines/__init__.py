@@ -28,15 +28,18 @@ if TYPE_CHECKING:
 
 @hookimpl
 def rqa_register(registry: Registry) -> None:
-    registry.strategy("answer_refinement", AnswerRefinement)
-    registry.strategy("chain_of_note", ChainOfNote)
-    registry.strategy("compact", CompAct)
-    registry.strategy("context_filtering", ContextFiltering)
-    registry.strategy("cot", ChainOfThought)
-    registry.strategy("genread", GenRead)
-    registry.strategy("instructrag", InstructRag)
-    registry.strategy("madra", Madra)
-    registry.strategy("robustrag", RobustRag)
-    registry.strategy("self_consistency", SelfConsistency)
-    registry.strategy("self_route", SelfRoute)
-    registry.strategy("usc", UniversalSelfConsistency)
+    for name, strategy, summary in (
+        ("answer_refinement", AnswerRefinement, "reconsiders its answer from memory with the passages"),
+        ("chain_of_note", ChainOfNote, "notes what each passage is worth, and answers from the notes"),
+        ("compact", CompAct, "compresses the passages toward the question, and reads the summary"),
+        ("context_filtering", ContextFiltering, "picks the passages that help, and reads only those"),
+        ("cot", ChainOfThought, "reasons step by step from memory"),
+        ("genread", GenRead, "reads a passage of its own along with the retrieved ones"),
+        ("instructrag", InstructRag, "explains how the answer follows from the passages that help"),
+        ("madra", Madra, "lets agents with and without the passages debate the answer"),
+        ("robustrag", RobustRag, "reads each passage alone, and answers from what the readings share"),
+        ("self_consistency", SelfConsistency, "reasons over the passages several times, and votes"),
+        ("self_route", SelfRoute, "answers from the passages, or else from memory"),
+        ("usc", UniversalSelfConsistency, "answers several times, and picks the most consistent reply"),
+    ):
+        registry.strategy(name, strategy, summary=summary)

@@ -65,7 +65,8 @@ def concluded(reply: str, passages: Sequence[Passage] = ()) -> Answer:
     """The answer of a reply about `passages`, with their citations; abstains when the reply declines or is empty."""
     found = find(reply, len(passages))
     if not found.answer:
-        return Answer(None, reason="The language model does not know the answer." if reply else EMPTY)
+        empty, unknown = "The language model's reply is empty.", "The language model does not know the answer."
+        return Answer(None, reason=unknown if reply else empty)
     return Answer(found.answer, citations=cited(found, passages))
 
 
@@ -86,9 +87,6 @@ def read(reading: Reading, passages: Sequence[Passage]) -> Answer:
 def holding(answer: str, passages: Sequence[Passage]) -> tuple[Citation, ...]:
     """Citations of those of `passages` in which the answer stands, word for word."""
     return tuple(cite(passage, answer) for passage in passages if contains_answer(passage.text, [answer]))
-
-
-EMPTY = "The language model's reply is empty."
 
 
 def _stated(reply: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -113,9 +114,7 @@ def test_every_strategy_has_its_calls_counted() -> None:
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_its_module_cites_a_paper_and_tells_its_calls(name: str) -> None:
-    import sys
-
-    told = sys.modules[STRATEGIES[name].__module__].__doc__ or ""
+    told = inspect.getdoc(inspect.getmodule(STRATEGIES[name])) or ""
     assert re.search(r'".+", (?:ACL|EMNLP|ICLR|NeurIPS)?\s?20\d\d', " ".join(told.split()))
     assert re.search(r"\bcalls?\b", told)
 
@@ -158,10 +157,10 @@ async def test_replies_that_quote_planted_text_add_no_mark_either(case: Case, as
 async def test_every_field_of_every_prompt_is_filled_and_every_prompt_can_be_replaced(
     name: str, ask: Ask, tmp_path: Path
 ) -> None:
-    module = Path(str(__import__(STRATEGIES[name].__module__, fromlist=["x"]).__file__))
-    prompts = {path.stem: path for path in module.with_name("prompts").glob("*.txt")}
+    folder = Path(inspect.getfile(STRATEGIES[name])).with_name("prompts")
+    prompts = {path.stem: path for path in folder.glob("*.txt")}
     if "read" in STRATEGIES[name].needs:
-        prompts["read"] = Path(rqa_baselines.__file__).parents[2] / "robust_qa" / "prompts" / "read.txt"
+        prompts["read"] = PLUGINS.parent / "robust_qa" / "prompts" / "read.txt"
     replaced = {}
     for stem, path in prompts.items():
         replaced[stem] = tmp_path / f"{stem}.txt"
