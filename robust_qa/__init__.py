@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .citing import cite as cite
+    from .command_groups import command_group as command_group
     from .components import IndexProgress as IndexProgress
     from .components import IndexReport as IndexReport
     from .environment import data_dir as data_dir
@@ -92,6 +93,7 @@ __version__ = "0.1.0"
 # Resolved on first use (PEP 562), so that `rqa --version` imports none of it.
 _HOME = {
     "citing": ("cite",),
+    "command_groups": ("command_group",),
     "components": ("IndexProgress", "IndexReport"),
     "environment": ("data_dir",),
     "errors": (

@@ -28,4 +28,8 @@ class Hooks:
 
     @hookspec
     def rqa_commands(self, cli: click.Group) -> None:
-        """Add commands of your own with `cli.add_command(...)`; a built-in command cannot be replaced."""
+        """Add commands of your own with `cli.add_command(...)`; a built-in command cannot be replaced.
+
+        A command of a group that other plugins have a part in, such as `rqa train`, is added to
+        `command_group(cli, "train", "...")`.
+        """

@@ -264,16 +264,11 @@ class Host:
             theirs = click.Group()
             try:
                 self._pluggy.subset_hook_caller("rqa_commands", others)(cli=theirs)
-                reasons = [
-                    f"its command {name!r} has a name that is taken" for name in theirs.commands if name in cli.commands
-                ]
+                reasons = _merge(theirs, cli)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                theirs, reasons = click.Group(), [f"its commands are left out: {_told(error)}"]
-            for name, command in theirs.commands.items():
-                if name not in cli.commands:
-                    cli.add_command(command, name)
+                reasons = [f"its commands are left out: {_told(error)}"]
             if reasons:
                 plugin.reason = "; ".join(reasons)
                 troubles.append(f"plugin {plugin.name} ({plugin.distribution}): {plugin.reason}")
@@ -284,6 +279,22 @@ class Host:
 
 def _label(plugin: Plugin) -> str:
     return f"{plugin.name} ({plugin.distribution})"
+
+
+def _merge(theirs: click.Group, cli: click.Group, group: str = "") -> list[str]:
+    """Add the commands of `theirs` to `cli`; why some are left out. Shared groups of one name become one."""
+    from .command_groups import SharedGroup
+
+    reasons = []
+    for name, command in theirs.commands.items():
+        present = cli.commands.get(name)
+        if present is None:
+            cli.add_command(command, name)
+        elif isinstance(present, SharedGroup) and isinstance(command, SharedGroup):
+            reasons += _merge(command, present, f"{name} ")
+        else:
+            reasons.append(f"its command {group + name!r} has a name that is taken")
+    return reasons
 
 
 def _told(error: BaseException) -> str:

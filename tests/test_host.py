@@ -261,6 +261,27 @@ def test_no_command_is_replaced_neither_a_built_in_one_nor_another_plugins(tmp_p
     assert len(loaded.components()) == 2  # the components stay
 
 
+TRAIN = "from robust_qa import command_group; command_group(cli, 'train', 'Fit.').add_command(click.Command('{}'))"
+
+
+def test_a_group_is_shared_by_the_plugins_that_ask_for_it(tmp_path: Path) -> None:
+    _, cli, troubles = commands(tmp_path, one=TRAIN.format("voter"), two=TRAIN.format("judge"))
+    train = cli.commands["train"]
+    assert isinstance(train, click.Group) and sorted(train.commands) == ["judge", "voter"]
+    assert train.help == "Fit." and troubles == []
+
+
+def test_a_name_that_is_taken_in_a_shared_group_is_refused(tmp_path: Path) -> None:
+    _, _, troubles = commands(tmp_path, one=TRAIN.format("voter"), two=TRAIN.format("voter"))
+    assert [line.split(": ", 1)[1] for line in troubles] == ["its command 'train voter' has a name that is taken"]
+
+
+def test_a_command_that_is_no_shared_group_is_not_added_to(tmp_path: Path) -> None:
+    _, cli, troubles = commands(tmp_path, one="cli.add_command(click.Group('train'))", two=TRAIN.format("judge"))
+    assert cli.commands["train"].commands == {}  # type: ignore[attr-defined]
+    assert [line.split(": ", 1)[1] for line in troubles] == ["its command 'train' has a name that is taken"]
+
+
 @pytest.mark.parametrize("body", ["raise ValueError('no luck')", "raise SystemExit(3)", "cli.add_command(None)"])
 def test_commands_that_fail_are_left_out_and_told(tmp_path: Path, body: str) -> None:
     loaded, cli, troubles = commands(
