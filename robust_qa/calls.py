@@ -125,6 +125,10 @@ class Channel:
         )
         return result
 
+    async def ask(self, method: str, *arguments: Any) -> Any:
+        """What an optional method of the component gives, within its limits; not cached, repeated or traced."""
+        return await self._limited(method, getattr(self.component, method), *arguments)
+
     async def in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
         """`function` in a worker thread of the session."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
@@ -203,7 +207,7 @@ class Channel:
             )
         return result
 
-    async def _limited(self, power: Power, method: Callable[..., Any], *arguments: Any) -> Any:
+    async def _limited(self, power: str, method: Callable[..., Any], *arguments: Any) -> Any:
         gate, limit, job = self._gate(power, method), asyncio.timeout(self._timeout(method)), _Job()
         await gate.acquire()
         try:

@@ -75,6 +75,12 @@ class Evaluator(Protocol):
 
     `score_many(requests)` (a list of (question, texts) to a list of score lists) is called instead where it
     exists, with the requests of several questions at once.
+
+    Optional beside it, for comparing answers (`toolbox.token_vectors`):
+
+    - `token_vectors(texts) -> list[ndarray]`: for each text an array (tokens, width) of the contextual vectors of
+      its tokens, each row of length 1;
+    - `tokens(texts) -> list[list[str]]`: those tokens, as many as there are rows.
     """
 
     def score(self, question: str, texts: list[str]) -> list[float] | Awaitable[list[float]]: ...

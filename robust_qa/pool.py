@@ -46,18 +46,19 @@ LONGEST_SUMMARY = 200  # words; Li et al. 2024, Appendix C.2
 
 
 def _unknown(name: str) -> NoReturn:
-    raise ConfigError(f"There is no retriever named {name!r}.")
+    raise ConfigError(f"There is nothing named {name!r}.")
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the names in expressions stand for: retrievers, strategies that correct passages, named expressions.
+    """What names stand for: in expressions retrievers, strategies that correct passages, named expressions; evaluators.
 
     The functions raise ConfigError or MissingError where there is no such thing.
     """
 
     retriever: Callable[[str], Channel] = _unknown
     corrector: Callable[[str], Any] = _unknown
+    evaluator: Callable[[str], Channel] = _unknown
     expressions: Mapping[str, Tree] = field(default_factory=dict)
     prompts: Mapping[str, Prompt] = field(default_factory=lambda: load_prompts(PROMPTS))
 

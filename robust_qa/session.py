@@ -197,6 +197,7 @@ class Session:
         return Names(
             retriever=partial(self.channel, "retriever"),
             corrector=self._corrector,
+            evaluator=partial(self.channel, "evaluator"),
             expressions=self.assembly.expressions,
             prompts=self.assembly.prompts,
         )

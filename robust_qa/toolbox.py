@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import reading
 from .calls import Call, Channel
 from .context import Counter, Fitted, Layout, estimate_tokens, fit
-from .errors import ConfigError, ContextError, MissingError
+from .errors import ConfigError, ContextError, MissingError, PluginError
 from .expressions import GIVEN, Source, Top, Tree, parse_expression
 from .order import Order
 from .pool import Names, Pool
 from .prompts import Prompt, fenced
 from .trace import Trace
 from .types import Completion, Decoding, Message, Passage, Power, Question, Reading
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _DEFAULT_MAX_TOKENS = 1024
 _MARGIN = 16  # tokens left free, for what a chat template adds
@@ -80,6 +83,12 @@ class Toolbox:
         reader = self._channels.reader
         return reader is not None and bool(getattr(reader.component, "structured", False))
 
+    @property
+    def retriever(self) -> str | None:
+        """The expression that `retrieve` follows by default, "given" for the question's own passages; None without."""
+        nothing = self._channels.expression is None and self.question.passages is None
+        return None if nothing else str(self._configured())
+
     async def retrieve(
         self, query: str | None = None, *, k: int | None = None, expression: str | None = None
     ) -> list[Passage]:
@@ -125,11 +134,12 @@ class Toolbox:
         prompt: Prompt | None = None,
         order: Order = "descending",
         seed: int = 0,
+        temperature: float | None = None,
     ) -> Reading:
         """The answer to `question` in `passages` (most relevant first), by whichever power the reader has.
 
-        `prompt` replaces the host's reading prompt for generative readers; `Reading.passages` are positions
-        in `passages` as handed in, whatever the order.
+        `prompt` replaces the host's reading prompt for generative readers, and `temperature` how they are
+        configured; `Reading.passages` are positions in `passages` as handed in, whatever the order.
         """
         reader = self._need("reader")
         if hasattr(reader.component, "read"):
@@ -141,6 +151,7 @@ class Toolbox:
             fields={"question": fenced(question), "format": reading.reply_format(self.structured)},
             order=order,
             seed=seed,
+            temperature=temperature,
             schema=reading.SCHEMA if self.structured else None,
         )
         return reading.parse_reading(completion, passages)
@@ -198,13 +209,42 @@ class Toolbox:
         )
         return await reader.call(call, self.trace)
 
-    async def score(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Relevance of each of `texts` to `question` in [-1, 1], by the configured evaluator."""
-        evaluator = self._need("evaluator")
+    async def score(self, question: str, texts: Sequence[str], *, evaluator: str | None = None) -> list[float]:
+        """Relevance of each of `texts` to `question` in [-1, 1], by the configured evaluator or the one named.
+
+        Raises ConfigError or MissingError where there is none of that name.
+        """
+        channels = self._channels
+        judge = channels.names.evaluator(evaluator) if evaluator else self._need("evaluator")
         if not texts:
             return []
         call: Call[list[float]] = Call("score", (question, list(texts)), list[float], f"{len(texts)} texts")
-        return await evaluator.call(call, self.trace)
+        return await judge.call(call, self.trace)
+
+    async def token_vectors(self, texts: Sequence[str]) -> list[NDArray[Any]]:
+        """For each of `texts` the contextual vectors of its tokens, (tokens, width), each of length 1.
+
+        From the configured evaluator. ConfigError when that has none to give.
+        """
+        vectors: list[NDArray[Any]] = await self._from_encoder("token_vectors", texts)
+        return vectors
+
+    async def tokens(self, texts: Sequence[str]) -> list[list[str]]:
+        """The tokens that `token_vectors` gives vectors of. ConfigError when the evaluator does not tell them."""
+        tokens: list[list[str]] = await self._from_encoder("tokens", texts)
+        return tokens
+
+    async def _from_encoder(self, method: str, texts: Sequence[str]) -> Any:
+        evaluator = self._need("evaluator")
+        if not hasattr(evaluator.component, method):
+            raise ConfigError(
+                f"{evaluator.name} compares no tokens: it has no {method}().",
+                hint="Configure an evaluator that has, or do without what is asked of it.",
+            )
+        found = await evaluator.ask(method, list(texts)) if texts else []
+        if len(found) != len(texts):
+            raise PluginError(f"{evaluator.name} gave the {method} of {len(found)} texts for {len(texts)}.")
+        return found
 
     def note(self, what: str, **data: Any) -> None:
         """Put a decision, and why, into the trace; `data` is JSON-ready."""

@@ -26,7 +26,8 @@ def toolbox(
 ) -> Toolbox:
     """A real toolbox for one question. What a strategy notes in it stands in its `trace.steps`.
 
-    `names` are retrievers, and strategies that correct passages, by their names in retriever expressions.
+    `names` are retrievers, and strategies that correct passages, by their names in retriever expressions, and
+    evaluators beside the configured one.
     Each component is called once a call: a retryable error is raised at once. To bring passages with the
     question, hand in a Question.
     """
@@ -50,6 +51,7 @@ def toolbox(
         names=Names(
             retriever=cache(lambda name: channel(f"retriever.{name}", named("retrieve", name))),
             corrector=partial(named, "correct"),
+            evaluator=cache(lambda name: channel("evaluator", named("score", name))),
         ),
     )
     return Toolbox(question, channels)

@@ -142,7 +142,9 @@ async def _ask(
     components = _components(subject, passages, replies, structured=structured)
     if broken:
         components = {kind: component and _Broken() for kind, component in components.items()}
-    tools = _Watched(toolbox(question, **components), set() if used is None else used)
+    needs = subject.component.needs
+    own = tuple(passages) if "read" in needs and "retrieve" not in needs else None  # there must be something to read
+    tools = _Watched(toolbox(Question(question, passages=own), **components), set() if used is None else used)
     answer: Answer = await subject.component.answer(question, tools)
     return answer
 

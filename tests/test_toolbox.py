@@ -1,0 +1,60 @@
+"""What the toolbox gives beside passages, readings and replies: vectors of tokens, and components by name."""
+
+from typing import Any
+
+import pytest
+
+from robust_qa import ConfigError, Passage, PluginError, Question
+from robust_qa.testing import OverlapEvaluator, ScriptedModel, StaticRetriever, toolbox
+
+
+class Encoder:
+    """An evaluator that compares tokens; one vector a word, of its length alone."""
+
+    concurrency = 1
+
+    def score(self, question: str, texts: list[str]) -> list[float]:
+        return [0.5 for _ in texts]
+
+    def token_vectors(self, texts: list[str]) -> list[Any]:
+        return [[[1.0, 0.0] for _ in text.split()] for text in texts]
+
+    def tokens(self, texts: list[str]) -> list[list[str]]:
+        return [text.split() for text in texts if text != "lost"]
+
+
+async def test_vectors_of_tokens_come_from_the_evaluator() -> None:
+    tools = toolbox("Who?", evaluator=Encoder())
+    assert await tools.token_vectors(["a b", "c"]) == [[[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0]]]
+    assert await tools.tokens(["a b", "c"]) == [["a", "b"], ["c"]]
+    assert await tools.token_vectors([]) == []
+
+
+async def test_an_evaluator_without_them_is_a_configuration_error() -> None:
+    with pytest.raises(ConfigError, match=r"evaluator\.test compares no tokens: it has no token_vectors"):
+        await toolbox("Who?", evaluator=OverlapEvaluator()).token_vectors(["a"])
+
+
+async def test_vectors_of_other_texts_than_asked_are_a_fault_of_the_plugin() -> None:
+    with pytest.raises(PluginError, match="gave the tokens of 1 texts for 2"):
+        await toolbox("Who?", evaluator=Encoder()).tokens(["a", "lost"])
+
+
+async def test_an_evaluator_can_be_asked_by_name() -> None:
+    tools = toolbox("Who?", evaluator=OverlapEvaluator(), names={"encoder": Encoder()})
+    assert await tools.score("Who?", ["a", "b"], evaluator="encoder") == [0.5, 0.5]
+    with pytest.raises(ConfigError, match="'decoder'"):
+        await tools.score("Who?", ["a"], evaluator="decoder")
+
+
+def test_the_expression_that_is_retrieved_by_default_is_known() -> None:
+    assert toolbox("Who?").retriever is None
+    assert toolbox("Who?", retriever=StaticRetriever([])).retriever == "test"
+    assert toolbox(Question("Who?", passages=()), retriever=StaticRetriever([])).retriever == "given"
+
+
+async def test_a_reading_can_be_sampled() -> None:
+    model = ScriptedModel("Documents: 1\nAnswer: Austen")
+    await toolbox("Who?", reader=model).read("Who?", [Passage("It was Austen.")], temperature=0.7, seed=3)
+    [(_, decoding)] = model.calls
+    assert (decoding.temperature, decoding.seed) == (0.7, 3)
