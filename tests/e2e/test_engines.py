@@ -118,7 +118,7 @@ def test_a_second_run_is_answered_from_the_cache(installed: str) -> None:
         assert len(server.requests) == 4
 
 
-@pytest.mark.parametrize("strategy", ["norag", "rag", "astute", "activerag", *BASELINES])
+@pytest.mark.parametrize("strategy", ["norag", "rag", "astute", "activerag", "eor", *BASELINES])
 def test_every_strategy_survives_the_noise_of_a_random_model(installed: str, strategy: str, tmp_path: Path) -> None:
     pytest.importorskip("llama_cpp", reason="needs the extra [llama]")
     from standins.tiny_gguf import write_tiny_gguf

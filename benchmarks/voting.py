@@ -1,0 +1,100 @@
+"""What voting over parts of the passages is worth: question sets in, a table for each out.
+
+    python benchmarks/voting.py popqa.jsonl nq.jsonl
+    python benchmarks/voting.py popqa.jsonl --reader lexical --similarity em --metric em
+
+A set is JSONL; each row has `question`, `answers` and its own `passages`. The strategy `eor` of the installed `rqa`
+answers it with the passages cut into five retrievers (all, the first and the last half, each odd and each even one), a
+sixth reranked where an evaluator is configured. Fitted voting is trained on one half of the rows and tested on the
+other, and then with the halves swapped, so that each row is tested once.
+
+- accuracy: share of rows whose answer contains a gold answer, or what --metric says
+- MRLR: of the rows in which it is wrong, the share that another retriever has right, in the mean over the retrievers
+  (Equation 3 of the paper; the lower the better)
+- perfect: share of rows that at least one retriever has right, which no vote can exceed
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rqa_eor.ballots import Ballots, load
+from rqa_eor.search import fit, plain
+
+Floats = NDArray[np.floating[Any]]
+
+
+def run(path: Path, metric: Any, arguments: Sequence[str]) -> Ballots:
+    """The ballots of the set at `path`."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "run.jsonl"
+        command = [sys.executable, "-m", "robust_qa", "batch", str(path), "-o", str(output), "--strategy=eor"]
+        command += ["--details", "--no-passages", "--no-cache", *arguments]
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode not in {0, 3}:  # 3: some rows failed
+            raise SystemExit(f"{' '.join(command)}\nended with exit code {done.returncode}:\n{done.stderr}")
+        ballots, lost = load(output, metric)
+    if lost:
+        print(f"{lost} rows of {path.name} failed, and are left out", file=sys.stderr)
+    return ballots
+
+
+def fitted(ballots: Ballots, restarts: int) -> Floats:
+    """How right the fitted vote is on each question, fitted to the half that it is not in."""
+    half = np.random.default_rng(0).permutation(len(ballots.right)) % 2
+    rightness = np.zeros(len(half))
+    for tested in (0, 1):
+        found = fit(ballots.of(np.flatnonzero(half != tested)), restarts=restarts)
+        rows = np.flatnonzero(half == tested)
+        rightness[rows] = ballots.of(rows).elected(found.weights, found.lambdas)
+    return rightness
+
+
+def mrlr(rightness: Floats, others: Floats) -> float:
+    """Equation 3 of what is right (q,) against `others` (q, m): the mean of their relative win ratios over it."""
+    lost = rightness < 0.5
+    return float((others[lost] >= 0.5).mean()) if lost.any() else 0.0
+
+
+def table(name: str, ballots: Ballots, restarts: int) -> list[str]:
+    """A line for each retriever, plain voting, fitted voting, and the bound."""
+    right = ballots.right
+    even = plain(ballots)
+    voters = {"plain voting": ballots.elected(even.weights, even.lambdas), "fitted voting": fitted(ballots, restarts)}
+    lines = [f"{name + ',':12} {f'{len(right)} rows':12} accuracy   MRLR"]
+    for n, retriever in enumerate(ballots.retrievers):
+        others = np.delete(right, n, axis=1)
+        lines.append(f"  {retriever:23} {right[:, n].mean():8.1%} {mrlr(right[:, n], others):6.1%}")
+    for voter, rightness in voters.items():
+        lines.append(f"  {voter:23} {rightness.mean():8.1%} {mrlr(rightness, right):6.1%}")
+    return [*lines, f"  {'perfect voting':23} {right.max(1).mean():8.1%}", ""]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="+", type=Path, metavar="FILE", help="question sets, JSONL")
+    parser.add_argument("--reader", help="reader of the run (default: as configured)")
+    parser.add_argument("--similarity", action="append", default=[], metavar="NAME")
+    parser.add_argument("--metric", choices=["containment", "em", "f1"], default="containment")
+    parser.add_argument("--restarts", type=int, default=4)
+    parser.add_argument("-o", dest="options", action="append", default=[], metavar="KEY=VALUE")
+    given = parser.parse_args()
+    arguments = [f"--option={option}" for option in given.options]
+    arguments += [f"--reader={given.reader}"] if given.reader else []
+    if given.similarity:
+        arguments.append(f"--option=strategy.eor.similarities={given.similarity!r}")
+    for path in given.sets:
+        print("\n".join(table(path.stem, run(path, given.metric, arguments), given.restarts)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""`rqa train eor`: the weights of a pool of retrievers from questions with gold answers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from robust_qa import InputError
+
+if TYPE_CHECKING:
+    from .ballots import Ballots
+    from .search import Fit, Held
+
+_PATH = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command(
+    "eor",
+    epilog="Example: rqa train eor questions.jsonl -o voter.toml --metric em\n\n"
+    "rqa train eor questions.jsonl -o voter.toml --reader lexical --resume",
+)
+@click.argument("data", type=_PATH)
+@click.option("-o", "--output", required=True, metavar="FILE", type=_PATH, help="The TOML file to write.")
+@click.option(
+    "--similarity", "similarities", metavar="NAME", multiple=True, help="Compare answers by this. May be repeated."
+)
+@click.option(
+    "--metric",
+    type=click.Choice(["containment", "em", "f1"]),
+    default="containment",
+    show_default=True,
+    help="When an answer counts as right.",
+)
+@click.option("--folds", type=click.IntRange(2, 100), default=5, show_default=True, help="Folds of the estimate.")
+@click.option("--restarts", type=click.IntRange(1, 1000), default=4, show_default=True, help="Starts of each search.")
+@click.option("--seed", type=int, default=0, help="Of the starts and the folds.")
+@click.option("--reader", metavar="NAME", help="What reads the passages.")
+@click.option(
+    "-O",
+    "--option",
+    "options",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Set any configuration value. May be repeated.",
+)
+@click.option(
+    "-j",
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(1, 4096),
+    default=8,
+    show_default=True,
+    help="Questions in flight at once.",
+)
+@click.option("--resume", is_flag=True, help="Continue the run that was interrupted, or fit to it anew.")
+@click.option("--force", is_flag=True, help="Replace FILE and the run beside it.")
+@click.pass_context
+def eor(
+    ctx: click.Context,
+    /,
+    *,
+    data: Path,
+    output: Path,
+    similarities: tuple[str, ...],
+    metric: Any,
+    folds: int,
+    restarts: int,
+    seed: int,
+    reader: str | None,
+    options: tuple[str, ...],
+    jobs: int,
+    resume: bool,
+    force: bool,
+) -> None:
+    """Find the weights of the ensemble's retrievers on the questions in DATA.
+
+    A row has `question`, `answers` (a list of gold answers) and, if it likes, `passages`. The pool answers all of
+    them first, as `rqa batch` does, into FILE's name with the ending .jsonl.
+    """
+    from .ballots import check_gold, load
+    from .search import cross_validate, fit, minimiser, plain
+
+    minimiser()  # it fails before the calls are made, and not after
+    if output.exists() and not (resume or force):
+        raise InputError(f"{output} is there already.", hint="--resume fits anew, --force begins anew.")
+    count = check_gold(data)
+    run = output.with_suffix(".jsonl")
+    if data.exists() and run.exists() and data.samefile(run):
+        raise InputError(f"The run would be kept in {run}, which is the data.", hint="Choose another name for -o.")
+    settings = [*options, "strategy.eor.weights=", "strategy.eor.lambdas="]
+    if similarities:
+        settings.append(f"strategy.eor.similarities={json.dumps(similarities)}")
+    given = {"--resume": resume, "--force": force, f"--reader={reader}": reader, f"--jobs={jobs}": jobs}
+    _answer_all(ctx, data, run, settings, [flag for flag, wanted in given.items() if wanted])
+
+    ballots, lost = load(run, metric)
+    if lost:
+        click.echo(f"rqa: {lost} of {count} rows are left out: a call failed in them", err=True)
+    folds = min(folds, len(ballots.right))
+    with _progress((folds + 1) * restarts) as told:
+        fitted = fit(ballots, restarts=restarts, seed=seed, told=told)
+        held = cross_validate(ballots, folds=folds, restarts=restarts, seed=seed, told=told) if folds > 1 else None
+    output.write_text(fragment(ballots, fitted, metric, held), "utf-8")
+    for line in report(ballots, plain(ballots), fitted, metric, held):
+        click.echo(line)
+    click.echo(f"\n{output} is written: put it into your configuration (`rqa config path`).")
+
+
+def _answer_all(ctx: click.Context, data: Path, run: Path, settings: Sequence[str], how: Sequence[str]) -> None:
+    """What `rqa batch` does, its progress, its resuming and its messages included."""
+    root = ctx.find_root()
+    assert isinstance(root.command, click.Group)
+    batch = root.command.get_command(root, "batch")
+    assert batch is not None
+    arguments = [str(data), f"--output={run}", "--strategy=eor", "--details", "--no-passages", *how]
+    arguments += [f"--option={setting}" for setting in settings]
+    with batch.make_context("batch", arguments, parent=root) as context:
+        try:
+            batch.invoke(context)
+        except click.exceptions.Exit as ended:
+            if ended.exit_code not in (0, 3):  # 3: some rows failed
+                raise
+
+
+@contextmanager
+def _progress(length: int) -> Iterator[Any]:
+    if sys.stderr.isatty():
+        with click.progressbar(length=length, label="fitting", file=sys.stderr) as bar:
+            yield lambda: bar.update(1)
+    else:
+        yield lambda: None
+
+
+def fragment(ballots: Ballots, fitted: Fit, metric: str, held: Held | None) -> str:
+    """The configuration of the fitted voter: the retrievers and similarities that are left, and their weights."""
+    pool = [(name, weight) for name, weight in zip(ballots.retrievers, fitted.weights, strict=True) if weight]
+    by = [(name, number) for name, number in zip(ballots.similarities, fitted.lambdas, strict=True) if number]
+    held_out = f", {held.fitted:.3f} on questions held out, where plain voting has {held.plain:.3f}" if held else ""
+    lines = [
+        f"# Fitted by `rqa train eor` to {len(ballots.right)} questions.",
+        f"# {metric}: {fitted.value:.3f} on them{held_out}.",
+        "[strategy.eor]",
+        f"pool = {json.dumps([name for name, _ in pool])}",
+        f"weights = {[float(weight) for _, weight in pool]}",
+        f"similarities = {json.dumps([name for name, _ in by])}",
+        f"lambdas = {[float(number) for _, number in by]}",
+        f"pooling = {json.dumps(ballots.pooling)}",
+        f"threshold = {ballots.threshold}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def report(ballots: Ballots, even: Fit, fitted: Fit, metric: str, held: Held | None) -> Iterator[str]:
+    """What was found, a line each."""
+    width = max(len("retriever"), *map(len, ballots.retrievers))
+    yield f"{'retriever':{width}}  answers  {metric:>11}  weight"
+    alone, answers = ballots.right.mean(0), ballots.present.mean(0)
+    for n, name in enumerate(ballots.retrievers):
+        weight = f"{fitted.weights[n]:.3f}" if fitted.weights[n] else "out"
+        yield f"{name:{width}}  {answers[n]:7.1%}  {alone[n]:11.1%}  {weight:>6}"
+    yield ""
+    by = ", ".join(f"{name} {number:g}" for name, number in zip(ballots.similarities, fitted.lambdas, strict=True))
+    yield f"lambdas: {by}"
+    yield f"{len(ballots.right)} questions: plain voting {even.value:.1%}, fitted {fitted.value:.1%}"
+    if held is not None:
+        gain, least = held.fitted - held.plain, 2 * held.error
+        verdict = "more" if gain > least else "less" if gain < -least else "no more"
+        yield (
+            f"held out: plain voting {held.plain:.1%}, fitted {held.fitted:.1%}, the best retriever {held.single:.1%}"
+        )
+        yield f"the fit is worth {gain:+.1%} (standard error {held.error:.1%}): {verdict} than plain voting"

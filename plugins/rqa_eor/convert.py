@@ -1,0 +1,136 @@
+"""Makes a classifier for the similarity `nli` from a checkpoint of transformers. Needs the extra robust-qa[train].
+
+    python -m rqa_eor.convert roberta-large-mnli models/nli
+
+The checkpoint is a folder or a name of the Hugging Face hub: a BERT or RoBERTa for sequence classification whose
+labels have one of entailment. What comes out is held against the original on a few pairs before it is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from robust_qa import ConfigError, InputError, RqaError
+
+from .nli import Nli
+
+_PAIRS = [
+    ("Jane Austen", "Austen"),
+    ("in the year 1815", "It was published in 1815, by John Murray."),
+    ("Paris", "Who wrote Emma? Nobody knows."),
+]
+_TOLERANCE = 1e-4
+
+
+def convert(checkpoint: str, folder: Path, quantization: str = "int8") -> None:
+    """Write the classifier of `checkpoint` to `folder`, its weights as "int8", "float32" or what else CTranslate2 has.
+
+    ConfigError when it is of another family or has no class of entailment; RqaError when in float32 it does not give
+    the probabilities of the original.
+    """
+    try:
+        import numpy as np
+        import torch
+        from transformers import AutoModelForSequenceClassification, AutoTokenizer
+    except ImportError as error:
+        raise ConfigError(f"Converting needs {error.name}.", hint="pip install 'robust-qa[train]'") from error
+
+    if folder.exists() and any(folder.iterdir()):
+        raise InputError(f"{folder} is not empty.", hint="Name a new folder.")
+    model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32).eval()
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    head = {name: np.asarray(value, dtype=np.float32) for name, value in _head(model).items()}
+    head["entailment"] = np.array(_entailment(model.config))
+    head["limit"] = np.array(min(512, _positions(model.config)))
+    with tempfile.TemporaryDirectory() as temporary:
+        exact = Path(temporary, "exact")
+        _write(checkpoint, exact, tokenizer, head, "float32")
+        _compare(Nli(exact).entailment(_PAIRS), _expected(model, tokenizer, int(head["entailment"])), checkpoint)
+        if quantization != "float32":
+            exact = exact.with_name(quantization)
+            _write(checkpoint, exact, tokenizer, head, quantization)
+        shutil.copytree(exact, folder, dirs_exist_ok=True)
+
+
+def _head(model: Any) -> dict[str, Any]:
+    """The two layers after the encoder: BERT's pooler and classifier, RoBERTa's classification head."""
+    if model.config.model_type == "bert":
+        dense, out = model.bert.pooler.dense, model.classifier
+    elif model.config.model_type in ("roberta", "xlm-roberta"):
+        dense, out = model.classifier.dense, model.classifier.out_proj
+    else:
+        raise ConfigError(
+            f"It is a model of type {model.config.model_type!r}, and CTranslate2 runs classifiers of BERT and RoBERTa.",
+            hint="roberta-large-mnli is one.",
+        )
+    arrays = {"dense_weight": dense.weight, "dense_bias": dense.bias, "out_weight": out.weight, "out_bias": out.bias}
+    return {name: array.detach().numpy() for name, array in arrays.items()}
+
+
+def _entailment(config: Any) -> int:
+    found = [number for number, label in config.id2label.items() if str(label).lower() == "entailment"]
+    if not found:
+        raise ConfigError(
+            f"Its classes are {', '.join(map(str, config.id2label.values()))}, and none is called entailment.",
+            hint='Name them in id2label of its config.json, as in {"0": "contradiction", "2": "entailment"}.',
+        )
+    return int(found[0])
+
+
+def _positions(config: Any) -> int:
+    reserved = 0 if config.model_type == "bert" else config.pad_token_id + 1  # RoBERTa counts from there
+    return int(config.max_position_embeddings) - reserved
+
+
+def _write(checkpoint: str, folder: Path, tokenizer: Any, head: dict[str, Any], quantization: str) -> None:
+    import numpy as np
+    from ctranslate2.converters import TransformersConverter
+
+    class Converter(TransformersConverter):  # type: ignore[misc]
+        def load_model(self, *args: Any, **kwargs: Any) -> Any:
+            model = super().load_model(*args, **kwargs)
+            if not hasattr(model.config, "position_embedding_type"):  # transformers 5 leaves it out
+                model.config.position_embedding_type = "absolute"
+            return model
+
+    Converter(checkpoint).convert(str(folder), quantization=quantization)
+    tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"))
+    np.savez(folder / "head.npz", **head)
+
+
+def _expected(model: Any, tokenizer: Any, entailment: int) -> list[float]:
+    import torch
+
+    with torch.no_grad():
+        logits = [model(**tokenizer(*pair, return_tensors="pt")).logits[0] for pair in _PAIRS]
+    return [float(row.softmax(0)[entailment]) for row in logits]
+
+
+def _compare(given: list[float], expected: list[float], checkpoint: str) -> None:
+    off = max(abs(one - other) for one, other in zip(given, expected, strict=True))
+    if off > _TOLERANCE:
+        raise RqaError(
+            f"Converted, {checkpoint} is {off:.2g} away from its probabilities, and {_TOLERANCE:g} is the most.",
+            hint="This is a fault of the conversion with the installed transformers; try another version of it.",
+        )
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m rqa_eor.convert", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("checkpoint", help="a folder, or a name of the hub")
+    parser.add_argument("folder", type=Path, help="where to write it")
+    parser.add_argument("--quantization", default="int8", help="of the weights (default: int8)")
+    given = parser.parse_args()
+    try:
+        convert(given.checkpoint, given.folder, given.quantization)
+    except RqaError as error:
+        raise SystemExit(f"{error.message}\n{error.hint}") from error
+
+
+if __name__ == "__main__":
+    main()

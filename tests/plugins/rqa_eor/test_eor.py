@@ -1,0 +1,451 @@
+"""The strategy: which retrievers it asks, what it makes of their answers, and how many calls that takes."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standins.openai import serve
+
+from robust_qa import (
+    Answer,
+    Completion,
+    ConfigError,
+    MissingError,
+    Passage,
+    Question,
+    Reading,
+    RefusedError,
+    UnavailableError,
+)
+from robust_qa.config import Config, Layer
+from robust_qa.host import Host
+from robust_qa.session import Session
+from robust_qa.testing import OverlapEvaluator, ScriptedModel, StaticRetriever, assert_conforms, toolbox
+from rqa_eor import Eor
+from rqa_eor.pools import PAPER
+
+PLUGINS = Path(__file__).parents[3] / "plugins"
+QUESTION = "Who wrote Emma?"
+
+
+class Pointing:
+    """An extractive reader that answers with the title of the passage it finds first; "?" is no answer."""
+
+    cached = False
+
+    def __init__(self) -> None:
+        self.calls: list[list[str]] = []
+
+    async def read(self, question: str, passages: list[Passage]) -> Reading:
+        self.calls.append([passage.id for passage in passages])
+        title = passages[0].title
+        return Reading(None) if title == "?" else Reading(title, 0.5, (0,), 0, 1)
+
+
+def passages(*titles: str) -> tuple[Passage, ...]:
+    return tuple(Passage(f"It is {title}.", id=str(n), title=title) for n, title in enumerate(titles, 1))
+
+
+def asked(
+    *titles: str, reader: Any = None, evaluator: Any = None, names: Any = None, **options: Any
+) -> tuple[Answer, list[str]]:
+    """The answer to a question that brings passages of these titles, and what was noted."""
+    brought = passages(*titles) if titles else None
+    tools = toolbox(Question(QUESTION, passages=brought), reader=reader or Pointing(), evaluator=evaluator, names=names)
+    answer = asyncio.run(Eor(Eor.Options(**options)).answer(QUESTION, tools))
+    return answer, [step.what for step in tools.trace.steps if step.kind == "note"]
+
+
+def said(answer: Answer) -> dict[str, str | None]:
+    return {entry["retriever"]: entry["answer"] for entry in answer.details["retrievers"]}
+
+
+# -- the pool
+
+
+def test_passages_of_the_question_are_cut_into_retrievers() -> None:
+    reader = Pointing()
+    answer, notes = asked("Austen", "Brontë", "Austen", "Austen", reader=reader, evaluator=OverlapEvaluator())
+    assert said(answer) == {
+        "given": "Austen",
+        "given-first": "Austen",
+        "given-last": "Austen",
+        "given-odd": "Austen",
+        "given-even": "Brontë",
+        "given@rr@5": "Austen",
+    }
+    assert answer.text == "Austen"
+    assert notes[0] == "none is left out: The reader points at answers in passages, and remembers none."
+
+
+def test_equal_passages_are_read_once() -> None:
+    reader = Pointing()
+    asked("Austen", reader=reader)  # all of one passage is the first half of it, and each odd one; the rest is nothing
+    assert reader.calls == [["1"]]
+
+
+def test_what_is_not_configured_is_left_out_of_the_papers_pool_and_the_trace_says_so() -> None:
+    web = StaticRetriever(passages("Austen", "Austen"))
+    answer, notes = asked(names={"web": web})
+    assert set(said(answer)) == {"web@1", "web@4"}
+    assert set(answer.details["left_out"]) == set(PAPER) - {"web@1", "web@4"}
+    assert any(note.startswith("wiki@10 is left out: ") for note in notes)
+    assert any(note.startswith("pk is left out: ") and "language model" in note for note in notes)
+
+
+def test_without_web_and_wiki_what_the_configured_retriever_finds_is_cut() -> None:
+    retriever = StaticRetriever(passages("Austen", "Brontë"))
+    tools = toolbox(QUESTION, retriever=retriever, reader=Pointing())
+    answer = asyncio.run(Eor(Eor.Options()).answer(QUESTION, tools))
+    assert list(said(answer)) == ["test@10", "test@5", "test@3"]
+    assert retriever.queries == [QUESTION]
+
+
+def test_a_pool_of_ones_own_is_asked_in_its_order() -> None:
+    names = {"notes": StaticRetriever(passages("Austen")), "mail": StaticRetriever(passages("Brontë"))}
+    answer, _ = asked(names=names, pool=["mail@1", "notes@2"])
+    assert said(answer) == {"mail@1": "Brontë", "notes@2": "Austen"}
+
+
+def test_a_retriever_of_weight_0_is_not_asked() -> None:
+    names = {"notes": StaticRetriever(passages("Austen")), "mail": StaticRetriever(passages("Brontë"))}
+    answer, _ = asked(names=names, pool=["mail@1", "notes@2"], weights=[0, 0.4])
+    assert said(answer) == {"notes@2": "Austen"}
+    assert names["mail"].queries == []
+
+
+def test_nothing_to_ask_is_an_error_in_a_line() -> None:
+    with pytest.raises(MissingError, match=r"No retriever of the ensemble can be used; wiki@10: .*'wiki'") as caught:
+        asked()
+    assert "\n" not in caught.value.message and "[strategy.eor]" in caught.value.hint
+
+
+# -- the vote
+
+
+def test_most_retrievers_decide_and_the_share_of_their_group_is_the_confidence() -> None:
+    answer, notes = asked("Jane Austen", "Brontë", "Brontë", "Brontë", "Austen")
+    # first, odd and all: Jane Austen; last and even: Brontë.
+    assert (answer.text, answer.confidence) == ("Jane Austen", pytest.approx(3 / 5))
+    assert [(side.text, side.confidence, side.chosen) for side in answer.conflicts] == [
+        ("Jane Austen", pytest.approx(3 / 5), True),
+        ("Brontë", pytest.approx(2 / 5), False),
+    ]
+    assert answer.reason == "Said by given, given-first, given-odd; 'Brontë' by given-last, given-even."
+    assert notes[-2:] == [
+        "'Jane Austen' has 60% of the vote, by given, given-first, given-odd, whose answers are 100% alike",
+        "'Brontë' has 40% of the vote, by given-last, given-even, whose answers are 100% alike",
+    ]
+
+
+def test_equivalent_answers_are_one_side_and_no_conflict() -> None:
+    answer, _ = asked("Austen", "Miss Austen", similarities=["em"])
+    assert answer.confidence == 1 and answer.conflicts == ()
+    assert answer.details["groups"][0]["agreement"] == 1
+
+
+def test_weights_outvote_numbers() -> None:
+    # Of three equal and two equal answers: 0.1 * 2 / 4 each against 0.6 * 1 / 4.
+    answer, _ = asked(
+        "Austen",
+        "Brontë",
+        "Brontë",
+        "Brontë",
+        pool=["given", "given-first", "given-odd", "given-last", "given-even"],
+        weights=[0.1, 0.1, 0.1, 0.6, 0.6],
+    )
+    assert answer.text == "Brontë"
+    assert answer.confidence == pytest.approx(1.2 / 1.5)
+
+
+def test_the_sentences_of_the_winners_passages_are_cited() -> None:
+    answer, _ = asked("Austen", "Brontë", "Austen")
+    assert [(citation.id, citation.quote) for citation in answer.citations] == [
+        ("1", "It is Austen."),
+        ("3", "It is Austen."),
+    ]
+
+
+def test_a_retriever_without_an_answer_does_not_vote_but_counts_in_the_share() -> None:
+    answer, _ = asked("?", "Austen")  # all, first and odd: none; last and even: Austen
+    assert answer.text == "Austen" and answer.confidence == pytest.approx(2 / 5)
+
+
+def test_it_abstains_when_nobody_has_an_answer() -> None:
+    answer, _ = asked("?", "?")
+    assert answer.text is None and answer.reason == "None of 5 retrievers leads to an answer."
+    assert answer.details["answers"] == []
+
+
+def test_all_that_the_vote_was_made_of_is_in_the_details() -> None:
+    answer, _ = asked(
+        "Austen", "Miss Austen", pool=["given-first", "given-last"], weights=[0.4, 0.2], lambdas=[0.5, 0.1]
+    )
+    assert answer.details == {
+        "retrievers": [
+            # f1 is 2 * 1 / 3; 0.4 * (0.5 * 1 + 0.1 * 2 / 3) = 0.22667, and 0.2 of that is half.
+            {
+                "retriever": "given-first",
+                "weight": 0.4,
+                "answer": "Austen",
+                "score": pytest.approx(0.226667, abs=1e-6),
+                "passages": [1],
+                "error": "",
+            },
+            {
+                "retriever": "given-last",
+                "weight": 0.2,
+                "answer": "Miss Austen",
+                "score": pytest.approx(0.113333, abs=1e-6),
+                "passages": [2],
+                "error": "",
+            },
+        ],
+        "left_out": {},
+        "pooling": "mean",
+        "threshold": 0.8,
+        "lambdas": {"em": 0.5, "f1": 0.1},
+        "groups": [
+            {
+                "answer": "Austen",
+                "retrievers": ["given-first", "given-last"],
+                "share": 1,
+                "agreement": pytest.approx(0.944444, abs=1e-6),
+            }
+        ],
+        "answers": ["Austen", "Miss Austen"],
+        "similarities": {"em": [[1, 1], [1, 1]], "f1": [[1, 0.6667], [0.6667, 1]]},
+        "passages": [
+            {"id": "1", "title": "Austen", "text": "It is Austen."},
+            {"id": "2", "title": "Miss Austen", "text": "It is Miss Austen."},
+        ],
+    }
+
+
+# -- a language model
+
+
+def test_samples_of_one_retriever_vote_among_themselves_first() -> None:
+    """Flat, Brontë would have 3 of 6 votes; the retrievers' own elections make it 1 of 2, and the first one wins."""
+    replies = {"is A.": ["Austen", "Brontë", "Austen"], "is B.": ["Brontë", "Brontë", "Dickens"]}
+
+    def reply(messages: Any, decoding: Any) -> str:
+        key = next(key for key in replies if key in messages[-1].content)
+        assert decoding.temperature == 0.7
+        return replies[key][decoding.seed - 5]
+
+    model = ScriptedModel(reply)
+    answer, _ = asked("A", "B", reader=model, pool=["given-first", "given-last"], samples=3, temperature=0.7, seed=5)
+    assert said(answer) == {"given-first": "Austen", "given-last": "Brontë"}
+    assert answer.text == "Austen" and len(model.calls) == 6
+
+
+def test_retrieval_free_asks_the_models_memory() -> None:
+    model = ScriptedModel(lambda messages, _: "Austen" if "from memory" in messages[0].content else "UNKNOWN")
+    answer, _ = asked("A", reader=model, pool=["given", "none"])
+    assert said(answer) == {"given": None, "none": "Austen"}
+
+
+def test_a_model_that_does_not_know_does_not_vote() -> None:
+    answer, _ = asked("A", reader=ScriptedModel("I don't know"), pool=["none"])
+    assert answer.text is None
+
+
+# -- failures
+
+
+class Refusing:
+    cached = False
+
+    async def retrieve(self, query: str, k: int) -> list[Passage]:
+        raise RefusedError("The key is wrong.")
+
+
+def test_one_retriever_that_fails_is_told_and_the_others_vote() -> None:
+    names = {"web": Refusing(), "wiki": StaticRetriever(passages("Austen"))}
+    answer, notes = asked(names=names, pool=["web@4", "wiki@1"])
+    assert answer.text == "Austen"
+    assert "web@4 failed, and does not vote: The key is wrong." in notes
+    assert answer.details["retrievers"][0]["error"] == "The key is wrong."
+
+
+def test_an_outage_never_reads_as_an_abstention() -> None:
+    names = {"web": Refusing(), "wiki": StaticRetriever(passages("?"))}
+    with pytest.raises(RefusedError, match="The key is wrong"):
+        asked(names=names, pool=["web@4", "wiki@1"])
+
+
+def test_one_sample_that_fails_fails_its_retriever_and_leaves_no_call_behind() -> None:
+    ended: list[int] = []
+
+    class Flaky:
+        async def generate(self, messages: Any, decoding: Any) -> Completion:
+            if decoding.seed == 0:
+                raise RefusedError("The key is wrong.")
+            await asyncio.sleep(0.05)
+            ended.append(decoding.seed)
+            return Completion("Austen")
+
+    with pytest.raises(RefusedError):
+        asked("A", reader=Flaky(), pool=["given"], samples=3, temperature=1)
+    assert ended == [1, 2]
+
+
+async def test_cancelling_a_question_cancels_its_readings() -> None:
+    ended: list[str] = []
+
+    class Slow:
+        async def read(self, question: str, passages: list[Passage]) -> Reading:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                ended.append("read")
+            return Reading(None)
+
+    tools = toolbox(Question(QUESTION, passages=passages("A", "B")), reader=Slow())
+    asking = asyncio.create_task(Eor(Eor.Options()).answer(QUESTION, tools))
+    await asyncio.sleep(0.05)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert ended
+
+
+# -- options
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"pool": []}, "needs something in `pool`"),
+        ({"pool": ["given", "given"]}, "names something twice in `pool`"),
+        ({"pool": ["given"], "weights": [0.2, 0.3]}, "has 2 `weights` for 1 `pool`"),
+        ({"weights": [0.2, 0.3]}, "write the `pool`, too"),
+        ({"pool": ["given"], "weights": [0]}, "needs one of `weights` above 0"),
+        ({"similarities": []}, "needs something in `similarities`"),
+        ({"lambdas": [0.2]}, "has 1 `lambdas` for 2 `similarities`"),
+        ({"pool": ["given", "nowhere@3"]}, "'nowhere'"),
+        ({"pool": ["given @@ 3"]}, r"\^"),
+        ({"pooling": "median"}, "`strategy.eor.pooling`"),
+        ({"nli_model": "models/nli", "similarities": ["nli"]}, "There is no classifier in .*nli"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+async def test_a_wrong_option_is_named(options: dict[str, Any], complaint: str) -> None:
+    host = Host(only=[], files=[PLUGINS / "rqa_eor", PLUGINS / "rqa_lexical"], strict=True)
+    tree = {"strategy": {"eor": options}, "defaults": {"strategy": "eor"}, "cache": {"enabled": False}}
+    async with Session(Config([Layer("rqa.toml", tree)]), host) as session:
+        with pytest.raises((ConfigError, MissingError), match=complaint):
+            await session.answer(Question(QUESTION, passages=passages("Austen")))
+
+
+def test_it_keeps_to_the_contract() -> None:
+    assert_conforms("strategy", Eor(Eor.Options()))
+
+
+# -- over HTTP
+
+SOURCES = """
+from robust_qa import Passage, hookimpl
+
+class Source:
+    cached = False
+    def retrieve(self, query, k):
+        return [Passage(f"{type(self).__name__} {n} says Austen.", id=f"{type(self).__name__}-{n}") for n in range(k)]
+
+class Web(Source): "Pages."
+class Wiki(Source): "Articles."
+
+class Judge:
+    "The longer the better."
+    def score(self, question, texts):
+        return [-1 / (1 + len(text)) for text in texts]
+
+@hookimpl
+def rqa_register(registry):
+    registry.retriever("web", Web)
+    registry.retriever("wiki", Wiki)
+    registry.evaluator("judge", Judge, rank=1)
+"""
+
+
+@pytest.fixture
+def over_http(tmp_path: Path) -> Callable[..., tuple[Answer, Any, float]]:
+    (tmp_path / "sources.py").write_text(SOURCES)
+
+    def run(script: Any, *, latency: float = 0.0, **options: Any) -> tuple[Answer, Any, float]:
+        host = Host(only=[], files=[PLUGINS / "rqa_eor", PLUGINS / "rqa_openai", tmp_path / "sources.py"], strict=True)
+
+        async def ask(url: str) -> tuple[Answer, float]:
+            reader = {"base_url": url, "model": "stand-in", "retries": 0}
+            tree = {"strategy": {"eor": options}, "reader": {"openai": reader}, "cache": {"enabled": False}}
+            tree["defaults"] = {"strategy": "eor", "reader": "openai"}
+            async with Session(Config([Layer("rqa.toml", tree)]), host) as session:
+                began = time.monotonic()
+                return await session.answer(Question(QUESTION)), time.monotonic() - began
+
+        with serve(script, latency=latency) as server:
+            answer, seconds = asyncio.run(ask(server.url))
+        return answer, server, seconds
+
+    return run
+
+
+def told(body: dict[str, Any]) -> str:
+    return "\n".join(message["content"] for message in body["messages"])
+
+
+def reply(body: dict[str, Any], number: int) -> str:
+    prompt = told(body)
+    if '"documents"' in prompt:
+        return '{"documents": [1], "answer": "Austen"}'
+    if "<document" in prompt:
+        return f"Summary {number}: Austen."
+    return "Emma was written by Austen." if "background" in prompt else "Austen"
+
+
+def test_the_papers_pool_takes_24_calls_in_three_rounds(over_http: Any) -> None:
+    # 7 compressed readings need their summaries, one of these and two more readings the model's own passage:
+    # 1 passage, then 7 summaries, and 16 readings, of which the last waits for a summary of that passage.
+    answer, server, seconds = over_http(reply, latency=0.2)
+    assert answer.details["left_out"] == {}
+    assert [entry["retriever"] for entry in answer.details["retrievers"]] == PAPER
+    assert (answer.text, answer.confidence, server.count) == ("Austen", 1, 24)
+    assert answer.usage.calls == 24
+    assert 0.6 <= seconds < 1.0
+
+
+def test_sixteen_retrievers_are_read_in_one_round(over_http: Any) -> None:
+    pool = [*(f"web@{k}" for k in range(1, 9)), *(f"wiki@{k}" for k in range(1, 8)), "none"]
+    answer, server, seconds = over_http(reply, latency=0.2, pool=pool)
+    assert (answer.text, server.count, server.peak) == ("Austen", 16, 16)
+    assert 0.2 <= seconds < 0.5
+
+
+def test_readings_of_the_same_passages_share_a_call(over_http: Any) -> None:
+    _, server, _ = over_http(reply, pool=["web@4", "web@8@4", "wiki@4"])
+    assert server.count == 2
+
+
+def test_each_reading_sees_its_own_passages_and_memory_sees_none(over_http: Any) -> None:
+    _, server, _ = over_http(reply, pool=["web@1", "web@1 & wiki@1", "none"])
+    prompts = sorted((told(request.body) for request in server.requests), key=lambda text: text.count("<document"))
+    assert [text.count("<document ") for text in prompts] == [0, 1, 2]
+    assert "Web 0 says" in prompts[1] and "Wiki 0 says" in prompts[2]
+    assert all(QUESTION in text for text in prompts)
+
+
+@pytest.mark.parametrize("garbage", ["", "{", "null", '{"answer": 7}', "<<<", "\u202e" * 30, "x" * 20_000])
+def test_replies_of_any_form_are_survived(over_http: Any, garbage: str) -> None:
+    answer, _, _ = over_http(lambda body, number: garbage if number % 2 else "Austen", pool=["web@1", "wiki@1", "none"])
+    assert answer.text is None or answer.text.strip()
+
+
+def test_an_endpoint_that_is_down_fails_the_question(over_http: Any) -> None:
+    from standins.openai import Fault
+
+    with pytest.raises(UnavailableError):
+        over_http(lambda body, number: Fault(503, {"detail": "down"}))

@@ -1,0 +1,144 @@
+"""Classifiers of two families, tiny and of random weights, converted and held against torch."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import ConfigError, InputError, MissingError
+from robust_qa.testing import toolbox
+from rqa_eor.nli import Nli
+from rqa_eor.similarity import similarities
+
+WORDS = "who wrote emma the novel jane austen in 1815 murray published it paris not".split()
+
+
+def test_a_folder_without_a_classifier_says_what_is_missing_and_how_to_make_one(tmp_path: Path) -> None:
+    (tmp_path / "model.bin").touch()
+    with pytest.raises(MissingError, match=r"tokenizer\.json, head\.npz are missing") as caught:
+        similarities(["nli"], tmp_path)
+    assert "rqa_eor.convert" in caught.value.hint
+
+
+def test_without_a_folder_the_similarity_is_refused() -> None:
+    with pytest.raises(ConfigError, match="`nli_model` names none"):
+        similarities(["em", "nli"], None)
+
+
+def test_a_damaged_classifier_is_an_error_that_names_the_folder(tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2")
+    for name in ("model.bin", "tokenizer.json", "head.npz"):
+        (tmp_path / name).write_bytes(b"\0damaged")
+    with pytest.raises(MissingError, match="cannot be loaded"):
+        Nli(tmp_path).entailment([("a", "b")])
+
+
+# -- with torch
+
+
+@pytest.fixture
+def torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))  # it sets that itself, and leaves it
+    pytest.importorskip("transformers", reason="converting needs the extra robust-qa[train]")
+    return pytest.importorskip("torch", reason="converting needs the extra robust-qa[train]")
+
+
+LABELS = {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}
+SHAPE = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 64,
+    "num_labels": 3,
+    "id2label": LABELS,
+    "label2id": {label: number for number, label in LABELS.items()},
+    "initializer_range": 0.4,
+}
+
+
+def bert(folder: Path) -> Path:
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    folder.mkdir()
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
+    (folder / "vocab.txt").write_text("\n".join(vocabulary))
+    BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
+    config = BertConfig(vocab_size=len(vocabulary), max_position_embeddings=40, **SHAPE)
+    BertForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+def roberta(folder: Path) -> Path:
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForSequenceClassification
+
+    vocabulary = ["<s>", "<pad>", "</s>", "<unk>", *WORDS]
+    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(vocabulary)}, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    special = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(folder)
+    config = RobertaConfig(
+        vocab_size=len(vocabulary), max_position_embeddings=42, type_vocab_size=1, pad_token_id=1, **SHAPE
+    )
+    RobertaForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("family", [bert, roberta])
+def test_a_converted_classifier_gives_the_probabilities_of_the_original(
+    torch: Any, family: Any, tmp_path: Path
+) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    from rqa_eor.convert import convert
+
+    torch.manual_seed(4)
+    checkpoint = family(tmp_path / "checkpoint")
+    convert(str(checkpoint), tmp_path / "nli", "float32")
+    pairs = [("jane austen", "austen wrote emma"), ("1815", "published in 1815"), ("paris", "who ? " * 30)]
+    model = AutoModelForSequenceClassification.from_pretrained(checkpoint).eval()
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    with torch.no_grad():
+        logits = [
+            model(**tokenizer(*pair, truncation=True, max_length=40, return_tensors="pt")).logits[0] for pair in pairs
+        ]
+    expected = [float(row.softmax(0)[2]) for row in logits]
+    assert Nli(tmp_path / "nli").entailment(pairs) == pytest.approx(expected, abs=1e-4)
+    assert max(expected) - min(expected) > 0.01  # or nothing would be compared
+
+
+def test_answers_are_compared_both_ways_with_the_question_or_without(torch: Any, tmp_path: Path) -> None:
+    from rqa_eor.convert import convert
+
+    torch.manual_seed(4)
+    convert(str(bert(tmp_path / "checkpoint")), tmp_path / "nli")
+    one, other = "jane austen", "murray"
+    likely = Nli(tmp_path / "nli").entailment(
+        [(one, other), (other, one), (f"who ? {one}", f"who ? {other}"), (f"who ? {other}", f"who ? {one}")]
+    )
+
+    def compared(name: str) -> Any:
+        compare = similarities([name], tmp_path / "nli")[name]
+        return asyncio.run(compare("who ?", [one, other], toolbox("who ?")))  # type: ignore[arg-type]
+
+    assert compared("nli").tolist() == [
+        [1, pytest.approx(sum(likely[:2]) / 2)],
+        [pytest.approx(sum(likely[:2]) / 2), 1],
+    ]
+    assert compared("nli-question")[0, 1] == pytest.approx(sum(likely[2:]) / 2)
+
+
+def test_what_is_no_classifier_of_entailment_is_refused(torch: Any, tmp_path: Path) -> None:
+    from rqa_eor.convert import convert
+
+    checkpoint = bert(tmp_path / "checkpoint")
+    config = json.loads((checkpoint / "config.json").read_text())
+    config["id2label"] = {"0": "A", "1": "B", "2": "C"}
+    (checkpoint / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ConfigError, match="A, B, C, and none is called entailment"):
+        convert(str(checkpoint), tmp_path / "nli")
+    with pytest.raises(InputError, match="is not empty"):
+        convert(str(checkpoint), checkpoint)
