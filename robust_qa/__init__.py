@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from .text import normalise as normalise
     from .text import printable as printable
     from .text import sentences as sentences
+    from .text import titled as titled
     from .text import words as words
     from .toolbox import Toolbox as Toolbox
     from .types import Answer as Answer
@@ -120,7 +121,7 @@ _HOME = {
     "replies": ("between", "declines", "parse_object", "parse_objects", "without_thoughts"),
     "secrets": ("Key",),
     "settings": ("Url",),
-    "text": ("contains_answer", "normalise", "printable", "sentences", "words"),
+    "text": ("contains_answer", "normalise", "printable", "sentences", "titled", "words"),
     "toolbox": ("Toolbox",),
     "types": (
         "Answer",

@@ -89,6 +89,8 @@ class Channel:
         self._pace = Pace(limits.rpm)
         self._batchers: dict[str, Batcher] = {}
         self._gates: dict[str, asyncio.Semaphore] = {}
+        # What it calls through a toolbox of its own accord is limited and retried there.
+        self._delegates = hasattr(component, "needs")
 
     async def call(self, call: Call[T], trace: Trace) -> T:
         """The result of `call`, from the cache, from an equal call under way, or from the component."""
@@ -172,8 +174,9 @@ class Channel:
         return result, retries
 
     async def _attempts(self, call: Call[T]) -> tuple[T, int]:
+        attempts = 1 if self._delegates else self._limits.retries + 1
         async for attempt in stamina.retry_context(
-            on=self._backoff, attempts=self._limits.retries + 1, timeout=None, wait_initial=0.5, wait_max=30
+            on=self._backoff, attempts=attempts, timeout=None, wait_initial=0.5, wait_max=30
         ):
             with attempt:
                 return self._checked(call, await self._once(call)), attempt.num - 1
@@ -256,7 +259,7 @@ class Channel:
         if self._limits.timeout is not None:
             return self._limits.timeout or None
         # A thread cannot be stopped: to give up on it would leave it running behind the next call.
-        return _ASYNC_TIMEOUT if inspect.iscoroutinefunction(method) else None
+        return _ASYNC_TIMEOUT if inspect.iscoroutinefunction(method) and not self._delegates else None
 
 
 class _Job:

@@ -74,7 +74,9 @@ class Evaluator(Protocol):
     """Relevance of each text to the question, in [-1, 1], in the order given.
 
     `score_many(requests)` (a list of (question, texts) to a list of score lists) is called instead where it
-    exists, with the requests of several questions at once.
+    exists, with the requests of several questions at once. An evaluator that judges with a reader's help declares
+    `needs`, as a strategy does, and has no `score_many`: its `score(question, texts, toolbox)` gets the toolbox of
+    the question. Such calls are limited, retried and cached as the calls that they lead to, and not themselves.
 
     Optional beside it, for comparing answers (`toolbox.token_vectors`):
 

@@ -35,7 +35,7 @@ from .flight import Flight
 from .prompts import Prompt, fenced, load_prompts
 from .replies import declines, without_thoughts
 from .returned import misfit
-from .text import normalise, sentences
+from .text import normalise, sentences, titled
 from .types import Origin, Passage
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class Pool:
     async def _reranked(self, passages: list[Passage]) -> list[Passage]:
         if len(passages) < 2:
             return passages
-        texts = [f"{passage.title}\n{passage.text}".strip() for passage in passages]
+        texts = [titled(passage.title, passage.text) for passage in passages]
         scores = await self._toolbox.score(self._query, texts)
         order = sorted(range(len(passages)), key=lambda place: -scores[place])  # stable: ties keep their order
         return [passages[place] for place in order]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from .assembly import Assembly
 from .cache import Cache, open_cache
@@ -131,6 +131,12 @@ class Session:
             raise self._cannot(name, lacking, channels)
         return name, strategy, channels
 
+    def toolbox(self, *kinds: Literal["reader", "evaluator"]) -> Toolbox:
+        """A toolbox over the configured components of those kinds, for what is done without a question."""
+        reader = self._chosen("reader", self.defaults.reader) if "reader" in kinds else None
+        evaluator = self._chosen("evaluator", self.defaults.evaluator) if "evaluator" in kinds else None
+        return Toolbox(Question(""), Channels(reader=reader, evaluator=evaluator), Trace(detailed=False))
+
     def channel(self, kind: Kind, name: str) -> Channel:
         """The component of that name behind its limits, built on first use."""
         if (kind, name) not in self._channels:
@@ -144,7 +150,7 @@ class Session:
         with part.blaming():
             fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else ""
         identity = None
-        if getattr(component, "cached", True):
+        if getattr(component, "cached", True) and not hasattr(component, "needs"):  # what it calls is cached
             plugin = part.registration.plugin
             origin = (kind, part.registration.name, plugin.distribution, plugin.version)
             # A Key's repr shows its name alone.

@@ -57,6 +57,11 @@ def words(text: str) -> list[str]:
     return [match.group().lower() for match in _WORD.finditer(text)]
 
 
+def titled(title: str | None, text: str) -> str:
+    """A passage as one text, as evaluators read it: its title before it, where it has one."""
+    return f"{title.strip()}: {text}" if title and title.strip() else text
+
+
 def normalise(text: str) -> str:
     """An answer as SQuAD's evaluation compares it: lower case, no punctuation, no articles, single spaces."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())

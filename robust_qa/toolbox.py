@@ -218,7 +218,9 @@ class Toolbox:
         judge = channels.names.evaluator(evaluator) if evaluator else self._need("evaluator")
         if not texts:
             return []
-        call: Call[list[float]] = Call("score", (question, list(texts)), list[float], f"{len(texts)} texts")
+        # One that judges with other components' help has them from here, so that the question is charged with it.
+        helpers = (self,) if hasattr(judge.component, "needs") else ()
+        call: Call[list[float]] = Call("score", (question, list(texts), *helpers), list[float], f"{len(texts)} texts")
         return await judge.call(call, self.trace)
 
     async def token_vectors(self, texts: Sequence[str]) -> list[NDArray[Any]]:

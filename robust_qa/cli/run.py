@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -16,6 +17,7 @@ from ..text import printable
 if TYPE_CHECKING:
     from ..config import Config
     from ..host import Host
+    from ..toolbox import Toolbox
 
 _SILENT = 100  # times -q: the Tab key is no place for complaints
 
@@ -69,6 +71,16 @@ class Run:
         if loaded.overridden():
             loaded.check_names(self.host)
         return loaded
+
+    @asynccontextmanager
+    async def toolbox(
+        self, *kinds: Literal["reader", "evaluator"], overrides: Sequence[tuple[str, str]] = ()
+    ) -> AsyncIterator[Toolbox]:
+        """A toolbox over the configured components of those kinds, for a plugin's command that uses them."""
+        from ..session import Session
+
+        async with Session(self.load_config(overrides), self.host, detailed=False) as session:
+            yield session.toolbox(*kinds)
 
     def say(self, text: str, *, level: int = 0) -> None:
         """A line on stderr, from that verbosity on."""

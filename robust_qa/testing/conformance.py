@@ -10,6 +10,9 @@ from typing import Any, Literal, TypeAlias
 
 from robust_qa import RqaError
 
+from .bench import toolbox
+from .fakes import ScriptedModel
+
 State: TypeAlias = Literal["passed", "failed", "skipped"]
 
 
@@ -49,6 +52,8 @@ class Subject:
     async def call(self, method: str, *arguments: Any) -> Any:
         """The method's result; a plain `def` runs in a worker thread."""
         function = getattr(self.component, method)
+        if method == "score" and hasattr(self.component, "needs"):
+            arguments += (toolbox(self.query, reader=ScriptedModel("Yes.")),)
         if inspect.iscoroutinefunction(function):
             return await function(*arguments)
         result = await asyncio.to_thread(function, *arguments)
