@@ -1,0 +1,109 @@
+"""How well evaluators tell passages that answer from passages that do not: question sets in, one table out.
+
+    python benchmarks/evaluators.py popqa.jsonl nq.jsonl --evaluator t5 --evaluator embedded@0.2
+
+A set is JSONL; each row has `question`, `answers` and its own `passages`. A passage is relevant when it contains a gold
+answer, both normalised; its title is read before it. `overlap`, the share of the question's words that a passage has,
+is measured with every set; `--evaluator` adds a configured one, or any that needs no configuration, and after `@` the
+threshold above which a question's action is Correct.
+
+- AUC: of the passages of all questions, how often a relevant one scores above another
+- accuracy: share of questions whose action is right, Correct where a passage is relevant and Incorrect where none is;
+  the threshold is chosen on one half of the questions and measured on the other, and the other way round
+- at @: the same at the threshold given
+- always: the same when every question's action is Correct
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from robust_qa import Toolbox, config, words
+from robust_qa.host import Host
+from robust_qa.session import Session
+from rqa_t5.rows import Asked, read_rows
+from rqa_t5.thresholds import Judged, action_accuracy, auc, single
+
+_STOP = frozenset(
+    "a an and are at by did do does for from in is of on or the to was were what when where which who".split()
+)
+
+
+def overlap(question: str, text: str) -> float:
+    """The share of the question's words, the most frequent ones aside, that `text` has, on a scale from -1 to 1."""
+    asked = set(words(question)) - _STOP
+    return 2 * len(asked & set(words(text))) / len(asked) - 1 if asked else -1.0
+
+
+def judge(asked: Sequence[Asked], scores: Sequence[Sequence[float]]) -> list[Judged]:
+    return [
+        Judged(tuple(of), tuple(bool(candidate.relevant) for candidate in one.candidates))
+        for one, of in zip(asked, scores, strict=True)
+    ]
+
+
+def crossed(judged: Sequence[Judged]) -> float:
+    """Accuracy with a threshold that was chosen on the other half of the questions."""
+    halves = judged[::2], judged[1::2]
+    right = 0.0
+    for chosen_on, measured in (halves, halves[::-1]):
+        threshold, _ = single(chosen_on)
+        right += action_accuracy(measured, threshold, threshold)[0] * len(measured)
+    return right / len(judged)
+
+
+async def scored(toolbox: Toolbox, asked: Sequence[Asked]) -> list[list[float]]:
+    return await asyncio.gather(
+        *(toolbox.score(one.question, [candidate.text for candidate in one.candidates]) for one in asked)
+    )
+
+
+HEADER = "set         evaluator     questions  passages    AUC  accuracy   at @  always  passages/s"
+
+
+def line(name: str, evaluator: str, judged: Sequence[Judged], upper: float | None, seconds: float) -> str:
+    """One row of the table, in per cent."""
+    flat = [pair for one in judged for pair in zip(one.scores, one.relevant, strict=True)]
+    area = auc([score for score, _ in flat], [relevant for _, relevant in flat])
+    given = "-" if upper is None else f"{100 * action_accuracy(judged, upper, upper)[0]:.1f}"
+    always = 100 * sum(one.answerable for one in judged) / len(judged)
+    return (
+        f"{name[:11]:11} {evaluator[:13]:13} {len(judged):9}  {len(flat):8} {100 * area:6.1f}"
+        f" {100 * crossed(judged):9.1f} {given:>6} {always:7.1f} {len(flat) / seconds:11,.0f}"
+    )
+
+
+async def measure(path: Path, evaluators: Sequence[str], file: Path | None) -> None:
+    asked = read_rows([path])
+    began = time.perf_counter()
+    plain = [[overlap(one.question, candidate.text) for candidate in one.candidates] for one in asked]
+    print(line(path.stem, "overlap", judge(asked, plain), None, time.perf_counter() - began), flush=True)
+    for given in evaluators:
+        name, _, upper = given.partition("@")
+        overrides = [("defaults.evaluator", name), ("cache.enabled", "false")]
+        async with Session(config.load(file=file, overrides=overrides), Host.from_environment()) as session:
+            toolbox = session.toolbox("evaluator")
+            await toolbox.score(asked[0].question, [asked[0].candidates[0].text])  # loads the model
+            began = time.perf_counter()
+            found = await scored(toolbox, asked)
+            seconds = time.perf_counter() - began
+        print(line(path.stem, name, judge(asked, found), float(upper) if upper else None, seconds), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="+", type=Path, metavar="FILE", help="question sets, JSONL")
+    parser.add_argument("--evaluator", action="append", default=[], metavar="NAME[@UPPER]")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration to take")
+    given = parser.parse_args()
+    print(HEADER)
+    for path in given.sets:
+        asyncio.run(measure(path, given.evaluator, given.config))
+
+
+if __name__ == "__main__":
+    main()

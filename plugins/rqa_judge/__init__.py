@@ -1,0 +1,66 @@
+"""`judge`: a language model as evaluator, for comparison with a trained one (Yan et al., 2024, table 4).
+
+    rqa evaluator calibrate questions.jsonl --evaluator judge
+
+It costs a call for each text. The paper's best such judge, few-shot, was right less often than its T5.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from robust_qa import Passage, fenced, hookimpl, load_prompts, without_thoughts
+
+if TYPE_CHECKING:
+    from robust_qa import Registry, Toolbox
+
+_VERDICT = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
+_SCORES = {"yes": 1.0, "no": -1.0}
+UNCLEAR = 0.0  # the score where the reply is neither
+
+
+class Judge:
+    """Asks the language model of each text whether it answers the question: 1 for yes, -1 for no."""
+
+    needs = frozenset({"generate"})
+
+    @dataclass
+    class Options:
+        """The [evaluator.NAME] table."""
+
+        mode: Literal["plain", "cot", "few-shot"] = "plain"  # ask outright, let it think aloud first, or show examples
+        max_tokens: int | None = None  # the longest reply, in tokens; by default as the reader is configured
+        prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: plain, cot, few-shot
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._prompt = load_prompts(Path(__file__).with_name("prompts"), options.prompts)[options.mode]
+
+    async def score(self, question: str, texts: Sequence[str], toolbox: Toolbox) -> list[float]:
+        """The verdict on each text, all asked for at once; an empty text is not worth a call and scores -1."""
+        return await asyncio.gather(*(self._verdict(question, text, toolbox) for text in texts))
+
+    async def _verdict(self, question: str, text: str, toolbox: Toolbox) -> float:
+        if not text.strip():
+            return -1.0
+        reply = await toolbox.generate(
+            self._prompt,
+            passages=[Passage(text)],
+            fields={"question": fenced(question)},
+            temperature=0.0,
+            max_tokens=self._options.max_tokens,
+        )
+        said = _VERDICT.findall(without_thoughts(reply.text))
+        # Who thinks aloud weighs both words before the last.
+        return _SCORES[said[-1 if self._options.mode == "cot" else 0].lower()] if said else UNCLEAR
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the evaluator."""
+    registry.evaluator("judge", Judge, summary="a language model that says yes or no of each text")

@@ -1,0 +1,107 @@
+"""Rows to train on, and to calibrate with: questions, each with texts that are relevant or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from robust_qa import InputError, contains_answer, titled
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A text; `relevant` is None where nobody said, `score` in [-1, 1] a better judge's opinion where there is one."""
+
+    text: str
+    relevant: bool | None = None
+    score: float | None = None
+
+
+@dataclass(slots=True)
+class Asked:
+    """A question with what was retrieved for it; `answers` where they are known."""
+
+    question: str
+    answers: list[str] = field(default_factory=list)
+    candidates: list[Candidate] = field(default_factory=list)
+
+
+class _Passage(msgspec.Struct):
+    text: str
+    title: str | None = None
+
+
+class _Row(msgspec.Struct):
+    question: str
+    text: str | None = None
+    passage: str | _Passage | None = None
+    title: str | None = None
+    label: float | None = None
+    score: float | None = None
+    answers: list[str | list[str]] | None = None
+    passages: list[str | _Passage] | None = None
+    page: str | None = None
+
+
+_decode = msgspec.json.Decoder(_Row).decode
+
+
+def read_rows(paths: Iterable[Path]) -> list[Asked]:
+    """The questions of JSONL files, in order; pairs of one question are put together.
+
+    A line is a pair {question, passage or text, label} with label 1 or -1 (or a `score` alone), or a question
+    {question, answers, passages}: a passage is relevant when it is of the gold `page` (a title), or where no page is
+    named, when it contains an answer, both normalised. `title` stands before a text. Raises InputError.
+    """
+    found: dict[str, Asked] = {}
+    for path in paths:
+        try:
+            lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+        except OSError as error:
+            raise InputError(f"Cannot read {path}: {error.strerror}.") from error
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                _add(found, line, f"{path}, line {number}")
+    asked = [one for one in found.values() if one.candidates]
+    if not asked:
+        raise InputError(
+            "There are no questions with passages in the data.",
+            hint='Write a line as {"question": ..., "passage": ..., "label": 1} or {"question": ..., "answers": [...], '
+            '"passages": [...]}.',
+        )
+    return asked
+
+
+def _add(found: dict[str, Asked], line: bytes, where: str) -> None:
+    try:
+        row = _decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{where} is no row: {str(error).replace('`$', '`row')}.") from error
+    if not row.question.strip():
+        raise InputError(f"{where} has an empty question.")
+    asked = found.setdefault(row.question, Asked(row.question))
+    for answer in row.answers or ():
+        asked.answers += answer if isinstance(answer, list) else [answer]
+    pair = row.text if row.passage is None else row.passage
+    if pair is not None:
+        asked.candidates.append(_pair(row, pair, where))
+    for passage in row.passages or ():
+        title, text = ("", passage) if isinstance(passage, str) else (passage.title or "", passage.text)
+        whole = titled(title, text)
+        of_page = row.page is not None and title.strip().lower() == row.page.strip().lower()
+        known = row.page is not None or bool(asked.answers)
+        relevant = of_page or (row.page is None and contains_answer(whole, asked.answers))
+        asked.candidates.append(Candidate(whole, relevant if known else None))
+
+
+def _pair(row: _Row, pair: Any, where: str) -> Candidate:
+    title, text = (row.title, pair) if isinstance(pair, str) else (pair.title or row.title, pair.text)
+    if row.label is None and row.score is None:
+        raise InputError(f"{where} has neither a `label` nor a `score`.", hint="Relevant: 1; not relevant: -1.")
+    if row.score is not None and not -1 <= row.score <= 1:
+        raise InputError(f"{where} has a score of {row.score}; scores are from -1 to 1.")
+    return Candidate(titled(title, text), None if row.label is None else row.label > 0, row.score)

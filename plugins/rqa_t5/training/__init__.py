@@ -1,0 +1,1 @@
+"""What makes model folders: it needs the extra `train` (torch and transformers)."""

@@ -1,0 +1,57 @@
+"""The model card: what the model is, how it was made, and how good it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import metadata
+
+from ..folder import Settings
+from .conversion import AGREEMENT, Proof
+
+_SHAPES = {
+    "label": "a T5 that says one of two labels; the score compares their likelihoods",
+    "classifier": "a T5 with a classification head; the decoder reads the input again, which is slow",
+    "cross-encoder": "a BERT that reads question and text together",
+}
+
+
+def card(
+    settings: Settings,
+    proof: Proof,
+    *,
+    command: str,
+    origin: str,
+    quantization: str,
+    figures: Mapping[str, object] | None = None,
+) -> str:
+    """The card in Markdown; `origin` is the checkpoint that the weights come from, `figures` what was measured."""
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("torch", "transformers", "ctranslate2"))
+    rows = "\n".join(f"| {name} | {_told(value)} |" for name, value in (figures or {}).items())
+    measured = f"\n## Measured on questions held out of training\n\n| | |\n|---|---|\n{rows}\n" if rows else ""
+    thresholds = (
+        "Not calibrated: `rqa evaluator calibrate` chooses thresholds."
+        if settings.upper is None
+        else f"Thresholds that suit its scores: upper {settings.upper:g}, lower {settings.lower:g}."
+    )
+    return f"""\
+# Model card
+
+A judge of whether a text answers a question: {_SHAPES[settings.shape]}. It reads {settings.length} tokens of question
+and text, and gives a score in [-1, 1]. {thresholds}
+
+Made by
+
+    {command}
+
+from {origin}; {versions}; weights in {quantization}. Its licence is that of the weights it comes from and of the data
+it was trained on.
+
+## Proof
+
+On sample pairs the largest difference of a logit between torch and CTranslate2, both in fp32, is {proof.exact:.1e}
+({AGREEMENT:g} is allowed); after quantisation scores differ by at most {proof.quantised:.1e}.
+{measured}"""
+
+
+def _told(value: object) -> str:
+    return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)

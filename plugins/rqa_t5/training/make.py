@@ -1,0 +1,119 @@
+"""One run from rows to a model folder: train, save, convert, calibrate, measure, and write the model card."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import torch
+from tokenizers import Tokenizer
+
+from robust_qa import InputError
+
+from ..engine import Engine
+from ..folder import TOKENIZER, read_settings, settle
+from ..rows import Asked, read_rows
+from ..thresholds import Judged, action_accuracy, auc, choose
+from . import fresh
+from .card import card
+from .checkpoints import Checkpoint, load
+from .conversion import convert
+from .examples import Example, examples, labelled, split
+from .loop import Plan, encode, train
+
+Teacher = Callable[[list[Example]], list[Example]]
+
+
+@dataclass(frozen=True)
+class Making:
+    """What to make: from the checkpoint `base` (a folder or a hub's name), or from nothing, then as large as said."""
+
+    base: str | None = None
+    width: int = 256
+    layers: int = 4
+    words: int = 16_000
+    length: int = 256
+    negatives: int = 2
+    hard: int = 1
+    quantization: str = "int8"
+
+
+def make(
+    data: Sequence[Path],
+    out: Path,
+    making: Making,
+    plan: Plan,
+    *,
+    teacher: Teacher | None,
+    command: str,
+    say: Callable[[str], None],
+) -> dict[str, object]:
+    """Train on `data` and leave `out/model`, and `out/torch` for going on from; returns the figures of the card."""
+    asked, held = split(read_rows(data))
+    pairs = examples(asked, negatives=making.negatives, hard=making.hard, seed=plan.seed)
+    if not pairs:
+        raise InputError("No question of the data is left to train on.", hint="Give more questions.")
+    if teacher is not None:
+        pairs = teacher(pairs)
+    out.mkdir(parents=True, exist_ok=True)
+    checkpoint = _begin(out, making, asked, plan.seed)
+    watched = labelled(held)
+    if len({example.label for example in watched}) < 2:
+        say("the held-out questions have no texts of both kinds: neither early stopping nor thresholds")
+    samples, watch = (encode(checkpoint, part, plan.trust) for part in (pairs, watched))
+    train(checkpoint, samples, watch, out, plan=plan, say=say)
+    checkpoint.save(out / "torch")
+    proof = convert(checkpoint, out / "model", quantization=making.quantization, force=True)
+    figures: dict[str, object] = {"pairs trained on": len(pairs), **measure(out / "model", held)}
+    text = card(
+        read_settings(out / "model"), proof,
+        command=command, origin=checkpoint.name, quantization=making.quantization, figures=figures,
+    )  # fmt: skip
+    (out / "model" / "MODEL_CARD.md").write_text(text, encoding="utf-8")
+    return figures
+
+
+def measure(folder: Path, held: Sequence[Asked]) -> dict[str, object]:
+    """Figures of the model in `folder` on `held`; thresholds chosen there are written into the folder."""
+    known = [(one, [c for c in one.candidates if c.relevant is not None]) for one in held]
+    known = [(one, candidates) for one, candidates in known if candidates]
+    with contextlib.closing(Engine(folder)) as engine:
+        scores = iter(engine.score([(one.question, c.text) for one, candidates in known for c in candidates]))
+    judged = [
+        Judged(tuple(next(scores) for _ in candidates), tuple(bool(c.relevant) for c in candidates))
+        for _, candidates in known
+    ]
+    flat = [(s, r) for one in judged for s, r in zip(one.scores, one.relevant, strict=True)]
+    figures: dict[str, object] = {
+        "questions held out": len(judged),
+        "texts of them": len(flat),
+        "AUC of the texts": auc([score for score, _ in flat], [relevant for _, relevant in flat]),
+    }
+    if len({one.answerable for one in judged}) == 2:
+        upper, lower = choose(judged)
+        settle(folder, msgspec.structs.replace(read_settings(folder), upper=upper, lower=lower))
+        accuracy, ambiguous = action_accuracy(judged, upper, lower)
+        figures |= {
+            "upper": upper,
+            "lower": lower,
+            "accuracy of Correct and Incorrect (thresholds chosen on the same questions)": accuracy,
+            "share of Ambiguous": ambiguous,
+            "accuracy of always Correct": sum(one.answerable for one in judged) / len(judged),
+        }
+    return figures
+
+
+def _begin(out: Path, making: Making, asked: Sequence[Asked], seed: int) -> Checkpoint:
+    torch.manual_seed(seed)
+    if making.base is not None:
+        return load(making.base, trainable=True).used(length=making.length)
+    file = out / TOKENIZER  # kept: a run that goes on must have the same
+    if not file.exists():
+        texts = (text for one in asked for text in (one.question, *(c.text for c in one.candidates)))
+        fresh.vocabulary(texts, making.words).save(str(file))
+    return fresh.checkpoint(
+        Tokenizer.from_file(str(file)), width=making.width, layers=making.layers, length=making.length
+    )

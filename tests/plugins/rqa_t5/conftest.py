@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standins.tiny_t5 import write_model
+
+
+@pytest.fixture(scope="session", autouse=True)
+def world_of_torch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """torch sets this variable when a model is first made, which a test must not."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "TORCHINDUCTOR_CACHE_DIR" not in os.environ:
+            patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def torch() -> Any:
+    """torch, with transformers beside it."""
+    pytest.importorskip("transformers", reason="needs the extra [train]")
+    return pytest.importorskip("torch", reason="needs the extra [train]")
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a model with random weights; read it only."""
+    return write_model(tmp_path_factory.mktemp("t5") / "model")
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A model folder that a test may damage."""
+    return write_model(tmp_path / "model")

@@ -1,0 +1,173 @@
+"""`rqa evaluator calibrate`, and the thresholds it chooses."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import InputError
+from rqa_t5.thresholds import PRESETS, Judged, action_accuracy, auc, choose, curve, single
+
+# Answerable with the best score high, mixed in the middle, unanswerable low.
+QUESTIONS = [
+    *(Judged((0.9, -1.0), (True, False)) for _ in range(8)),
+    *(Judged((0.1,), (bool(n % 2),)) for n in range(8)),
+    *(Judged((-0.8, -0.9), (False, False)) for _ in range(8)),
+]
+
+
+def test_an_action_is_taken_where_it_is_right_often_enough() -> None:
+    assert choose(QUESTIONS, ambiguous=0.65) == (0.5, -0.35)
+
+
+def test_when_ambiguous_is_worth_a_coins_toss_nothing_is() -> None:
+    skewed = [*QUESTIONS, Judged((0.1,), (True,))]
+    upper, lower = choose(skewed, ambiguous=0.5)
+    assert upper == lower
+    assert action_accuracy(skewed, upper, lower)[1] == 0
+
+
+def test_equal_scores_share_an_action() -> None:
+    tied = [Judged((0.2,), (relevant,)) for relevant in (True, True, False)]
+    assert set(choose([*tied, Judged((-0.5,), (False,))], ambiguous=0.5)) == {-0.15}
+
+
+@pytest.mark.parametrize("relevant", [True, False])
+def test_questions_of_one_kind_choose_nothing(relevant: bool) -> None:
+    with pytest.raises(InputError, match="Thresholds cannot be chosen"):
+        choose([Judged((0.5,), (relevant,))])
+
+
+def test_the_thresholds_stay_in_order_and_in_range_whatever_the_scores() -> None:
+    import random
+
+    rng = random.Random(1)
+    for _ in range(200):
+        judged = [Judged((rng.choice([-1.0, 1.0, rng.uniform(-1, 1)]),), (rng.random() < 0.5,)) for _ in range(20)]
+        if len({one.answerable for one in judged}) == 2:
+            upper, lower = choose(judged, ambiguous=rng.uniform(0.5, 1))
+            assert -1 <= lower <= upper <= 1
+
+
+def test_no_other_pair_of_thresholds_is_worth_more() -> None:
+    import random
+
+    rng = random.Random(2)
+    judged = [Judged((round(rng.uniform(-1, 1), 1),), (rng.random() < 0.5,)) for _ in range(40)]
+
+    def worth(upper: float, lower: float) -> float:
+        accuracy, ambiguous = action_accuracy(judged, upper, lower)
+        return (accuracy * (1 - ambiguous) if ambiguous < 1 else 0) + 0.65 * ambiguous
+
+    grid = [n / 20 for n in range(-20, 21)]
+    best = max(worth(upper, lower) for upper in grid for lower in grid if lower <= upper)
+    assert worth(*choose(judged, ambiguous=0.65)) >= best - 1e-9
+
+
+def test_a_question_without_texts_is_incorrect() -> None:
+    assert action_accuracy([Judged((), ())], 0.5, -0.5) == (1.0, 0.0)
+
+
+def test_the_curve_tells_what_one_threshold_does() -> None:
+    (point,) = curve(QUESTIONS, [0.5])
+    assert (point.above, point.answerable_above, point.unanswerable_below) == (8 / 24, 1.0, 12 / 16)
+    assert point.accuracy == 20 / 24
+    assert single(QUESTIONS)[1] == 20 / 24
+
+
+def test_auc_is_how_often_a_relevant_text_scores_above_another() -> None:
+    assert auc([0.9, 0.1, 0.5], [True, False, False]) == 1
+    assert auc([0.9, 0.1, 0.5], [False, True, True]) == 0
+    assert auc([0.5, 0.5], [True, False]) == 0.5
+    assert auc([0.3, 0.2, 0.1, 0.0], [True, False, True, False]) == 0.75
+
+
+# -- the command
+
+EVALUATOR = """
+from robust_qa import hookimpl
+
+class Overlap:
+    "Shares of words."
+    def score(self, question, texts):
+        asked = set(question.lower().split())
+        return [2 * len(asked & set(text.lower().split())) / len(asked) - 1 for text in texts]
+
+@hookimpl
+def rqa_register(registry):
+    registry.evaluator("overlap", Overlap)
+"""
+
+
+@pytest.fixture
+def calibrate(rqa: Any, tmp_path: Path) -> Any:
+    plugin = tmp_path / "overlap.py"
+    plugin.write_text(EVALUATOR)
+    return lambda *arguments: rqa("--plugin", plugin, "evaluator", "calibrate", "--evaluator", "overlap", *arguments)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    rows: list[Any] = []
+    for n in range(20):
+        passages = [f"white whale {n} by melville", "moles and worms"] if n % 2 else ["moles", f"of {n} worms"]
+        rows.append({"question": f"white whale {n} by", "answers": ["melville"], "passages": passages})
+    file = tmp_path / "data.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return file
+
+
+def test_it_prints_lines_for_a_configuration_and_tells_the_curve(calibrate: Any, data: Path) -> None:
+    ended = calibrate(data)
+    assert ended.code == 0, ended.err
+    table = tomllib.loads(ended.out)["strategy"]["crag"]
+    assert -0.5 < table["lower"] <= table["upper"] <= 1
+    assert "20 questions: of those not Ambiguous 100.0 % right" in ended.err
+    assert "always Correct: 50.0 %" in ended.err
+
+
+def test_the_lines_are_for_the_strategy_that_is_named(calibrate: Any, data: Path) -> None:
+    assert calibrate(data, "--strategy", "mine").out.startswith("[strategy.mine]\n")
+
+
+def test_as_json_it_prints_one_object_and_nothing_else(calibrate: Any, data: Path) -> None:
+    told = json.loads(calibrate(data, "--json").out)
+    assert told["questions"] == 20
+    assert told["accuracy"] == 1
+    assert [point["threshold"] for point in told["curve"]] == sorted(point["threshold"] for point in told["curve"])
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_needs_no_data(rqa: Any, preset: str) -> None:
+    table = tomllib.loads(rqa("evaluator", "calibrate", "--preset", preset).out)["strategy"]["crag"]
+    assert (table["upper"], table["lower"]) == PRESETS[preset]
+
+
+def test_a_preset_can_be_tried_on_data(calibrate: Any, data: Path) -> None:
+    told = json.loads(calibrate(data, "--json", "--preset", "popqa").out)
+    assert (told["upper"], told["lower"]) == (0.59, -0.99)
+    assert 0 < told["accuracy"] <= 1
+
+
+def test_without_data_and_preset_it_says_what_is_missing(rqa: Any) -> None:
+    ended = rqa("evaluator", "calibrate")
+    assert ended.code == 2
+    assert "--preset" in ended.err
+
+
+def test_without_an_evaluator_it_says_how_to_name_one(rqa: Any, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rqa_t5.folder.PACKAGED", data.parent / "model")
+    ended = rqa("evaluator", "calibrate", data, "--evaluator", "t5")
+    assert ended.code == 4
+    assert "model" in ended.err
+
+
+def test_data_that_is_no_data_is_told(calibrate: Any, tmp_path: Path) -> None:
+    (tmp_path / "bad").write_bytes(b"\x89PNG\x00")
+    ended = calibrate(tmp_path / "bad")
+    assert ended.code == 2
+    assert "line 1 is no row" in ended.err

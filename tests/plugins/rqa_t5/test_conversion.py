@@ -1,0 +1,172 @@
+"""Converted models say what torch says, in all shapes, or they are refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from standins.tiny_models import write_bert, write_t5
+
+from robust_qa import ConfigError, MissingError, RqaError
+from rqa_t5 import T5
+from rqa_t5.engine import Engine
+from rqa_t5.folder import read_settings
+
+pytest.importorskip("torch", reason="needs the extra [train]")
+pytest.importorskip("transformers", reason="needs the extra [train]")
+
+import torch
+
+from rqa_t5.training import checkpoints, conversion
+
+SHAPES: dict[str, tuple[str, Callable[[Path], Path]]] = {
+    "label T5 v1.0": ("label", lambda to: write_t5(to, head="label", version="1.0")),
+    "label T5 v1.1": ("label", lambda to: write_t5(to, head="label", version="1.1")),
+    "classifier T5 v1.0": ("classifier", lambda to: write_t5(to, head="classifier", version="1.0")),
+    "classifier T5 v1.1": ("classifier", lambda to: write_t5(to, head="classifier", version="1.1")),
+    "classifier T5, two labels": ("classifier", lambda to: write_t5(to, head="classifier", version="1.0", labels=2)),
+    "BERT, one label": ("cross-encoder", lambda to: write_bert(to)),
+    "BERT, two labels": ("cross-encoder", lambda to: write_bert(to, labels=2)),
+}
+QUESTION = "Who wrote Moby-Dick?"
+TEXTS = [
+    "Herman Melville wrote it.",
+    "Paris is a city on the Seine. " * 30,
+    "moles",
+    "Ships lay in the ice until April.",
+]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str], Path]:
+    return lambda shape: SHAPES[shape][1](tmp_path / "checkpoint")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_converted_model_scores_as_transformers_does(shape: str, write: Any, tmp_path: Path) -> None:
+    source = write(shape)
+    loaded = checkpoints.load(str(source))
+    conversion.convert(loaded, tmp_path / "model", quantization="float32")
+    assert read_settings(tmp_path / "model").shape == SHAPES[shape][0]
+    engine = Engine(tmp_path / "model")
+    pairs = [engine.pairing.pair(QUESTION, text) for text in TEXTS]
+    assert engine.logits(pairs) == pytest.approx([by_transformers(source, pair) for pair in pairs], abs=1e-4)
+
+
+def by_transformers(source: Path, pair: Any) -> float:
+    """The logit by transformers' own classes, from nothing that the plugin made but the token ids."""
+    import transformers
+
+    config = json.loads((source / "config.json").read_text())
+    (name,) = config["architectures"]
+    model = getattr(transformers, name).from_pretrained(source).eval()
+    ids = torch.tensor([pair.ids])
+    with torch.inference_mode():
+        if name == "T5ForConditionalGeneration":
+            tokenizer = json.loads((source / "tokenizer.json").read_text())
+            places = [piece for piece, _ in tokenizer["model"]["vocab"]]
+            said = model(input_ids=ids, decoder_input_ids=torch.tensor([[0]])).logits[0, 0]
+            return float(said[places.index("▁true")] - said[places.index("▁false")])
+        types = {"token_type_ids": torch.tensor([pair.types])} if pair.types else {}
+        logits = model(input_ids=ids, **types).logits[0]
+        return float(logits[0]) if len(logits) == 1 else float(logits[1] - logits[0])
+
+
+def test_the_untied_head_of_a_v1_1_checkpoint_is_the_one_that_is_used(write: Any) -> None:
+    from safetensors.torch import load_file
+
+    source = write("label T5 v1.1")
+    stored = load_file(source / "model.safetensors")["lm_head.weight"]
+    assert torch.equal(checkpoints.load(str(source)).model.lm_head.weight, stored)
+
+
+def test_int8_stays_near_torch(write: Any, tmp_path: Path) -> None:
+    proof = conversion.convert(checkpoints.load(str(write("label T5 v1.0"))), tmp_path / "model")
+    assert proof.exact < 1e-4
+    assert 0 < proof.quantised < 0.2
+
+
+def test_a_model_that_says_something_else_than_torch_is_refused(
+    write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = conversion._specification
+
+    def wrong(checkpoint: Any) -> Any:
+        spec = right(checkpoint)
+        spec.decoder.scale_outputs = np.dtype("float32").type(0.5)
+        return spec
+
+    monkeypatch.setattr(conversion, "_specification", wrong)
+    with pytest.raises(RqaError, match="was not converted: CTranslate2's logits differ"):
+        conversion.convert(checkpoints.load(str(write("label T5 v1.1"))), tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_what_is_there_is_replaced_only_when_told(write: Any, tmp_path: Path) -> None:
+    loaded = checkpoints.load(str(write("BERT, one label")))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    with pytest.raises(ConfigError, match="is there already"):
+        conversion.convert(loaded, tmp_path / "mine", force=True)
+    conversion.convert(loaded, tmp_path / "model")
+    with pytest.raises(ConfigError, match="is there already"):
+        conversion.convert(loaded, tmp_path / "model")
+    conversion.convert(loaded, tmp_path / "model", force=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint", "mine", "model"]
+
+
+def test_a_converted_folder_is_loaded_by_the_evaluator(write: Any, tmp_path: Path) -> None:
+    conversion.convert(checkpoints.load(str(write("BERT, two labels"))), tmp_path / "model")
+    scores = T5(T5.Options(model=tmp_path / "model")).score(QUESTION, TEXTS)
+    assert len(scores) == len(TEXTS)
+    assert all(-1 <= score <= 1 for score in scores)
+
+
+# -- what cannot be converted
+
+
+def test_a_folder_that_is_no_checkpoint_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match=r"is no checkpoint: there is no config\.json"):
+        checkpoints.load(str(tmp_path))
+
+
+def test_a_name_that_the_hub_does_not_give_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(MissingError, match="nobody/nothing cannot be loaded"):
+        checkpoints.load("nobody/nothing")
+
+
+def test_a_damaged_checkpoint_is_missing(write: Any) -> None:
+    source = write("BERT, one label")
+    (source / "model.safetensors").write_bytes(b"\0" * 100)
+    with pytest.raises(MissingError, match="cannot be loaded"):
+        checkpoints.load(str(source))
+
+
+def test_a_model_of_another_shape_is_refused_with_the_shapes_that_can_be(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]}')
+    with pytest.raises(ConfigError, match="is GPT2LMHeadModel, which cannot be an evaluator") as error:
+        checkpoints.load(str(tmp_path))
+    assert "T5ForSequenceClassification" in error.value.hint
+
+
+def test_a_bert_without_a_classifier_is_to_be_trained_first(tmp_path: Path) -> None:
+    source = str(write_bert(tmp_path / "bert", classifier=False))
+    with pytest.raises(ConfigError, match="is BertModel") as error:
+        checkpoints.load(source)
+    assert "rqa train evaluator" in error.value.hint
+    assert checkpoints.load(source, trainable=True).settings.shape == "cross-encoder"
+
+
+def test_three_labels_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="tells 3 labels apart"):
+        checkpoints.load(str(write_bert(tmp_path / "bert", labels=3)))
+
+
+def test_labels_that_begin_with_the_same_token_are_refused(write: Any) -> None:
+    with pytest.raises(ConfigError, match="does not tell the labels 'q' and 'qq' apart"):
+        checkpoints.load(str(write("label T5 v1.0")), labels=("q", "qq"))

@@ -1,0 +1,266 @@
+"""`rqa train evaluator`: from rows to a model folder."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standins.tiny_models import write_bert, write_t5
+
+from robust_qa import InputError, RqaError
+from rqa_t5 import T5
+from rqa_t5.folder import read_settings
+from rqa_t5.rows import Asked, Candidate, read_rows
+from rqa_t5.training.examples import Example, examples, split
+
+WORDS = "ships lay in the ice of the harbour until april moles live under ground and eat worms".split()
+
+
+def write(path: Path, *rows: Any) -> Path:
+    path.write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
+    return path
+
+
+# -- rows
+
+
+def test_a_passage_that_holds_an_answer_is_relevant(tmp_path: Path) -> None:
+    row = {
+        "question": "Who?",
+        "answers": ["Herman Melville", ["H. Melville"]],
+        "passages": ["By herman melville!", {"title": "H. Melville", "text": "He wrote."}, "By Ishmael."],
+    }
+    (asked,) = read_rows([write(tmp_path / "a", row)])
+    assert [candidate.relevant for candidate in asked.candidates] == [True, True, False]
+    assert asked.candidates[1].text == "H. Melville: He wrote."
+
+
+def test_where_the_gold_page_is_named_its_passages_are_the_relevant_ones(tmp_path: Path) -> None:
+    passages = [{"title": "Whale", "text": "By nobody."}, {"title": "Sea", "text": "By Melville."}]
+    (asked,) = read_rows(
+        [write(tmp_path / "a", {"question": "Who?", "answers": ["Melville"], "page": "whale", "passages": passages})]
+    )
+    assert [candidate.relevant for candidate in asked.candidates] == [True, False]
+
+
+def test_pairs_of_a_question_are_put_together(tmp_path: Path) -> None:
+    rows = [
+        {"question": "Who?", "passage": "a", "label": 1},
+        {"question": "When?", "text": "b", "title": "B", "label": -1},
+        {"question": "Who?", "passage": {"text": "c", "title": "C"}, "score": 0.3},
+    ]
+    asked = read_rows([write(tmp_path / "a", *rows)])
+    assert asked == [
+        Asked("Who?", [], [Candidate("a", True), Candidate("C: c", None, 0.3)]),
+        Asked("When?", [], [Candidate("B: b", False)]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b"nonsense", "line 1 is no row"),
+        (b"\xff\xfe\x00", "line 1 is no row"),
+        (b'{"question": 7}', "Expected `str`, got `int` - at `row.question`"),
+        (b'{"question": " ", "passage": "a", "label": 1}', "empty question"),
+        (b'{"question": "Who?", "passage": "a"}', "neither a `label` nor a `score`"),
+        (b'{"question": "Who?", "passage": "a", "score": 3}', "scores are from -1 to 1"),
+        (b'{"question": "Who?"}', "no questions with passages"),
+        (b"", "no questions with passages"),
+    ],
+)
+def test_a_line_that_is_no_row_is_told_with_its_number(tmp_path: Path, line: bytes, told: str) -> None:
+    (tmp_path / "a").write_bytes(line)
+    with pytest.raises(InputError) as error:
+        read_rows([tmp_path / "a"])
+    assert told in error.value.message
+
+
+# -- examples
+
+
+def asked(n: int) -> Asked:
+    good = [Candidate(f"the whale {n} is by melville", True)]
+    bad = [Candidate(f"the mole {n} {word}", False) for word in WORDS[:6]]
+    return Asked(f"who wrote of whale {n} ?", ["melville"], good + bad)
+
+
+def test_a_question_is_always_in_the_same_part() -> None:
+    everything = [asked(n) for n in range(400)]
+    training, held = split(everything)
+    assert 20 <= len(held) <= 60
+    assert split(reversed(everything))[1] == held[::-1]
+    assert [one for one in training if one in held] == []
+
+
+def test_negatives_are_drawn_for_each_relevant_text_by_the_seed() -> None:
+    found = examples([asked(1)], negatives=2, hard=0, seed=1)
+    assert [example.label for example in found] == [1, -1, -1]
+    assert found == examples([asked(1)], negatives=2, hard=0, seed=1)
+    assert len({tuple(examples([asked(1)], negatives=2, hard=0, seed=seed)) for seed in range(8)}) > 1
+
+
+def test_hard_negatives_are_texts_of_other_questions_that_look_alike_and_hold_no_answer() -> None:
+    others = [
+        Asked("?", ["x"], [Candidate("a whale that nobody wrote of", False), Candidate("a whale by Melville", True)]),
+        Asked("??", ["x"], [Candidate("worms", False)]),
+    ]
+    found = examples([asked(1), *others], negatives=0, hard=1, seed=0)
+    assert Example("who wrote of whale 1 ?", "a whale that nobody wrote of", -1.0) in found
+    assert not [e for e in found if e.question.startswith("who") and e.text == "a whale by Melville"]
+
+
+@pytest.mark.parametrize(
+    ("label", "score", "target"), [(1.0, None, 1.0), (-1.0, 0.5, -0.25), (None, 0.5, 0.5), (1.0, 0.0, 0.5)]
+)
+def test_a_teachers_score_is_a_share_of_the_target(label: float | None, score: float | None, target: float) -> None:
+    assert Example("", "", label, score).target(trust=0.5) == target
+
+
+# -- training
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Questions whose relevant passages all name Melville: easily learnt."""
+    rng = random.Random(0)
+
+    def passage(*words: str) -> str:
+        drawn = [*rng.choices(WORDS, k=8), *words]
+        rng.shuffle(drawn)
+        return " ".join(drawn)
+
+    rows = [
+        {
+            "question": f"who wrote {' '.join(rng.choices(WORDS, k=3))} ?",
+            "answers": ["melville"],
+            "passages": [passage("moles"), passage("melville") if n % 3 else passage("worms"), passage("ice")],
+        }
+        for n in range(150)
+    ]
+    return write(tmp_path / "data.jsonl", *rows)
+
+
+QUICK = "--width 32 --layers 1 --words 200 --length 48 --hard 0 --batch 16 --rate 0.01".split()
+
+
+@pytest.fixture
+def train(rqa: Callable[..., Any], data: Path, torch: Any) -> Callable[..., Any]:
+    return lambda out, *options: rqa("train", "evaluator", data, "-o", out, *QUICK, *options)
+
+
+def test_it_trains_a_judge_from_nothing_that_the_evaluator_uses(train: Any, tmp_path: Path) -> None:
+    ended = train(tmp_path / "out", "--epochs", 3)
+    assert ended.code == 0, ended.err
+    assert ended.out == f'[evaluator.t5]\nmodel = "{tmp_path}/out/model"\n'
+    judge = T5(T5.Options(model=tmp_path / "out" / "model"))
+    good, bad = judge.score("who wrote ships ?", ["ice of melville in april", "ice of moles in april"])
+    assert good > 0 > bad
+    settings = read_settings(tmp_path / "out" / "model")
+    assert settings.lower is not None and settings.upper is not None
+    assert bad < settings.lower <= settings.upper <= good
+    card = (tmp_path / "out" / "model" / "MODEL_CARD.md").read_text("utf-8")
+    assert "AUC of the texts" in card and "rqa train evaluator" in card
+
+
+@pytest.mark.parametrize(
+    "write_base",
+    [
+        lambda to: write_t5(to, head="label", version="1.1"),
+        lambda to: write_t5(to, head="classifier", version="1.0"),
+        lambda to: write_bert(to, classifier=False),
+    ],
+    ids=["label T5", "classifier T5", "bare BERT"],
+)
+def test_it_goes_on_from_a_checkpoint_of_any_shape(train: Any, tmp_path: Path, write_base: Any) -> None:
+    ended = train(
+        tmp_path / "out", "--base", write_base(tmp_path / "base"), "--epochs", 0.5, "--quantization", "float32"
+    )
+    assert ended.code == 0, ended.err
+    T5(T5.Options(model=tmp_path / "out" / "model")).score("who ?", ["melville"])
+
+
+def test_what_it_saves_can_be_converted_again(train: Any, rqa: Any, tmp_path: Path) -> None:
+    train(tmp_path / "out", "--epochs", 0.3)
+    ended = rqa("evaluator", "convert", tmp_path / "out" / "torch", tmp_path / "again")
+    assert ended.code == 0, ended.err
+    trained, again = (T5(T5.Options(model=tmp_path / name)) for name in ("out/model", "again"))
+    assert again.settings.length == 48
+    assert again.score("who ?", ["melville"]) == trained.score("who ?", ["melville"])
+
+
+def test_a_run_that_stopped_goes_on_and_ends_as_it_would_have(
+    train: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rqa_t5.training import loop
+
+    options = ("--epochs", 1, "--measure-every", 3, "--patience", 0)
+    train(tmp_path / "whole", *options)
+    descend, steps = loop._descend, []
+
+    def failing(*args: Any, **kwargs: Any) -> float:
+        steps.append(1)
+        if len(steps) == 8:
+            raise RqaError("The power failed.")
+        return descend(*args, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "_descend", failing)
+        assert train(tmp_path / "parts", *options).code == 1
+    assert "from step 6" in train(tmp_path / "parts", *options).err
+    whole, parts = ((tmp_path / name / "model" / "model.bin").read_bytes() for name in ("whole", "parts"))
+    assert whole == parts
+
+
+def test_a_run_with_other_options_does_not_go_on_from_it(train: Any, tmp_path: Path) -> None:
+    train(tmp_path / "out", "--epochs", 0.3)
+    ended = train(tmp_path / "out", "--epochs", 0.4)
+    assert ended.code == 2
+    assert "is of a run with other options or other rows" in ended.err
+
+
+def test_it_ends_early_when_it_gets_no_better(train: Any, tmp_path: Path) -> None:
+    ended = train(tmp_path / "out", "--epochs", 20, "--measure-every", 8, "--patience", 2)
+    assert "no better for 2 measurements" in ended.err
+
+
+def test_without_held_out_texts_of_both_kinds_it_trains_and_says_so(rqa: Any, tmp_path: Path, torch: Any) -> None:
+    data = write(tmp_path / "few", {"question": "q", "passages": ["true whale", "moles"], "answers": ["whale"]})
+    ended = rqa("train", "evaluator", data, "-o", tmp_path / "out", *QUICK, "--words", 100)
+    assert ended.code == 0, ended.err
+    assert "neither early stopping nor thresholds" in ended.err
+    assert read_settings(tmp_path / "out" / "model").upper is None
+
+
+def test_it_learns_from_a_teacher_that_is_configured(
+    rqa: Any, torch: Any, data: Path, tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(f'[evaluator.master]\nplugin = "t5"\nmodel = "{tiny}"\n')
+    taught = {}
+
+    def encode(checkpoint: Any, examples: list[Example], trust: float) -> Any:
+        taught.update({(e.question, e.text): e.target(trust) for e in examples if e.score is not None})
+        raise RqaError("Enough.")
+
+    monkeypatch.setattr("rqa_t5.training.make.encode", encode)
+    start = ("--config", config, "train", "evaluator", data, "-o", tmp_path / "out", *QUICK, "--trust", 1)
+    assert "Enough." in rqa(*start, "--teacher", "master").err
+    master = T5(T5.Options(model=tiny))
+    for (question, text), target in taught.items():
+        assert target == pytest.approx(master.score(question, [text])[0], abs=1e-4)
+    assert len(taught) > 100
+    assert rqa(*start, "--teacher", "nobody").code == 2
+
+
+def test_without_torch_it_says_what_to_install(
+    rqa: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "torch", None)
+    ended = rqa("train", "evaluator", data, "-o", tmp_path / "out")
+    assert ended.code == 4
+    assert "robust-qa[train]" in ended.err
