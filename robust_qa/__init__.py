@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .prompts import fenced as fenced
     from .prompts import load_prompts as load_prompts
     from .prompts import render_passages as render_passages
+    from .remarks import remark as remark
     from .replies import between as between
     from .replies import declines as declines
     from .replies import parse_object as parse_object
@@ -118,6 +119,7 @@ _HOME = {
     "order": ("Order", "arrange"),
     "pool": ("Pool",),
     "prompts": ("Prompt", "fenced", "load_prompts", "render_passages"),
+    "remarks": ("remark",),
     "replies": ("between", "declines", "parse_object", "parse_objects", "without_thoughts"),
     "secrets": ("Key",),
     "settings": ("Url",),

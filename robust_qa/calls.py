@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import dataclasses
 import hashlib
 import inspect
@@ -22,6 +23,7 @@ from .cache import Cache
 from .errors import CallTimeout, PluginError, RqaError, UnavailableError
 from .flight import Flight
 from .pace import Pace
+from .remarks import listening
 from .returned import misfit
 from .trace import Trace
 from .types import Completion, Power, Reading, Usage
@@ -94,12 +96,12 @@ class Channel:
 
     async def call(self, call: Call[T], trace: Trace) -> T:
         """The result of `call`, from the cache, from an equal call under way, or from the component."""
-        started, cached, retries = trace.now(), True, 0
+        started, cached, retries, remarks = trace.now(), True, 0, list[str]()
         key = self._key(call)
         try:
             recalled = self._recall(key, call)
             if recalled is None:
-                result, cached, retries = await self._fly(key, call)
+                result, cached, retries, remarks = await self._fly(key, call)
             else:
                 result = recalled
         except RqaError as error:
@@ -123,7 +125,7 @@ class Channel:
             usage=usage,
             cached=cached,
             retries=retries,
-            data={**call.data, **_account(result)} if trace.detailed else None,
+            data={**call.data, **_account(result, remarks)} if trace.detailed else None,
         )
         return result
 
@@ -150,36 +152,36 @@ class Channel:
             return None  # written by a version with other types
         return result
 
-    async def _fly(self, key: str | None, call: Call[T]) -> tuple[T, bool, int]:
-        """Result, whether it was another caller's, retries."""
+    async def _fly(self, key: str | None, call: Call[T]) -> tuple[T, bool, int, list[str]]:
+        """Result, whether it was another caller's, retries, remarks."""
         if key is None:
-            result, retries = await self._attempts(call)
-            return result, False, retries
+            result, retries, remarks = await self._attempts(call)
+            return result, False, retries, remarks
         flight, shared = self._flights.get(key), True
         if flight is None:
             flight, shared = Flight(asyncio.create_task(self._land(key, call))), False
             self._flights[key] = flight
         try:
-            result, retries = await flight.join()
+            result, retries, remarks = await flight.join()
         finally:
             # An equal call may have begun anew while this one was ending.
             if flight.over and self._flights.get(key) is flight:
                 del self._flights[key]
-        return result, shared, retries
+        return result, shared, retries, remarks
 
-    async def _land(self, key: str, call: Call[T]) -> tuple[T, int]:
-        result, retries = await self._attempts(call)
-        if self._cache is not None and (content := _encoded(result)):
+    async def _land(self, key: str, call: Call[T]) -> tuple[T, int, list[str]]:
+        result, retries, remarks = await self._attempts(call)
+        if self._cache is not None and not remarks and (content := _encoded(result)):
             self._cache.put(key, content)
-        return result, retries
+        return result, retries, remarks
 
-    async def _attempts(self, call: Call[T]) -> tuple[T, int]:
+    async def _attempts(self, call: Call[T]) -> tuple[T, int, list[str]]:
         attempts = 1 if self._delegates else self._limits.retries + 1
         async for attempt in stamina.retry_context(
             on=self._backoff, attempts=attempts, timeout=None, wait_initial=0.5, wait_max=30
         ):
-            with attempt:
-                return self._checked(call, await self._once(call)), attempt.num - 1
+            with attempt, listening() as remarks:
+                return self._checked(call, await self._once(call)), attempt.num - 1, remarks
         raise AssertionError("stamina ends in a result or an error")
 
     def _backoff(self, error: Exception) -> bool | float:
@@ -269,7 +271,7 @@ class _Job:
         self._future: Future[Any] | None = None
 
     async def run(self, threads: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Any) -> Any:
-        self._future = threads.submit(function, *arguments)
+        self._future = threads.submit(contextvars.copy_context().run, function, *arguments)
         return await asyncio.wrap_future(self._future)
 
     def works_on(self) -> bool:
@@ -297,8 +299,12 @@ def _encoded(value: Any) -> bytes | None:
         return None
 
 
-def _account(result: Any) -> dict[str, Any]:
-    """What the trace keeps of a result."""
+def _account(result: Any, remarks: list[str]) -> dict[str, Any]:
+    """What the trace keeps of a result, and of what its component remarked."""
+    return {**_kept(result), **({"remarks": remarks} if remarks else {})}
+
+
+def _kept(result: Any) -> dict[str, Any]:
     if isinstance(result, Completion):
         return {"reply": result.text, "finish": result.finish}
     if isinstance(result, Reading):

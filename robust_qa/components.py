@@ -74,9 +74,11 @@ class Evaluator(Protocol):
     """Relevance of each text to the question, in [-1, 1], in the order given.
 
     `score_many(requests)` (a list of (question, texts) to a list of score lists) is called instead where it
-    exists, with the requests of several questions at once. An evaluator that judges with a reader's help declares
-    `needs`, as a strategy does, and has no `score_many`: its `score(question, texts, toolbox)` gets the toolbox of
-    the question. Such calls are limited, retried and cached as the calls that they lead to, and not themselves.
+    exists, with the requests of several questions at once. `upper` and `lower`, where it has them, are the scores
+    from which a text answers the question, and under which it does not. An evaluator that judges with a reader's help
+    declares `needs`, as a strategy does, and has no `score_many`: its `score(question, texts, toolbox)` gets the
+    toolbox of the question. Such calls are limited, retried and cached as the calls that they lead to, and not
+    themselves.
 
     Optional beside it, for comparing answers (`toolbox.token_vectors`):
 
@@ -89,7 +91,10 @@ class Evaluator(Protocol):
 
 
 class Strategy(Protocol):
-    """Question to Answer, through the toolbox alone. `needs` names the powers it cannot work without."""
+    """Question to Answer, through the toolbox alone. `needs` names the powers it cannot work without.
+
+    `hands_to: Sequence[str]`, where it has it, names the strategies that it may hand passages to.
+    """
 
     needs: frozenset[Power]
 

@@ -4,10 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from .errors import PluginError, RqaError
+from .returned import misfit
+from .types import Answer
+
+if TYPE_CHECKING:
+    from .toolbox import Toolbox
 
 PLUGIN_FAULT = "This is a fault of the plugin; RQA_DEBUG=1 shows where."
+
+
+async def answer_of(name: str, strategy: Any, toolbox: Toolbox) -> Answer:
+    """The answer of `strategy`, known as `name`, to the question of `toolbox`; PluginError where it gives none."""
+    with blaming_strategy(name):
+        given: Answer = await strategy.answer(toolbox.question.text, toolbox)
+    if wrong := misfit(given, Answer):
+        raise PluginError(
+            f"Strategy {name!r} gave {wrong}.",
+            hint=f"This is a fault of the plugin; `rqa plugins check {name}` says more.",
+        )
+    return given
 
 
 @contextmanager

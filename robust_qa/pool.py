@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,6 @@ import msgspec
 from .calls import Call, Channel
 from .errors import ConfigError, MissingError, PluginError, RqaError
 from .expressions import (
-    GIVEN,
     GIVEN_PARTS,
     MEMORY,
     NOTHING,
@@ -51,13 +49,14 @@ def _unknown(name: str) -> NoReturn:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What names stand for: in expressions retrievers, strategies that correct passages, named expressions; evaluators.
+    """What names stand for: retrievers, strategies (that correct passages, and all), evaluators, expressions.
 
     The functions raise ConfigError or MissingError where there is no such thing.
     """
 
     retriever: Callable[[str], Channel] = _unknown
     corrector: Callable[[str], Any] = _unknown
+    strategy: Callable[[str], Any] = _unknown
     evaluator: Callable[[str], Channel] = _unknown
     expressions: Mapping[str, Tree] = field(default_factory=dict)
     prompts: Mapping[str, Prompt] = field(default_factory=lambda: load_prompts(PROMPTS))
@@ -185,13 +184,7 @@ class Pool:
         return "" if declines(text) or normalise(text) == "none" else text
 
     async def _corrected(self, name: str, passages: list[Passage]) -> list[Passage]:
-        from .toolbox import Toolbox
-
-        question = dataclasses.replace(self._toolbox.question, passages=tuple(passages))
-        channels = dataclasses.replace(
-            self._channels, expression=Source(GIVEN), given_k=None, within=self._channels.within | {name}
-        )
-        toolbox = Toolbox(question, channels, self._toolbox.trace)
+        toolbox = self._toolbox.handing(name, passages)
         with blaming_strategy(name):
             corrected: list[Passage] = await self._channels.names.corrector(name).correct(self._query, toolbox)
         if wrong := misfit(corrected, list[Passage]):

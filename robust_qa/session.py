@@ -18,10 +18,9 @@ from .calls import Channel
 from .config import Config
 from .errors import ConfigError, MissingError, PluginError, RqaError
 from .expressions import Source, Top, names_given
-from .faults import PLUGIN_FAULT, blaming_strategy
+from .faults import PLUGIN_FAULT, answer_of
 from .host import Host
 from .pool import Names, check
-from .returned import misfit
 from .toolbox import Channels, Toolbox
 from .trace import Trace
 from .types import Answer, Kind, Power, Question
@@ -81,15 +80,9 @@ class Session:
         began = time.perf_counter()
         name, strategy, channels = self.plan(has_passages=question.passages is not None)
         toolbox = Toolbox(question, channels, Trace(detailed=self.detailed))
-        with blaming_strategy(name):
-            answer: Answer = await strategy.answer(question.text, toolbox)
-        if wrong := misfit(answer, Answer):
-            raise PluginError(
-                f"Strategy {name!r} gave {wrong}.",
-                hint=f"This is a fault of the plugin; `rqa plugins check {name}` says more.",
-            )
+        given = await answer_of(name, strategy, toolbox)
         return dataclasses.replace(
-            answer,
+            given,
             question=question.text,
             strategy=name,
             usage=toolbox.trace.usage,
@@ -127,7 +120,7 @@ class Session:
         strategy = self._strategy(name)
         if asked and not own and "retrieve" in strategy.needs | powers:
             check(asked, channels, has_passages=has_passages)
-        if lacking := frozenset(strategy.needs) - powers:
+        if lacking := self._needs(name) - powers:
             raise self._cannot(name, lacking, channels)
         return name, strategy, channels
 
@@ -203,6 +196,7 @@ class Session:
         return Names(
             retriever=partial(self.channel, "retriever"),
             corrector=self._corrector,
+            strategy=self._strategy,
             evaluator=partial(self.channel, "evaluator"),
             expressions=self.assembly.expressions,
             prompts=self.assembly.prompts,
@@ -222,6 +216,16 @@ class Session:
                 )
             self._strategies[name] = strategy
         return self._strategies[name]
+
+    def _needs(self, name: str, before: tuple[str, ...] = ()) -> frozenset[Power]:
+        """What the strategy needs, and those that it hands passages to."""
+        strategy, path = self._strategy(name), (*before, name)
+        needs: frozenset[Power] = frozenset(strategy.needs)
+        for other in getattr(strategy, "hands_to", ()):
+            if other in path:
+                raise ConfigError(f"The strategies {' -> '.join((*path, other))} hand their passages on in a circle.")
+            needs |= self._needs(other, path) - {"retrieve"}
+        return needs
 
     def _advice(self) -> list[str]:
         """What readers that are not configured say of getting one that is."""

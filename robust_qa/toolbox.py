@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,11 +12,12 @@ from .calls import Call, Channel
 from .context import Counter, Fitted, Layout, estimate_tokens, fit
 from .errors import ConfigError, ContextError, MissingError, PluginError
 from .expressions import GIVEN, Source, Top, Tree, parse_expression
+from .faults import answer_of
 from .order import Order
 from .pool import Names, Pool
 from .prompts import Prompt, fenced
 from .trace import Trace
-from .types import Completion, Decoding, Message, Passage, Power, Question, Reading
+from .types import Answer, Completion, Decoding, Message, Passage, Power, Question, Reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +31,8 @@ class Channels:
     """What a question may call: the reader, the evaluator, and by its name whatever retrieves.
 
     `expression` is what is retrieved by default; None: the passages that the question brings. `k` is how many are
-    retrieved by default, `given_k` how many of a question's own are used (all). `within` are the strategies whose
-    corrections are being made.
+    retrieved by default, `given_k` how many of a question's own are used (all). `within` are the strategies that
+    were handed passages, one within the other.
     """
 
     reader: Channel | None = None
@@ -89,6 +91,16 @@ class Toolbox:
         nothing = self._channels.expression is None and self.question.passages is None
         return None if nothing else str(self._configured())
 
+    def thresholds(self, evaluator: str | None = None) -> tuple[float, float] | None:
+        """`upper` and `lower` of the configured evaluator, or the one named; None where it has none.
+
+        A score of `upper` or more says that a text answers the question, one under `lower` that it does not. Raises
+        ConfigError or MissingError where there is none of that name.
+        """
+        judge = self._judge(evaluator).component
+        upper, lower = getattr(judge, "upper", None), getattr(judge, "lower", None)
+        return None if upper is None or lower is None else (float(upper), float(lower))
+
     async def retrieve(
         self, query: str | None = None, *, k: int | None = None, expression: str | None = None
     ) -> list[Passage]:
@@ -118,6 +130,9 @@ class Toolbox:
         if channel is None:
             raise _lacking(kind)
         return channel
+
+    def _judge(self, evaluator: str | None) -> Channel:
+        return self._channels.names.evaluator(evaluator) if evaluator else self._need("evaluator")
 
     def _configured(self) -> Tree:
         if self._channels.expression is not None:
@@ -214,8 +229,7 @@ class Toolbox:
 
         Raises ConfigError or MissingError where there is none of that name.
         """
-        channels = self._channels
-        judge = channels.names.evaluator(evaluator) if evaluator else self._need("evaluator")
+        judge = self._judge(evaluator)
         if not texts:
             return []
         # One that judges with other components' help has them from here, so that the question is charged with it.
@@ -247,6 +261,24 @@ class Toolbox:
         if len(found) != len(texts):
             raise PluginError(f"{evaluator.name} gave the {method} of {len(found)} texts for {len(texts)}.")
         return found
+
+    async def answer_with(self, strategy: str, passages: Sequence[Passage]) -> Answer:
+        """What another strategy answers to the question from these passages alone, in this trace.
+
+        The strategy that asks names it in `hands_to`, so that what it needs is there. Raises ConfigError where
+        there is no such strategy, or it is the one that asks.
+        """
+        if strategy in self._channels.within:
+            raise ConfigError(f"Strategy {strategy!r} would answer with the passages that it is handing on itself.")
+        return await answer_of(strategy, self._channels.names.strategy(strategy), self.handing(strategy, passages))
+
+    def handing(self, strategy: str, passages: Sequence[Passage]) -> Toolbox:
+        """A toolbox for another strategy, to which `passages` are what is retrieved; the trace is shared."""
+        question = dataclasses.replace(self.question, passages=tuple(passages))
+        channels = dataclasses.replace(
+            self._channels, expression=Source(GIVEN), given_k=None, within=self._channels.within | {strategy}
+        )
+        return Toolbox(question, channels, self.trace)
 
     def note(self, what: str, **data: Any) -> None:
         """Put a decision, and why, into the trace; `data` is JSON-ready."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from robust_qa import CallTimeout, Completion, PluginError, Reading, RefusedError, UnavailableError, Usage
+from robust_qa import CallTimeout, Completion, PluginError, Reading, RefusedError, UnavailableError, Usage, remark
 from robust_qa.cache import Cache
 from robust_qa.calls import Call, Channel, Limits
 from robust_qa.trace import Trace
@@ -390,3 +390,52 @@ async def test_a_component_that_ends_the_process_fails_its_call(build: Build) ->
 
     with pytest.raises(PluginError, match=r"reader\.r failed with SystemExit: 7"):
         await build(Leaver()).call(generate(), Trace())
+
+
+class Careless(Model):
+    """Remarks on every call, in a task of its own and in a thread."""
+
+    async def generate(self, messages: Any, decoding: Any) -> Completion:
+        async def say() -> None:
+            remark("a page is missing")
+
+        await asyncio.gather(say(), asyncio.to_thread(remark, "another is, too"))
+        return await super().generate(messages, decoding)
+
+
+class CarelessInThread:
+    def generate(self, messages: Any, decoding: Any) -> Completion:
+        remark("from a worker thread")
+        return REPLY
+
+
+async def test_the_trace_has_what_a_component_remarks(build: Build) -> None:
+    trace = Trace()
+    await build(Careless()).call(generate(), trace)
+    await build(CarelessInThread()).call(generate(), trace)
+    await build(Model()).call(generate(), trace)
+    assert [sorted(step.data.get("remarks", ())) for step in trace.steps] == [
+        ["a page is missing", "another is, too"],
+        ["from a worker thread"],
+        [],
+    ]
+
+
+async def test_a_result_with_a_remark_is_not_cached(build: Build, tmp_path: Path) -> None:
+    careless, other = Careless(), Model()
+    for _ in range(2):
+        cache = Cache(tmp_path, 1_000_000)
+        await build(careless, cache=cache).call(generate(), Trace())
+        await build(other, cache=cache, identity="j").call(generate(), Trace())
+        cache.close()  # which writes what is waiting
+    assert (careless.calls, other.calls) == (2, 1)
+
+
+async def test_of_failed_attempts_no_remark_is_kept(build: Build) -> None:
+    trace = Trace()
+    await build(Careless(UnavailableError("no", retry_after=0))).call(generate(), trace)
+    assert len(trace.steps[0].data["remarks"]) == 2
+
+
+def test_outside_a_call_a_remark_goes_nowhere() -> None:
+    remark("nobody hears this")

@@ -97,7 +97,7 @@ def test_a_plugin_imports_the_public_face_of_the_host_and_no_other_plugin(plugin
 @pytest.mark.parametrize("plugin", PLUGINS, ids=lambda path: path.name)
 def test_a_plugin_is_imported_without_its_engine(plugin: Path) -> None:
     # It happens at every start.
-    heavy = {"httpx", "tantivy", "numpy", "llama_cpp", "huggingface_hub", "pypdf", "rich", "sqlite3"}
+    heavy = {"httpx", "tantivy", "numpy", "llama_cpp", "huggingface_hub", "pypdf", "rich", "sqlite3", "trafilatura"}
     heavy |= {"ctranslate2", "tokenizers", "torch", "transformers"}
     program = f"import sys; sys.path[:0] = {[str(ROOT), str(ROOT / 'plugins')]!r}; import {plugin.name}; "
     program += f"print(*({heavy!r} & sys.modules.keys()))"

@@ -92,9 +92,9 @@ def test_no_placeholder_is_left(project: Path) -> None:
 
 
 def test_the_files_written_are_returned_in_order(tmp_path: Path) -> None:
-    written = write_plugin("judge", "evaluator", tmp_path / "new" / "folder")
+    written = write_plugin("umpire", "evaluator", tmp_path / "new" / "folder")
 
-    root = tmp_path / "new" / "folder" / "rqa-judge"
+    root = tmp_path / "new" / "folder" / "rqa-umpire"
     assert written[0] == root / "pyproject.toml"
     assert sorted(written) == sorted(filter(Path.is_file, root.rglob("*")))
 
@@ -157,12 +157,12 @@ def test_an_unknown_kind_is_refused_with_the_nearest(tmp_path: Path) -> None:
 
 
 def test_a_project_that_exists_is_left_as_it_is(tmp_path: Path) -> None:
-    mine = tmp_path / "rqa-judge" / "pyproject.toml"
+    mine = tmp_path / "rqa-umpire" / "pyproject.toml"
     mine.parent.mkdir()
     mine.write_text("mine")
 
-    with pytest.raises(InputError, match="rqa-judge exists, and nothing is written over it"):
-        write_plugin("judge", "evaluator", tmp_path)
+    with pytest.raises(InputError, match="rqa-umpire exists, and nothing is written over it"):
+        write_plugin("umpire", "evaluator", tmp_path)
 
     assert [path.read_text() for path in mine.parent.iterdir()] == ["mine"]
 
@@ -171,4 +171,4 @@ def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
 
     with pytest.raises(InputError, match="Cannot write the plugin project"):
-        write_plugin("judge", "evaluator", tmp_path / "file" / "inside")
+        write_plugin("umpire", "evaluator", tmp_path / "file" / "inside")

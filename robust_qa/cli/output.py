@@ -198,10 +198,21 @@ def _add_data(branch: Tree, key: str, value: Any, verbose: bool) -> None:
     if isinstance(value, list) and isinstance(value[0] if value else None, dict | list):
         items = branch.add(Text(key))
         for item in value:
-            items.add(Text(_shortened(_told(item), _LONGEST_REPLY)))
+            items.add(_item(item, verbose))
         return
     text = _told(value)
     branch.add(Text(f"{key}: {printable(text) if verbose else _shortened(text, _LONGEST_REPLY)}"))
+
+
+def _item(item: Any, verbose: bool) -> Text:
+    """One of a list in a line; what was not kept is struck out, and marked where nothing can be struck out."""
+    from rich.text import Text
+
+    if not isinstance(item, dict) or "kept" not in item:
+        return Text(_shortened(_told(item), _LONGEST_REPLY))
+    rest = _told({name: value for name, value in item.items() if name != "kept"})
+    shown = printable(rest) if verbose else _shortened(rest, 120)
+    return Text(f"+ {shown}") if item["kept"] else Text("- ").append(shown, style="strike dim")
 
 
 def _told(value: Any) -> str:

@@ -26,20 +26,24 @@ def toolbox(
 ) -> Toolbox:
     """A real toolbox for one question. What a strategy notes in it stands in its `trace.steps`.
 
-    `names` are retrievers, and strategies that correct passages, by their names in retriever expressions, and
-    evaluators beside the configured one.
+    `names` are further components by name: retrievers, and strategies that correct passages, for retriever
+    expressions; strategies that passages are handed to; evaluators beside the configured one.
     Each component is called once a call: a retryable error is raised at once. To bring passages with the
     question, hand in a Question.
     """
     question = question if isinstance(question, Question) else Question(question)
     threads = ThreadPoolExecutor(8, thread_name_prefix="rqa-test")
-    known = {"test": retriever, **(names or {})}
+    known = {} if names is None else names  # a defaultdict, empty as it is, knows every name
 
     def channel(name: str, component: Any) -> Channel:
         return Channel(name, component, Limits(retries=0), identity=None, cache=None, threads=threads)
 
     def named(power: str, name: str) -> Any:
-        if not hasattr(component := known.get(name), power):
+        try:
+            component = retriever if name == "test" else known[name]
+        except KeyError:
+            component = None
+        if not hasattr(component, power):
             raise ConfigError(f"This toolbox has nothing named {name!r} that can {power}.")
         return component
 
@@ -51,6 +55,7 @@ def toolbox(
         names=Names(
             retriever=cache(lambda name: channel(f"retriever.{name}", named("retrieve", name))),
             corrector=partial(named, "correct"),
+            strategy=partial(named, "answer"),
             evaluator=cache(lambda name: channel("evaluator", named("score", name))),
         ),
     )

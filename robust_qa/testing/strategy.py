@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from robust_qa import Answer, Passage, Question, RefusedError, RqaError
+from robust_qa import Answer, Passage, Question, RefusedError, RqaError, cite
 from robust_qa.returned import misfit
 from robust_qa.types import Power
 
@@ -141,7 +142,7 @@ async def _ask(
     """The strategy's answer over no more than it needs; the reader is a model where `replies` are given."""
     components = _components(subject, passages, replies, structured=structured)
     if broken:
-        components = {kind: component and _Broken() for kind, component in components.items()}
+        components |= {kind: _Broken() for kind, component in components.items() if component and kind != "names"}
     needs = subject.component.needs
     own = tuple(passages) if "read" in needs and "retrieve" not in needs else None  # there must be something to read
     tools = _Watched(toolbox(Question(question, passages=own), **components), set() if used is None else used)
@@ -162,6 +163,7 @@ def _components(
         "retriever": StaticRetriever(passages) if "retrieve" in needs else None,
         "reader": reader,
         "evaluator": OverlapEvaluator() if "score" in needs else None,
+        "names": defaultdict(lambda: _Other(passages)),
     }
 
 
@@ -208,6 +210,18 @@ class _Watched:
         if name in POWERS:
             self._used.add(name)
         return getattr(self._tools, name)
+
+
+class _Other(StaticRetriever):
+    """What a strategy's options may name: a retriever with the same passages, and a strategy that repeats the first."""
+
+    needs = frozenset({"retrieve"})
+
+    async def answer(self, question: str, toolbox: Any) -> Answer:
+        for passage in await toolbox.retrieve():
+            if passage.text.strip():
+                return Answer(passage.text.strip(), citations=(cite(passage),))
+        return Answer(None, reason="No passage was handed on.")
 
 
 class _Broken:

@@ -1,0 +1,30 @@
+"""What a component says about a call that went through, and not quite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_heard: ContextVar[list[str] | None] = ContextVar("remarks", default=None)
+
+
+def remark(text: str) -> None:
+    """Tell what the call under way has to do without, such as a page that could not be reached.
+
+    The trace shows it, and the result is not cached: what is lacking now may be there next time. Outside a
+    call it goes nowhere.
+    """
+    if (heard := _heard.get()) is not None:
+        heard.append(text)
+
+
+@contextmanager
+def listening() -> Iterator[list[str]]:
+    """Collects the remarks made inside, by whatever task or thread."""
+    heard: list[str] = []
+    token = _heard.set(heard)
+    try:
+        yield heard
+    finally:
+        _heard.reset(token)
