@@ -1,0 +1,158 @@
+"""Retriever `web`: what a web search finds, each page read down to its paragraphs.
+
+    [retriever.web]
+    provider = "brave"
+    key = "brave"
+
+A provider (providers.py) lists results; the first few pages are fetched at once, within bounds (fetching.py),
+and their main text is read (pages.py). A page that cannot be had is told in the trace and stands there with the
+provider's snippet; a provider that cannot be asked is an error, which the host tries again.
+
+Without the extra `[web]` (trafilatura) a page gives the paragraphs that its markup names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import urldefrag, urlsplit
+
+from msgspec import Meta
+
+from robust_qa import Key, Passage, Url, __version__, hookimpl, remark
+
+if TYPE_CHECKING:
+    from robust_qa import Registry
+
+    from .asking import Provider
+    from .providers import Result
+    from .static import Static
+
+_Count = Annotated[int, Meta(ge=0, le=100)]
+
+
+class Web:
+    """Passages from a web search: one a page, its paragraphs parted by blank lines."""
+
+    @dataclass
+    class Options:
+        # who is asked; static: a file of results, searched by the words they share with the query
+        provider: Literal["serper", "brave", "tavily", "google-cse", "searxng", "mediawiki", "static"] = "mediawiki"
+        key: Key | None = None  # a stored key's name; serper, brave, tavily and google-cse want one
+        base_url: Url | None = None  # the provider's address, where it is not its own; searxng has none
+        engine: str | None = None  # google-cse: the search engine's id (cx)
+        file: Path | None = None  # static: JSON lines with title, url and text (the page) or snippet
+        results: Annotated[int, Meta(ge=1, le=100)] = 10  # results asked of the provider
+        pages: _Count = 5  # of which so many pages are read, the first ones; the others give their snippet
+        page_words: Annotated[int, Meta(ge=1)] = 2000  # words of a page, at most; the rest is cut
+        page_bytes: Annotated[int, Meta(ge=1)] = 2_000_000  # bytes of a page, at most; the rest is cut
+        page_seconds: Annotated[float, Meta(gt=0)] = 10.0  # seconds for one page, redirects and robots.txt included
+        redirects: _Count = 5  # that are followed for a page
+        prefer: list[str] = field(default_factory=lambda: ["wikipedia.org"])  # hosts whose pages come first
+        hosts: list[str] = field(default_factory=list)  # hosts whose pages are taken, and no others; empty: all
+        avoid: list[str] = field(default_factory=list)  # hosts whose pages are not taken
+        private: bool = False  # whether pages at private and loopback addresses are read
+        robots: bool = True  # whether pages that robots.txt closes are left unread
+        user_agent: str | None = None  # who asks, as providers and sites are told; by default robust-qa and its version
+
+        def __post_init__(self) -> None:
+            if self.provider in {"serper", "brave", "tavily", "google-cse"} and self.key is None:
+                raise ValueError(f'needs `key` for {self.provider}: `rqa keys set NAME --host HOST`, and key = "NAME"')
+            wanted = {"google-cse": "engine", "searxng": "base_url", "static": "file"}.get(self.provider)
+            if wanted and getattr(self, wanted) is None:
+                raise ValueError(f"needs `{wanted}` for {self.provider}")
+            if self.user_agent is not None and not re.fullmatch(r"[!-~](?:[ -~]*[!-~])?", self.user_agent):
+                raise ValueError("user_agent is empty, or holds characters that no HTTP header can carry")
+
+    def __init__(self, options: Options) -> None:
+        """Raises MissingError, InputError or ConfigError when key or file are not there, or not as they should be."""
+        from .fetching import Bounds, Fetcher
+
+        self.options = options
+        agent = options.user_agent or f"robust-qa/{__version__}"
+        self._provider = _provider(options, agent)
+        bounds = Bounds(
+            options.page_bytes,
+            options.page_seconds,
+            options.page_words,
+            options.redirects,
+            options.private,
+            options.robots,
+        )
+        self._fetcher = Fetcher(bounds, self._allows, agent)
+
+    def fingerprint(self) -> str:
+        """The content of the file; a provider's is not known."""
+        return getattr(self._provider, "digest", "")
+
+    async def retrieve(self, query: str, k: int) -> list[Passage]:
+        """The pages found for `query`, preferred hosts first; no page twice.
+
+        Raises UnavailableError, CallTimeout, RefusedError or ReplyError when the provider does not answer.
+        """
+        import asyncio
+
+        if not query.strip():
+            return []
+        found = await self._provider.search(query, max(k, self.options.results))
+        chosen = self._chosen(found)[:k]
+        read, rest = chosen[: self.options.pages], chosen[self.options.pages :]
+        texts = [*await asyncio.gather(*map(self._page, read)), *(result.text or result.snippet for result in rest)]
+        return [
+            Passage(text, id=result.url, title=result.title, source=result.url, score=1 / rank)
+            for rank, (result, text) in enumerate(zip(chosen, texts, strict=True), start=1)
+            if text
+        ]
+
+    def _chosen(self, found: Sequence[Result]) -> list[Result]:
+        """Each page once, those that may be taken, preferred hosts first."""
+        once: dict[str, Result] = {}
+        for result in found:
+            if self._allows(result.url):
+                once.setdefault(urldefrag(result.url).url, result)
+        return sorted(once.values(), key=lambda result: not _among(result.url, self.options.prefer))
+
+    def _allows(self, url: str) -> bool:
+        options = self.options
+        return not _among(url, options.avoid) and (not options.hosts or _among(url, options.hosts))
+
+    async def _page(self, result: Result) -> str:
+        """The paragraphs of a page, or the provider's snippet with a remark where they cannot be had."""
+        if result.text:
+            return result.text
+        from .fetching import UnreadableError
+
+        try:
+            return await self._fetcher.text(result.url)
+        except UnreadableError as error:
+            remark(f"{result.url}: {error}; {'its snippet stands for it' if result.snippet else 'it is left out'}")
+            return result.snippet
+
+    async def close(self) -> None:
+        await self._fetcher.close()
+        await self._provider.close()
+
+
+def _provider(options: Web.Options, agent: str) -> Static | Provider:
+    if options.provider == "static":
+        from .static import Static
+
+        assert options.file is not None
+        return Static(options.file)
+    from .asking import Provider
+
+    return Provider(options.provider, options.base_url, options.key, options.engine, agent)
+
+
+def _among(url: str, hosts: Sequence[str]) -> bool:
+    """Whether the host of `url` is one of `hosts`, or below one."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    return any(f".{host}".endswith(f".{name.lower().strip('.')}") for name in hosts)
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    registry.retriever("web", Web, summary="a web search, and the pages it finds")

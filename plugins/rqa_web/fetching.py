@@ -1,0 +1,176 @@
+"""Pages from the web. Any address may stand in a search result or a redirect, so each step to a page is checked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from urllib.parse import urlsplit
+
+import httpx
+
+from robust_qa import ConfigError, printable, remark
+
+from .addresses import resolve
+from .pages import Page, read
+from .providers import is_web
+from .robots import Robots
+
+_LONGEST_ROBOTS = 500_000  # bytes; RFC 9309, 2.5 asks for as much
+_ROBOTS_KEPT = 1000  # sites
+_ADDRESSES = 3  # of a host, that are tried
+_TYPES = {"", "text/html", "application/xhtml+xml", "text/plain"}
+_ENCODINGS = {"", "identity", "gzip"}  # that do not swell beyond all measure
+
+
+class UnreadableError(Exception):
+    """A page cannot be had, or may not; the message says why, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one page may take, as the options of the retriever say."""
+
+    bytes: int
+    seconds: float
+    words: int
+    redirects: int
+    private: bool
+    robots: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    status: int
+    location: str  # where a redirect leads, "" for any other reply
+    page: Page
+
+
+def client(**options: object) -> httpx.AsyncClient:
+    """An HTTP client. ConfigError when the environment's proxy or certificates are no such thing."""
+    try:
+        return httpx.AsyncClient(**options)  # type: ignore[arg-type]
+    except (ValueError, OSError, ImportError) as error:
+        raise ConfigError(
+            f"The web cannot be searched with the proxy or certificates of the environment: {error}",
+            hint="Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR.",
+        ) from error
+
+
+class Fetcher:
+    """Fetches pages within `bounds`, from addresses that `allows` lets through, redirects included."""
+
+    def __init__(self, bounds: Bounds, allows: Callable[[str], bool], user_agent: str) -> None:
+        self._bounds = bounds
+        self._allows = allows
+        self._agent = user_agent
+        self._robots: dict[str, Robots] = {}
+        self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._client = client(
+            headers={"User-Agent": user_agent, "Accept": ", ".join(sorted(_TYPES - {""})), "Accept-Encoding": "gzip"},
+            timeout=None,  # that of a whole page is kept in text()
+            # Connections are made to addresses: one that was kept would serve another host of that address, whose
+            # certificate nobody has seen.
+            limits=httpx.Limits(max_keepalive_connections=0),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        )
+
+    async def text(self, url: str) -> str:
+        """The paragraphs of the page at `url`, parted by blank lines. UnreadableError says why there are none."""
+        bounds = self._bounds
+        try:
+            async with asyncio.timeout(bounds.seconds):
+                reply = await self._follow(url, bounds.bytes, robots=bounds.robots)
+                if reply.status != 200:
+                    raise UnreadableError(f"the site answered {reply.status}")
+                if reply.page.type not in _TYPES:
+                    raise UnreadableError(f"it is {printable(reply.page.type)}, which is not read")
+                text = await asyncio.to_thread(read, reply.page, bounds.words)
+        except TimeoutError as error:
+            raise UnreadableError(f"it was not there and read within {bounds.seconds:g} s") from error
+        if not text:
+            raise UnreadableError("no text was found in it")
+        return text
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def _follow(self, url: str, size: int, *, robots: bool) -> _Reply:
+        for _ in range(self._bounds.redirects + 1):
+            if not is_web(url):
+                raise UnreadableError(f"it leads to {printable(url)[:100]}, which is no web address")
+            if not self._allows(url):
+                raise UnreadableError(f"{urlsplit(url).hostname} is not among the hosts that are read")
+            if robots and not (await self._rules(url)).allow(self._agent, url):
+                raise UnreadableError("the site's robots.txt closes it to robots")
+            reply = await self._get(url, size)
+            if not reply.location:
+                return reply
+            url = reply.location
+        raise UnreadableError(f"it was redirected more than {self._bounds.redirects} times")
+
+    async def _rules(self, url: str) -> Robots:
+        """The robots.txt of the site of `url`, asked for once."""
+        parts = urlsplit(url)
+        site = f"{parts.scheme}://{parts.netloc}"
+        async with self._asking[site]:
+            if site not in self._robots:
+                reply = await self._follow(f"{site}/robots.txt", _LONGEST_ROBOTS, robots=False)
+                if len(self._robots) >= _ROBOTS_KEPT:
+                    self._robots.clear()
+                    self._asking.clear()
+                self._robots[site] = Robots(reply.status, reply.page.decoded())
+            return self._robots[site]
+
+    async def _get(self, url: str, size: int) -> _Reply:
+        try:
+            target = httpx.URL(url)
+            host = target.raw_host.decode("ascii")
+            port = target.port or (443 if target.scheme == "https" else 80)
+            *others, last = (await resolve(host, port, private=self._bounds.private))[:_ADDRESSES]
+            for address in others:
+                with suppress(httpx.ConnectError):
+                    return await self._exchange(target, address, size)
+            return await self._exchange(target, last, size)
+        except PermissionError as error:
+            raise UnreadableError(str(error)) from error
+        except (OSError, UnicodeError) as error:
+            raise UnreadableError("its host is not known") from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise UnreadableError(printable(str(error))[:200] or type(error).__name__) from error
+
+    async def _exchange(self, target: httpx.URL, address: str, size: int) -> _Reply:
+        """One request for `target`, made of the host at `address`; the first `size` bytes of the reply."""
+        host = target.raw_host.decode("ascii")
+        async with self._client.stream(
+            "GET",
+            target.copy_with(host=f"[{address}]" if ":" in address else address),
+            headers={"Host": target.netloc.decode("ascii")},
+            extensions={"sni_hostname": host},
+            follow_redirects=False,
+        ) as response:
+            kind, charset = _content_type(response.headers.get("Content-Type", ""))
+            if response.has_redirect_location:
+                location = str(target.join(response.headers["Location"]))
+                return _Reply(response.status_code, location, Page(b"", kind, charset))
+            if (encoding := response.headers.get("Content-Encoding", "").lower()) not in _ENCODINGS:
+                raise UnreadableError(f"it comes in the encoding {printable(encoding)[:40]}, which nobody asked for")
+            body = bytearray()
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > size:
+                    remark(f"{target}: cut at {size} bytes")
+                    break
+            return _Reply(response.status_code, "", Page(bytes(body[:size]), kind, charset))
+
+
+def _content_type(header: str) -> tuple[str, str]:
+    """The media type and the charset of a Content-Type, "" for what it does not say."""
+    kind, _, parameters = header.partition(";")
+    named = [part.partition("=") for part in parameters.split(";")]
+    charset = next((value for name, _, value in named if name.strip().lower() == "charset"), "")
+    return kind.strip().lower(), charset.strip(" \"'")

@@ -1,0 +1,114 @@
+"""The text of a page: the paragraphs of its main part, without menus, notices and scripts."""
+
+from __future__ import annotations
+
+import codecs
+import html
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from robust_qa import printable
+
+_SHORTEST = 10  # characters; a paragraph has more than that (published code of CRAG)
+_CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s{0,9}=\s{0,9}["']?([\w-]{1,40})""", re.IGNORECASE)
+_HEAD = 4096  # bytes in which a page says its charset
+_TAG = re.compile(r"<(/?[a-z][a-z0-9]*)\b[^<>]*>", re.IGNORECASE)
+_HIDDEN_BEGINS = re.compile(r"<!--|<(?:script|style)\b", re.IGNORECASE)
+_HIDDEN_ENDS = re.compile(r"-->|</(?:script|style)\b[^<>]*>", re.IGNORECASE)
+_BLOCKS = frozenset(
+    """address article aside blockquote body details div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header
+    hr main nav ol p pre section table ul""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as it came: media type and charset are "" where the site does not say."""
+
+    body: bytes
+    type: str = ""
+    charset: str = ""
+
+    def decoded(self) -> str:
+        """The text, by the charset that the site names, else the page, else UTF-8; what does not fit is replaced."""
+        inside = _CHARSET.search(self.body[:_HEAD])
+        named = self.charset or (inside[1].decode("ascii", "replace") if inside else "")
+        try:
+            codecs.lookup(named)
+        except (LookupError, ValueError):
+            named = "utf-8"
+        try:
+            return self.body.decode(named, "replace")
+        except (LookupError, ValueError):  # a codec that is none of text
+            return self.body.decode("utf-8", "replace")
+
+
+def read(page: Page, words: int) -> str:
+    """The paragraphs of `page`, parted by blank lines, `words` words of them at most."""
+    text = page.decoded()
+    if page.type == "text/plain":
+        return _joined(re.split(r"\n\s*\n", text), words)
+    return _joined(_main_text(text).splitlines(), words) or _joined(_marked_paragraphs(text), words)
+
+
+def _joined(paragraphs: Iterable[str], words: int) -> str:
+    kept: list[str] = []
+    for paragraph in dict.fromkeys(" ".join(printable(paragraph).split()) for paragraph in paragraphs):
+        if words <= 0:
+            break
+        if len(paragraph) > _SHORTEST:
+            listed = paragraph.split(" ")
+            kept.append(" ".join(listed[:words]))
+            words -= len(listed)
+    return "\n\n".join(kept)
+
+
+def _main_text(text: str) -> str:
+    trafilatura = _trafilatura()
+    if trafilatura is None:
+        return ""
+    try:
+        return trafilatura.extract(text, include_comments=False, fast=True) or ""
+    except Exception:  # any markup may come; there is another way to read it
+        return ""
+
+
+@cache
+def _trafilatura() -> Any:
+    try:
+        import trafilatura
+    except ImportError:
+        return None  # the extra [web] is not installed
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # what it says of a page is no news for people
+    return trafilatura
+
+
+def _marked_paragraphs(text: str) -> Iterator[str]:
+    """The first heading, and the paragraphs that the markup names. Linear in whatever comes.
+
+    html.parser is not: it takes two minutes for 150 kB of `<a href='`.
+    """
+    opened: list[str] | None = None
+    heading, end = True, 0
+    text = _without(text, _HIDDEN_BEGINS, _HIDDEN_ENDS)
+    for tag in _TAG.finditer(text):
+        if opened is not None:
+            opened.append(text[end : tag.start()])
+        end, name = tag.end(), tag[1].lower()
+        if opened is not None and name.removeprefix("/") in _BLOCKS:
+            yield html.unescape("".join(opened))
+            opened = None
+        if name == "p" or (name == "h1" and heading):
+            opened, heading = [], False
+    if opened is not None:
+        yield html.unescape("".join([*opened, text[end:]]))
+
+
+def _without(text: str, begins: re.Pattern[str], ends: re.Pattern[str]) -> str:
+    """`text` without what stands between a beginning and the next end; nothing after one that has no end."""
+    first, *others = begins.split(text)
+    return first + "".join(ends.split(other, maxsplit=1)[-1] for other in others if ends.search(other))

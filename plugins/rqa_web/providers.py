@@ -1,0 +1,186 @@
+"""The search providers: how each is asked, and where its reply has the results, as published by each.
+
+- serper: https://serper.dev (POST /search, `organic`)
+- brave: https://api-dashboard.search.brave.com/documentation (web search, `web.results`)
+- tavily: https://docs.tavily.com (POST /search, `results`)
+- google-cse: https://developers.google.com/custom-search/v1 (`items`)
+- searxng: https://docs.searxng.org/dev/search_api.html (`results`; an instance has to allow `format=json`)
+- mediawiki: https://www.mediawiki.org/wiki/API:Search, as a generator, with the introductions of TextExtracts
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from robust_qa import printable
+
+_TAG = re.compile(r"<[^<>]{0,1000}>")
+_LONGEST_SNIPPET = 5000  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One result, the most relevant first in a list; `text` is the page's where the provider has it."""
+
+    url: str
+    title: str = ""
+    snippet: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked: the words, and how many results."""
+
+    words: str
+    results: int
+    key: str = field(default="", repr=False)
+    engine: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An HTTP request to a provider: GET with parameters, or POST with JSON."""
+
+    path: str
+    parameters: Mapping[str, str] = field(default_factory=dict, repr=False)
+    json: Mapping[str, Any] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One provider: its address, its way to be asked, and where in a reply the results are."""
+
+    base_url: str
+    request: Callable[[Query], Request]
+    items: Callable[[Any], Any]
+    url: str = "url"
+    snippets: Sequence[str] = ("content",)
+
+    def results(self, reply: Any) -> list[Result]:
+        """The results in a decoded reply; what has no web address is left out. ValueError when it has no such list."""
+        items = self.items(reply)
+        if not isinstance(items, list):
+            raise ValueError("it has no list of results")
+        return [
+            Result(item[self.url], _plain(item.get("title")), _plain([item.get(name) for name in self.snippets]))
+            for item in items
+            if isinstance(item, dict) and is_web(item.get(self.url))
+        ]
+
+
+def is_web(url: object) -> bool:
+    """Whether `url` is a web address with nothing in it that programs read differently."""
+    if not isinstance(url, str) or not url.isprintable() or set(url) & set(' \\"<>'):
+        return False
+    try:
+        parts = urlsplit(url)
+        return (
+            parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
+        )
+    except ValueError:
+        return False
+
+
+def _plain(value: object) -> str:
+    """Text without the markup and entities that providers highlight with; of a list, its texts."""
+    if isinstance(value, list):
+        return "\n\n".join(dict.fromkeys(text for part in value if (text := _plain(part))))
+    if not isinstance(value, str):
+        return ""
+    text = html.unescape(_TAG.sub("", value[: 2 * _LONGEST_SNIPPET]))
+    return " ".join(printable(text).split())[:_LONGEST_SNIPPET]
+
+
+def _cut(words: str, *, characters: int, number: int = 1000) -> str:
+    """As much of a query as a provider takes."""
+    return " ".join(words[:characters].split()[:number])
+
+
+def _serper(query: Query) -> Request:
+    return Request("search", json={"q": query.words, "num": query.results}, headers={"X-API-KEY": query.key})
+
+
+def _brave(query: Query) -> Request:
+    words = _cut(query.words, characters=400, number=50)
+    parameters = {"q": words, "count": str(min(query.results, 20))}
+    return Request("res/v1/web/search", parameters, headers={"X-Subscription-Token": query.key})
+
+
+def _tavily(query: Query) -> Request:
+    json = {"query": _cut(query.words, characters=400), "max_results": min(query.results, 20)}
+    return Request("search", json=json, headers={"Authorization": f"Bearer {query.key}"})
+
+
+def _google_cse(query: Query) -> Request:
+    parameters = {"key": query.key, "cx": query.engine, "q": query.words, "num": str(min(query.results, 10))}
+    return Request("customsearch/v1", parameters)
+
+
+def _searxng(query: Query) -> Request:
+    bearer = {"Authorization": f"Bearer {query.key}"} if query.key else {}
+    return Request("search", {"q": query.words, "format": "json"}, headers=bearer)
+
+
+def _mediawiki(query: Query) -> Request:
+    parameters = {
+        "action": "query",
+        "format": "json",
+        "formatversion": "2",
+        "generator": "search",
+        "gsrsearch": _cut(query.words, characters=300),
+        "gsrlimit": str(min(query.results, 20)),
+        "prop": "info|extracts",
+        "inprop": "url",
+        "exintro": "1",
+        "explaintext": "1",
+        "exlimit": "max",
+    }
+    return Request("", parameters)
+
+
+def _within(*names: str, default: Sequence[Any] | None = None) -> Callable[[Any], Any]:
+    """Walks into an object by the names of its fields; `default` is for a search without results."""
+
+    def walk(reply: Any) -> Any:
+        for name in names:
+            if not isinstance(reply, dict):
+                return None
+            if name not in reply and default is not None:
+                return default
+            reply = reply.get(name)
+        return reply
+
+    return walk
+
+
+def _wiki_pages(reply: Any) -> Any:
+    """The pages of a generator, which come in any order and say their place."""
+    if not isinstance(reply, dict) or "error" in reply:
+        return None
+    pages = _within("query", "pages", default=[])(reply)
+    if not isinstance(pages, list):
+        return None
+    placed = [page for page in pages if isinstance(page, dict) and isinstance(page.get("index"), int)]
+    return sorted(placed, key=lambda page: page["index"])
+
+
+APIS: Mapping[str, Api] = {
+    "serper": Api("https://google.serper.dev", _serper, _within("organic"), "link", ("snippet",)),
+    "brave": Api(
+        "https://api.search.brave.com",
+        _brave,
+        _within("web", "results", default=[]),
+        snippets=("description", "extra_snippets"),
+    ),
+    "tavily": Api("https://api.tavily.com", _tavily, _within("results")),
+    "google-cse": Api("https://www.googleapis.com", _google_cse, _within("items", default=[]), "link", ("snippet",)),
+    "searxng": Api("", _searxng, _within("results")),
+    "mediawiki": Api("https://en.wikipedia.org/w/api.php", _mediawiki, _wiki_pages, "fullurl", ("extract",)),
+}

@@ -1,0 +1,74 @@
+"""A search without a network: a file of results, ranked by the words they share with the query."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+from collections import defaultdict
+from pathlib import Path
+
+import msgspec
+
+from robust_qa import InputError, MissingError, words
+
+from .providers import Result, is_web
+
+
+class _Line(msgspec.Struct):
+    title: str | None = None
+    url: str | None = None
+    text: str | None = None
+    snippet: str | None = None
+
+
+class Static:
+    """The results of a JSON-lines file. A line with `text` is a page itself; others are fetched from their `url`."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises MissingError when the file is not there, InputError when a line is no result."""
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise MissingError(
+                f"The search results {path} cannot be read: {error.strerror}.",
+                hint="It is named by `file` in the table of the retriever.",
+            ) from error
+        self.digest = hashlib.sha256(content).hexdigest()
+        self._results = [
+            _result(line, path, number) for number, line in enumerate(content.splitlines(), start=1) if line.strip()
+        ]
+        self._places: defaultdict[str, list[int]] = defaultdict(list)
+        for place, result in enumerate(self._results):
+            for word in set(words(f"{result.title} {result.snippet} {result.text}")):
+                self._places[word].append(place)
+
+    async def search(self, query: str, results: int) -> list[Result]:
+        """The results that share most with the query, rare words counting more; none that shares nothing."""
+        return await asyncio.to_thread(self._best, query, results)
+
+    def _best(self, query: str, results: int) -> list[Result]:
+        shared: defaultdict[int, float] = defaultdict(float)
+        for word in dict.fromkeys(words(query)):
+            places = self._places.get(word, [])
+            for place in places:
+                shared[place] += math.log(1 + len(self._results) / len(places))
+        best = sorted(shared, key=lambda place: (-shared[place], place))
+        return [self._results[place] for place in best[:results]]
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def _result(line: bytes, path: Path, number: int) -> Result:
+    where = f"Line {number} of the search results {path}"
+    try:
+        found = msgspec.json.decode(line, type=_Line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{where} cannot be used: {error}.",
+            hint='Write {"title": "...", "url": "https://...", "text": "..."}.',
+        ) from error
+    if not found.text and not is_web(found.url):
+        raise InputError(f"{where} has neither `text` nor a `url` of http or https.")
+    return Result(found.url or f"{path.name}:{number}", found.title or "", found.snippet or "", found.text or "")

@@ -1,0 +1,277 @@
+"""Pages are fetched at once and within bounds; what cannot be had is told, and its snippet stands for it."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import shutil
+import ssl
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standins.openai import HANG, RESET, Fault
+from standins.web import Web, html, plain, redirect, reply, serve
+
+from rqa_web import addresses, fetching
+from rqa_web.addresses import is_public, resolve
+
+PAGE = html("<html><body><p>The lighthouse was built in 1871.</p><p>It stands on Skerry Point.</p></body></html>")
+TEXT = "The lighthouse was built in 1871.\n\nIt stands on Skerry Point."
+
+
+def found(web: Web, *paths: str, snippet: str = "A snippet.") -> None:
+    """Lets SearXNG find these pages of the stand-in, or elsewhere."""
+    urls = [path if "//" in path else web.url + path for path in paths]
+    web.routes["/search"] = reply(results=[{"url": url, "title": url[-8:], "content": snippet} for url in urls])
+
+
+async def read(web: Web, connect: Any, search: Any, page: Fault, **options: Any) -> tuple[str, list[str]]:
+    """The text of one page, and the remarks."""
+    web.routes["/page"] = page
+    found(web, "/page")
+    passages, remarks = await search(connect(robots=False, **options))
+    return passages[0].text, remarks
+
+
+async def test_a_page_is_read_down_to_its_paragraphs(web: Web, connect: Any, search: Any) -> None:
+    assert await read(web, connect, search, PAGE) == (TEXT, [])
+
+
+async def test_pages_are_fetched_at_once_and_keep_their_order(web: Web, connect: Any, search: Any) -> None:
+    paths = [f"/{n}" for n in range(5)]
+    web.routes.update({path: html(f"<p>This is page number {path}.</p>", pause=str(n)) for n, path in enumerate(paths)})
+    found(web, *paths)
+    web._latency = 0.2
+    began = time.monotonic()
+    passages, _ = await search(connect(robots=False))
+    assert [p.text for p in passages] == [f"This is page number {path}." for path in paths]
+    assert time.monotonic() - began < 0.9  # the search, and five pages together
+    assert web.peak == 5
+
+
+async def test_the_first_pages_are_read_and_the_others_give_their_snippet(web: Web, connect: Any, search: Any) -> None:
+    web.routes.update({"/1": PAGE, "/2": PAGE, "/3": PAGE})
+    found(web, "/1", "/2", "/3")
+    passages, _ = await search(connect(robots=False, pages=2))
+    assert [p.text for p in passages] == [TEXT, TEXT, "A snippet."]
+    assert web.asked("/3") == []
+
+
+async def test_a_page_is_read_once_and_preferred_hosts_come_first(web: Web, connect: Any, search: Any) -> None:
+    found(
+        web,
+        "https://a.example/x",
+        "https://a.example/x#part",
+        "https://en.wikipedia.org/wiki/X",
+        "https://notwikipedia.org/",
+    )
+    passages, _ = await search(connect(pages=0))
+    assert [p.source for p in passages] == [
+        "https://en.wikipedia.org/wiki/X",
+        "https://a.example/x",
+        "https://notwikipedia.org/",
+    ]
+
+
+async def test_only_hosts_that_are_allowed_are_taken(web: Web, connect: Any, search: Any) -> None:
+    found(web, "https://a.example/", "https://b.example/", "https://spam.b.example/")
+    retriever = connect(pages=0, hosts=["B.example"], avoid=["spam.b.example"])
+    assert [p.source for p in (await search(retriever))[0]] == ["https://b.example/"]
+
+
+# -- what cannot be had
+
+
+@pytest.mark.parametrize(
+    ("page", "told"),
+    [
+        (Fault(404, "gone"), "answered 404"),
+        (Fault(500, "oops"), "answered 500"),
+        (RESET, ""),
+        (HANG, "within 0.3 s"),
+        (Fault(body="x" * 200, pause=0.05, headers={"Content-Type": "text/html"}), "within 0.3 s"),
+        (plain("%PDF-1.7", "application/pdf"), "application/pdf"),
+        (html(""), "no text"),
+        (html("<p>short</p>"), "no text"),
+        (html(b"\x00\xff\xfe" * 100), "no text"),
+        (html(b"\x1f\x8bno gzip", **{"Content-Encoding": "gzip"}), ""),
+        (html("x", **{"Content-Encoding": "br"}), "encoding br"),
+        (redirect("/page"), "more than 5 times"),
+        (redirect("file:///etc/passwd"), "no web address"),
+        (redirect("http://user:pw@127.0.0.1/"), "no web address"),
+        (redirect("http://[broken"), ""),
+        (redirect("http://127.0.0.1:9/"), ""),
+        (redirect("http://no-such-host.invalid/"), "host is not known"),
+        (redirect(f"http://{'a' * 70}.example/"), "host is not known"),
+    ],
+)  # fmt: skip
+async def test_a_page_that_cannot_be_had_is_told_and_its_snippet_stands_for_it(
+    page: Fault, told: str, web: Web, connect: Any, search: Any
+) -> None:
+    text, (remark,) = await read(web, connect, search, page, page_seconds=0.3)
+    assert text == "A snippet."
+    assert remark.startswith(f"{web.url}/page: ") and told in remark and "its snippet stands for it" in remark
+
+
+async def test_a_page_without_text_and_snippet_is_left_out(web: Web, connect: Any, search: Any) -> None:
+    found(web, "/gone", snippet="")
+    passages, (remark,) = await search(connect(robots=False))
+    assert passages == [] and "it is left out" in remark
+
+
+async def test_redirects_are_followed(web: Web, connect: Any, search: Any) -> None:
+    web.routes.update({"/2": redirect("/3", 308), "/3": PAGE})
+    assert await read(web, connect, search, redirect("2")) == (TEXT, [])
+
+
+async def test_a_redirect_to_a_host_that_is_not_read_is_not_followed(web: Web, connect: Any, search: Any) -> None:
+    text, (remark,) = await read(web, connect, search, redirect("http://spam.example/"), avoid=["spam.example"])
+    assert text == "A snippet." and "spam.example is not among the hosts" in remark
+
+
+async def test_a_huge_page_is_cut_and_the_cut_is_told(web: Web, connect: Any, search: Any) -> None:
+    huge = html("".join(f"<p>This is paragraph {n}, and it goes on.</p>" for n in range(10_000)))
+    text, (remark,) = await read(web, connect, search, huge, page_bytes=3000)
+    assert text.startswith("This is paragraph 0") and len(text) < 3000
+    assert "cut at 3000 bytes" in remark
+
+
+async def test_a_page_that_swells_is_cut_as_well(web: Web, connect: Any, search: Any) -> None:
+    bomb = gzip.compress(b"".join(b"<p>This is paragraph %d.</p>" % n for n in range(1_000_000)))
+    text, (remark,) = await read(web, connect, search, html(bomb, **{"Content-Encoding": "gzip"}), page_bytes=100_000)
+    assert text.startswith("This is paragraph 0.") and "cut at 100000 bytes" in remark
+
+
+# -- where it may lead
+
+
+async def test_a_page_on_this_machine_is_not_read_unless_that_is_allowed(web: Web, connect: Any, search: Any) -> None:
+    text, (remark,) = await read(web, connect, search, PAGE, private=False)
+    assert (text, web.asked("/page")) == ("A snippet.", [])
+    assert "127.0.0.1, which is no public address" in remark
+
+
+async def test_a_redirect_to_a_private_address_is_not_followed(
+    web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The stand-in plays a public site; no other address of this machine is one.
+    monkeypatch.setattr(addresses, "is_public", lambda address: address == "127.0.0.1")
+    port = web.url.rpartition(":")[2]
+    web.routes["/inner"] = PAGE
+    text, (remark,) = await read(web, connect, search, redirect(f"http://127.0.0.2:{port}/inner"), private=False)
+    assert (text, web.asked("/inner")) == ("A snippet.", [])
+    assert "127.0.0.2, which is no public address" in remark
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.1", "2130706433", "0x7f000001", "0", "169.254.169.254", "::1"])
+async def test_however_a_private_address_is_written_it_is_one(host: str) -> None:
+    with pytest.raises(PermissionError):
+        await resolve(host, 80, private=False)
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        ("93.184.216.34", True),
+        ("2606:2800:220:1:248:1893:25c8:1946", True),
+        ("::ffff:93.184.216.34", True),
+        ("64:ff9b::5db8:d822", True),
+        ("127.0.0.1", False),
+        ("192.168.1.1", False),
+        ("100.64.0.1", False),
+        ("0.0.0.0", False),
+        ("224.0.0.1", False),
+        ("ff0e::1", False),
+        ("::1", False),
+        ("fe80::1%eth0", False),
+        ("fd00::1", False),
+        ("::ffff:10.0.0.1", False),
+        ("64:ff9b::7f00:1", False),
+        ("2002:7f00:1::", False),
+    ],
+)
+def test_which_addresses_are_public(address: str, public: bool) -> None:
+    assert is_public(address) is public
+
+
+async def test_the_site_hears_its_own_name_and_no_cookie_of_another_page(web: Web, connect: Any, search: Any) -> None:
+    port = web.url.rpartition(":")[2]
+    web.routes.update({"/1": html(PAGE.body, **{"Set-Cookie": "a=b"}), "/2": PAGE})  # type: ignore[arg-type]
+    for path in ("/1", "/2"):
+        found(web, f"http://localhost:{port}{path}")
+        await search(connect(robots=False))
+    asked = web.asked("/2")[0]
+    assert asked.headers["host"] == f"localhost:{port}"
+    assert "cookie" not in asked.headers
+
+
+async def test_the_certificate_is_held_against_the_name_of_the_site(
+    connect: Any, search: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl, which makes the certificate, is not installed")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    asked = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    subprocess.run([openssl, *asked.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(certificate, key)
+    with serve({"/page": PAGE}, tls=tls) as site, serve() as web:
+        port = site.url.rpartition(":")[2]
+        found(web, f"https://localhost:{port}/page", f"https://127.0.0.1:{port}/page")
+        passages, (remark,) = await search(connect(provider="searxng", base_url=web.url, robots=False))
+    assert [p.text for p in passages] == [TEXT, "A snippet."]
+    assert "127.0.0.1" in remark and "certificate" in remark.lower()
+
+
+async def test_a_page_is_asked_for_by_a_name(web: Web, connect: Any, search: Any) -> None:
+    await read(web, connect, search, PAGE, user_agent="me/1.0")
+    assert web.asked("/page")[0].headers["user-agent"] == "me/1.0"
+
+
+# -- robots.txt
+
+
+@pytest.mark.parametrize(
+    ("robots", "allowed"),
+    [
+        (plain("User-agent: *\nDisallow: /private"), True),
+        (plain("User-agent: *\nDisallow: /"), False),
+        (plain("User-agent: robust-qa\nDisallow: /page\n\nUser-agent: *\nAllow: /"), False),
+        (plain("User-agent: other\nDisallow: /"), True),
+        (plain("\x00 no rules \xff"), True),
+        (Fault(404, ""), True),
+        (Fault(503, ""), False),
+        (redirect("/elsewhere"), False),
+    ],
+)
+async def test_robots_txt_is_respected(robots: Fault, allowed: bool, web: Web, connect: Any, search: Any) -> None:
+    web.routes.update({"/robots.txt": robots, "/page": PAGE, "/elsewhere": plain("User-agent: *\nDisallow: /")})
+    found(web, "/page")
+    passages, remarks = await search(connect())
+    assert passages[0].text == (TEXT if allowed else "A snippet.")
+    assert [("robots.txt" in remark) for remark in remarks] == [True] * (not allowed)
+
+
+async def test_robots_txt_is_asked_for_once_a_site(web: Web, connect: Any, search: Any) -> None:
+    web.routes.update({f"/{n}": PAGE for n in range(5)})
+    found(web, *(f"/{n}" for n in range(5)))
+    retriever = connect()
+    await asyncio.gather(search(retriever), search(retriever))
+    assert len(web.asked("/robots.txt")) == 1
+
+
+async def test_what_is_kept_of_sites_does_not_grow_for_ever(
+    web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "_ROBOTS_KEPT", 1)
+    web.routes["/page"] = PAGE
+    port, retriever = web.url.rpartition(":")[2], connect()
+    for host in ("localhost", "127.0.0.1"):
+        found(web, f"http://{host}:{port}/page")
+        assert (await search(retriever))[0][0].text == TEXT
+    assert len(retriever._fetcher._robots) == 1

@@ -1,0 +1,95 @@
+"""From a page to its paragraphs."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from rqa_web import pages
+from rqa_web.pages import Page, read
+
+ARTICLE = """<!doctype html><html><head><title>Ferry</title>
+<script>var x = "<p>No text of the page.</p>";</script></head>
+<body><nav><ul><li><a href="/">Home</a></li><li><a href="/more">More of all this</a></li></ul></nav>
+<article><h1>The Skerry ferry</h1>
+<p>The ferry runs twice a day between the harbour and the island, except on <a href="#">Sundays</a>.
+<p>A single crossing costs &pound;4.20 and a return &pound;7.00;<br>dogs travel free of charge with their owner.</p>
+<style>p { color: red }</style><p>Brief.</p></article>
+<footer><p>All rights reserved.</p></footer></body></html>"""
+
+
+def lines(html: str, words: int = 1000, kind: str = "text/html") -> list[str]:
+    return read(Page(html.encode(), kind, "utf-8"), words).split("\n\n")
+
+
+def test_the_main_text_of_a_page_is_read() -> None:
+    pytest.importorskip("trafilatura", reason="the extra [web] is not installed")
+    found = lines(ARTICLE)
+    assert "The ferry runs twice a day between the harbour and the island, except on Sundays." in found
+    assert "All rights reserved." not in found
+
+
+def test_without_trafilatura_heading_and_paragraphs_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "_trafilatura", lambda: None)
+    assert lines(ARTICLE) == [
+        "The Skerry ferry",
+        "The ferry runs twice a day between the harbour and the island, except on Sundays.",
+        "A single crossing costs £4.20 and a return £7.00;dogs travel free of charge with their owner.",
+        "All rights reserved.",
+    ]
+
+
+def test_what_trafilatura_cannot_read_is_read_by_its_paragraphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        def extract(self, *args: object, **kwargs: object) -> str:
+            raise RecursionError
+
+    monkeypatch.setattr(pages, "_trafilatura", Broken)
+    assert lines(ARTICLE)[0] == "The Skerry ferry"
+
+
+def test_a_plain_text_is_parted_at_its_blank_lines() -> None:
+    assert lines("One paragraph\nin two lines.\n \nAnother paragraph.", kind="text/plain") == [
+        "One paragraph in two lines.",
+        "Another paragraph.",
+    ]
+
+
+def test_a_paragraph_is_kept_once_and_only_if_longer_than_ten_characters() -> None:
+    assert lines("Ten chars.\n\nEleven char\n\nEleven char", kind="text/plain") == ["Eleven char"]
+
+
+def test_a_page_is_cut_at_its_words() -> None:
+    page = "one two three four\n\nfive six seven eight\n\nnine ten eleven"
+    assert lines(page, 7, "text/plain") == ["one two three four", "five six seven"]
+
+
+def test_control_characters_are_gone() -> None:
+    assert lines("A red \x1b[31mparagraph\x07 \u202eof text.", kind="text/plain") == ["A red [31mparagraph of text."]
+
+
+@pytest.mark.parametrize(
+    ("body", "charset"),
+    [
+        ("Fährhäuser am Kai".encode("latin-1"), "iso-8859-1"),
+        ("Fährhäuser am Kai".encode(), ""),
+        ("<meta charset='windows-1252'>Fährhäuser am Kai".encode("cp1252"), ""),
+        ("Fährhäuser am Kai".encode(), "no-such-charset"),
+        ("Fährhäuser am Kai".encode(), "rot13"),
+        ("Fährhäuser am Kai".encode(), "\x00"),
+        ("Fährhäuser am Kai".encode("utf-16"), "utf-16"),
+    ],
+)
+def test_the_charset_is_the_sites_or_the_pages_or_utf_8(body: bytes, charset: str) -> None:
+    assert Page(body, "text/html", charset).decoded().endswith("Fährhäuser am Kai")
+
+
+@pytest.mark.parametrize(
+    "html",
+    ["<", "&", "<p>", "<div>", "<p a=1 ", "<!--", "<![CDATA[", "<script>", "<a href='", "<p>Many a word. "],
+)
+def test_markup_repeated_without_end_is_read_in_time(html: str) -> None:
+    began = time.monotonic()
+    read(Page(html.encode() * 30_000, "text/html"), 1000)
+    assert time.monotonic() - began < 5

@@ -1,0 +1,331 @@
+"""Each provider is asked as it documents, and its reply is read as it documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from standins.openai import HANG, Fault
+from standins.web import Web, html, parameters, reply
+
+from robust_qa import CallError, CallTimeout, ConfigError, Key, MissingError, RefusedError, ReplyError, UnavailableError
+from rqa_web.providers import is_web
+
+KEY = Key("work", "s3cr3t-s3cr3t")
+
+REPLIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "serper": (
+        "/search",
+        {
+            "searchParameters": {"q": "lighthouse", "type": "search", "engine": "google"},
+            "answerBox": {"title": "Lighthouse", "answer": "1871"},
+            "organic": [
+                {"title": "One", "link": "https://a.example/1", "snippet": "The first.", "position": 1},
+                {"title": "Two", "link": "https://b.example/2", "snippet": "The second.", "position": 2},
+            ],
+            "credits": 1,
+        },
+    ),
+    "brave": (
+        "/res/v1/web/search",
+        {
+            "type": "search",
+            "query": {"original": "lighthouse", "more_results_available": True},
+            "web": {
+                "type": "search",
+                "results": [
+                    {"title": "One", "url": "https://a.example/1", "description": "The <strong>first</strong>."},
+                    {"title": "Two", "url": "https://b.example/2", "description": "The second."},
+                ],
+            },
+        },
+    ),
+    "tavily": (
+        "/search",
+        {
+            "query": "lighthouse",
+            "answer": None,
+            "images": [],
+            "results": [
+                {"title": "One", "url": "https://a.example/1", "content": "The first.", "score": 0.9},
+                {"title": "Two", "url": "https://b.example/2", "content": "The second.", "score": 0.8},
+            ],
+            "response_time": "1.09",
+        },
+    ),
+    "google-cse": (
+        "/customsearch/v1",
+        {
+            "kind": "customsearch#search",
+            "queries": {"request": [{"totalResults": "2"}]},
+            "items": [
+                {"title": "One", "link": "https://a.example/1", "displayLink": "a.example", "snippet": "The first."},
+                {"title": "Two", "link": "https://b.example/2", "displayLink": "b.example", "snippet": "The second."},
+            ],
+        },
+    ),
+    "searxng": (
+        "/search",
+        {
+            "query": "lighthouse",
+            "number_of_results": 0,
+            "results": [
+                {"title": "One", "url": "https://a.example/1", "content": "The first.", "engine": "bing", "score": 4.0},
+                {"title": "Two", "url": "https://b.example/2", "content": "The second.", "engine": "bing"},
+            ],
+            "answers": [],
+            "unresponsive_engines": [],
+        },
+    ),
+    "mediawiki": (
+        "/",
+        {
+            "batchcomplete": True,
+            "query": {
+                "pages": [  # in no order: each says its place
+                    {"title": "Two", "index": 2, "fullurl": "https://b.example/2", "extract": "The second."},
+                    {"title": "One", "index": 1, "fullurl": "https://a.example/1", "extract": "The first."},
+                ]
+            },
+        },
+    ),
+}  # fmt: skip
+
+Options = dict[str, Any]
+
+
+def options(provider: str, web: Web, **further: Any) -> Options:
+    """What a provider wants, at the stand-in, with no page read."""
+    engine = {"engine": "abc:1"} if provider == "google-cse" else {}
+    return {"provider": provider, "base_url": web.url, "key": KEY, "pages": 0, **engine, **further}
+
+
+@pytest.mark.parametrize("provider", REPLIES)
+async def test_results_come_in_order_with_title_address_and_snippet(
+    provider: str, web: Web, connect: Any, search: Any
+) -> None:
+    path, body = REPLIES[provider]
+    web.routes[path] = reply(**body)
+    passages, remarks = await search(connect(**options(provider, web)))
+    assert [(p.title, p.source, p.text) for p in passages] == [
+        ("One", "https://a.example/1", "The first."),
+        ("Two", "https://b.example/2", "The second."),
+    ]
+    assert (passages[0].score > passages[1].score, remarks) == (True, [])
+
+
+async def test_serper_is_asked_by_post_with_its_key_in_a_header(web: Web, connect: Any, search: Any) -> None:
+    web.routes["/search"] = reply(organic=[])
+    await search(connect(**options("serper", web)), "lighthouse")
+    (asked,) = web.asked("/search")
+    assert (asked.headers["x-api-key"], asked.body) == ("s3cr3t-s3cr3t", {"q": "lighthouse", "num": 10})
+
+
+async def test_tavily_is_asked_by_post_with_a_bearer_token(web: Web, connect: Any, search: Any) -> None:
+    web.routes["/search"] = reply(results=[])
+    await search(connect(**options("tavily", web)), "lighthouse")
+    (asked,) = web.asked("/search")
+    assert asked.headers["authorization"] == "Bearer s3cr3t-s3cr3t"
+    assert asked.body == {"query": "lighthouse", "max_results": 10}
+
+
+async def test_brave_is_asked_with_its_token_and_no_more_than_fifty_words(web: Web, connect: Any, search: Any) -> None:
+    web.routes["/res/v1/web/search"] = reply(type="search")
+    passages, _ = await search(connect(**options("brave", web, results=60)), "word " * 70)
+    (asked,) = web.asked("/res/v1/web/search")
+    assert asked.headers["x-subscription-token"] == "s3cr3t-s3cr3t"
+    assert (parameters(asked)["count"], len(parameters(asked)["q"].split())) == ("20", 50)
+    assert passages == []
+
+
+async def test_google_is_asked_for_ten_results_of_an_engine_and_no_items_are_no_results(
+    web: Web, connect: Any, search: Any
+) -> None:
+    web.routes["/customsearch/v1"] = reply(kind="customsearch#search")
+    passages, _ = await search(connect(**options("google-cse", web, results=60)), "a & b")
+    (asked,) = web.asked("/customsearch/v1")
+    assert parameters(asked) == {"key": "s3cr3t-s3cr3t", "cx": "abc:1", "q": "a & b", "num": "10"}
+    assert passages == []
+
+
+async def test_searxng_is_asked_for_json_without_a_key(web: Web, connect: Any, search: Any) -> None:
+    web.routes["/search"] = reply(results=[])
+    await search(connect(), "lighthouse")
+    (asked,) = web.asked("/search")
+    assert parameters(asked) == {"q": "lighthouse", "format": "json"}
+    assert "authorization" not in asked.headers
+
+
+async def test_mediawiki_is_asked_for_addresses_and_introductions(web: Web, connect: Any, search: Any) -> None:
+    web.routes["/w/api.php"] = reply(batchcomplete=True)
+    wiki = connect(provider="mediawiki", base_url=f"{web.url}/w/api.php", user_agent="me/1.0 (mail@example.org)")
+    passages, _ = await search(wiki, "lighthouse")
+    (asked,) = web.asked("/w/api.php")
+    wanted = {"generator": "search", "gsrsearch": "lighthouse", "gsrlimit": "10", "inprop": "url", "formatversion": "2"}
+    assert wanted.items() <= parameters(asked).items()
+    assert (asked.headers["user-agent"], passages) == ("me/1.0 (mail@example.org)", [])
+
+
+async def test_one_who_asks_for_more_than_is_configured_gets_more(web: Web, connect: Any, search: Any) -> None:
+    web.routes["/search"] = reply(organic=[{"link": f"https://a.example/{n}", "snippet": str(n)} for n in range(30)])
+    passages, _ = await search(connect(**options("serper", web)), k=12)
+    assert (web.asked("/search")[0].body["num"], len(passages)) == (12, 12)
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        "none",
+        None,
+        [None, 3, "x", {}, {"url": 3}, {"url": "javascript:alert(1)"}, {"url": "http://a b/"}, {"url": "http://[::1"}],
+    ],
+)
+async def test_what_is_no_result_is_left_out(results: Any, web: Web, connect: Any, search: Any) -> None:
+    web.routes["/search"] = reply(results=results)
+    if isinstance(results, list):
+        assert await search(connect()) == ([], [])
+    else:
+        with pytest.raises(ReplyError, match="something else than search results"):
+            await search(connect())
+
+
+async def test_markup_and_control_characters_of_a_result_are_gone(web: Web, connect: Any, search: Any) -> None:
+    result = {
+        "url": "https://a.example/",
+        "title": "<b>A</b> &amp; \x1b[31mB",
+        "content": "x <i>y</i>\n\x07z" + "<" * 9999,
+    }
+    web.routes["/search"] = reply(results=[result])
+    (passage,), _ = await search(connect(pages=0))
+    assert passage.title == "A & [31mB"
+    assert passage.text.startswith("x y z<<<")
+    assert len(passage.text) <= 5000
+
+
+# -- when it does not answer
+
+HTML = html("<!doctype html><title>\x1b[31mLog in</title>")
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "told"),
+    [
+        (HTML, ReplyError, r"something else than search results: <!doctype html><title>\[31mLog in</title>"),
+        (Fault(body='{"results": ['), ReplyError, "something else"),
+        (Fault(body="[" * 5000), ReplyError, "something else"),
+        (Fault(body="[1]"), ReplyError, "something else"),
+        (Fault(401, {"message": "Unauthorized."}), RefusedError, "answered 401: Unauthorized."),
+        (Fault(403, {"error": {"message": "denied s3cr3t-s3cr3t"}}), RefusedError, r"answered 403: denied \*\*\*"),
+        (Fault(422, {"detail": {"error": "Query is too long."}}), RefusedError, "answered 422: Query is too long."),
+        (Fault(429, {"message": "Slow down."}), UnavailableError, "answered 429: Slow down."),
+        (Fault(503, "busy"), UnavailableError, "answered 503: busy"),
+        (Fault(302, headers={"Location": "https://a.example"}), RefusedError, "answered 302"),
+        (Fault(reset=True), UnavailableError, "failed"),
+        (Fault(body="x" * 100, withheld=50), UnavailableError, "failed"),
+        (Fault(body="x" * (9 << 20)), ReplyError, "more than 8 MiB"),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else None,
+)
+async def test_a_failure_is_named_with_the_provider_and_its_words(
+    fault: Fault, kind: type[CallError], told: str, web: Web, connect: Any
+) -> None:
+    web.routes["/search"] = fault
+    with pytest.raises(kind, match=told) as caught:
+        await connect(**options("serper", web)).retrieve("lighthouse", 10)
+    assert caught.value.message.startswith(("serper at 127.0.0.1", "Searching with serper at 127.0.0.1"))
+    assert "s3cr3t" not in caught.value.message
+
+
+async def test_a_wiki_says_why_it_found_nothing(web: Web, connect: Any) -> None:
+    web.routes["/"] = reply(error={"code": "ratelimited", "info": "You've exceeded your rate limit."})
+    with pytest.raises(ReplyError, match="You've exceeded your rate limit"):
+        await connect(**options("mediawiki", web)).retrieve("lighthouse", 10)
+
+
+@pytest.mark.parametrize(("header", "seconds"), [("7", 7.0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("soon", None)])
+async def test_the_wish_of_a_provider_to_wait_is_passed_on(
+    header: str, seconds: float | None, web: Web, connect: Any
+) -> None:
+    web.routes["/search"] = Fault(429, headers={"Retry-After": header})
+    with pytest.raises(UnavailableError) as caught:
+        await connect().retrieve("lighthouse", 10)
+    assert caught.value.retry_after == seconds
+
+
+async def test_searxng_without_json_is_told_apart(web: Web, connect: Any) -> None:
+    web.routes["/search"] = Fault(403, "Forbidden")
+    with pytest.raises(RefusedError) as caught:
+        await connect().retrieve("lighthouse", 10)
+    assert "search formats" in caught.value.hint
+
+
+async def test_no_server_is_unavailable(connect: Any) -> None:
+    with pytest.raises(UnavailableError, match=r"searxng at 127\.0\.0\.1:9"):
+        await connect(provider="searxng", base_url="http://127.0.0.1:9").retrieve("lighthouse", 10)
+
+
+async def test_a_provider_that_is_too_slow_is_a_timeout(
+    web: Web, connect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rqa_web.asking._SECONDS", 0.2)
+    web.routes["/search"] = HANG
+    with pytest.raises(CallTimeout, match=r"did not answer within 0\.2 s"):
+        await connect().retrieve("lighthouse", 10)
+
+
+async def test_an_empty_query_asks_nobody(web: Web, connect: Any) -> None:
+    assert await connect().retrieve(" \n", 10) == []
+    assert web.requests == []
+
+
+# -- configuration
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"provider": "serper"}, "`key`"),
+        ({"provider": "google-cse", "key": KEY}, "`engine`"),
+        ({"provider": "searxng"}, "`base_url`"),
+        ({"provider": "static"}, "`file`"),
+        ({"user_agent": "a\nb"}, "user_agent"),
+        ({"user_agent": ""}, "user_agent"),
+    ],
+)
+def test_what_a_provider_lacks_is_named(given: Options, complaint: str) -> None:
+    from rqa_web import Web as Retriever
+
+    with pytest.raises(ValueError, match=complaint):
+        Retriever.Options(**given)
+
+
+async def test_a_key_that_is_not_stored_is_missed_before_the_first_question(connect: Any) -> None:
+    with pytest.raises(MissingError, match="'nope'"):
+        connect(provider="serper", key=Key("nope"))
+
+
+async def test_a_key_of_another_host_goes_nowhere(connect: Any) -> None:
+    with pytest.raises(ConfigError, match=r"stored for api\.tavily\.com"):
+        connect(provider="serper", key=Key("work", "secret", "api.tavily.com"))
+
+
+async def test_a_proxy_that_is_none_is_named(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "gopher://example.org")
+    with pytest.raises(ConfigError, match="proxy"):
+        connect()
+
+
+@pytest.mark.parametrize(
+    "url", ["https://a.example/x?y=1#z", "http://127.0.0.1:8080", "https://[::1]/", "http://bücher.example/ü"]
+)
+def test_a_web_address_is_one(url: str) -> None:
+    assert is_web(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [None, 3, "", "ftp://a.example", "file:///etc/passwd", "//a.example", "https://", "http://u:p@a.example/", "http://a.example\\@b/",
+     "http://a.example:0/", "http://a.example:99999/", "http://a.example/\x00", "http://a example/"],
+)  # fmt: skip
+def test_anything_else_is_none(url: object) -> None:
+    assert not is_web(url)
