@@ -61,7 +61,7 @@ def score(questions: Sequence[Row], replies: Sequence[Row]) -> Score:
         text = reply.get("answer") or ""
         right.append(_has(text, gold))
         exact.append(bool(text) and all(normalise(text) in map(normalise, group) for group in gold))
-        held.append(_has(" \n ".join(map(_passage, question.get("passages", ()))), gold))
+        held.append(_has(" \n ".join(map(passage_text, question.get("passages", ()))), gold))
         if text:
             lengths.append(len(text.split()))
         if reply.get("confidence") is not None and text:
@@ -91,7 +91,13 @@ def _has(text: str, gold: list[list[str]]) -> bool:
     return all(contains_answer(text, group) for group in gold)
 
 
-def _passage(passage: str | Row) -> str:
+def holds(text: str, answers: Sequence[Any]) -> bool:
+    """Whether `text` contains a gold answer."""
+    return _has(text, _gold(answers))
+
+
+def passage_text(passage: str | Row) -> str:
+    """Title and text of a passage."""
     return passage if isinstance(passage, str) else f"{passage.get('title', '')} \n {passage['text']}"
 
 
@@ -110,10 +116,11 @@ def answer(path: Path, arguments: Sequence[str]) -> tuple[list[Row], float]:
         seconds = time.perf_counter() - started
         if done.returncode not in {0, 3}:  # 3: some rows failed, and count as refused
             raise SystemExit(f"{' '.join(command)}\nended with exit code {done.returncode}:\n{done.stderr}")
-        return _rows(output), seconds
+        return read_rows(output), seconds
 
 
-def _rows(path: Path) -> list[Row]:
+def read_rows(path: Path) -> list[Row]:
+    """The rows of a JSONL file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
@@ -143,7 +150,7 @@ def main() -> None:
     print(HEADER)
     for path in given.sets:
         replies, seconds = answer(path, arguments)
-        print(line(path.stem, score(_rows(path), replies), seconds), flush=True)
+        print(line(path.stem, score(read_rows(path), replies), seconds), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The reader `lexical`: answers from passages by the words they share with the question, without a model.
 
-It is the offline default. Sentences are weighed against the question (evidence.py), questions of some kinds
+It is the offline default; beside it stands the evaluator of that name, which judges passages so (overlap.py).
+Sentences are weighed against the question (evidence.py), questions of some kinds
 get a short answer out of them (question.py, spans.py), and answers that several passages give are preferred
 (choice.py). It reads what the passages say word for word: no inference, no second hop, no paraphrase beyond
 a few word forms. In languages other than English it finds sentences, and as a rule no short answers.
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from robust_qa import Passage, Reading, hookimpl
+
+from .overlap import Overlap
 
 if TYPE_CHECKING:
     from robust_qa import Registry
@@ -63,3 +66,4 @@ class Lexical:
 @hookimpl
 def rqa_register(registry: Registry) -> None:
     registry.reader("lexical", Lexical, rank=10, summary="finds answers by shared words; needs no model")
+    registry.evaluator("lexical", Overlap, rank=1, summary="scores texts by shared words; needs no model")

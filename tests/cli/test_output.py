@@ -89,3 +89,20 @@ def test_explain_tells_calls_passages_replies_and_decisions(capsys: pytest.Captu
 def test_a_files_name_of_several_lines_stays_in_the_line_of_its_source(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = printed(Answer("x", citations=(Citation("", title="a\n[2] b", source="a\n[2] b.txt"),)), capsys)
     assert "[1] a [2] b · a [2] b.txt\n" in out
+
+
+def test_what_a_note_says_was_not_kept_is_struck_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strips = [
+        {"kept": True, "score": 0.5, "text": "Ada was born."},
+        {"kept": False, "score": -0.9, "text": "Ads.\x1b[2J"},
+    ]
+    answer = Answer("1815", trace=(Step("note", "strips: 1 of 2 kept", data={"strips": strips}),))
+    output.explain(answer, verbose=False)
+    plain = capsys.readouterr().err
+    assert "+ score: 0.5 · text: Ada was born." in plain and "- score: -0.9 · text: Ads." in plain
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    output.explain(answer, verbose=False)
+    coloured = capsys.readouterr().err
+    assert "9mscore: -0.9" in coloured and "9mscore: 0.5" not in coloured and "\x1b[2J" not in coloured

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import ssl
 import struct
 import sys
 import threading
@@ -92,7 +93,7 @@ class Request:
 class Server:
     """A running stand-in; `count` and `peak` are requests so far, and in flight at most."""
 
-    def __init__(self, script: Script, latency: float, record: bool) -> None:
+    def __init__(self, script: Script, latency: float, record: bool, tls: ssl.SSLContext | None = None) -> None:
         self.url = ""
         self.requests: list[Request] = []
         self.count = 0
@@ -100,11 +101,12 @@ class Server:
         self.connections = 0
         self._script = script
         self._latency = latency
+        self._tls = tls
         self._record = record
         self._in_flight = 0
 
     async def run(self, ready: threading.Event) -> None:
-        server = await asyncio.start_server(self._converse, "127.0.0.1", 0, limit=1 << 24, backlog=1024)
+        server = await asyncio.start_server(self._converse, "127.0.0.1", 0, limit=1 << 24, backlog=1024, ssl=self._tls)
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
         self.stop = lambda: loop.call_soon_threadsafe(stopped.set)
@@ -175,12 +177,8 @@ async def _send(reply: Fault, reader: asyncio.StreamReader, writer: asyncio.Stre
 
 
 @contextmanager
-def serve(script: Script, *, latency: float = 0.0, record: bool = True) -> Iterator[Server]:
-    """A stand-in in a thread of its own, stopped on leaving.
-
-    `latency` is the least time to a reply, in seconds; `record = False` keeps no requests, for long runs.
-    """
-    server = Server(script, latency, record)
+def running(server: Server) -> Iterator[Server]:
+    """`server` in a thread of its own, stopped on leaving."""
     ready = threading.Event()
     thread = threading.Thread(target=lambda: asyncio.run(server.run(ready)), daemon=True)
     thread.start()
@@ -190,6 +188,16 @@ def serve(script: Script, *, latency: float = 0.0, record: bool = True) -> Itera
     finally:
         server.stop()
         thread.join()
+
+
+@contextmanager
+def serve(script: Script, *, latency: float = 0.0, record: bool = True) -> Iterator[Server]:
+    """A stand-in for an endpoint, running.
+
+    `latency` is the least time to a reply, in seconds; `record = False` keeps no requests, for long runs.
+    """
+    with running(Server(script, latency, record)) as server:
+        yield server
 
 
 if __name__ == "__main__":

@@ -1,0 +1,125 @@
+"""Corrective RAG against RAG while passages that hold an answer are removed: question sets in, one table out.
+
+    python benchmarks/correction.py popqa.jsonl nq.jsonl
+    python benchmarks/correction.py popqa.jsonl --rows 50 -o strategy.crag.upper=0.5 -o defaults.evaluator=t5
+
+As in Figure 3 of the paper, a share of the passages that contain a gold answer is taken away at random; what is
+taken at a smaller share is taken at a larger one, too. The search is the `web` retriever's provider `static`, over
+all passages of the set. Sets are as for accuracy.py, and so is every answer: by `rqa batch`. Columns:
+
+- removed: share of the passages with a gold answer that were taken away; held: share of rows that still have one
+- rag: accuracy (gold contained in the answer) of `rag` over the passages that are left
+- + search: of `rag` over them and five results of the search, whatever they are ("RAG w. web", Table 5)
+- no search: of `crag` that has nowhere to search, and abstains instead
+- crag: of `crag` with the search; refused: share of rows that it gives no answer to
+- Correct, Ambiguous, Incorrect: share of rows by the action of `crag`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from accuracy import Row, answer, holds, passage_text, read_rows, score
+
+SHARES = (0, 25, 50, 75, 100)  # per cent
+ACTIONS = ("correct", "ambiguous", "incorrect")
+HEADER = (
+    "set          removed   held    rag  + search  no search   crag  refused  Correct  Ambiguous  Incorrect\n"
+    "                 (%)    (%)    (%)       (%)        (%)    (%)      (%)      (%)        (%)        (%)"
+)
+
+
+def removed(rows: Sequence[Row], share: int, seed: int = 0) -> list[Row]:
+    """The rows without `share` per cent of the passages, of all rows together, that hold a gold answer."""
+    good = [
+        (n, place)
+        for n, row in enumerate(rows)
+        for place, passage in enumerate(row["passages"])
+        if holds(passage_text(passage), row["answers"])
+    ]
+    random.Random(seed).shuffle(good)
+    gone = set(good[: round(len(good) * share / 100)])
+    return [
+        {**row, "passages": [p for place, p in enumerate(row["passages"]) if (n, place) not in gone]}
+        for n, row in enumerate(rows)
+    ]
+
+
+def results(rows: Sequence[Row]) -> list[Row]:
+    """All passages of the set, each once, as results of a search."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        for passage in row["passages"]:
+            result = {"text": passage} if isinstance(passage, str) else passage
+            if result["text"].strip():
+                found.setdefault(result["text"], {"title": result.get("title", ""), "text": result["text"]})
+    return list(found.values())
+
+
+def measure(
+    rows: Sequence[Row], search: Path, arguments: Sequence[str], folder: Path
+) -> tuple[list[float], Counter[str]]:
+    """Accuracy of the four ways, and the share without answer of the last, in [0, 1]; rows by action."""
+    questions = folder / "questions.jsonl"
+    _write(questions, rows)
+    web = ["--option=retriever.web.provider=static", f"--option=retriever.web.file={search}"]
+    ways = (
+        ["--strategy=rag"],
+        ["--strategy=rag", "--retriever=given & web@5", *web],
+        ["--strategy=crag", "--details"],
+        ["--strategy=crag", "--details", "--option=strategy.crag.search=web@5", *web],
+    )
+    figures: list[float] = []
+    for way in ways:
+        replies, _ = answer(questions, [*way, *arguments])
+        scored = score(rows, replies)
+        figures.append(scored.accuracy)
+    return [*figures, scored.refused], Counter(_action(reply) for reply in replies)
+
+
+def _action(reply: Row) -> str:
+    return str(reply["details"]["action"]) if reply.get("details") else "failed"
+
+
+def _write(path: Path, rows: Sequence[Row]) -> None:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+
+
+def line(name: str, share: int, rows: Sequence[Row], figures: Sequence[float], actions: Counter[str]) -> str:
+    """One row of the table."""
+    held = sum(any(holds(passage_text(p), row["answers"]) for p in row["passages"]) for row in rows) / len(rows)
+    shares = [actions[action] / len(rows) for action in ACTIONS]
+    widths = (6, 9, 10, 6, 8, 8, 10, 10)
+    told = " ".join(f"{100 * value:{width}.1f}" for value, width in zip([*figures, *shares], widths, strict=True))
+    return f"{name[:12]:12} {share:7} {100 * held:6.1f} {told}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="+", type=Path, metavar="FILE", help="question sets, JSONL")
+    parser.add_argument("--rows", type=int, metavar="N", help="only the first N rows of each set")
+    parser.add_argument("--seed", type=int, default=0, help="of what is removed (default: 0)")
+    parser.add_argument("-o", dest="options", action="append", default=[], metavar="KEY=VALUE")
+    given = parser.parse_args()
+    arguments = [f"--option={option}" for option in given.options]
+    print(HEADER)
+    for path in given.sets:
+        rows: list[dict[str, Any]] = read_rows(path)[: given.rows]
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            search = folder / "results.jsonl"
+            _write(search, results(rows))
+            for share in SHARES:
+                left = removed(rows, share, given.seed)
+                print(line(path.stem, share, left, *measure(left, search, arguments, folder)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+"""Corrective RAG: retrieved passages are judged, refined where they are relevant, replaced where they are not.
+
+Yan et al., "Corrective Retrieval Augmented Generation", 2024. Algorithm 1; the defaults are those of Appendix B.3.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta
+
+from robust_qa import (
+    Answer,
+    CallError,
+    ConfigError,
+    Expression,
+    Passage,
+    fenced,
+    hookimpl,
+    load_prompts,
+    titled,
+    without_thoughts,
+)
+
+from . import keywords
+from .account import Correction, kept, listed
+from .acting import PAIRS, Ablation, Set, act
+from .strips import Mode, Strip, choose, cut, paragraphs, recompose
+
+if TYPE_CHECKING:
+    from robust_qa import Registry, Toolbox
+
+_MEMORY = "norag"  # the strategy that answers from memory
+_Score = Annotated[float, Meta(ge=-1, le=1)]
+
+
+class Crag:
+    """Judges what was retrieved; what is beside the question is left out, and searched for elsewhere."""
+
+    needs = frozenset({"retrieve", "score"})
+
+    @dataclass
+    class Options:
+        then: str = "rag"  # the strategy that answers from the corrected passages
+        search: Expression | None = None  # where is searched: a retriever expression; by default nowhere
+        # what to do when the passages are irrelevant and no search helps: abstain, answer from the language model's
+        # memory, or from the best strips there are, flagged as doubtful
+        without_search: Literal["abstain", "memory", "doubtful"] = "abstain"
+        evaluator: str | None = None  # what judges; by default as configured
+        upper: _Score | None = None  # from this score of a passage on, the retrieval is Correct
+        lower: _Score | None = None  # below this score of every passage, it is Incorrect
+        # both as in the paper for that set, where `upper` and `lower` are not set: popqa (0.59, -0.99), pubqa and arc
+        # (0.5, -0.91), bio (0.95, -0.91); by default the evaluator's own, and popqa's where it has none
+        thresholds: Set | None = None
+        # how passages are cut: excerption (three sentences), fixed_num (50 words), selection (not at all)
+        strips: Mode = "excerption"
+        keep: Annotated[int, Meta(ge=1)] = 5  # strips that are kept, at most: of the passages, and of the pages
+        floor: _Score = -0.5  # strips with a lower score are dropped
+        # how the kept strips are put together: text (those of a passage as one, in its order), score (each for itself)
+        order: Literal["text", "score"] = "text"
+        # who makes keywords of a question that is searched for: reader (a language model), words (rules), off (nobody),
+        # auto (the reader if it writes, else the rules)
+        rewrite: Literal["auto", "reader", "words", "off"] = "auto"
+        refine: bool = True  # whether passages are cut into strips; false: they are handed on whole (Table 3)
+        select: bool = True  # whether paragraphs of pages are selected; false: all are handed on (Table 3)
+        # an action that is left out (Table 2) or that every question gets (Table 11): without-correct,
+        # without-incorrect, without-ambiguous, only-correct, only-incorrect, only-ambiguous
+        ablation: Ablation | None = None
+        prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: rewrite
+
+        def __post_init__(self) -> None:
+            if self.upper is not None and self.lower is not None and self.lower > self.upper:
+                raise ValueError(f"has `lower` {self.lower:g} above `upper` {self.upper:g}")
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.prompts = load_prompts(Path(__file__).with_name("prompts"), options.prompts)
+        self.hands_to = (options.then, _MEMORY) if options.without_search == "memory" else (options.then,)
+        if options.rewrite == "reader":
+            self.needs |= {"generate"}
+
+    async def answer(self, question: str, toolbox: Toolbox) -> Answer:
+        """Algorithm 1, whose generator is the strategy `then`. Abstains when there is no knowledge to answer from."""
+        found = await self._corrected(question, toolbox)
+        if found.passages:
+            answer = await toolbox.answer_with(self.options.then, found.passages)
+        elif self.options.without_search == "memory":
+            answer = await toolbox.answer_with(_MEMORY, [])
+        else:
+            answer = Answer(None)
+        return dataclasses.replace(
+            answer, reason=found.reason(answer), details={**found.details(), "then": dict(answer.details)}
+        )
+
+    async def correct(self, question: str, toolbox: Toolbox) -> list[Passage]:
+        """The corrected passages, for retriever expressions such as crag(wiki@10)."""
+        return (await self._corrected(question, toolbox)).passages
+
+    async def _corrected(self, question: str, toolbox: Toolbox) -> Correction:
+        """Lines 1 to 13: k, the knowledge to answer from."""
+        import asyncio
+
+        options = self.options
+        upper, lower = self._ready(toolbox)
+
+        # Lines 1 and 2: the scores of D, and the judgement.
+        passages = await toolbox.retrieve(question)
+        texts = [titled(passage.title, passage.text) if passage.text.strip() else "" for passage in passages]
+        scores = await self._scores(question, toolbox, texts)
+        action = act(scores, upper, lower, options.ablation)
+        found = Correction(action, scores, upper, lower, passages)
+        toolbox.note(found.judgement())
+
+        # Lines 3 to 13: what is relevant is refined, what is not is searched for, and in doubt both are done, at once.
+        async with asyncio.TaskGroup() as both:
+            internal = both.create_task(self._refined(question, toolbox, found))
+            external = both.create_task(self._searched(question, toolbox, found))
+        found.passages = [*internal.result(), *external.result()]
+        if not found.passages and found.outage and options.without_search == "abstain":
+            raise found.outage  # which an abstention would hide
+        if not found.passages and options.without_search == "doubtful":
+            found.doubtful = True
+            found.passages = await self._refined(question, toolbox, found)
+        return found
+
+    async def _refined(self, question: str, toolbox: Toolbox, found: Correction) -> list[Passage]:
+        """Internal knowledge, of any action but Incorrect: the best strips of the passages."""
+        options = self.options
+        if found.action == "incorrect" and not found.doubtful:
+            return []
+        if not options.refine:
+            return found.retrieved
+        strips = found.internal or cut(found.retrieved, options.strips)
+        # Something is relevant where the action is Correct, so the best strip is, whatever it scores.
+        least = options.keep if found.doubtful else 1 if found.action == "correct" else 0
+        found.internal = await self._judged(question, toolbox, strips, least)
+        toolbox.note(f"strips: {kept(found.internal)} kept", strips=listed(found.internal))
+        return recompose(found.internal, options.order)
+
+    async def _searched(self, question: str, toolbox: Toolbox, found: Correction) -> list[Passage]:
+        """External knowledge, of any action but Correct: the best paragraphs of the pages that a search finds."""
+        options = self.options
+        if found.action == "correct":
+            return []
+        if options.search is None:
+            found.failure = "no search is configured"
+            return []
+        found.query = await self._query(question, toolbox)
+        try:
+            found.searched = await toolbox.retrieve(found.query, expression=options.search)
+        except CallError as error:
+            found.outage, found.failure = error, f"the search failed: {error.message.rstrip('.')}"
+            toolbox.note(found.failure)
+            return []
+        if options.select:
+            found.external = await self._judged(question, toolbox, paragraphs(found.searched))
+            toolbox.note(f"paragraphs: {kept(found.external)} kept", strips=listed(found.external))
+        passages = found.searched if found.external is None else recompose(found.external, options.order)
+        if not passages:
+            found.failure = f"a search for {found.query!r} found nothing relevant"
+        return passages
+
+    async def _judged(self, question: str, toolbox: Toolbox, strips: Sequence[Strip], least: int = 0) -> list[Strip]:
+        """The strips with their scores, and which of them are kept."""
+        texts = [titled(strip.passage.title, strip.text) if strip.says_something else "" for strip in strips]
+        scores = await self._scores(question, toolbox, texts)
+        return choose(strips, scores, self.options.keep, self.options.floor, least)
+
+    async def _scores(self, question: str, toolbox: Toolbox, texts: Sequence[str]) -> list[float]:
+        """The evaluator's scores; an empty text has -1, unasked (published code)."""
+        asked = [text for text in texts if text]
+        given = iter(await toolbox.score(question, asked, evaluator=self.options.evaluator))
+        return [next(given) if text else -1.0 for text in texts]
+
+    async def _query(self, question: str, toolbox: Toolbox) -> str:
+        """W of Algorithm 1: the question in keywords."""
+        how = self.options.rewrite
+        if how == "off":
+            return question
+        if how == "reader" or (how == "auto" and toolbox.generative):
+            completion = await toolbox.generate(self.prompts["rewrite"], fields={"question": fenced(question)})
+            if query := keywords.parsed(without_thoughts(completion.text)):
+                return query
+            toolbox.note("no keywords can be read from the reply; taking those of the question by rules")
+        return keywords.extracted(question) or question
+
+    def _ready(self, toolbox: Toolbox) -> tuple[float, float]:
+        """The thresholds, upper and lower. ConfigError or MissingError when they, or the search, are not in order."""
+        options = self.options
+        if options.search is not None:
+            for error in toolbox.pool([options.search]).left_out.values():
+                raise error  # now, and not with the first question that is searched for
+        own = toolbox.thresholds(options.evaluator) if options.thresholds is None else None
+        upper, lower = own or PAIRS[options.thresholds or "popqa"]
+        upper = upper if options.upper is None else options.upper
+        lower = lower if options.lower is None else options.lower
+        if lower > upper:
+            raise ConfigError(
+                f"Strategy 'crag' would work with `lower` {lower:g} above `upper` {upper:g}.",
+                hint="Set both in the strategy's table: one is set there, and the other is the evaluator's.",
+            )
+        return upper, lower
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    registry.strategy("crag", Crag, summary="judges the passages, keeps what is relevant, and searches for the rest")

@@ -1,0 +1,90 @@
+"""From a question to the words that one types into a search engine (Yan et al. 2024, Section 4.5 and Table 7)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from robust_qa import declines, printable
+
+MOST = 3  # keywords
+_LONGEST = 80  # characters of a keyword
+_LONGEST_READ = 2000  # characters of a question or a reply
+_WORD = re.compile(r"[^\W_]+(?:['’.&/-][^\W_]+)*[.]?(?=\s|\W|\Z)")
+_QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{2,80})[\"”»“]")
+_POSSESSIVE = re.compile(r"['’]s?\Z")
+_LABEL = re.compile(r"\s*(?:[-*\d.)]+\s*)?(?:search |web )?(?:quer(?:y|ies)|keywords?)\s*[:=]\s*", re.IGNORECASE)
+_LINKS = frozenset("of the de la le du del der van von da di al el &".split())
+_STOPWORDS = frozenset(
+    """a about after all also am an and any are as at be because been before being both but by called can could
+    did do does doing during each for from had has have he her him his how i if in into is it its itself just
+    kind many me more most much my name named no not of on or other our out over please s same she should so some
+    such tell than that the their them then there these they this those through to too type under until up very was
+    we were what when where which while who whom whose why will with would you your""".split()
+)
+
+
+def extracted(question: str) -> str:
+    """At most three keywords of `question`, parted by commas: its names, and what is asked about them.
+
+    For questions in English; in another language the words come out as they stand, without the question mark.
+    """
+    question = " ".join(printable(question[:_LONGEST_READ]).split())
+    phrases = [(is_name, phrase[:_LONGEST]) for is_name, phrase in _phrases(question)]
+    ranked = sorted(range(len(phrases)), key=lambda n: (not phrases[n][0], -len(phrases[n][1])))
+    chosen = [phrases[n][1] for n in sorted(ranked[:MOST])]
+    return ", ".join(dict.fromkeys(chosen)) or question.strip(" ?？!.")
+
+
+def parsed(reply: str) -> str:
+    """The keywords in a model's reply, parted by commas; empty when it has none."""
+    if declines(reply):
+        return ""
+    for line in printable(reply[:_LONGEST_READ]).splitlines():
+        if line.rstrip().endswith(":"):
+            continue  # it announces the next
+        label = _LABEL.match(line)
+        parts = re.split(r"[,;、，]", line[label.end() :] if label else line)
+        keywords = [part.strip(" \t\"'`“”.*-<>[]()") for part in parts]
+        found = [keyword for keyword in dict.fromkeys(keywords) if keyword and len(keyword) <= _LONGEST]
+        if found:
+            return ", ".join(found[:MOST])
+    return ""
+
+
+def _phrases(question: str) -> Iterator[tuple[bool, str]]:
+    """Names (runs of capitalised words, and what stands in quotes) and runs of other words that say something."""
+    end = 0
+    for quoted in _QUOTED.finditer(question):
+        yield from _runs(question[end : quoted.start()], opening=end == 0)
+        yield True, quoted[1].strip()
+        end = quoted.end()
+    yield from _runs(question[end:], opening=end == 0)
+
+
+def _runs(text: str, *, opening: bool) -> Iterator[tuple[bool, str]]:
+    run: list[str] = []
+    links: list[str] = []
+    is_name = False
+    for n, match in enumerate(_WORD.finditer(text)):
+        word = match.group()
+        capital = word[0].isupper() or word[0].isdigit()
+        says = word.lower() not in _STOPWORDS
+        if capital and n == 0 and opening and not says:
+            capital = False  # the first word of a question
+        if run and is_name and not capital and word.lower() in _LINKS:
+            links.append(word)  # as in Lord of the Rings, if another capital follows
+            continue
+        if run and (capital != is_name or not (says or capital)):
+            yield is_name, _joined(run)
+            run, links = [], []
+        if says or capital:
+            run += [*links, word] if run else [word]
+            is_name = capital
+        links = []
+    if run:
+        yield is_name, _joined(run)
+
+
+def _joined(run: list[str]) -> str:
+    return _POSSESSIVE.sub("", " ".join(run)).rstrip(".")

@@ -1,0 +1,42 @@
+"""The evaluator `lexical`."""
+
+from __future__ import annotations
+
+import pytest
+
+from robust_qa.testing import assert_conforms
+from rqa_lexical.overlap import Overlap
+
+QUESTION = "When was the lighthouse at Skerry Point built?"
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        ("Building a lighthouse at Skerry Point took until 1871.", 0.5),
+        ("The LIGHTHOUSE of Skerry-Point was built in 1871.", 1.0),
+        ("When was it at the time?", -1.0),
+        ("", -1.0),
+    ],
+)
+def test_a_text_scores_by_the_share_of_the_questions_words(text: str, score: float) -> None:
+    assert Overlap().score(QUESTION, [text]) == [score]
+
+
+def test_a_question_of_stopwords_is_in_no_text() -> None:
+    assert Overlap().score("Who is it?", ["Who is it, they asked."]) == [-1.0]
+
+
+def test_two_words_of_three_are_enough_and_less_than_one_is_not() -> None:
+    judge = Overlap()
+    two, one, none = judge.score("boiler serviced Quill", ["Quill's boiler", "a boiler", "a kettle"])
+    assert two >= judge.upper > one >= judge.lower > none
+
+
+def test_other_scripts_are_words_too() -> None:
+    near, far = Overlap().score("東京の首都", ["東京は日本の首都です", "大阪"])
+    assert near > 0 > far
+
+
+def test_it_conforms() -> None:
+    assert_conforms("evaluator", Overlap())

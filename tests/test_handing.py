@@ -1,0 +1,147 @@
+"""One strategy hands passages to another: what it is given, what is checked beforehand, and where it goes wrong."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import Answer, ConfigError, Passage, PluginError, Question, Toolbox
+from robust_qa.config import Config, Layer
+from robust_qa.host import Host
+from robust_qa.session import Session
+from robust_qa.testing import OverlapEvaluator, toolbox
+
+PLUGIN = """
+from dataclasses import dataclass
+
+from robust_qa import Answer, Passage, hookimpl
+
+class Hands:
+    "Hands its first passage on."
+    needs = frozenset({"retrieve"})
+
+    @dataclass
+    class Options:
+        then: str = "reads"
+
+    def __init__(self, options):
+        self.hands_to = (options.then,)
+
+    async def answer(self, question, toolbox):
+        return await toolbox.answer_with(self.hands_to[0], (await toolbox.retrieve(question))[:1])
+
+class Reads:
+    "Reads what is retrieved."
+    needs = frozenset({"retrieve", "read"})
+
+    async def answer(self, question, toolbox):
+        reading = await toolbox.read(question, await toolbox.retrieve(question))
+        return Answer(reading.text, details={"passages": len(await toolbox.retrieve(k=5))})
+
+class Writes:
+    "Writes."
+    needs = frozenset({"generate"})
+
+    async def answer(self, question, toolbox):
+        return Answer("written")
+
+class First:
+    "Reads the first passage."
+    def read(self, question, passages):
+        from robust_qa import Reading
+        return Reading(passages[0].text, 1.0, (0,))
+
+@hookimpl
+def rqa_register(registry):
+    registry.strategy("hands", Hands)
+    registry.strategy("reads", Reads)
+    registry.strategy("writes", Writes)
+    registry.reader("first", First)
+"""
+PASSAGES = tuple(Passage(text, id=text) for text in ("one", "two", "three"))
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    (tmp_path / "handing.py").write_text(PLUGIN)
+    return Host(only=[], files=[tmp_path / "handing.py"], strict=True)
+
+
+async def ask(host: Host, then: str, *, reader: str | None = "first") -> Answer:
+    tree: dict[str, Any] = {"defaults": {"strategy": "hands"}, "strategy": {"hands": {"then": then}}}
+    if reader:
+        tree["defaults"]["reader"] = reader
+    async with Session(Config([Layer("rqa.toml", tree | {"cache": {"enabled": False}})]), host) as session:
+        return await session.answer(Question("Which?", passages=PASSAGES))
+
+
+async def test_the_other_strategy_retrieves_what_it_was_handed_and_nothing_else(host: Host) -> None:
+    answer = await ask(host, "reads")
+    assert (answer.text, answer.details, answer.strategy) == ("one", {"passages": 1}, "hands")
+
+
+async def test_what_it_calls_stands_in_the_same_trace(host: Host) -> None:
+    assert [step.kind for step in (await ask(host, "reads")).trace] == ["retrieve", "retrieve", "read", "retrieve"]
+
+
+async def test_what_the_other_needs_is_needed_before_the_first_call(host: Host) -> None:
+    with pytest.raises(ConfigError, match="Strategy 'hands' needs a reader"):
+        await ask(host, "reads", reader=None)
+    with pytest.raises(ConfigError, match="Strategy 'hands' needs a language model"):
+        await ask(host, "writes")
+
+
+async def test_a_strategy_that_is_not_there_is_named(host: Host) -> None:
+    with pytest.raises(ConfigError, match="no strategy named 'reeds'") as caught:
+        await ask(host, "reeds")
+    assert "reads" in caught.value.hint
+
+
+async def test_a_circle_is_refused(host: Host) -> None:
+    with pytest.raises(ConfigError, match="hands -> hands hand their passages on in a circle"):
+        await ask(host, "hands")
+
+
+class Asks:
+    "Hands everything to `other`."
+
+    needs = frozenset({"retrieve"})
+
+    def __init__(self, other: str) -> None:
+        self.other = other
+
+    async def answer(self, question: str, tools: Toolbox) -> Answer:
+        return await tools.answer_with(self.other, await tools.retrieve())
+
+
+class Nonsense:
+    "Returns no Answer."
+
+    needs = frozenset[Any]()
+
+    async def answer(self, question: str, tools: Toolbox) -> Any:
+        return "forty-two"
+
+
+async def test_a_circle_that_nobody_declared_ends_as_well() -> None:
+    tools = toolbox(Question("Which?", passages=PASSAGES), names={"a": Asks("b"), "b": Asks("a")})
+    with pytest.raises(ConfigError, match="'a' would answer with the passages that it is handing on"):
+        await Asks("a").answer("Which?", tools)
+
+
+async def test_the_other_is_blamed_for_what_it_returns() -> None:
+    tools = toolbox(Question("Which?", passages=PASSAGES), names={"odd": Nonsense()})
+    with pytest.raises(PluginError, match="Strategy 'odd' gave a str"):
+        await tools.answer_with("odd", [])
+
+
+class Sure(OverlapEvaluator):
+    upper = 0.7
+    lower = -1
+
+
+def test_the_thresholds_of_an_evaluator_are_known_to_a_strategy() -> None:
+    tools = toolbox("Which?", evaluator=Sure(), names={"plain": OverlapEvaluator()})
+    assert (tools.thresholds(), tools.thresholds("plain")) == ((0.7, -1.0), None)
+    with pytest.raises(ConfigError, match="'other'"):
+        tools.thresholds("other")
