@@ -128,6 +128,7 @@ class Assembly:
         registration = self._registration(kind, name, table)
         if kind == "retriever" and name in BUILT_IN:
             raise ConfigError(f"[{table.name}]: {name!r} means something else in retriever expressions.")
+        _check_reach(registration, table)
         reserved = _PLUGIN if kind == "strategy" else RESERVED  # a strategy makes calls, and is none
         own = {key: value for key, value in table.values.items() if key in reserved - _PLUGIN}
         limits = settings.build(Limits, Table(table.name, own))
@@ -205,3 +206,17 @@ class Assembly:
             return self.host.find(kind, named.value)
         except ConfigError as error:
             raise ConfigError(f"{named.layer.origin}: [{table.name}] {error.message}", hint=error.hint) from error
+
+
+def _check_reach(registration: Registration, table: Table) -> None:
+    """ConfigError where a file that nobody vouched for configures what asks hosts of its own choice."""
+    if not getattr(registration.factory, "reaches_out", False):
+        return
+    for key, value in table.values.items():
+        for layer in value.layers:
+            if layer.confined:
+                raise ConfigError(
+                    f"{layer.origin}: `{table.name}.{key}` would have {registration.name!r} send questions to other "
+                    "hosts, and the file was found by walking up.",
+                    hint=layer.allowing,
+                )

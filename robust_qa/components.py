@@ -6,7 +6,9 @@ Every method may be `async def` or `def`; the host runs a `def` in a worker thre
 - `fingerprint() -> str`: what its results depend on besides its options (a model file's identity, an index's
   generation); part of the cache key;
 - `cached: bool = False` when the component is quicker than the cache;
-- `concurrency: int`: how many calls it stands at once, unless the configuration says otherwise.
+- `concurrency: int`: how many calls it stands at once, unless the configuration says otherwise;
+- `reaches_out: bool = True`, on the class, when it asks hosts that no option names: then a configuration that was
+  merely found does not configure it.
 """
 
 from __future__ import annotations

@@ -37,10 +37,12 @@ _Count = Annotated[int, Meta(ge=0, le=100)]
 class Web:
     """Passages from a web search: one a page, its paragraphs parted by blank lines."""
 
+    reaches_out = True
+
     @dataclass
     class Options:
         # who is asked; static: a file of results, searched by the words they share with the query
-        provider: Literal["serper", "brave", "tavily", "google-cse", "searxng", "mediawiki", "static"] = "mediawiki"
+        provider: Literal["serper", "brave", "tavily", "google-cse", "searxng", "mediawiki", "static"]
         key: Key | None = None  # a stored key's name; serper, brave, tavily and google-cse want one
         base_url: Url | None = None  # the provider's address, where it is not its own; searxng has none
         engine: str | None = None  # google-cse: the search engine's id (cx)

@@ -91,6 +91,15 @@ def test_a_host_it_makes_up_is_not_called(ask: Ask, repository: Path) -> None:
     assert ended.returncode == 2 and "would send questions and passages to evil.example" in ended.stderr
 
 
+def test_it_has_no_question_searched_for_on_the_web(installed: str, repository: Path) -> None:
+    (repository / "rqa.toml").write_text("[retriever.web]\nprovider = 'mediawiki'\n")
+    ended = subprocess.run(
+        [installed, "ask", "-r", "web", "Is it?"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 2 and "send questions to other hosts" in ended.stderr
+    assert "rqa config trust" in ended.stderr
+
+
 def test_a_prompt_that_links_outside_is_not_sent(ask: Ask, repository: Path, endpoint: Server) -> None:
     (repository / "prompt.txt").symlink_to("../private.txt")
     (repository / "rqa.toml").write_text(

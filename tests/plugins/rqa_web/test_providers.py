@@ -288,8 +288,8 @@ async def test_an_empty_query_asks_nobody(web: Web, connect: Any) -> None:
         ({"provider": "google-cse", "key": KEY}, "`engine`"),
         ({"provider": "searxng"}, "`base_url`"),
         ({"provider": "static"}, "`file`"),
-        ({"user_agent": "a\nb"}, "user_agent"),
-        ({"user_agent": ""}, "user_agent"),
+        ({"provider": "mediawiki", "user_agent": "a\nb"}, "user_agent"),
+        ({"provider": "mediawiki", "user_agent": ""}, "user_agent"),
     ],
 )
 def test_what_a_provider_lacks_is_named(given: Options, complaint: str) -> None:
