@@ -48,6 +48,7 @@ class T5:
         self.folder = options.model or PACKAGED
         check(self.folder)
         self.settings = read_settings(self.folder)
+        self.upper, self.lower = self.settings.upper, self.settings.lower  # for strategies that decide by the score
         self._threads = options.threads
         self._engine: Engine | None = None
         self._loading = threading.Lock()

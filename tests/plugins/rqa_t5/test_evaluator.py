@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from standins.tiny_t5 import write_model
 
@@ -17,7 +18,7 @@ from robust_qa import MissingError, RqaError
 from robust_qa.testing import assert_conforms
 from rqa_t5 import T5
 from rqa_t5.engine import Engine
-from rqa_t5.folder import CHECKSUMS, SETTINGS, TOKENIZER
+from rqa_t5.folder import CHECKSUMS, SETTINGS, TOKENIZER, read_settings, settle
 from rqa_t5.pairs import batches
 
 QUESTION = "Who wrote Moby-Dick?"
@@ -31,6 +32,13 @@ def judge(tiny: Path) -> T5:
 
 def test_it_is_an_evaluator_as_the_host_needs_one(judge: T5) -> None:
     assert_conforms("evaluator", judge)
+
+
+def test_strategies_are_told_the_thresholds_that_suit_its_scores(own: Path, judge: T5) -> None:
+    assert (judge.upper, judge.lower) == (None, None)
+    settle(own, msgspec.structs.replace(read_settings(own), upper=0.4, lower=-0.6))
+    calibrated = T5(T5.Options(model=own))
+    assert (calibrated.upper, calibrated.lower) == (0.4, -0.6)
 
 
 def test_scores_tell_texts_and_questions_apart(judge: T5) -> None:
