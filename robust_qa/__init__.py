@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from .types import Answer as Answer
     from .types import Citation as Citation
     from .types import Completion as Completion
+    from .types import Continuation as Continuation
     from .types import Decoding as Decoding
     from .types import Message as Message
     from .types import Passage as Passage
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from .types import Question as Question
     from .types import Reading as Reading
     from .types import Step as Step
+    from .types import Token as Token
     from .types import Usage as Usage
 
 __version__ = "0.1.0"
@@ -129,6 +131,7 @@ _HOME = {
         "Answer",
         "Citation",
         "Completion",
+        "Continuation",
         "Decoding",
         "Message",
         "Passage",
@@ -136,6 +139,7 @@ _HOME = {
         "Question",
         "Reading",
         "Step",
+        "Token",
         "Usage",
     ),
 }

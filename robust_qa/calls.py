@@ -26,7 +26,7 @@ from .pace import Pace
 from .remarks import listening
 from .returned import misfit
 from .trace import Trace
-from .types import Completion, Power, Reading, Usage
+from .types import Completion, Continuation, Power, Reading, Usage
 
 T = TypeVar("T")
 
@@ -305,7 +305,7 @@ def _account(result: Any, remarks: list[str]) -> dict[str, Any]:
 
 
 def _kept(result: Any) -> dict[str, Any]:
-    if isinstance(result, Completion):
+    if isinstance(result, Completion | Continuation):
         return {"reply": result.text, "finish": result.finish}
     if isinstance(result, Reading):
         return {"answer": result.text, "score": result.score, "passages": [n + 1 for n in result.passages]}

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from .types import Answer, Completion, Decoding, Message, Passage, Power, Reading
+from .types import Answer, Completion, Continuation, Decoding, Message, Passage, Power, Reading
 
 if TYPE_CHECKING:
     from .toolbox import Toolbox
@@ -70,6 +70,16 @@ class LanguageModel(Protocol):
     """
 
     def generate(self, messages: list[Message], decoding: Decoding) -> Completion | Awaitable[Completion]: ...
+
+
+class RawLanguageModel(LanguageModel, Protocol):
+    """A language model that can also be put to a text as it stands, with no chat template around it.
+
+    Special tokens that `prompt` spells out count as such, and those that the model writes are kept. Of each token
+    written the `top` likeliest are told. `decoding.schema` is None.
+    """
+
+    def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Continuation | Awaitable[Continuation]: ...
 
 
 class Evaluator(Protocol):

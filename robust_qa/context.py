@@ -6,6 +6,7 @@ import bisect
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .errors import ContextError
 from .order import Order, arrange
@@ -13,7 +14,11 @@ from .prompts import Prompt, render_passages
 from .text import sentences
 from .types import Message, Passage
 
+if TYPE_CHECKING:
+    from .calls import Channel
+
 Counter = Callable[[Sequence[Message]], int]
+_MARGIN = 16  # tokens left free, for what a chat template adds
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,35 @@ class Fitted:
 def estimate_tokens(messages: Sequence[Message]) -> int:
     """An upper estimate for readers that cannot count: a token in three bytes, and eight for each turn."""
     return sum(len(message.content.encode()) // 3 + 8 for message in messages)
+
+
+async def fit_window(
+    reader: Channel,
+    prompt: Prompt,
+    passages: Sequence[Passage],
+    fields: Mapping[str, str],
+    layout: Layout,
+    *,
+    reply_room: int,
+) -> Fitted:
+    """`prompt` with `passages` in what the reader's window leaves beside `reply_room` tokens; see `fit`.
+
+    Everything where the window is not known. ContextError also when there is no room but the reply's.
+    """
+    window: int | None = getattr(reader.component, "window", None)
+    if window is None:
+        return fit(prompt, passages, fields, layout, budget=None)
+    if window <= reply_room:
+        raise ContextError(
+            f"{reader.name} has a window of {window} tokens, and {reply_room} of them are for the reply.",
+            hint=f"Lower `max_tokens` or raise the window under [{reader.name}].",
+        )
+    budget = window - reply_room - _MARGIN
+    count: Counter | None = getattr(reader.component, "count_tokens", None)
+    if count is None:
+        return fit(prompt, passages, fields, layout, budget=budget)
+    # Counting may wait for an engine that is busy generating.
+    return await reader.in_thread(lambda: fit(prompt, passages, fields, layout, budget=budget, count=count))
 
 
 def fit(

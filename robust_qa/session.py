@@ -237,10 +237,18 @@ class Session:
                 f"Strategy {strategy!r} retrieves passages, and there are no documents to retrieve from.",
                 hint="Give documents with --docs PATH, or index them once with `rqa index PATH`.",
             )
-        if "generate" in lacking:
+        if {"generate", "continue_text"} & lacking:
             reader = channels.reader.name if channels.reader else "no reader"
+            advice = self._advice()
             message = f"Strategy {strategy!r} needs a language model, and {reader} does not write text."
-            hint = "\n".join([*self._advice(), "Name it with `reader = ...` under [defaults]."])
+            if "continue_text" in lacking:
+                message = (
+                    f"Strategy {strategy!r} needs a language model that continues a text and tells the probabilities "
+                    f"of its tokens, and {reader} does not."
+                )
+                able = [r.name for r in self.assembly.host.components("reader") if hasattr(r.factory, "continue_text")]
+                advice = [*advice, f"Installed plugins whose readers do: {', '.join(able) or 'none'}."]
+            hint = "\n".join([*advice, "Name it with `reader = ...` under [defaults]."])
             if self.defaults.reader:
                 return ConfigError(message, hint=hint)
             return MissingError(message, hint=hint)

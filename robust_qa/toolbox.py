@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import reading
 from .calls import Call, Channel
-from .context import Counter, Fitted, Layout, estimate_tokens, fit
-from .errors import ConfigError, ContextError, MissingError, PluginError
+from .context import Layout, fit_window
+from .errors import ConfigError, MissingError, PluginError
 from .expressions import GIVEN, Source, Top, Tree, parse_expression
 from .faults import answer_of
 from .order import Order
 from .pool import Names, Pool
 from .prompts import Prompt, fenced
 from .trace import Trace
-from .types import Answer, Completion, Decoding, Message, Passage, Power, Question, Reading
+from .types import Answer, Completion, Continuation, Decoding, Message, Passage, Power, Question, Reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _DEFAULT_MAX_TOKENS = 1024
-_MARGIN = 16  # tokens left free, for what a chat template adds
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +50,8 @@ class Channels:
             powers.add("read")  # a language model reads with the host's prompt
             if hasattr(self.reader.component, "generate"):
                 powers.add("generate")
+            if hasattr(self.reader.component, "continue_text"):
+                powers.add("continue_text")
         if self.evaluator:
             powers.add("score")
         return frozenset(powers)
@@ -204,7 +205,7 @@ class Toolbox:
             prompt_name = "messages"
         else:
             prompt_name = prompt.name
-            fitted = await self._fit(
+            fitted = await fit_window(
                 reader,
                 prompt,
                 passages,
@@ -212,6 +213,12 @@ class Toolbox:
                 Layout(order, seed or 0, source_aware),
                 reply_room=reply_room,
             )
+            if fitted.dropped or fitted.shortened:
+                self.note(
+                    f"{len(fitted.dropped)} passages left out and {len(fitted.shortened)} shortened to fit the window",
+                    dropped=list(fitted.dropped),
+                    shortened=list(fitted.shortened),
+                )
             messages = fitted.messages
         decoding = Decoding(temperature, reply_room, seed, tuple(stop), schema)
         call: Call[Completion] = Call(
@@ -220,6 +227,40 @@ class Toolbox:
             Completion,
             prompt_name,
             {"prompt": _listed(messages)} if self.trace.detailed else {},
+            repeatable=_repeatable(reader.options, decoding),
+        )
+        return await reader.call(call, self.trace)
+
+    async def continue_text(
+        self,
+        prompt: str,
+        *,
+        top: int = 0,
+        seed: int | None = None,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        stop: Sequence[str] = (),
+        what: str = "text",
+    ) -> Continuation:
+        """What the language model writes right after `prompt`, as it stands, with no chat template around it.
+
+        Special tokens in `prompt` count as such: break up those that a passage or a question spells out. Of each
+        token written the `top` likeliest are told. `what` is for the trace. ContextError when the prompt overflows
+        the window: nothing is cut.
+        """
+        reader = self._need("reader")
+        model = reader.component
+        if not hasattr(model, "continue_text"):
+            hint = "Configure a language model that gives log-probabilities."
+            raise ConfigError(f"{reader.name} does not continue a text.", hint=hint)
+        bound = max_tokens or getattr(model, "max_tokens", None) or _DEFAULT_MAX_TOKENS
+        decoding = Decoding(temperature, bound, seed, tuple(stop))
+        call: Call[Continuation] = Call(
+            "continue_text",
+            (prompt, decoding, top),
+            Continuation,
+            what,
+            {"prompt": prompt} if self.trace.detailed else {},
             repeatable=_repeatable(reader.options, decoding),
         )
         return await reader.call(call, self.trace)
@@ -283,38 +324,6 @@ class Toolbox:
     def note(self, what: str, **data: Any) -> None:
         """Put a decision, and why, into the trace; `data` is JSON-ready."""
         self.trace.add("note", what, data=data)
-
-    async def _fit(
-        self,
-        reader: Channel,
-        prompt: Prompt,
-        passages: Sequence[Passage],
-        fields: Mapping[str, str],
-        layout: Layout,
-        *,
-        reply_room: int,
-    ) -> Fitted:
-        window: int | None = getattr(reader.component, "window", None)
-        if window is None:
-            return fit(prompt, passages, fields, layout, budget=None)
-        if window <= reply_room:
-            raise ContextError(
-                f"{reader.name} has a window of {window} tokens, and {reply_room} of them are for the reply.",
-                hint=f"Lower `max_tokens` or raise the window under [{reader.name}].",
-            )
-        budget = window - reply_room - _MARGIN
-        count: Counter | None = getattr(reader.component, "count_tokens", None)
-        if count is None:
-            fitted = fit(prompt, passages, fields, layout, budget=budget, count=estimate_tokens)
-        else:  # counting may wait for an engine that is busy generating
-            fitted = await reader.in_thread(lambda: fit(prompt, passages, fields, layout, budget=budget, count=count))
-        if fitted.dropped or fitted.shortened:
-            self.note(
-                f"{len(fitted.dropped)} passages left out and {len(fitted.shortened)} shortened to fit {window} tokens",
-                dropped=list(fitted.dropped),
-                shortened=list(fitted.shortened),
-            )
-        return fitted
 
 
 def _lacking(kind: str) -> MissingError:

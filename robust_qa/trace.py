@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from .types import Step, Usage
+from .types import Power, Step, Usage
 
 
 class Trace:
@@ -24,7 +24,7 @@ class Trace:
 
     def add(
         self,
-        kind: Literal["retrieve", "read", "generate", "score", "note"],
+        kind: Power | Literal["note"],
         what: str,
         *,
         component: str = "",

@@ -10,7 +10,7 @@ Kind = Literal["retriever", "reader", "evaluator", "strategy"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Origin = Literal["external", "memory"]
 Role = Literal["system", "user", "assistant"]
-Power = Literal["retrieve", "read", "generate", "score"]
+Power = Literal["retrieve", "read", "generate", "continue_text", "score"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,33 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
+class Token:
+    """A token that a language model wrote.
+
+    `logprob` is the natural logarithm of its probability; `top` holds the likeliest tokens at its place with theirs,
+    by their texts, as many as were asked for.
+    """
+
+    text: str
+    logprob: float
+    top: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """What a language model writes right after a text, special tokens included, and how sure it is of each token.
+
+    `tokens` are all that were written, in order; the one that ends the text is no part of `text`. `finish` is as
+    of a Completion.
+    """
+
+    text: str
+    tokens: tuple[Token, ...]
+    usage: Usage = Usage(calls=1)
+    finish: Literal["stop", "length"] = "stop"
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """What a reader found in passages.
 
@@ -126,7 +153,7 @@ class Step:
     `started` is in seconds since the question began; `data` is JSON-ready.
     """
 
-    kind: Literal["retrieve", "read", "generate", "score", "note"]
+    kind: Power | Literal["note"]
     what: str
     component: str = ""
     started: float = 0.0

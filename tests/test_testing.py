@@ -17,6 +17,7 @@ from robust_qa import (
     Answer,
     Citation,
     Completion,
+    Continuation,
     Decoding,
     Message,
     MissingError,
@@ -24,6 +25,7 @@ from robust_qa import (
     Question,
     Reading,
     RefusedError,
+    Token,
     UnavailableError,
     Usage,
     cite,
@@ -62,6 +64,16 @@ class Model:
         return sum(1 + len(message.content.split()) for message in messages)
 
 
+class RawModel(Model):
+    """It also continues a text."""
+
+    def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Continuation:
+        text = "b"
+        for stop in decoding.stop:
+            text = text.partition(stop)[0]
+        return Continuation(text, (Token("b", -0.1, {"b": -0.1} if top else {}),), Usage(1, len(prompt), 1))
+
+
 class OneReading:
     """A strategy that reads once."""
 
@@ -84,6 +96,7 @@ CONFORMING = {
     "retriever": ("retriever", StaticRetriever([PARIS, LYON])),
     "reader": ("reader", SentenceReader()),
     "model": ("reader", Model()),
+    "raw-model": ("reader", RawModel()),
     "evaluator": ("evaluator", OverlapEvaluator()),
     "batched-evaluator": ("evaluator", BatchedOverlap()),
     "strategy": ("strategy", OneReading()),
@@ -239,6 +252,37 @@ BROKEN_MODELS = {
 
 @pytest.mark.parametrize(("component", "behaviour"), BROKEN_MODELS.values(), ids=BROKEN_MODELS)
 def test_a_model_that_breaks_its_contract_fails_that_check(component: Any, behaviour: str) -> None:
+    assert behaviour in failures("reader", component)
+
+
+def raw(continue_text: Callable[..., Any]) -> Any:
+    return type("BrokenRawModel", (Model,), {"continue_text": staticmethod(continue_text)})()
+
+
+def tokens(*logprobs: float, top: int = 0) -> tuple[Token, ...]:
+    return tuple(Token("b", logprob, {str(n): logprob for n in range(top)}) for logprob in logprobs)
+
+
+CONTINUATION = "`continue_text` returns a Continuation with the probability of each token"
+ENDS = "`continue_text` keeps to max_tokens, and ends at a stop sequence"
+BROKEN_RAW_MODELS = {
+    "completion": (raw(lambda prompt, decoding, top: Completion("b")), CONTINUATION),
+    "no-tokens": (raw(lambda prompt, decoding, top: Continuation("b", ())), CONTINUATION),
+    "texts": (raw(lambda prompt, decoding, top: Continuation("b", ("b",))), CONTINUATION),  # type: ignore[arg-type]
+    "no-call": (raw(lambda prompt, decoding, top: Continuation("b", tokens(-1.0), Usage())), CONTINUATION),
+    "probability": (raw(lambda prompt, decoding, top: Continuation("b", tokens(0.6))), CONTINUATION),
+    "too-many": (raw(lambda prompt, decoding, top: Continuation("b", tokens(-1.0, top=9))), CONTINUATION),
+    "endless": (raw(lambda prompt, decoding, top: Continuation("b", tokens(*[-1.0] * 9))), ENDS),
+    "stop": (raw(lambda prompt, decoding, top: Continuation("a", tokens(-1.0))), ENDS),
+    "picky": (
+        raw(lambda prompt, decoding, top: Continuation("b", tokens(-1.0)) if "Paris\x00" not in prompt else 1 / 0),
+        "`continue_text` takes any text",
+    ),
+}
+
+
+@pytest.mark.parametrize(("component", "behaviour"), BROKEN_RAW_MODELS.values(), ids=BROKEN_RAW_MODELS)
+def test_a_model_that_continues_a_text_otherwise_fails_that_check(component: Any, behaviour: str) -> None:
     assert behaviour in failures("reader", component)
 
 
@@ -445,6 +489,20 @@ async def test_a_scripted_model_may_follow_a_function_and_raise() -> None:
     assert (await scripted.generate([Message("user", "again")], Decoding())).text == "again"
     with pytest.raises(RefusedError):
         await scripted.generate([Message("user", "")], Decoding())
+
+
+async def test_a_scripted_model_continues_a_text_with_words_that_are_certain_or_as_it_is_told() -> None:
+    told = Continuation("b", tokens(-1.0))
+    scripted = ScriptedModel(["one two", told])
+
+    first = await scripted.continue_text("a", Decoding(), 1)
+
+    assert (first.text, first.tokens) == (
+        "one two",
+        (Token("one", 0.0, {"one": 0.0}), Token(" two", 0.0, {" two": 0.0})),
+    )
+    assert await scripted.continue_text("a", Decoding(), 1) is told
+    assert scripted.calls[0] == ([Message("user", "a")], Decoding())
 
 
 async def test_a_static_retriever_numbers_texts_and_remembers_queries() -> None:

@@ -10,12 +10,13 @@ import ctypes
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import llama_cpp
 
-from robust_qa import ConfigError, RqaError
+from robust_qa import ConfigError, RqaError, Token
 
 from .sampling import Sampler, Sampling
 
@@ -38,6 +39,19 @@ _listener = lib.llama_log_callback(_listen)
 
 class Abandoned(Exception):
     """Nobody waits for the reply any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a model wrote: the text, its length in tokens, and whether it ended by itself.
+
+    `tokens` are there where their probabilities were asked for, with the one that ended the text.
+    """
+
+    text: str
+    count: int
+    ended: bool
+    tokens: tuple[Token, ...] = ()
 
 
 class Engine:
@@ -135,17 +149,19 @@ class Engine:
         *,
         limit: int,
         stop: Sequence[str] = (),
+        top: int | None = None,
         abandoned: Callable[[], bool] = lambda: False,
-    ) -> tuple[str, int, bool]:
-        """The reply to `prompt`: its text, its length in tokens, and whether it ended before `limit` tokens.
+    ) -> Written:
+        """What follows `prompt`, in at most `limit` tokens.
 
-        `stop` texts end the reply and are not part of it. `abandoned` is asked before every batch and token;
-        when it says yes, Abandoned is raised.
+        `stop` texts end it and are not part of it. With `top` special tokens are kept in the text, and each token
+        is told with its log-probability and that many of the likeliest. `abandoned` is asked before every batch and
+        token; when it says yes, Abandoned is raised.
         """
         sampler = Sampler(self._vocabulary, sampling)
         try:
             self._read(prompt, abandoned)
-            return self._write(sampler, limit, [text.encode() for text in stop if text], abandoned)
+            return self._write(sampler, limit, [text.encode() for text in stop if text], top, abandoned)
         finally:
             sampler.close()
 
@@ -174,20 +190,45 @@ class Engine:
             self.evaluated += len(batch)
 
     def _write(
-        self, sampler: Sampler, limit: int, stops: list[bytes], abandoned: Callable[[], bool]
-    ) -> tuple[str, int, bool]:
-        text = bytearray()
+        self, sampler: Sampler, limit: int, stops: list[bytes], top: int | None, abandoned: Callable[[], bool]
+    ) -> Written:
+        text, tokens = bytearray(), list[Token]()
+
+        def written(count: int, *, ended: bool) -> Written:
+            return Written(text.decode(errors="replace"), count, ended, tuple(tokens))
+
         for count in range(limit):
             token = sampler.choose(self._context)
+            if top is not None:
+                tokens.append(self._told(token, top))
             if lib.llama_vocab_is_eog(self._vocabulary, token):
-                return text.decode(errors="replace"), count, True
-            text += self._piece(token)
+                return written(count, ended=True)
+            text += self._piece(token, special=top is not None)
             ends = [at for stop in stops if (at := text.find(stop)) >= 0]
             if ends:
-                return text[: min(ends)].decode(errors="replace"), count + 1, True
+                del text[min(ends) :]
+                return written(count + 1, ended=True)
             if count + 1 < limit:
                 self._decode([token], abandoned)
-        return text.decode(errors="replace"), limit, False
+        return written(limit, ended=False)
+
+    def _told(self, token: int, top: int) -> Token:
+        """`token`, which the context's last logits are about, with its log-probability and the `top` likeliest."""
+        import numpy  # llama-cpp-python brings it
+
+        size = lib.llama_vocab_n_tokens(self._vocabulary)
+        logits = numpy.ctypeslib.as_array(lib.llama_get_logits_ith(self._context, -1), (size,)).astype(numpy.float64)
+        logits -= logits.max()
+        logits -= numpy.log(numpy.exp(logits).sum())
+        top = min(top, size)
+        likeliest = numpy.argpartition(logits, size - top)[size - top :] if top else numpy.empty(0, int)
+
+        def text(one: int) -> str:
+            return self._piece(one, special=True).decode(errors="replace")
+
+        # The likeliest last: of several with one text, such as halves of a character, it is the one that counts.
+        by_text = {text(one): float(logits[one]) for one in sorted(likeliest.tolist(), key=logits.__getitem__)}
+        return Token(text(token), float(logits[token]), by_text)
 
     def _decode(self, tokens: Sequence[int], abandoned: Callable[[], bool]) -> None:
         if abandoned():
@@ -202,11 +243,12 @@ class Engine:
                 hint="If memory or the GPU's memory is full, set a smaller n_ctx, n_batch or n_gpu_layers.",
             )
 
-    def _piece(self, token: int) -> bytes:
+    def _piece(self, token: int, *, special: bool = False) -> bytes:
+        """The bytes of a token; those of a special token only where `special` says so."""
         size = 64
         while True:
             buffer = ctypes.create_string_buffer(size)
-            length: int = lib.llama_token_to_piece(self._vocabulary, token, buffer, size, 0, False)
+            length: int = lib.llama_token_to_piece(self._vocabulary, token, buffer, size, 0, special)
             if length >= 0:
                 return buffer.raw[:length]
             size = -length

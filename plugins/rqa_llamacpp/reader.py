@@ -6,19 +6,31 @@ import asyncio
 import importlib
 import os
 import threading
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from robust_qa import Completion, ConfigError, ContextError, Decoding, Message, MissingError, RqaError, Usage
+from robust_qa import (
+    Completion,
+    ConfigError,
+    ContextError,
+    Continuation,
+    Decoding,
+    Message,
+    MissingError,
+    RqaError,
+    Usage,
+)
 
 from . import gguf_files, library
 
 if TYPE_CHECKING:
     from .chat import ChatTemplate
-    from .engine import Engine
+    from .engine import Engine, Written
     from .sampling import Sampling
+
+T = TypeVar("T")
 
 
 class LlamaCpp:
@@ -85,42 +97,60 @@ class LlamaCpp:
     def generate(self, messages: list[Message], decoding: Decoding) -> Awaitable[Completion]:
         """The model's reply. Raises ContextError when the messages leave no room for one."""
         # A `def`, as the work is done in a thread; but what it returns can be cancelled.
-        return self._generate_in_thread(messages, decoding)
+        return self._in_thread(self._generate, messages, decoding)
 
-    async def _generate_in_thread(self, messages: list[Message], decoding: Decoding) -> Completion:
+    def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Awaitable[Continuation]:
+        """What the model writes after `prompt`. Raises ContextError when the prompt leaves no room for it."""
+        return self._in_thread(self._continue, prompt, decoding, top)
+
+    async def _in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
         given_up = threading.Event()
         try:
-            return await asyncio.to_thread(self._generate, messages, decoding, given_up)
+            return await asyncio.to_thread(work, *arguments, given_up)
         finally:
             given_up.set()  # when this was cancelled the thread still runs; it stops at its next token
 
     def _generate(self, messages: Sequence[Message], decoding: Decoding, given_up: threading.Event) -> Completion:
-        from .engine import Abandoned
-
-        options = self._options
-        with self._turn:
-            prompt, tokens = self._prompt(messages)
-            engine = self._load()[0]
-            room = engine.window - len(tokens)
-            if room < 1:
-                raise ContextError(
-                    f"The prompt has {len(tokens)} tokens and the window of {self._path.name} only {engine.window}.",
-                    hint="Use fewer or shorter passages, or set a larger n_ctx if the model allows it.",
-                )
-            try:
-                text, count, ended = engine.generate(
-                    tokens,
-                    _sampling(decoding, options),
-                    limit=min(decoding.max_tokens or options.max_tokens, room),
-                    stop=decoding.stop,
-                    abandoned=lambda: given_up.is_set() or self._closed.is_set(),
-                )
-            except Abandoned:
-                raise RqaError(f"The generation by {self._path.name} was given up.") from None
         from .chat import without_thought
 
-        usage = Usage(calls=1, prompt_tokens=len(tokens), completion_tokens=count)
-        return Completion(without_thought(prompt, text), usage, "stop" if ended else "length")
+        with self._turn:
+            prompt, tokens = self._prompt(messages)
+            written = self._write(tokens, decoding, given_up)
+        usage = Usage(calls=1, prompt_tokens=len(tokens), completion_tokens=written.count)
+        return Completion(without_thought(prompt, written.text), usage, "stop" if written.ended else "length")
+
+    def _continue(self, prompt: str, decoding: Decoding, top: int, given_up: threading.Event) -> Continuation:
+        with self._turn:
+            with self._loading:
+                tokens = self._load()[0].tokenize(prompt)
+            written = self._write(tokens, decoding, given_up, top)
+        usage = Usage(calls=1, prompt_tokens=len(tokens), completion_tokens=written.count)
+        return Continuation(written.text, written.tokens, usage, "stop" if written.ended else "length")
+
+    def _write(
+        self, tokens: Sequence[int], decoding: Decoding, given_up: threading.Event, top: int | None = None
+    ) -> Written:
+        """What follows `tokens`; call with `_turn` held."""
+        from .engine import Abandoned
+
+        options, engine = self._options, self._load()[0]
+        room = engine.window - len(tokens)
+        if room < 1:
+            raise ContextError(
+                f"The prompt has {len(tokens)} tokens and the window of {self._path.name} only {engine.window}.",
+                hint="Use fewer or shorter passages, or set a larger n_ctx if the model allows it.",
+            )
+        try:
+            return engine.generate(
+                tokens,
+                _sampling(decoding, options),
+                limit=min(decoding.max_tokens or options.max_tokens, room),
+                stop=decoding.stop,
+                top=top,
+                abandoned=lambda: given_up.is_set() or self._closed.is_set(),
+            )
+        except Abandoned:
+            raise RqaError(f"The generation by {self._path.name} was given up.") from None
 
     def _prompt(self, messages: Sequence[Message]) -> tuple[str, list[int]]:
         with self._loading:
@@ -129,7 +159,7 @@ class LlamaCpp:
             return prompt, engine.tokenize(prompt)
 
     def _load(self) -> tuple[Engine, ChatTemplate]:
-        """The engine and its template; call with `_loading` held, or within `_turn` after `_prompt`."""
+        """The engine and its template; call with `_loading` held, or within `_turn` once it is loaded."""
         if self._closed.is_set():
             raise RqaError(f"The reader over {self._path.name} is closed.")
         if self._loaded is None:

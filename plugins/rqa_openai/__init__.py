@@ -13,22 +13,27 @@
 
 The wire format is OpenAI's "Create chat completion"
 (https://platform.openai.com/docs/api-reference/chat/create). vLLM, llama-server, Ollama, OpenRouter, Gemini
-and Anthropic serve it too, each without some of its optional fields: `dialect` learns which.
+and Anthropic serve it too, each without some of its optional fields: `dialect` learns which. Texts are continued by
+the older /completions beside it, which vLLM and llama-server serve with log-probabilities.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from msgspec import Meta
 
-from robust_qa import Completion, ConfigError, Decoding, Key, Message, Url, hookimpl
+from robust_qa import Completion, ConfigError, Continuation, Decoding, Key, Message, Url, hookimpl
 
 from .dialect import Dialect, encode
-from .replies import Endpoint, completion_in, error_for, refusal_in
+from .replies import Endpoint, Reply, completion_in, error_for, refusal_in
+
+if TYPE_CHECKING:
+    from .connections import Connections
 
 _OPENAI = Url("https://api.openai.com/v1")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110, 5.6.2
@@ -85,10 +90,9 @@ class OpenAI:
             key=options.key.name if options.key else None,
             secret=_secret(options.key, url) if options.key else "",
         )
-        self._connections = Connections(
-            urlunsplit(parts._replace(path=f"{path}/chat/completions", fragment="")),
-            options.headers,
-            self._endpoint,
+        self._chat, self._raw = (
+            Connections(urlunsplit(parts._replace(path=path + page, fragment="")), options.headers, self._endpoint)
+            for page in ("/chat/completions", "/completions")
         )
 
     @property
@@ -103,32 +107,60 @@ class OpenAI:
         ContextError when the prompt overflows the model's window, ReplyError when the reply is no chat
         completion, and CallError when the model used up `max_tokens` before it wrote anything.
         """
+        fields, limit = self._fields(decoding)
+        reply, dialect = await self._exchange(
+            self._chat, lambda dialect: dialect.request(messages, fields, limit, decoding.schema)
+        )
+        return completion_in(reply, self._endpoint, dialect.unsent_stops(decoding.stop))
+
+    async def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Continuation:
+        """What the model writes after `prompt`, by the endpoint's /completions.
+
+        Raises what `generate` raises, and RefusedError when the endpoint tells no log-probabilities.
+        """
+        from .continuations import continuation_in
+
+        fields, limit = self._fields(decoding)
+        reply, dialect = await self._exchange(
+            self._raw,
+            lambda dialect: dialect.raw_request(prompt, fields, limit, top),
+            missing="A text is continued by /completions, which not every endpoint has.",
+        )
+        return continuation_in(reply, self._endpoint, dialect.unsent_stops(decoding.stop))
+
+    def _fields(self, decoding: Decoding) -> tuple[dict[str, Any], int]:
+        """The fields of the decoding that an endpoint may refuse, and the bound on a reply."""
         fields = {
             "temperature": self.temperature if decoding.temperature is None else decoding.temperature,
             "seed": self.seed if decoding.seed is None else decoding.seed,
             "stop": decoding.stop or None,
         }
-        limit = decoding.max_tokens or self.max_tokens
+        return fields, decoding.max_tokens or self.max_tokens
+
+    async def _exchange(
+        self, connections: Connections, worded: Callable[[Dialect], dict[str, Any]], *, missing: str = ""
+    ) -> tuple[Reply, Dialect]:
+        """The reply to a request, and the dialect it was worded in; `missing` is said where there is no such page."""
         while True:
             dialect = self._dialect
-            request = {
-                "model": self._model,
-                **dialect.request(messages, fields, limit, decoding.schema),
-                **self._body,
-            }
-            reply = await self._connections.post(encode(request))
+            request = {"model": self._model, **worded(dialect), **self._body}
+            reply = await connections.post(encode(request))
             refused = refusal_in(reply)
             if refused is None:
-                return completion_in(reply, self._endpoint, dialect.unsent_stops(decoding.stop))
+                return reply, dialect
             plainer = dialect.after(refused, request)
             if plainer is None:
-                raise error_for(refused, reply, self._endpoint)
+                error = error_for(refused, reply, self._endpoint)
+                if missing and refused.status in {404, 405}:
+                    error.hint = f"{missing} {error.hint}".strip()
+                raise error
             # Of several calls refused at once the first to return moves the session; the others follow it.
             if self._dialect == dialect:
                 self._dialect = plainer
 
     async def close(self) -> None:
-        await self._connections.close()
+        await self._chat.close()
+        await self._raw.close()
 
 
 def _secret(key: Key, url: str) -> str:

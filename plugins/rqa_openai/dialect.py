@@ -17,6 +17,7 @@ from .replies import Refusal
 Structured = Literal["json_schema", "json_object", "none"]
 _PLAINER: dict[Structured, Structured] = {"json_schema": "json_object", "json_object": "none"}
 _FORMAT = re.compile(r"response_?format|schema|json_object|structured output|grammar", re.IGNORECASE)
+_OPTIONAL = ("temperature", "seed", "stop", "skip_special_tokens", "spaces_between_special_tokens")
 # "This model supports at most 4096 completion tokens" refuses a value, not a field.
 _NOT_TAKEN = re.compile(
     r"unsupported|not support|not permitted|not allowed|unrecogni[sz]ed|unknown|unexpected|deprecated"
@@ -41,8 +42,7 @@ class Dialect:
         schema: Mapping[str, Any] | None,
     ) -> dict[str, Any]:
         """The request's fields besides the model; `fields` that are None or refused before are left out."""
-        sent = {name: value for name, value in fields.items() if value is not None and name not in self.omitted}
-        request = {"messages": messages, self.tokens_field: max_tokens, **sent}
+        request = {"messages": messages, self.tokens_field: max_tokens, **self._taken(fields)}
         if schema is None or self.structured == "none":
             return request
         if self.structured == "json_schema":
@@ -53,6 +53,15 @@ class Dialect:
             "messages": _asking_for(schema, messages),
             "response_format": {"type": "json_object"},
         }
+
+    def raw_request(self, prompt: str, fields: dict[str, Any], max_tokens: int, top: int) -> dict[str, Any]:
+        """The request's fields to continue `prompt`: special tokens in the reply are kept, as vLLM words it."""
+        kept = {"skip_special_tokens": False, "spaces_between_special_tokens": False}
+        # llama-server takes 0 for no log-probabilities at all.
+        return {"prompt": prompt, self.tokens_field: max_tokens, "logprobs": max(top, 1), **self._taken(fields | kept)}
+
+    def _taken(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in fields.items() if value is not None and name not in self.omitted}
 
     def after(self, refusal: Refusal, request: Mapping[str, Any]) -> Dialect | None:
         """The dialect to try once `request` met `refusal`, None when its wording is not to blame.
@@ -67,7 +76,7 @@ class Dialect:
             return None
         if self.tokens_field == "max_tokens" and refusal.names("max_tokens"):
             return replace(self, tokens_field="max_completion_tokens")
-        for name in ("temperature", "seed", "stop"):
+        for name in _OPTIONAL:
             if name in request and name not in self.omitted and refusal.names(name):
                 return replace(self, omitted=self.omitted | {name})
         return None

@@ -188,9 +188,9 @@ def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -
     try:
         body = _decoder.decode(reply.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
-        raise _not_understood(f"something that is no chat completion ({cause})", reply, endpoint) from cause
+        raise not_understood(f"something that is no chat completion ({cause})", reply, endpoint) from cause
     if not body.choices:
-        raise _not_understood("no choices", reply, endpoint)
+        raise not_understood("no choices", reply, endpoint)
     choice = body.choices[0]
     if choice.message.refusal:
         raise ReplyError(f"{endpoint} declined to answer: {endpoint.excerpt(choice.message.refusal)}")
@@ -205,13 +205,14 @@ def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -
             hint="Raise the reader's `max_tokens`; a model that reasons needs several thousand.",
         )
     if text is None:
-        raise _not_understood("no content", reply, endpoint)
+        raise not_understood("no content", reply, endpoint)
     for stop in stops:
         text = text.partition(stop)[0]
-    return Completion(text, _usage(body.usage), "length" if cut else "stop")
+    return Completion(text, usage_in(body.usage), "length" if cut else "stop")
 
 
-def _not_understood(what: str, reply: Reply, endpoint: Endpoint) -> ReplyError:
+def not_understood(what: str, reply: Reply, endpoint: Endpoint) -> ReplyError:
+    """The error to raise for a reply that is `what` in place of a completion."""
     excerpt = endpoint.excerpt(reply.text)
     return ReplyError(
         f"{endpoint} replied with {what}: {excerpt or 'an empty body'}",
@@ -219,7 +220,7 @@ def _not_understood(what: str, reply: Reply, endpoint: Endpoint) -> ReplyError:
     )
 
 
-def _usage(reported: Any) -> Usage:
+def usage_in(reported: Any) -> Usage:
     """Tokens as reported; what is missing, or no count, is 0."""
     counts = reported if isinstance(reported, dict) else {}
     prompt, written = (counts.get(f"{kind}_tokens") for kind in ("prompt", "completion"))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from robust_qa import Completion, Decoding, Message, Passage, Reading, Usage, sentences, words
+from robust_qa import Completion, Continuation, Decoding, Message, Passage, Reading, Token, Usage, sentences, words
 
-Reply: TypeAlias = str | Mapping[str, Any] | Completion | Exception
+Reply: TypeAlias = str | Mapping[str, Any] | Completion | Continuation | Exception
 Script: TypeAlias = Reply | Iterable[Reply] | Callable[[list[Message], Decoding], Reply]
 
 
@@ -16,7 +17,8 @@ class ScriptedModel:
     """A language model that says what it is told, word for word, whatever the decoding asks.
 
     `replies` is one reply for every call, or the replies in turn, or a function of the messages and the
-    decoding. A mapping is said as JSON, an exception is raised. `calls` holds what each call was handed.
+    decoding. A mapping is said as JSON, an exception is raised. `calls` holds what each call was handed; a text to
+    continue as the only message.
     """
 
     cached = False
@@ -43,13 +45,32 @@ class ScriptedModel:
             raise reply
         if isinstance(reply, Completion):
             return reply
-        text = reply if isinstance(reply, str) else json.dumps(reply)
+        text = _said(reply)
         prompt = sum(len(message.content.split()) for message in messages)
         return Completion(text, Usage(calls=1, prompt_tokens=prompt, completion_tokens=len(text.split())))
 
+    async def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Continuation:
+        """The next reply, each word a token that is certain. For other probabilities, let it be a Continuation."""
+        messages = [Message("user", prompt)]
+        self.calls.append((messages, decoding))
+        reply = self._reply(messages, decoding)
+        if isinstance(reply, Exception):
+            raise reply
+        if isinstance(reply, Continuation):
+            return reply
+        text = _said(reply)
+        tokens = tuple(Token(word, 0.0, {word: 0.0} if top else {}) for word in re.findall(r"\s*\S+|\s+", text))
+        return Continuation(text, tokens, Usage(1, len(prompt.split()), len(tokens)))
+
+
+def _said(reply: Reply) -> str:
+    if isinstance(reply, Completion | Continuation):
+        return reply.text
+    return reply if isinstance(reply, str) else json.dumps(reply)
+
 
 def _script(replies: Script) -> Callable[[list[Message], Decoding], Reply]:
-    if isinstance(replies, str | Mapping | Completion | Exception):
+    if isinstance(replies, str | Mapping | Completion | Continuation | Exception):
         return lambda messages, decoding: replies
     if callable(replies):
         return replies

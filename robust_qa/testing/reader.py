@@ -7,13 +7,15 @@ import inspect
 import json
 from typing import Any
 
-from robust_qa import Completion, Decoding, Message, Passage, Reading, Usage, printable
+from robust_qa import Completion, Continuation, Decoding, Message, Passage, Reading, Usage, printable
+from robust_qa.returned import misfit
 
 from .conformance import Skipped, Subject, Suite, expect
 from .samples import ODD_TEXTS, PASSAGES, QUESTION
 
 SUITE = Suite()
 SHORT = 8  # tokens
+NEARLY = 1e-3  # above 0, of a log-probability computed in 32 bits
 ASK = [Message("system", "Answer in a few words."), Message("user", QUESTION)]
 SCHEMA = {
     "type": "object",
@@ -141,6 +143,47 @@ async def _count_tokens(subject: Subject) -> None:
     ]
     expect(all(map(_count, counts)), f"the counts are {counts}")
     expect(counts[0] < counts[1] < counts[2], f"once, twice and eight times the text count {counts}")
+
+
+@SUITE.behaviour("`continue_text` returns a Continuation with the probability of each token", of="continue_text")
+async def _continuation(subject: Subject) -> None:
+    continuation = await _continued(subject, f"Question: {QUESTION}\nAnswer:", top=3)
+    expect(bool(continuation.tokens) or not continuation.text, "there is a text, and there are no tokens")
+    for token in continuation.tokens:
+        logprobs = (token.logprob, *token.top.values())
+        expect(all(logprob <= NEARLY for logprob in logprobs), f"a log-probability of {token!r} is above 0")
+        # An engine may tell the one it wrote beside the likeliest.
+        expect(len(token.top) <= 4, f"{len(token.top)} tokens where the 3 likeliest are asked for")
+
+
+@SUITE.behaviour("`continue_text` keeps to max_tokens, and ends at a stop sequence", of="continue_text")
+async def _continuation_ends(subject: Subject) -> None:
+    short = await _continued(subject, "one two three four", max_tokens=2)
+    expect(len(short.tokens) <= 3, f"{len(short.tokens)} tokens for max_tokens=2")  # and the one that ends it
+    stopped = await _continued(subject, "a b c a b c a b c", stop=("a",))
+    expect("a" not in stopped.text, f"the continuation to stop=('a',) is {stopped.text!r}")
+
+
+@SUITE.behaviour("`continue_text` takes any text", of="continue_text")
+async def _any_prompt(subject: Subject) -> None:
+    window = getattr(subject.component, "window", None)
+    if window is not None and window < 512:
+        raise Skipped(f"its window is {window} tokens")
+    short = [(what, text) for what, text in ODD_TEXTS if text.strip() and len(text) < 1000]
+    await subject.survives("continue_text", *((what, (text, Decoding(max_tokens=SHORT), 1)) for what, text in short))
+
+
+async def _continued(
+    subject: Subject, prompt: str, *, top: int = 0, max_tokens: int = SHORT, stop: tuple[str, ...] = ()
+) -> Continuation:
+    decoding = Decoding(temperature=0.0, max_tokens=max_tokens, stop=stop)
+    continuation: Continuation = await subject.call("continue_text", prompt, decoding, top)
+    expect(isinstance(continuation, Continuation), f"it returned a {type(continuation).__name__}")
+    wrong = misfit(continuation, Continuation)
+    expect(not wrong, f"it returned {wrong}")
+    _valid_usage(continuation.usage)
+    expect(continuation.usage.calls >= 1, "the usage counts no call")
+    return continuation
 
 
 def _count(value: Any) -> bool:

@@ -19,6 +19,7 @@ from .samples import ODD_TEXTS, PASSAGES, QUESTION
 
 SUITE = Suite()
 POWERS = frozenset(get_args(Power))
+WRITING = frozenset({"generate", "continue_text"})
 HOST_FIELDS = ("question", "strategy", "usage", "seconds", "trace")
 GARBAGE = (
     "{",
@@ -63,7 +64,7 @@ async def _powers(subject: Subject) -> None:
 @SUITE.behaviour("it abstains, or answers from memory, when there are no passages")
 async def _without_passages(subject: Subject) -> None:
     answer = await _ask(subject, passages=())
-    if "generate" not in subject.component.needs:
+    if not WRITING & subject.component.needs:
         expect(answer.text is None, f"it answered {answer.text!r} from nothing")
 
 
@@ -113,7 +114,7 @@ async def _any_text(subject: Subject) -> None:
 
 @SUITE.behaviour("it takes any reply of a model")
 async def _any_reply(subject: Subject) -> None:
-    if not {"read", "generate"} & subject.component.needs:
+    if not {"read", *WRITING} & subject.component.needs:
         raise Skipped("it needs no reader")
     for reply in (*(text for _, text in ODD_TEXTS), *GARBAGE):
         for structured in (False, True):
@@ -155,7 +156,7 @@ def _components(
 ) -> dict[str, Any]:
     needs = subject.component.needs
     reader: Any = None
-    if "generate" in needs or ("read" in needs and replies is not None):
+    if WRITING & needs or ("read" in needs and replies is not None):
         reader = ScriptedModel("Paris" if replies is None else replies, structured=structured)
     elif "read" in needs:
         reader = SentenceReader()
@@ -232,4 +233,4 @@ class _Broken:
     async def refuse(self, *_: Any) -> Any:
         raise RefusedError("this component is broken")
 
-    retrieve = read = generate = score = refuse
+    retrieve = read = generate = continue_text = score = refuse

@@ -1,0 +1,102 @@
+"""Texts that are continued, on the real llama.cpp with a tiny model of random weights."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from robust_qa import ContextError, Decoding, Message
+
+pytest.importorskip("llama_cpp", reason="needs the extra [llama]")
+
+import llama_cpp
+
+from rqa_llamacpp.reader import LlamaCpp
+
+MARKS = ("[Relevant]", "[Irrelevant]", "[Utility:5]")
+ALL = 10_000  # more tokens than there are
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory):
+    """A model that writes MARKS, which are control tokens, between the noise."""
+    pytest.importorskip("gguf", reason="builds its model with gguf, of the extra [dev]")
+    from standins.tiny_gguf import write_tiny_gguf
+
+    model = write_tiny_gguf(tmp_path_factory.mktemp("models") / "marks.gguf", specials=MARKS)
+    reader = LlamaCpp(LlamaCpp.Options(model=str(model), n_threads=1, n_batch=32))
+    yield reader
+    reader.close()
+
+
+async def test_the_probabilities_are_those_of_the_engines_last_logits(reader):
+    (token,) = (await reader.continue_text("Who wrote it?", Decoding(max_tokens=1), ALL)).tokens
+    engine = reader._load()[0]
+    size = llama_cpp.llama_vocab_n_tokens(engine._vocabulary)
+    logits = llama_cpp.llama_get_logits_ith(engine._context, -1)[:size]
+    whole = math.log(math.fsum(map(math.exp, logits)))
+    assert token.logprob == pytest.approx(max(logits) - whole)
+    for mark, logit in zip(MARKS, logits[-len(MARKS) :], strict=True):  # the last ones in the vocabulary
+        assert token.top[mark] == pytest.approx(logit - whole)
+
+
+async def test_greedily_the_likeliest_token_is_written(reader):
+    for token in (await reader.continue_text("Who wrote it?", Decoding(max_tokens=8), 3)).tokens:
+        assert token.logprob == token.top[token.text] == max(token.top.values())
+
+
+@pytest.mark.parametrize("top", [0, 1, 7])
+async def test_as_many_of_the_likeliest_are_told_as_are_asked_for(reader, top):
+    few = await reader.continue_text("Who wrote it?", Decoding(max_tokens=4), top)
+    everything = await reader.continue_text("Who wrote it?", Decoding(max_tokens=4), ALL)
+    assert [token.logprob for token in few.tokens] == [token.logprob for token in everything.tokens]
+    for some, whole in zip(few.tokens, everything.tokens, strict=True):
+        assert len(some.top) <= top
+        assert sorted(some.top.values(), reverse=True)[:1] == sorted(whole.top.values(), reverse=True)[: min(top, 1)]
+
+
+async def test_a_sampled_token_has_the_probability_that_the_model_gives_it(reader):
+    sampled = Decoding(temperature=2.0, seed=3, max_tokens=12)
+    found = await reader.continue_text("Who wrote it?", sampled, ALL)
+    assert any(token.logprob < max(token.top.values()) for token in found.tokens)
+    marks = [token for token in found.tokens if token.text in MARKS]
+    assert marks
+    assert [token.logprob for token in marks] == [token.top[token.text] for token in marks]
+
+
+async def test_special_tokens_are_kept_in_the_text_and_left_out_of_a_reply(reader):
+    decoding = Decoding(max_tokens=40)
+    found = await reader.continue_text("Who wrote it?", decoding, 1)
+    written = [token.text for token in found.tokens if token.text in MARKS]
+    assert written
+    assert sum(found.text.count(mark) for mark in MARKS) == len(written)
+    reply = await reader.generate([Message("user", "Who wrote it?")], decoding)
+    assert not [mark for mark in MARKS if mark in reply.text]
+
+
+async def test_special_tokens_in_the_text_count_as_such_and_no_template_is_put_around_it(reader):
+    plain = await reader.continue_text("ab", Decoding(max_tokens=1), 0)
+    marked = await reader.continue_text("ab[Utility:5]", Decoding(max_tokens=1), 0)
+    assert marked.usage.prompt_tokens == plain.usage.prompt_tokens + 1
+    assert plain.usage.prompt_tokens == 1 + 1 + 2  # the first token, a space that the model puts first, a and b
+
+
+async def test_equal_calls_give_equal_continuations_whatever_was_asked_between(reader):
+    first = await reader.continue_text("a" * 100, Decoding(max_tokens=8), 5)
+    await reader.continue_text("b" * 90, Decoding(max_tokens=8), 5)
+    assert await reader.continue_text("a" * 100, Decoding(max_tokens=8), 5) == first
+
+
+async def test_a_stop_text_ends_the_text_and_the_tokens_tell_all_that_was_written(reader):
+    whole = await reader.continue_text("Who wrote it?", Decoding(max_tokens=8), 0)
+    stop = next(token.text for token in whole.tokens[1:] if token.text in MARKS)
+    found = await reader.continue_text("Who wrote it?", Decoding(max_tokens=8, stop=(stop,)), 0)
+    assert (found.text, found.finish) == (whole.text.partition(stop)[0], "stop")
+    assert found.tokens == whole.tokens[: len(found.tokens)]
+    assert found.tokens[-1].text == stop
+
+
+async def test_a_text_that_leaves_no_room_is_a_context_error(reader):
+    with pytest.raises(ContextError, match="window"):
+        await reader.continue_text("a" * 5000, Decoding(max_tokens=8), 0)

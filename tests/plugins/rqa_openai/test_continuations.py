@@ -1,0 +1,127 @@
+"""Texts that are continued, by /completions."""
+
+from __future__ import annotations
+
+import pytest
+from standins.openai import continuation, error, serve, unsupported
+
+from robust_qa import ContextError, Decoding, RefusedError, ReplyError, Token
+
+GREEDY = Decoding(max_tokens=5)
+PARIS = (("[Relevant]", -0.5, {"[Relevant]": -0.5, "[Irrelevant]": -1.5}), (" Paris", -0.25, {" Paris": -0.25}))
+
+
+async def test_a_request_holds_the_text_as_it_stands_and_keeps_special_tokens(connect):
+    with serve(lambda request, n: continuation(*PARIS)) as server:
+        await connect(server.url).continue_text(
+            "[Retrieval]<paragraph>", Decoding(max_tokens=5, seed=1, stop=("\n",)), 20
+        )
+    assert server.requests[0].path == "/v1/completions"
+    assert server.requests[0].body == {
+        "model": "qwen",
+        "prompt": "[Retrieval]<paragraph>",
+        "temperature": 0.0,
+        "max_tokens": 5,
+        "seed": 1,
+        "stop": ["\n"],
+        "logprobs": 20,
+        "skip_special_tokens": False,
+        "spaces_between_special_tokens": False,
+    }
+
+
+async def test_further_fields_headers_and_the_query_are_sent_too(connect):
+    with serve(lambda request, n: continuation(*PARIS)) as server:
+        reader = connect(f"{server.url}?version=1", body={"add_special_tokens": False}, headers={"X-Title": "rqa"})
+        await reader.continue_text("a", GREEDY, 1)
+    request = server.requests[0]
+    assert (request.path, request.headers["x-title"]) == ("/v1/completions?version=1", "rqa")
+    assert request.body["add_special_tokens"] is False
+
+
+async def test_the_tokens_come_with_their_probabilities_and_those_of_the_likeliest(connect):
+    with serve(lambda request, n: continuation(*PARIS)) as server:
+        found = await connect(server.url).continue_text("a", GREEDY, 2)
+    assert (found.text, found.finish) == ("[Relevant] Paris", "stop")
+    assert found.tokens == (
+        Token("[Relevant]", -0.5, {"[Relevant]": -0.5, "[Irrelevant]": -1.5}),
+        Token(" Paris", -0.25, {" Paris": -0.25}),
+    )
+    assert (found.usage.calls, found.usage.prompt_tokens, found.usage.completion_tokens) == (1, 7, 2)
+
+
+async def test_llama_server_tells_them_as_chat_completions_do(connect):
+    top = [
+        {"id": 5, "token": "a", "logprob": -0.5},
+        {"id": 6, "token": "b", "logprob": -1},
+        {"token": "a", "logprob": -2},
+    ]
+    reply = continuation()
+    reply["choices"][0] |= {
+        "text": "a",
+        "logprobs": {"content": [{"id": 5, "token": "a", "bytes": [97], "logprob": -0.5, "top_logprobs": top}]},
+        "finish_reason": "length",
+    }
+    with serve(lambda request, n: reply) as server:
+        found = await connect(server.url).continue_text("a", GREEDY, 3)
+    assert found.tokens == (Token("a", -0.5, {"a": -0.5, "b": -1.0}),)
+    assert found.finish == "length"
+
+
+async def test_no_alternatives_are_asked_for_as_one_which_every_server_takes(connect):
+    with serve(lambda request, n: continuation(*PARIS)) as server:
+        await connect(server.url).continue_text("a", GREEDY, 0)
+    assert server.requests[0].body["logprobs"] == 1
+
+
+async def test_what_the_endpoint_does_not_take_is_left_out_from_then_on(connect):
+    def strict(request, n):
+        extra = [name for name in ("skip_special_tokens", "spaces_between_special_tokens", "stop") if name in request]
+        return unsupported(extra[0]) if extra else continuation(("one, two", -1.0))
+
+    with serve(strict) as server:
+        reader = connect(server.url)
+        found = [await reader.continue_text("a", Decoding(stop=(",",)), 1) for _ in range(2)]
+    assert [one.text for one in found] == ["one", "one"]
+    assert len(server.requests) == 4 + 1
+
+
+async def test_an_endpoint_that_tells_no_probabilities_is_refused(connect):
+    reply = continuation(("Paris", 0.0))
+    reply["choices"][0]["logprobs"] = None
+    with serve(lambda request, n: reply) as server, pytest.raises(RefusedError, match="log-probabilities") as raised:
+        await connect(server.url).continue_text("a", GREEDY, 1)
+    assert "vLLM" in raised.value.hint
+
+
+async def test_nothing_written_needs_no_probabilities(connect):
+    reply = continuation()
+    reply["choices"][0]["logprobs"] = None
+    with serve(lambda request, n: reply) as server:
+        found = await connect(server.url).continue_text("a", GREEDY, 1)
+    assert (found.text, found.tokens) == ("", ())
+
+
+async def test_an_endpoint_without_completions_says_so(connect):
+    with serve(lambda request, n: error(404, "Not Found")) as server, pytest.raises(RefusedError) as raised:
+        await connect(server.url).continue_text("a", GREEDY, 1)
+    assert "/completions, which not every endpoint has" in raised.value.hint
+
+
+async def test_a_text_that_overflows_the_window_is_a_context_error(connect):
+    with serve(lambda request, n: error(400, "This model's maximum context length is 8 tokens.")) as server:
+        reader = connect(server.url)
+        with pytest.raises(ContextError):
+            await reader.continue_text("a", GREEDY, 1)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [[], [{}], [{"text": None}], [{"text": "a", "logprobs": {"tokens": ["a"], "token_logprobs": [None]}}]],
+    ids=["none", "empty", "no text", "no probability"],
+)
+async def test_what_is_no_completion_is_a_reply_error(connect, choices):
+    with serve(lambda request, n: {"object": "text_completion", "choices": choices}) as server:
+        reader = connect(server.url)
+        with pytest.raises(ReplyError, match=r"no completion|no choices"):
+            await reader.continue_text("a", GREEDY, 1)
