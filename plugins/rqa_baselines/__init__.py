@@ -19,6 +19,7 @@ from .instructrag import InstructRag
 from .madra import Madra
 from .robustrag import RobustRag
 from .self_consistency import SelfConsistency
+from .self_rag import SelfRag
 from .self_route import SelfRoute
 from .usc import UniversalSelfConsistency
 
@@ -39,6 +40,7 @@ def rqa_register(registry: Registry) -> None:
         ("madra", Madra, "lets agents with and without the passages debate the answer"),
         ("robustrag", RobustRag, "reads each passage alone, and answers from what the readings share"),
         ("self_consistency", SelfConsistency, "reasons over the passages several times, and votes"),
+        ("self_rag", SelfRag, "continues after each passage, and judges that by reflection tokens"),
         ("self_route", SelfRoute, "answers from the passages, or else from memory"),
         ("usc", UniversalSelfConsistency, "answers several times, and picks the most consistent reply"),
     ):

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 HARBOUR = ROOT / "examples" / "harbour"
 QUESTION = "When was the lighthouse at Skerry Point built?"
 BASELINES = """answer_refinement chain_of_note compact context_filtering cot genread instructrag madra robustrag
-    self_consistency self_route usc""".split()
+    self_consistency self_rag self_route usc""".split()
 GROUPS = {
     "groups": [
         {"documents": [1], "summary": "A brochure.", "answer": "1817", "confidence": 0.2},
@@ -127,6 +127,6 @@ def test_every_strategy_survives_the_noise_of_a_random_model(installed: str, str
     options = {"model": model, "max_tokens": 48, "n_threads": 1}
     pairs = [part for key, value in options.items() for part in ("-o", f"reader.llamacpp.{key}={value}")]
     answer = ask(installed, "-s", strategy, "-d", HARBOUR, "--reader", "llamacpp", *pairs)
-    calls = [step for step in answer["trace"] if step["kind"] == "generate"]
+    calls = [step for step in answer["trace"] if step["kind"] in ("generate", "continue_text")]
     assert calls and all(call["usage"]["prompt_tokens"] > 0 for call in calls)
     assert answer["usage"]["calls"] == len(calls)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from robust_qa import Completion, Decoding, Message, Passage, Question, Toolbox
+from robust_qa import Completion, Continuation, Decoding, Message, Passage, Question, Token, Toolbox
 from robust_qa.calls import Channel, Limits
 from robust_qa.expressions import Source
 from robust_qa.pool import Names
@@ -29,6 +29,11 @@ class ScriptedModel:
         self.calls.append((messages, decoding))
         reply = self._reply(messages)
         return Completion(await reply if inspect.isawaitable(reply) else reply)
+
+    async def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Continuation:
+        """The reply as one token that is certain."""
+        text = (await self.generate([Message("user", prompt)], decoding)).text
+        return Continuation(text, (Token(text, 0.0),))
 
     @property
     def prompts(self) -> list[str]:

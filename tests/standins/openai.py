@@ -1,4 +1,4 @@
-"""A stand-in for an OpenAI-compatible endpoint: chat completions on loopback, scripted by what is asked.
+"""A stand-in for an OpenAI-compatible endpoint: completions on loopback, scripted by what is asked.
 
     with serve(lambda request, n: "Paris") as server:
         ...  # call server.url, which ends in /v1
@@ -76,6 +76,29 @@ def completion(text: str | None, *, finish: str = "stop", **message: Any) -> dic
     }
 
 
+def continuation(*tokens: tuple[Any, ...], finish: str = "stop", text: str | None = None) -> dict[str, Any]:
+    """A whole reply of /completions; a token is its text, its log-probability, and by text those of the likeliest.
+
+    `text` is all of them together, unless told.
+    """
+    texts = [token[0] for token in tokens]
+    logprobs = {
+        "tokens": texts,
+        "token_logprobs": [token[1] for token in tokens],
+        "top_logprobs": [token[2] if len(token) > 2 else None for token in tokens],
+        "text_offset": [len("".join(texts[:n])) for n in range(len(texts))],
+    }
+    said = "".join(texts) if text is None else text
+    return {
+        "id": "cmpl-1",
+        "object": "text_completion",
+        "created": 1,
+        "model": "stand-in",
+        "choices": [{"index": 0, "text": said, "logprobs": logprobs, "finish_reason": finish}],
+        "usage": {"prompt_tokens": 7, "completion_tokens": len(tokens), "total_tokens": 7 + len(tokens)},
+    }
+
+
 Script = Callable[[dict[str, Any], int], "str | dict[str, Any] | Fault"]
 
 
@@ -143,7 +166,8 @@ class Server:
             request.ended = time.monotonic()
 
     def _reply(self, request: Request, number: int) -> Fault:
-        if request.path.partition("?")[0] != "/v1/chat/completions":
+        page = request.path.partition("?")[0]
+        if page not in ("/v1/chat/completions", "/v1/completions"):
             return Fault(404, {"detail": "Not Found"})
         try:
             reply = self._script(request.body, number)
@@ -151,7 +175,9 @@ class Server:
             return error(500, f"the script raised {fault!r}")
         if isinstance(reply, Fault):
             return reply
-        return Fault(body=completion(reply) if isinstance(reply, str) else reply)
+        if isinstance(reply, dict):
+            return Fault(body=reply)
+        return Fault(body=completion(reply) if page.endswith("/chat/completions") else continuation((reply, 0.0)))
 
 
 async def _send(reply: Fault, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:

@@ -5,6 +5,7 @@ What it writes is noise; everything around the noise is real: tokeniser, templat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import gguf
@@ -18,14 +19,14 @@ SPECIALS = ("<unk>", "<s>", "</s>", "<|im_start|>", "<|im_end|>", "[INST]")
 EMBEDDING, HEADS, LAYERS, FEED_FORWARD = 64, 4, 2, 128
 
 
-def vocabulary() -> list[tuple[str, int]]:
-    """(text, type) of every token: the specials, 256 bytes, then printable ASCII and the word mark."""
+def vocabulary(specials: Sequence[str] = ()) -> list[tuple[str, int]]:
+    """(text, type) of every token: the specials, 256 bytes, then printable ASCII and the word mark; then `specials`."""
     kinds = gguf.TokenType
     tokens = [("<unk>", kinds.UNKNOWN), *((text, kinds.CONTROL) for text in SPECIALS[1:-1])]
     tokens += [(SPECIALS[-1], kinds.USER_DEFINED)]
     tokens += [(f"<0x{byte:02X}>", kinds.BYTE) for byte in range(256)]
     tokens += [(chr(code), kinds.NORMAL) for code in range(33, 127)]
-    return [*tokens, ("\u2581", kinds.NORMAL)]
+    return [*tokens, ("\u2581", kinds.NORMAL), *((text, kinds.CONTROL) for text in specials)]
 
 
 def write_tiny_gguf(
@@ -35,10 +36,14 @@ def write_tiny_gguf(
     window: int = 2048,
     seed: int = 1,
     pooling: gguf.PoolingType | None = None,
+    specials: Sequence[str] = (),
 ) -> Path:
-    """Write the model to `path`; the same arguments give the same bytes."""
+    """Write the model to `path`; the same arguments give the same bytes.
+
+    `specials` are further control tokens, which it writes often.
+    """
     random = np.random.default_rng(seed)
-    tokens = vocabulary()
+    tokens = vocabulary(specials)
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_name("tiny")
     writer.add_context_length(window)
@@ -62,7 +67,10 @@ def write_tiny_gguf(
         writer.add_chat_template(template)
 
     def tensor(name: str, *shape: int) -> None:
-        writer.add_tensor(name, random.normal(0.0, 0.3, shape).astype(np.float32))
+        values = random.normal(0.0, 0.3, shape).astype(np.float32)
+        if name == "output.weight" and specials:
+            values[-len(specials) :] *= 4
+        writer.add_tensor(name, values)
 
     tensor("token_embd.weight", len(tokens), EMBEDDING)
     tensor("output.weight", len(tokens), EMBEDDING)

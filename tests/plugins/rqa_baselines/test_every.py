@@ -60,6 +60,8 @@ WRITES = {"Write one passage": MEMORY}
 DISAGREES = {r"Think step by step about what you know": ANSWER.replace("Jane Austen", "Mary Shelley")}
 STANDS_BY_IT = {**DISAGREES, r"You said:\s*<document>[^<]*Mary": ANSWER.replace("Jane Austen", "Mary Shelley")}
 ALONE = {"from one document alone": "Jane Austen wrote Emma."}
+AFTER_A_PASSAGE = {"<paragraph>": "Jane Austen"}
+AND_ON = {r"Document 0\.[^<]*</paragraph>\Z": "Jane[Retrieval]", "<paragraph>": "Austen[Retrieval]"}
 CASES = {
     "cot": Case("cot", 1, 1),
     "genread": Case("genread", 2, 1, replies=WRITES),
@@ -70,6 +72,10 @@ CASES = {
     "robustrag": Case("robustrag", 11, 10, replies=ALONE),
     "robustrag without a reading": Case("robustrag", 10, 10, replies={"alone": "I don't know"}, text=None),
     "instructrag": Case("instructrag", 1, 1),
+    "self_rag": Case("self_rag", 11, 10, replies=AFTER_A_PASSAGE),
+    "self_rag without being asked": Case("self_rag", 10, 10, {"retrieval": "always"}, AFTER_A_PASSAGE),
+    "self_rag by memory": Case("self_rag", 2, 1, replies={r"Response:\n\Z": "[No Retrieval]", "": "Jane Austen"}),
+    "self_rag of three segments": Case("self_rag", 51, 20, {"segments": 3}, AND_ON, "Jane Jane Jane"),
     "self_route by passages": Case("self_route", 1, 1),
     "self_route by memory": Case("self_route", 2, 1, replies={"<document": UNKNOWN}),
     "answer_refinement": Case("answer_refinement", 2, 1),
@@ -93,7 +99,7 @@ async def test_it_makes_as_many_calls_as_it_says(case: Case) -> None:
     host = Host(only=[], files=[PLUGINS / "rqa_baselines", PLUGINS / "rqa_openai"], strict=True)
 
     def reply(request: dict[str, Any], _: int) -> str:
-        return case.reply("\n".join(message["content"] for message in request["messages"]))
+        return case.reply(request.get("prompt") or "\n".join(message["content"] for message in request["messages"]))
 
     # Long enough for calls at once to meet on a busy machine.
     with serve(reply, latency=0.15 if case.at_once > 1 else 0.02) as server:

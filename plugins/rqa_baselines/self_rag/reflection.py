@@ -1,0 +1,92 @@
+"""Self-RAG's reflection tokens: what the model says of itself by them, and how nothing else can.
+
+The names are those of the published models; the scores follow Section 3.3 of the paper and its published inference.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from robust_qa import Token, printable
+
+RETRIEVE, NO_RETRIEVAL = "[Retrieval]", "[No Retrieval]"
+IRRELEVANT, UNSUPPORTED = "[Irrelevant]", "[No support / Contradictory]"
+# What each token of a group is worth.
+_RELEVANCE = {"[Relevant]": 1.0, IRRELEVANT: 0.0}
+_SUPPORT = {"[Fully supported]": 1.0, "[Partially supported]": 0.5, UNSUPPORTED: 0.0}
+_UTILITY = {f"[Utility:{stars}]": (stars - 3) / 2 for stars in range(1, 6)}
+_RETRIEVAL = {RETRIEVE: 1.0, NO_RETRIEVAL: 0.0}
+_REFLECTION = {*_RETRIEVAL, *_RELEVANCE, *_SUPPORT, *_UTILITY, "[Continue to Use Evidence]"}
+
+_MARK = re.compile(f"({'|'.join(map(re.escape, sorted(_REFLECTION)))})")
+_TAG = re.compile(r"</?(?:paragraph|s)>|<\|[^<>|\s]{1,40}\|>")
+# Whatever models of any family take for special, these ones for the frame of an instruction, or rqa for a mark.
+_STEERING = re.compile(rf"{_MARK.pattern}|<[^<>\s]{{1,40}}>|<<<|\[/?[A-Z_]{{2,40}}\]|###")
+
+
+@dataclass(frozen=True, slots=True)
+class Critique:
+    """What a model makes of its continuation: the reflection tokens in it, and what they are worth by probability.
+
+    `probability` is the geometric mean of those of all tokens. Relevance and support are in [0, 1], utility in
+    [-1, 1]; 0 where the model says nothing of it.
+    """
+
+    marks: tuple[str, ...]
+    probability: float
+    relevance: float
+    support: float
+    utility: float
+
+
+def critique(tokens: Sequence[Token]) -> Critique:
+    """Relevance is read off the first token, support and utility off the first token of their kind."""
+    texts = [token.text.strip() for token in tokens]
+
+    def first(worths: Mapping[str, float]) -> float:
+        return next(
+            (_expected(token, worths) or 0.0 for token, text in zip(tokens, texts, strict=True) if text in worths), 0.0
+        )
+
+    return Critique(
+        marks=tuple(text for text in texts if text in _REFLECTION),
+        probability=math.exp(min(sum(token.logprob for token in tokens) / max(len(tokens), 1), 0.0)),
+        relevance=(_expected(tokens[0], _RELEVANCE) if tokens else None) or 0.0,
+        support=first(_SUPPORT),
+        utility=first(_UTILITY),
+    )
+
+
+def wish(tokens: Sequence[Token]) -> float | None:
+    """How probable it is that the model wants passages, and not none; None when it says nothing of either."""
+    return _expected(tokens[0], _RETRIEVAL) if tokens else None
+
+
+def _expected(token: Token, worths: Mapping[str, float]) -> float | None:
+    """The worth of a group at the place of `token`, weighted by probability; None when the group is not there."""
+    logprobs = {text.strip(): logprob for text, logprob in {token.text: token.logprob, **token.top}.items()}
+    found = {text: math.exp(min(logprobs[text], 0.0)) for text in worths if text in logprobs}
+    total = sum(found.values())
+    return sum(worths[text] * probability for text, probability in found.items()) / total if total else None
+
+
+def said(text: str) -> str:
+    """A continuation without its reflection tokens, on one line."""
+    return " ".join(printable(_TAG.sub(" ", _MARK.sub(" ", text))).split())
+
+
+def defused(text: str) -> str:
+    """`text` so that no model takes a part of it for a reflection token, another special one, or an instruction."""
+    text = printable(text)
+    # Again until nothing is found: breaking up one can leave another that overlapped it.
+    while _STEERING.search(text):
+        text = _STEERING.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
+    return text
+
+
+def quoted(written: str) -> str:
+    """A continuation to be put into a prompt again: its reflection tokens stay, and the rest is defused."""
+    return "".join(part if part in _REFLECTION else defused(part) for part in _MARK.split(written))
