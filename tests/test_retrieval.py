@@ -126,7 +126,7 @@ def test_the_configuration_may_name_an_expression_and_use_it(ask: Ask, own: Call
 
 def test_the_environment_names_one_too(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RQA_RETRIEVER", "web@1&wiki@1")
-    assert list(retrieved(ask())) == ["retriever.web", "retriever.wiki"]
+    assert set(retrieved(ask())) == {"retriever.web", "retriever.wiki"}  # asked at once, in either order
 
 
 def test_reranking_asks_the_evaluator(ask: Ask) -> None:
