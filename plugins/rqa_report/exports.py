@@ -1,0 +1,84 @@
+"""Reports for other programs: Markdown, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from robust_qa import printable
+
+from .runs import Run
+from .tables import Cell, Table
+
+CSV_COLUMNS = (
+    "run", "set", "condition", "view", "slice", "strategy", "metric", "unit",
+    "value", "low", "high", "rows", "difference", "difference_low", "difference_high", "p", "significant",
+)  # fmt: skip
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would run
+
+
+def markdown(tables: Iterable[Table]) -> str:
+    """The tables as GitHub shows them. Nothing in them can be markup."""
+    parts = []
+    for table in tables:
+        heads = [*table.heads, *(column.name for column in table.columns)]
+        lines = [f"## {_plain(table.title)}", "", _line(map(_plain, heads))]
+        lines.append(_line(["---"] * len(table.heads) + ["---:"] * len(table.columns)))
+        lines += [_line([*map(_plain, keys), *map(_figure, cells)]) for keys, cells in table.rows]
+        lines += [part for note in table.notes for part in ("", _plain(note))]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def _line(parts: Iterable[str]) -> str:
+    return f"| {' | '.join(parts)} |"
+
+
+def _plain(text: str) -> str:
+    flat = html.escape(" ".join(printable(text).split()), quote=False)
+    return re.sub(r"([\\`*_\[\]|#~!])", r"\\\1", flat)
+
+
+def _figure(cell: Cell) -> str:
+    value = f"{cell.text}{cell.mark and ' '}{cell.mark}"
+    return f"{f'**{value}**' if cell.best else value}{cell.interval and f' ({cell.interval})'}"
+
+
+def comma_separated(runs: Sequence[Run]) -> str:
+    """Every figure of every group in a row of its own. A text that a spreadsheet would run is quoted."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for run in runs:
+        units = {metric.name: metric.unit for metric in run.figures.metrics}
+        for group in run.figures.groups:
+            place = (run.name, group.set, group.condition, group.view, group.slice)
+            for strategy, estimates in group.strategies.items():
+                for metric, found in estimates.items():
+                    names = (*place, strategy, metric, units.get(metric))
+                    figures: tuple[Any, ...] = (found.value, found.low, found.high, found.rows)
+                    if difference := found.difference:
+                        figures += (difference.value, difference.low, difference.high, difference.p)
+                        figures += (difference.significant,)
+                    writer.writerow([*map(_harmless, names), *figures])
+    return out.getvalue()
+
+
+def _harmless(text: str | None) -> str:
+    shown = printable(text or "")
+    return f"'{shown}" if shown.startswith(_FORMULA) else shown
+
+
+def as_json(runs: Sequence[Run]) -> str:
+    """The figures of each run, as they stand in its metrics.json, with its name and what was run."""
+    built = [
+        {"run": run.name, "plan": msgspec.to_builtins(run.plan), **msgspec.to_builtins(run.figures)} for run in runs
+    ]
+    return json.dumps({"runs": built}, indent=2, allow_nan=False) + "\n"

@@ -1,0 +1,132 @@
+"""The tables of a report: strategies side by side, and the metric that counts by set and by slice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from .runs import Estimate, Group, Metric, Run
+from .tables import Cell, Column, Table, estimate_cell
+
+
+def tables(runs: Sequence[Run]) -> list[Table]:
+    """One table over the strategies of all runs, and those that take a run's figures apart."""
+    return [_strategies(runs), *(table for run in runs for table in _breakdowns(run, alone=len(runs) == 1))]
+
+
+def overalls(run: Run) -> Iterator[Group]:
+    """The groups that have all rows of a condition."""
+    several = any(group.set is None for group in run.figures.groups)
+    return (group for group in run.figures.groups if group.view is None and (group.set is None) == several)
+
+
+def metrics_of(runs: Iterable[Run]) -> dict[str, Metric]:
+    """The metrics of runs, in the order of the first that has them."""
+    found: dict[str, Metric] = {}
+    for run in runs:
+        for metric in run.figures.metrics:
+            found.setdefault(metric.name, metric)
+    return found
+
+
+def _strategies(runs: Sequence[Run]) -> Table:
+    found = [
+        ((run.name, group.condition or "", name), group.strategies[name])
+        for run in runs
+        for group in overalls(run)
+        for name in _ordered(run, group)
+    ]
+    shown = [
+        metric
+        for metric in _main_first(runs)
+        if any((estimate := figures.get(metric.name)) and estimate.value is not None for _, figures in found)
+    ]
+    kept = [n for n in range(3) if n == 2 or len({key[n] for key, _ in found}) > 1]
+    bests = {
+        (condition, metric.name): _best([f.get(metric.name) for key, f in found if key[1] == condition], metric)
+        for condition in {key[1] for key, _ in found}
+        for metric in shown
+    }
+    return Table(
+        title="Strategies (shares in %)",
+        heads=tuple(("run", "condition", "strategy")[n] for n in kept),
+        columns=tuple(Column(metric.name, metric.summary) for metric in shown),
+        rows=tuple(
+            (tuple(key[n] for n in kept), tuple(_cell(figures, metric, bests[key[1], metric.name]) for metric in shown))
+            for key, figures in found
+        ),
+        notes=tuple(_notes(runs)),
+    )
+
+
+def _main_first(runs: Sequence[Run]) -> list[Metric]:
+    mains = {run.figures.metric for run in runs}
+    return sorted(metrics_of(runs).values(), key=lambda metric: metric.name not in mains)
+
+
+def _ordered(run: Run, group: Group) -> list[str]:
+    order = [strategy.name for strategy in run.plan.strategies]
+    return [*(name for name in order if name in group.strategies), *(n for n in group.strategies if n not in order)]
+
+
+def _best(estimates: Iterable[Estimate | None], metric: Metric) -> float | None:
+    values = [estimate.value for estimate in estimates if estimate is not None and estimate.value is not None]
+    if len(values) < 2 or min(values) == max(values):
+        return None
+    return {"higher": max(values), "lower": min(values)}.get(metric.better)
+
+
+def _cell(figures: dict[str, Estimate], metric: Metric, best: float | None) -> Cell:
+    estimate = figures.get(metric.name)
+    return estimate_cell(
+        estimate, metric.unit, best=best is not None and estimate is not None and estimate.value == best
+    )
+
+
+def _notes(runs: Sequence[Run]) -> Iterator[str]:
+    for run in runs:
+        name = f"{run.name}: " if len(runs) > 1 else ""
+        sizes: dict[int, list[str]] = {}
+        for group in overalls(run):
+            sizes.setdefault(group.rows, []).append(group.condition or "")
+        for size, conditions in sizes.items():
+            yield f"{name}{size:,} questions, {', '.join(conditions)}."
+        if run.figures.baseline is not None:
+            yield f"{name}▲ ▼ differ significantly from {run.figures.baseline} (paired bootstrap, 95 %)."
+        for fate in run.figures.strategies:
+            if fate.state != "done":
+                yield f"{name}{fate.name} {_FATES.get(fate.state, fate.state)}: {fate.message}"
+            elif fate.failed:
+                yield f"{name}{fate.name} failed on {fate.failed:,} of {fate.rows:,} rows."
+
+
+_FATES = {"failed": "failed on every row", "left out": "is left out"}
+
+
+def _breakdowns(run: Run, *, alone: bool) -> Iterator[Table]:
+    groups = run.figures.groups
+    if any(group.set is None for group in groups):
+        yield from _breakdown(run, "set", [g for g in groups if g.view is None and g.set is not None], alone=alone)
+    for view in dict.fromkeys(group.view for group in groups if group.view is not None):
+        yield from _breakdown(run, view, [group for group in groups if group.view == view], alone=alone)
+
+
+def _breakdown(run: Run, by: str, groups: Sequence[Group], *, alone: bool) -> Iterator[Table]:
+    """The metric that counts, a row for each group and a column for each strategy."""
+    metric = metrics_of([run]).get(run.figures.metric) or Metric(run.figures.metric)
+    names = list(dict.fromkeys(name for group in groups for name in _ordered(run, group)))
+    keys = [(group.set or "all sets", group.condition or "", group.slice or "", f"{group.rows:,}") for group in groups]
+    kept = [n for n in range(3) if len({key[n] for key in keys}) > 1] or [0 if by == "set" else 2]
+    rows = []
+    for group, key in zip(groups, keys, strict=True):
+        estimates = {name: group.strategies.get(name, {}) for name in names}
+        best = _best([figures.get(metric.name) for figures in estimates.values()], metric)
+        cells = tuple(_cell(estimates[name], metric, best) for name in names)
+        rows.append(((*(key[n] for n in kept), key[3]), cells))
+    if rows:
+        yield Table(
+            title=f"{metric.name}{' (%)' if metric.unit == 'share' else ''} by {by}{'' if alone else f', {run.name}'}",
+            heads=(*(("set", "condition", by)[n] for n in kept), "rows"),
+            columns=tuple(Column(name) for name in names),
+            rows=tuple(rows),
+            shaded=metric.unit == "share",
+        )

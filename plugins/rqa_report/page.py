@@ -1,0 +1,91 @@
+"""A page in one file: its style, its script and its tables. It fetches nothing, and runs no other script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.resources
+from collections.abc import Iterable, Iterator
+from html import escape as escape_html
+
+from robust_qa import printable
+
+from .tables import ABOVE, BELOW, Cell, Column, Table
+
+_SHADES = 10  # of a heat map, as classes: the policy below allows no style attributes
+
+_MARKS = {ABOVE: "above the baseline", BELOW: "below the baseline"}
+
+
+def escape(text: str) -> str:
+    """Text from anywhere as HTML text or attribute, without what could reorder or hide what is around it."""
+    return escape_html(printable(text))
+
+
+def page(title: str, about: str, body: Iterable[str], scripts: Iterable[str]) -> Iterator[str]:
+    """The parts of a page: what it is about in a line, the body, and the names of the scripts that it runs."""
+    style = asset("page.css")
+    sources = [asset(name) for name in ("theme.js", *scripts)]
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {' '.join(map(_hash, sources))}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    yield (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta name="color-scheme" content="light dark">\n<title>{escape(title)}</title>\n'
+        f"<style>{style}</style>\n<script>{sources[0]}</script>\n</head>\n<body>\n"
+        f'<header><h1>{escape(title)}</h1><button id="theme" type="button" hidden></button><p>{about}</p></header>\n'
+        "<main>\n"
+    )
+    yield from body
+    yield "</main>\n"
+    yield from (f"<script>{source}</script>\n" for source in sources[1:])
+    yield "</body>\n</html>\n"
+
+
+def section(name: str, heading: str, *parts: str) -> str:
+    """A section of the page, which links can name."""
+    return f'<section id="{name}"><h2>{escape(heading)}</h2>\n{"".join(parts)}</section>\n'
+
+
+def table(data: Table, *, caption: bool = True) -> str:
+    """A table that scrolls by itself where it is too wide, by keys too."""
+    heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in data.heads)
+    columns = "".join(map(_column, data.columns))
+    body = "".join(
+        f"<tr>{_keys(keys)}{''.join(_cell(cell, data.shaded) for cell in cells)}</tr>\n" for keys, cells in data.rows
+    )
+    title = f"<caption>{escape(data.title)}</caption>" if caption else ""
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in data.notes)
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(data.title)}"><table>{title}'
+        f"<thead><tr>{heads}{columns}</tr></thead>\n<tbody>\n{body}</tbody></table></div>{notes}\n"
+    )
+
+
+def _column(column: Column) -> str:
+    title = f' title="{escape(column.summary)}"' if column.summary else ""
+    return f'<th scope="col" class="figure"{title}><bdi>{escape(column.name)}</bdi></th>'
+
+
+def _keys(keys: tuple[str, ...]) -> str:
+    return "".join(f'<th scope="row"><bdi>{escape(key)}</bdi></th>' for key in keys)
+
+
+def _cell(cell: Cell, shaded: bool) -> str:
+    shade = f" shade{round(cell.level * _SHADES)}" if shaded and cell.level is not None else ""
+    value = f"<strong>{escape(cell.text)}</strong>" if cell.best else escape(cell.text)
+    mark = f'<span role="img" aria-label="significantly {_MARKS[cell.mark]}">{cell.mark}</span>' if cell.mark else ""
+    interval = f"<small>{escape(cell.interval)}</small>" if cell.interval else ""
+    return f'<td class="figure{shade}">{value}{mark}{interval}</td>'
+
+
+def asset(name: str) -> str:
+    """A file that the pages are made of."""
+    return importlib.resources.files(__package__).joinpath("assets", name).read_text("utf-8").strip()
+
+
+def _hash(source: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"

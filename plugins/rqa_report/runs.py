@@ -1,0 +1,168 @@
+"""The folder of an evaluation run: what was run, and the figures that came out. Its rows are in rows.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from robust_qa import InputError
+
+_FORMAT = 1
+_T = TypeVar("_T")
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """How far a strategy is from the baseline, row by row: the mean difference, and its 95 % interval."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    significant: bool = False
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """The mean of a metric over the `rows` where it is defined, and its 95 % interval."""
+
+    value: float | None = None
+    rows: int = 0
+    low: float | None = None
+    high: float | None = None
+    difference: Difference | None = None
+
+
+class Metric(msgspec.Struct, frozen=True):
+    """A metric. `unit`: "share" (0 to 1), "count", "seconds" or "money"; `better`: "higher", "lower" or neither."""
+
+    name: str
+    summary: str = ""
+    unit: str = ""
+    better: str = ""
+
+
+class Fate(msgspec.Struct, frozen=True):
+    """What became of a strategy; `state` is "done", "failed" (on every row) or "left out" (it could not begin)."""
+
+    name: str
+    state: str = "done"
+    rows: int = 0
+    failed: int = 0
+    message: str = ""
+
+
+class Group(msgspec.Struct, frozen=True):
+    """The figures of some of the rows: of one set (None: of all), under a condition, in a slice of a view.
+
+    `strategies` has the estimates by strategy and metric.
+    """
+
+    rows: int
+    strategies: dict[str, dict[str, Estimate]]
+    set: str | None = None
+    condition: str | None = None
+    view: str | None = None
+    slice: str | None = None
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """metrics.json. `metric` is the one to compare by; `baseline` the strategy that others are compared with."""
+
+    format: int
+    metric: str
+    metrics: list[Metric]
+    strategies: list[Fate]
+    groups: list[Group]
+    baseline: str | None = None
+
+
+class Answers(msgspec.Struct, frozen=True):
+    """A strategy, and the file of its answers in the folder of the run."""
+
+    name: str
+    file: str
+
+
+class QuestionSet(msgspec.Struct, frozen=True):
+    """A set of questions; `rows` in its file, of which `sampled` were asked (None: all)."""
+
+    name: str
+    rows: int = 0
+    sampled: int | None = None
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """run.json: what was run, the strategies in the order of tables."""
+
+    format: int
+    strategies: list[Answers]
+    sets: list[QuestionSet] = []
+    conditions: list[str] = []
+    began: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A finished run; `name` tells it from the others of a report."""
+
+    name: str
+    folder: Path
+    plan: Plan
+    figures: Figures
+
+    @classmethod
+    def load(cls, folder: Path) -> Run:
+        """Read the figures of a run. InputError when it is none, not finished, or of a format unknown here."""
+        if not folder.is_dir():
+            raise InputError(f"There is no folder {folder}.", hint="A run is the folder that `rqa eval` wrote.")
+        plan = _read(folder / "run.json", Plan, "it is not the folder of a run", "Name a folder that `rqa eval` wrote.")
+        figures = _read(
+            folder / "metrics.json", Figures, "the run is not finished", "`rqa eval` with --resume finishes it."
+        )
+        return cls(folder.resolve().name, folder, plan, figures)
+
+    @property
+    def fates(self) -> dict[str, Fate]:
+        """What became of each strategy, by name."""
+        return {fate.name: fate for fate in self.figures.strategies}
+
+    def answers_file(self, strategy: str) -> Path:
+        """The file of a strategy's answers; it may be absent. InputError when it would lie outside the folder."""
+        file = next(answers.file for answers in self.plan.strategies if answers.name == strategy)
+        path = self.folder / file
+        if not path.resolve().is_relative_to(self.folder.resolve()):
+            raise InputError(f"{self.folder / 'run.json'} names a file outside its folder: {file}.")
+        return path
+
+
+def load_runs(folders: Sequence[Path]) -> list[Run]:
+    """The runs of a report, each with a name of its own: that of its folder, numbered where two are the same."""
+    runs: list[Run] = []
+    for folder in folders:
+        run = Run.load(folder)
+        taken = {other.name for other in runs}
+        name, number = run.name, 2
+        while name in taken:
+            name, number = f"{run.name} ({number})", number + 1
+        runs.append(Run(name, run.folder, run.plan, run.figures))
+    return runs
+
+
+def _read(path: Path, kind: type[_T], absent: str, hint: str) -> _T:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path.parent} has no {path.name}: {absent}.", hint=hint) from None
+    try:
+        found = msgspec.json.decode(data, type=dict[str, msgspec.Raw]).get("format")
+        if found is not None and bytes(found) != str(_FORMAT).encode():
+            raise InputError(
+                f"{path} is of format {bytes(found).decode('utf-8', 'replace')}; this rqa reads format {_FORMAT}.",
+                hint="Report it with the version of rqa that wrote it.",
+            )
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{path} cannot be read: {error}", hint=hint) from error

@@ -1,0 +1,177 @@
+"""The pages as text: one file that fetches nothing and runs nothing but its own scripts."""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standins.eval_run import HOSTILE, write_run
+
+from robust_qa import InputError
+from rqa_report.disagreement import Disagreement
+from rqa_report.disagreement_page import disagreement_page
+from rqa_report.members import Selection, members
+from rqa_report.run_page import run_page
+from rqa_report.runs import Run, load_runs
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run.load(write_run(tmp_path / "run"))
+
+
+def written(*runs: Run) -> str:
+    return "".join(run_page(runs))
+
+
+def disagreement(run: Run) -> str:
+    chosen = Selection()
+    return "".join(disagreement_page(Disagreement(run.name, "accuracy", chosen, members(run, chosen))))
+
+
+class Page(HTMLParser):
+    """What a page has: tags with attributes, and the contents of scripts and styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.styles: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self._open, self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "input", "path", "circle", "br"):
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] == "script":
+            self.scripts.append((self.tags[-1][1], data))
+        if self._open and self._open[-1] == "style":
+            self.styles.append(data)
+
+
+def unpacked(page: Page, name: str) -> Any:
+    packed = next(text for attributes, text in page.scripts if attributes.get("id") == name)
+    return json.loads(gzip.decompress(base64.b64decode(packed)))
+
+
+@pytest.mark.parametrize("build", [written, disagreement])
+def test_every_tag_is_closed(build: Any, run: Run) -> None:
+    Page(build(run))
+
+
+@pytest.mark.parametrize("build", [written, disagreement])
+def test_nothing_is_fetched(build: Any, run: Run) -> None:
+    text = build(run)
+    assert not re.search(r"(?:https?:)?//[a-z]|url\(|@import|fetch\(|XMLHttp", re.sub(r"\s//\s.*", "", text))
+    assert not [tag for tag, attributes in Page(text).tags if {"src", "href"} & attributes.keys()]
+
+
+@pytest.mark.parametrize("build", [written, disagreement])
+def test_the_policy_allows_its_own_style_and_scripts_and_no_others(build: Any, run: Run) -> None:
+    page = Page(build(run))
+    policy = next(str(a["content"]) for tag, a in page.tags if tag == "meta" and a.get("http-equiv"))
+    allowed = set(re.findall(r"'sha256-([^']+)'", policy))
+    live = [text for attributes, text in page.scripts if "type" not in attributes] + page.styles
+    assert {base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in live} == allowed
+    assert "default-src 'none'" in policy and "unsafe" not in policy
+    assert not [name for _, attributes in page.tags for name in attributes if name == "style" or name.startswith("on")]
+
+
+def test_the_index_has_every_question_with_marks_and_answers(run: Run) -> None:
+    index = unpacked(Page(written(run)), "index")
+    assert index["members"] == ["rag", "norag", "usc"]
+    assert index["groups"][:3] == ["set: cities", "condition: as given", "conflict: both right"]
+    assert len(index["questions"]) == 12
+    identity, text, gold, groups, marks, answers = index["questions"][2]
+    assert (identity, text, gold) == ("cities-3", "Where is number 3 of the cities?", ["France / FR"])
+    assert [index["groups"][n] for n in groups] == ["set: cities", "condition: as given", "conflict: conflicting"]
+    assert marks == [0.0, 1.0, "failed"]
+    assert answers[1:] == ["In France.", None]
+
+
+def test_what_is_opened_has_the_trace_and_the_citations(run: Run) -> None:
+    opened = unpacked(Page(written(run)), "chunk0")[2]
+    rag, _, usc = opened["answers"]
+    assert rag["citations"][0]["quote"] == "Text 0 about 3."
+    assert rag["trace"][0]["data"] == {"reply": "In France."}
+    assert usc["error"]["type"] == "CallTimeout"
+    assert [passage["planted"] for passage in opened["passages"]] == [False] * 3
+
+
+def test_questions_of_several_runs_stand_there_once(run: Run) -> None:
+    page = Page(written(*load_runs([run.folder, run.folder])))
+    index = unpacked(page, "index")
+    assert index["members"] == ["run: rag", "run: norag", "run: usc", "run (2): rag", "run (2): norag", "run (2): usc"]
+    assert len(index["questions"]) == 12
+    assert len(index["questions"][0][4]) == 6
+
+
+def test_a_question_that_a_run_asks_twice_stands_there_twice(run: Run) -> None:
+    path = run.folder / "questions.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([lines[0], lines[0], *lines[2:]]))
+    assert len(unpacked(Page(written(run)), "index")["questions"]) == 12
+
+
+def test_hostile_text_reaches_the_page_packed_and_without_control_characters(run: Run) -> None:
+    text = written(run)
+    assert "alert(1)" not in text and "\x1b" not in text
+    page = Page(text)
+    assert unpacked(page, "index")["questions"][0][1] == f"Where is number 1 of the cities?{HOSTILE}".replace(
+        "\x1b", ""
+    )
+
+
+@pytest.mark.parametrize("build", [written, disagreement])
+def test_hostile_names_are_text(build: Any, run: Run) -> None:
+    object.__setattr__(run, "name", "</title><script>alert(1)</script>\u202e\"'")
+    text = build(run)
+    Page(text)
+    assert "<script>alert" not in text and "\u202e" not in text
+
+
+def test_an_endless_reply_is_cut_and_that_is_told(run: Run) -> None:
+    path = run.folder / "answers" / "rag.jsonl"
+    path.write_text(path.read_text().replace("In France.", "x" * 50_000))
+    reply = unpacked(Page(written(run)), "chunk0")[2]["answers"][0]["trace"][0]["data"]["reply"]
+    assert reply.endswith("x… (46,000 characters more)")
+
+
+def test_data_without_a_bottom_is_cut(run: Run) -> None:
+    path = run.folder / "answers" / "norag.jsonl"
+    for depth, shown in ((100, "…"), (100_000, None)):
+        trace = f'[{{"kind": "note", "what": "", "data": {{"x": {"[" * depth}{"]" * depth}}}}}]'
+        path.write_text(f'{{"row": 1, "answer": "France", "trace": {trace}}}\n')
+        if shown is None:
+            with pytest.raises(InputError, match=r"norag\.jsonl, (line|row) 1"):
+                written(run)
+        else:
+            assert shown in json.dumps(unpacked(Page(written(run)), "chunk0")[0], ensure_ascii=False)
+
+
+def test_what_a_foreign_folder_has_in_place_of_an_answer_is_shown_and_harms_nothing(run: Run) -> None:
+    path = run.folder / "answers" / "norag.jsonl"
+    odd = [
+        {"row": 1, "answer": ["a"], "trace": "no"},
+        {"row": 2, "answer": 7, "citations": {}},
+        {"row": 3, "error": "x"},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in odd))
+    index = unpacked(Page(written(run)), "index")
+    assert [question[4][1] for question in index["questions"][:4]] == [1.0, 0.0, "failed", None]
