@@ -35,6 +35,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .citing import cite as cite
+    from .cli.batch_run import Target as Target
+    from .cli.batch_run import answer_rows as answer_rows
+    from .cli.batch_run import in_session as in_session
+    from .cli.options import Answering as Answering
+    from .cli.options import answering_options as answering_options
+    from .cli.output import console as console
+    from .cli.run import Run as Run
     from .command_groups import command_group as command_group
     from .components import IndexProgress as IndexProgress
     from .components import IndexReport as IndexReport
@@ -44,6 +51,7 @@ if TYPE_CHECKING:
     from .errors import CallTimeout as CallTimeout
     from .errors import ConfigError as ConfigError
     from .errors import ContextError as ContextError
+    from .errors import Exit as Exit
     from .errors import ExpressionError as ExpressionError
     from .errors import InputError as InputError
     from .errors import MissingError as MissingError
@@ -56,6 +64,8 @@ if TYPE_CHECKING:
     from .expressions import parse_expression as parse_expression
     from .hookspecs import hookimpl as hookimpl
     from .host import Registry as Registry
+    from .metrics import Metric as Metric
+    from .metrics import Outcome as Outcome
     from .order import Order as Order
     from .order import arrange as arrange
     from .pool import Pool as Pool
@@ -69,7 +79,9 @@ if TYPE_CHECKING:
     from .replies import parse_object as parse_object
     from .replies import parse_objects as parse_objects
     from .replies import without_thoughts as without_thoughts
+    from .rows import read_passages as read_passages
     from .secrets import Key as Key
+    from .session import Session as Session
     from .settings import Url as Url
     from .text import contains_answer as contains_answer
     from .text import normalise as normalise
@@ -97,6 +109,10 @@ __version__ = "0.1.0"
 # Resolved on first use (PEP 562), so that `rqa --version` imports none of it.
 _HOME = {
     "citing": ("cite",),
+    "cli.batch_run": ("Target", "answer_rows", "in_session"),
+    "cli.options": ("Answering", "answering_options"),
+    "cli.output": ("console",),
+    "cli.run": ("Run",),
     "command_groups": ("command_group",),
     "components": ("IndexProgress", "IndexReport"),
     "environment": ("data_dir",),
@@ -106,6 +122,7 @@ _HOME = {
         "CallTimeout",
         "ConfigError",
         "ContextError",
+        "Exit",
         "ExpressionError",
         "InputError",
         "MissingError",
@@ -118,12 +135,15 @@ _HOME = {
     "expressions": ("Expression", "parse_expression"),
     "hookspecs": ("hookimpl",),
     "host": ("Registry",),
+    "metrics": ("Metric", "Outcome"),
     "order": ("Order", "arrange"),
     "pool": ("Pool",),
     "prompts": ("Prompt", "fenced", "load_prompts", "render_passages"),
     "remarks": ("remark",),
     "replies": ("between", "declines", "parse_object", "parse_objects", "without_thoughts"),
+    "rows": ("read_passages",),
     "secrets": ("Key",),
+    "session": ("Session",),
     "settings": ("Url",),
     "text": ("contains_answer", "normalise", "printable", "sentences", "titled", "words"),
     "toolbox": ("Toolbox",),

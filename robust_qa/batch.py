@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -12,9 +12,8 @@ from typing import Any, Protocol
 from .errors import InputError, PluginError, RqaError
 from .lines import Lines
 from .rows import Row, parse_row
-from .session import Session
 from .toolbox import Channels
-from .types import Answer, Usage
+from .types import Answer, Question, Usage
 
 GRACE = 5.0  # seconds the rows in flight get when the run is interrupted
 _HELD_AT_MOST = 64 * 1024 * 1024  # bytes of finished rows that wait for a slower one before them
@@ -56,11 +55,11 @@ class Tally:
         return time.monotonic() - self.began
 
 
-async def check(session: Session, lines: Lines) -> Plan | None:
+async def check(plan: Callable[..., Plan], lines: Lines) -> Plan | None:
     """Refuse what cannot work before anything is asked or written: the first row decides.
 
-    The plan for rows like it; None when there is no row. Raises ConfigError or MissingError where the
-    configuration cannot answer it, InputError where the input is not made of rows.
+    What `plan(has_passages=...)` gives for rows like it; None when there is no row. Raises ConfigError or
+    MissingError where the configuration cannot answer it, InputError where the input is not made of rows.
     """
     line = await lines.peek()
     if line is None:
@@ -74,11 +73,11 @@ async def check(session: Session, lines: Lines) -> Plan | None:
         brings_passages = parse_row(line, 1).question().passages is not None
     except InputError:
         brings_passages = True  # a bad row is its own matter; what cannot answer even with passages is not
-    return session.plan(has_passages=brings_passages)
+    return plan(has_passages=brings_passages)
 
 
 class Batch:
-    """One run over `lines`, with `jobs` questions in flight.
+    """One run over `lines`, with `jobs` questions in flight, each answered by `answer`.
 
     Ordered, a finished row waits for the slower ones before it, while at most `window` rows are begun and not
     yet written. `done` says of a line number and its line whether an earlier run wrote it.
@@ -86,7 +85,7 @@ class Batch:
 
     def __init__(
         self,
-        session: Session,
+        answer: Callable[[Question], Awaitable[Answer]],
         lines: Lines,
         output: Output,
         *,
@@ -94,17 +93,19 @@ class Batch:
         ordered: bool = True,
         passages: bool = True,
         details: bool = False,
+        trace: bool = False,
         done: Callable[[int, bytes], bool] | None = None,
     ) -> None:
         self.tally = Tally()
         self.stopped = False
-        self._session = session
+        self._ask = answer
         self._lines = lines
         self._output = output
         self._jobs = jobs
         self._ordered = ordered
         self._passages = passages
         self._details = details
+        self._trace = trace
         self._done = done or (lambda number, line: False)
 
         self.window = max(8 * jobs, 64)
@@ -191,8 +192,8 @@ class Batch:
         row = Row(number, {})
         try:
             row = parse_row(line, number)
-            answer = await self._session.answer(row.question())
-            written = row.answered(answer, details=self._details, passages=self._passages)
+            answer = await self._ask(row.question())
+            written = row.answered(answer, details=self._details, trace=self._trace, passages=self._passages)
         except RqaError as error:
             return self._fail(row, error)
         except asyncio.CancelledError:

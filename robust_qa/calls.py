@@ -42,6 +42,17 @@ class Limits:
     rpm: Annotated[float, Meta(gt=0)] | None = None  # requests a minute; default: no limit
     timeout: Annotated[float, Meta(ge=0)] | None = None  # seconds one attempt may take; 0: no limit
     retries: Annotated[int, Meta(ge=0)] = 4  # further attempts after a failure that may pass
+    prompt_price: Annotated[float, Meta(ge=0)] | None = None  # of a million prompt tokens, in a currency of your choice
+    completion_price: Annotated[float, Meta(ge=0)] | None = None  # of a million tokens that are written
+
+    def cost(self, usage: Usage) -> float | None:
+        """The price of the tokens of `usage`; None where there are no prices."""
+        if self.prompt_price is None and self.completion_price is None:
+            return None
+        prices = (self.prompt_price or 0.0) * usage.prompt_tokens + (
+            self.completion_price or 0.0
+        ) * usage.completion_tokens
+        return prices / 1e6
 
 
 RESERVED = frozenset({"plugin", *(field.name for field in dataclasses.fields(Limits))})
@@ -83,7 +94,7 @@ class Channel:
         self.name = name
         self.component = component
         self.options = options
-        self._limits = limits
+        self.limits = limits
         self._identity = identity
         self._cache = cache
         self._threads = threads
@@ -176,7 +187,7 @@ class Channel:
         return result, retries, remarks
 
     async def _attempts(self, call: Call[T]) -> tuple[T, int, list[str]]:
-        attempts = 1 if self._delegates else self._limits.retries + 1
+        attempts = 1 if self._delegates else self.limits.retries + 1
         async for attempt in stamina.retry_context(
             on=self._backoff, attempts=attempts, timeout=None, wait_initial=0.5, wait_max=30
         ):
@@ -249,7 +260,7 @@ class Channel:
             ) from error
 
     def _gate(self, power: str, method: Callable[..., Any]) -> asyncio.Semaphore:
-        width = self._limits.concurrency or getattr(self.component, "concurrency", None)
+        width = self.limits.concurrency or getattr(self.component, "concurrency", None)
         shared = "all" if width else power  # what is said of the component holds for its powers together
         gate = self._gates.get(shared)
         if gate is None:
@@ -258,8 +269,8 @@ class Channel:
         return gate
 
     def _timeout(self, method: Callable[..., Any]) -> float | None:
-        if self._limits.timeout is not None:
-            return self._limits.timeout or None
+        if self.limits.timeout is not None:
+            return self.limits.timeout or None
         # A thread cannot be stopped: to give up on it would leave it running behind the next call.
         return _ASYNC_TIMEOUT if inspect.iscoroutinefunction(method) and not self._delegates else None
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import click
 
     from .host import Registry
+    from .metrics import Metric
 
 hookspec = pluggy.HookspecMarker("rqa")
 hookimpl = pluggy.HookimplMarker("rqa")
@@ -32,4 +33,11 @@ class Hooks:
 
         A command of a group that other plugins have a part in, such as `rqa train`, is added to
         `command_group(cli, "train", "...")`.
+        """
+
+    @hookspec
+    def rqa_metrics(self) -> list[Metric]:  # type: ignore[empty-body]
+        """Metrics for `rqa eval`, such as `[Metric("words", count_words, unit="count", better="lower")]`.
+
+        This hook runs when something is evaluated.
         """

@@ -24,6 +24,8 @@ from .types import KINDS, Kind
 if TYPE_CHECKING:
     import click
 
+    from .metrics import Metric
+
 GROUP = "rqa"
 OWN_DISTRIBUTION = "robust-qa"
 
@@ -255,20 +257,47 @@ class Host:
         """
         import click
 
+        def add(call: Callable[..., Any]) -> list[str]:
+            theirs = click.Group()
+            call(cli=theirs)
+            return _merge(theirs, cli)
+
+        return self._each("rqa_commands", "commands", add)
+
+    def metrics(self) -> tuple[list[Metric], list[str]]:
+        """The metrics of the plugins, the built-in ones first, and a line for each that is left out."""
+        from .metrics import Metric
+
+        found: dict[str, Metric] = {}
+
+        def add(call: Callable[..., Any]) -> list[str]:
+            reasons = []
+            for metric in [metric for metrics in call() for metric in metrics]:
+                if not isinstance(metric, Metric) or not _NAME.match(metric.name):
+                    reasons.append(f"{metric!r} is no Metric with a name of a-z, 0-9, - and _")
+                elif metric.name in found:
+                    reasons.append(f"its metric {metric.name!r} has a name that is taken")
+                else:
+                    found[metric.name] = metric
+            return reasons
+
+        troubles = self._each("rqa_metrics", "metrics", add)
+        return list(found.values()), troubles
+
+    def _each(self, hook: str, what: str, use: Callable[[Callable[..., Any]], list[str]]) -> list[str]:
+        """Hand `use` each plugin's `hook` to call; the troubles it tells or raises are that plugin's alone."""
         troubles: list[str] = []
         for plugin in self.plugins:
             module = self._pluggy.get_plugin(_label(plugin))
             if module is None:
                 continue
             others = [other for other in self._pluggy.get_plugins() if other is not module]
-            theirs = click.Group()
             try:
-                self._pluggy.subset_hook_caller("rqa_commands", others)(cli=theirs)
-                reasons = _merge(theirs, cli)
+                reasons = use(self._pluggy.subset_hook_caller(hook, others))
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                reasons = [f"its commands are left out: {_told(error)}"]
+                reasons = [f"its {what} are left out: {_told(error)}"]
             if reasons:
                 plugin.reason = "; ".join(reasons)
                 troubles.append(f"plugin {plugin.name} ({plugin.distribution}): {plugin.reason}")

@@ -15,11 +15,13 @@ from msgspec import Raw
 
 from .errors import InputError, RqaError
 from .lines import LONGEST
+from .trace import outline
 from .types import Answer, Passage, Question
 
 # The fields of an output line that are not the row's own. A row's field of such a name moves into `input`.
 OWN_FIELDS = frozenset(
-    """row answer abstained confidence citations conflicts reason usage seconds strategy details error input""".split()
+    """row answer abstained confidence citations conflicts reason usage seconds strategy details trace error
+    input""".split()
 )
 _BOM = b"\xef\xbb\xbf"
 
@@ -69,8 +71,8 @@ class Row:
             raise InputError(f"`question` must be text, and it is {_shown(text)}.")
         return Question(text.strip(), self._id(), self._passages())
 
-    def answered(self, answer: Answer, *, details: bool = False, passages: bool = True) -> bytes:
-        """The output line of a row that has an answer, or an abstention."""
+    def answered(self, answer: Answer, *, details: bool = False, trace: bool = False, passages: bool = True) -> bytes:
+        """The output line of a row that has an answer, or an abstention; its trace in outline."""
         line = self._echo(passages)
         line["answer"] = answer.text
         line["abstained"] = answer.text is None
@@ -85,6 +87,8 @@ class Row:
         line["strategy"] = answer.strategy
         if details:
             line["details"] = answer.details
+        if trace:
+            line["trace"] = list(map(outline, answer.trace))
         return _encode(line) + b"\n"
 
     def failed(self, error: RqaError, *, passages: bool = True) -> bytes:

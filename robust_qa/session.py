@@ -23,7 +23,7 @@ from .host import Host
 from .pool import Names, check
 from .toolbox import Channels, Toolbox
 from .trace import Trace
-from .types import Answer, Kind, Power, Question
+from .types import Answer, Kind, Power, Question, Usage
 
 _THREADS = 64
 
@@ -53,7 +53,7 @@ class Session:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="rqa")
         self._channels: dict[tuple[Kind, str], Channel] = {}
         self._strategies: dict[str, Any] = {}
-        self._plans: dict[bool, tuple[str, Any, Channels]] = {}
+        self._plans: dict[tuple[bool, str | None, bool], tuple[str, Any, Channels]] = {}
 
     @property
     def trouble(self) -> str:
@@ -75,12 +75,17 @@ class Session:
         if failures and kind is None:
             raise failures[0]
 
-    async def answer(self, question: Question) -> Answer:
-        """The configured strategy's answer to `question`. Raises RqaError when there can be none."""
+    async def answer(self, question: Question, *, strategy: str | None = None, as_given: bool = False) -> Answer:
+        """The answer to `question`, by the configured strategy or by the one of that name.
+
+        With `as_given` what is retrieved are the passages that the question brings, whatever the configuration says.
+        Raises RqaError when there can be no answer.
+        """
         began = time.perf_counter()
-        name, strategy, channels = self.plan(has_passages=question.passages is not None)
+        has_passages = question.passages is not None
+        name, component, channels = self.plan(has_passages=has_passages, strategy=strategy, as_given=as_given)
         toolbox = Toolbox(question, channels, Trace(detailed=self.detailed))
-        given = await answer_of(name, strategy, toolbox)
+        given = await answer_of(name, component, toolbox)
         return dataclasses.replace(
             given,
             question=question.text,
@@ -90,22 +95,49 @@ class Session:
             trace=tuple(toolbox.trace.steps),
         )
 
-    def plan(self, *, has_passages: bool) -> tuple[str, Any, Channels]:
+    def toolbox_for(self, question: Question) -> Toolbox:
+        """What the configured strategy would be handed for `question`, for calls that no strategy makes."""
+        return Toolbox(question, self._channels_for(question.passages is not None), Trace(detailed=False))
+
+    def cost(self, usage: Usage) -> float | None:
+        """What the reader asks for `usage`, cached calls included; None where the configuration has no prices."""
+        reader = self._chosen("reader", self.defaults.reader)
+        return reader.limits.cost(usage) if reader else None
+
+    def plan(
+        self, *, has_passages: bool, strategy: str | None = None, as_given: bool = False
+    ) -> tuple[str, Any, Channels]:
         """Strategy name, strategy and channels for questions that bring passages, or do not.
 
         Raises ConfigError or MissingError when the configuration cannot answer such questions.
         """
-        if has_passages not in self._plans:
-            self._plans[has_passages] = self._plan(has_passages)
-        return self._plans[has_passages]
+        key = has_passages, strategy, as_given
+        if key not in self._plans:
+            self._plans[key] = self._plan(has_passages, strategy, as_given)
+        return self._plans[key]
 
-    def _plan(self, has_passages: bool) -> tuple[str, Any, Channels]:
+    def _plan(self, has_passages: bool, strategy: str | None, as_given: bool) -> tuple[str, Any, Channels]:
+        channels = self._channels_for(has_passages, as_given=as_given)
+        asked, powers = channels.expression, channels.powers
+        if has_passages if asked is None else has_passages or not names_given(asked):
+            powers |= {"retrieve"}
+        name = strategy or self.defaults.strategy or self._best_strategy(powers)
+        component = self._strategy(name)
+        if asked is not None and "retrieve" in component.needs | powers:
+            check(asked, channels, has_passages=has_passages)
+        if lacking := self._needs(name) - powers:
+            raise self._cannot(name, lacking, channels)
+        return name, component, channels
+
+    def _channels_for(self, has_passages: bool, *, as_given: bool = False) -> Channels:
         asked = self.assembly.retriever
         own = has_passages and not self._prefer_retriever and not (asked and names_given(asked))
+        if as_given:
+            own, asked = True, None
         if not own and asked is None and (chosen := self._chosen("retriever", None)):
             asked = Source(chosen.name.removeprefix("retriever."))
         k_is_set = "k" in self.assembly.config.table("defaults").values
-        channels = Channels(
+        return Channels(
             reader=self._chosen("reader", self.defaults.reader),
             evaluator=self._chosen("evaluator", self.defaults.evaluator),
             k=self.defaults.k,
@@ -113,16 +145,6 @@ class Session:
             expression=None if own else asked,
             names=self._names,
         )
-        powers = channels.powers
-        if own or (asked and (has_passages or not names_given(asked))):
-            powers |= {"retrieve"}
-        name = self.defaults.strategy or self._best_strategy(powers)
-        strategy = self._strategy(name)
-        if asked and not own and "retrieve" in strategy.needs | powers:
-            check(asked, channels, has_passages=has_passages)
-        if lacking := self._needs(name) - powers:
-            raise self._cannot(name, lacking, channels)
-        return name, strategy, channels
 
     def toolbox(self, *kinds: Literal["reader", "evaluator"]) -> Toolbox:
         """A toolbox over the configured components of those kinds, for what is done without a question."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -42,3 +43,12 @@ class Trace:
         ended = self.now()
         begun = ended if started is None else started
         self.steps.append(Step(kind, what, component, begun, ended - begun, usage, cached, retries, error, data or {}))
+
+
+def outline(step: Step) -> Step:
+    """`step` without the prompt and without the texts of the passages, which many steps would repeat."""
+    data = {key: value for key, value in step.data.items() if key != "prompt"}
+    passages = data.get("passages")
+    if passages and isinstance(passages[0], dict):
+        data["passages"] = [{key: passage[key] for key in ("id", "title", "score")} for passage in passages]
+    return dataclasses.replace(step, data=data)

@@ -53,7 +53,7 @@ def lines_of(content: bytes) -> Lines:
 
 async def answer_all(session: Session, *questions: str, **options: Any) -> Memory:
     output = Memory()
-    await Batch(session, lines_of("\n".join(questions).encode()), output, **options).run()
+    await Batch(session.answer, lines_of("\n".join(questions).encode()), output, **options).run()
     return output
 
 
@@ -78,7 +78,7 @@ async def test_no_more_rows_are_in_flight_than_jobs(session: Session) -> None:
 async def test_a_slow_row_holds_up_the_others_only_when_the_window_is_full(session: Session) -> None:
     questions = ["sleep 0.3", *map(str, range(200))]
     output = Memory()
-    run = Batch(session, lines_of("\n".join(questions).encode()), output, jobs=2)
+    run = Batch(session.answer, lines_of("\n".join(questions).encode()), output, jobs=2)
     running = asyncio.create_task(run.run())
     await asyncio.sleep(0.15)
     assert run.tally.finished == run.window - 1 == 63
@@ -89,7 +89,7 @@ async def test_a_slow_row_holds_up_the_others_only_when_the_window_is_full(sessi
 async def test_a_row_is_written_as_soon_as_nothing_slower_is_before_it(session: Session) -> None:
     read, write = os.pipe()
     output = Memory()
-    running = asyncio.create_task(Batch(session, Lines(read), output).run())
+    running = asyncio.create_task(Batch(session.answer, Lines(read), output).run())
     os.write(write, b"first\n")
     await asyncio.sleep(0.1)
     assert output.answers == ["first"]
@@ -124,7 +124,7 @@ async def test_blank_lines_have_no_output_and_keep_their_numbers(session: Sessio
 
 
 async def test_the_tally_counts_rows_calls_and_tokens(session: Session) -> None:
-    run = Batch(session, lines_of(b"a\n\nabstain\nrefuse\nb\n"), Memory(), jobs=1)
+    run = Batch(session.answer, lines_of(b"a\n\nabstain\nrefuse\nb\n"), Memory(), jobs=1)
     await run.run()
     tally = run.tally
     assert (tally.answered, tally.abstained, tally.failed, tally.blank, tally.finished) == (2, 1, 1, 1, 4)
@@ -149,6 +149,12 @@ async def test_details_are_written_on_demand(session: Session) -> None:
     assert (await answer_all(session, "abc", details=True)).rows[0]["details"] == {"length": 3}
 
 
+async def test_the_trace_is_written_on_demand(session: Session) -> None:
+    session.detailed = True
+    assert "trace" not in (await answer_all(session, "abc")).rows[0]
+    assert [step["kind"] for step in (await answer_all(session, "abc", trace=True)).rows[0]["trace"]] == ["note"]
+
+
 async def test_rows_that_are_done_are_passed_over(session: Session) -> None:
     output = await answer_all(session, "a", "b", "c", done=lambda number, line: line == b"b")
     assert [(row["row"], row["answer"]) for row in output.rows] == [(1, "a"), (3, "c")]
@@ -156,7 +162,7 @@ async def test_rows_that_are_done_are_passed_over(session: Session) -> None:
 
 async def test_stopping_lets_the_rows_in_flight_end_and_begins_no_more(session: Session) -> None:
     output = Memory()
-    run = Batch(session, lines_of(b"sleep 0.2\nsleep 0.2\nc\nd\n"), output, jobs=2)
+    run = Batch(session.answer, lines_of(b"sleep 0.2\nsleep 0.2\nc\nd\n"), output, jobs=2)
     asyncio.get_running_loop().call_later(0.05, run.stop)
     await run.run()
     assert output.answers == ["sleep 0.2", "sleep 0.2"]
@@ -168,7 +174,7 @@ async def test_what_overtook_a_row_that_did_not_end_in_time_is_written_after_the
 ) -> None:
     monkeypatch.setattr(batch, "GRACE", 0.05)
     output = Memory()
-    run = Batch(session, lines_of(b"a\nsleep 60\nc\nsleep 60 more\ne\n"), output, jobs=3)
+    run = Batch(session.answer, lines_of(b"a\nsleep 60\nc\nsleep 60 more\ne\n"), output, jobs=3)
     asyncio.get_running_loop().call_later(0.2, run.stop)
     await run.run()
     assert [row["row"] for row in output.rows] == [1, 3, 5]
@@ -176,7 +182,7 @@ async def test_what_overtook_a_row_that_did_not_end_in_time_is_written_after_the
 
 async def test_stopping_twice_waits_for_nothing(session: Session) -> None:
     output = Memory()
-    run = Batch(session, lines_of(b"a\nsleep 60\nc\n"), output, jobs=3)
+    run = Batch(session.answer, lines_of(b"a\nsleep 60\nc\n"), output, jobs=3)
     loop = asyncio.get_running_loop()
     loop.call_later(0.1, run.stop)
     loop.call_later(0.15, run.stop)
@@ -191,7 +197,7 @@ async def test_an_output_that_fails_ends_the_run(session: Session) -> None:
             raise BrokenPipeError
 
     with pytest.raises(BrokenPipeError):
-        await Batch(session, lines_of(b"a\n" * 1000), Full()).run()
+        await Batch(session.answer, lines_of(b"a\n" * 1000), Full()).run()
 
 
 async def test_an_output_that_blocks_holds_up_no_question_in_flight(session: Session) -> None:
@@ -203,7 +209,7 @@ async def test_an_output_that_blocks_holds_up_no_question_in_flight(session: Ses
             super().write(lines)
 
     output = Slow(blocking=True)
-    run = Batch(session, lines_of(b"a\nb\nc\n"), output, jobs=1)
+    run = Batch(session.answer, lines_of(b"a\nb\nc\n"), output, jobs=1)
     running = asyncio.create_task(run.run())
     await asyncio.sleep(0.15)
     assert (run.tally.finished, output.written) == (3, [])
@@ -215,20 +221,20 @@ async def test_a_configuration_that_cannot_answer_the_first_row_is_refused() -> 
     host = Host(only=[], files=[PLUGIN], strict=True)
     with pytest.raises(ConfigError, match="no strategy named 'scriptd'"):
         async with Session(Config([Layer("t", {"defaults": {"strategy": "scriptd"}})]), host) as session:
-            await check(session, lines_of(b"{bad\n"))
+            await check(session.plan, lines_of(b"{bad\n"))
     with pytest.raises(MissingError, match="nothing to answer from"):
         async with Session(Config([]), host) as session:
-            await check(session, lines_of(b"a question without passages\n"))
+            await check(session.plan, lines_of(b"a question without passages\n"))
 
 
 async def test_json_over_several_lines_is_refused(session: Session) -> None:
     with pytest.raises(InputError, match="over several lines"):
-        await check(session, lines_of(b'[\n  {"question": "Q"}\n]\n'))
+        await check(session.plan, lines_of(b'[\n  {"question": "Q"}\n]\n'))
 
 
 async def test_an_empty_input_is_no_rows(session: Session) -> None:
     lines = lines_of(b"")
-    assert await check(session, lines) is None
+    assert await check(session.plan, lines) is None
     output = Memory()
-    await Batch(session, lines, output).run()
+    await Batch(session.answer, lines, output).run()
     assert output.written == []

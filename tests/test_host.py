@@ -245,6 +245,40 @@ def test_a_plugin_adds_commands(tmp_path: Path) -> None:
     assert sorted(cli.commands) == ["ask", "serve"] and troubles == []
 
 
+METRICS = """\
+from robust_qa import Metric, hookimpl
+@hookimpl
+def rqa_metrics():
+    {body}
+"""
+
+
+def metrics(tmp_path: Path, **bodies: str) -> tuple[list[str], list[str]]:
+    for name, body in bodies.items():
+        (tmp_path / f"{name}.py").write_text(METRICS.format(body=body))
+    found, troubles = host(files=[tmp_path / f"{name}.py" for name in bodies]).metrics()
+    return [metric.name for metric in found], troubles
+
+
+def test_plugins_add_metrics(tmp_path: Path) -> None:
+    assert metrics(tmp_path, one="return [Metric('words', len), Metric('lines', len)]") == (["words", "lines"], [])
+
+
+def test_a_metric_with_a_taken_or_odd_name_is_left_out_and_told(tmp_path: Path) -> None:
+    bodies = {"one": "return [Metric('words', len)]", "two": "return [Metric('words', max), Metric('A B', len), 7]"}
+    names, troubles = metrics(tmp_path, **bodies)
+    assert names == ["words"]
+    (line,) = troubles
+    assert "its metric 'words' has a name that is taken" in line
+    assert "7 is no Metric" in line
+
+
+def test_a_plugin_whose_metrics_fail_leaves_those_of_others(tmp_path: Path) -> None:
+    names, troubles = metrics(tmp_path, one="raise KeyError('x')", two="return [Metric('words', len)]")
+    assert names == ["words"]
+    assert "its metrics are left out: KeyError" in troubles[0]
+
+
 def test_no_command_is_replaced_neither_a_built_in_one_nor_another_plugins(tmp_path: Path) -> None:
     take = "[cli.add_command(click.Command(n, help='{}')) for n in ('ask', 'serve', 'own-{}')]"
     loaded, cli, troubles = commands(tmp_path, one=take.format(1, 1), two=take.format(2, 2))

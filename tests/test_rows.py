@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa import Answer, InputError, MissingError, Passage, Question
+from robust_qa import Answer, InputError, MissingError, Passage, Question, Step
 from robust_qa.rows import parse_row, read_passages
 
 
@@ -170,3 +170,18 @@ def test_a_file_that_holds_no_passages_says_where(raw: bytes, message: str) -> N
 def test_an_object_that_is_no_passage_is_refused() -> None:
     with pytest.raises(InputError, match="line 1 is no passage"):
         read_passages(b'{"title": "T"}', "p")
+
+
+def test_a_trace_is_written_without_prompts_and_texts() -> None:
+    found = {"id": "7", "title": "T", "text": "long", "score": 0.5, "source": "s"}
+    steps = (
+        Step("retrieve", "Q", data={"passages": [found], "k": 3}),
+        Step("generate", "read", data={"prompt": ["long"], "reply": "Paris"}),
+        Step("read", "Q", data={"passages": [1, 2]}),
+    )
+    line = parse_row(b"Q", 1).answered(Answer("Paris", trace=steps), trace=True)
+    assert [step["data"] for step in json.loads(line)["trace"]] == [
+        {"passages": [{"id": "7", "title": "T", "score": 0.5}], "k": 3},
+        {"reply": "Paris"},
+        {"passages": [1, 2]},
+    ]

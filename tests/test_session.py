@@ -222,3 +222,50 @@ async def test_a_strategy_without_needs_is_a_fault_of_the_plugin(host: Host, mon
     monkeypatch.delattr(sys.modules["rqa_plugin_plugin"].Fails, "needs")
     with pytest.raises(PluginError, match="Strategy 'fails' lacks `needs`"):
         await ask(host, {**SHELF, "defaults": {"strategy": "fails"}})
+
+
+# -- for commands that ask several strategies
+
+
+async def test_a_strategy_can_be_asked_by_name(host: Host) -> None:
+    async with Session(Config([Layer("test.toml", SHELF)]), host) as session:
+        answers = [await session.answer(Question("Q?"), strategy=name) for name in ("judged", "reads", None)]
+    assert [(answer.strategy, answer.text) for answer in answers] == [
+        ("judged", "alpha beta"),
+        ("reads", "alpha"),
+        ("reads", "alpha"),
+    ]
+
+
+async def test_as_given_the_questions_own_passages_are_all_there_is(host: Host, log: list[Any]) -> None:
+    question = Question("Q?", passages=(Passage("own words"),))
+    tree = {**SHELF, "defaults": {"retriever": "shelf & given"}}
+    async with Session(Config([Layer("test.toml", tree)]), host, prefer_retriever=True) as session:
+        assert (await session.answer(question, as_given=True)).text == "own"
+        with pytest.raises(MissingError, match="retrieves passages"):
+            await session.answer(Question("Q?"), strategy="reads", as_given=True)
+    assert "retrieve" not in [kind for kind, _ in log]
+
+
+async def test_a_toolbox_without_a_strategy_calls_what_is_configured(host: Host) -> None:
+    async with Session(Config([Layer("test.toml", SHELF)]), host) as session:
+        toolbox = session.toolbox_for(Question("Q?"))
+        assert [passage.text for passage in await toolbox.retrieve()] == ["alpha beta", "gamma"]
+        assert await toolbox.score("Q?", ["12345"]) == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("prices", "cost"),
+    [
+        ({}, None),
+        ({"prompt_price": 2.0, "completion_price": 4.0}, 7 * 2e-6 + 3 * 4e-6),
+        ({"completion_price": 4.0}, 3 * 4e-6),
+    ],
+)
+async def test_usage_costs_what_the_readers_prices_say(
+    host: Host, prices: dict[str, float], cost: float | None
+) -> None:
+    tree = {"reader": {"parrot": prices}}
+    async with Session(Config([Layer("test.toml", tree)]), host) as session:
+        answer = await session.answer(Question("Q?"))
+        assert session.cost(answer.usage) == (cost and pytest.approx(cost))

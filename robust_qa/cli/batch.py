@@ -34,6 +34,7 @@ from .run import Run, pass_run
 @click.option("--unordered", is_flag=True, help="Write answers as they are ready, and not in the order of IN.")
 @click.option("--no-passages", is_flag=True, help="Leave the passages of the rows out of the output.")
 @click.option("--details", is_flag=True, help="Add the strategy's own account of each answer.")
+@click.option("--trace", is_flag=True, help="Add the calls and decisions that led to each answer.")
 @answering_options("-O", "--option")
 @pass_run
 def command(
@@ -48,6 +49,7 @@ def command(
     unordered: bool,
     no_passages: bool,
     details: bool,
+    trace: bool,
     **answering: Any,
 ) -> None:
     """Answer the questions in IN (default: stdin), one output line each, in their order.
@@ -59,14 +61,18 @@ def command(
         raise click.UsageError("--resume keeps OUT and --force replaces it: give one of them.")
     if resume and out is None:
         raise click.UsageError("--resume continues the file that -o names: give -o OUT.")
-    from .batch_run import Target, answer_rows
+    from .batch_run import Target, answer_stream
 
-    failed = answer_rows(
+    failed = answer_stream(
         run,
         source or Path("-"),
         Target(out, resume=resume, force=force),
         Answering(**answering),
-        {"jobs": jobs, "ordered": not unordered, "passages": not no_passages, "details": details},
+        jobs=jobs,
+        ordered=not unordered,
+        passages=not no_passages,
+        details=details,
+        trace=trace,
     )
     if failed:
         raise click.exceptions.Exit(Exit.ROWS_FAILED)

@@ -14,18 +14,20 @@ _LINE_EVERY = 30.0  # seconds between plain lines
 _BAR_EVERY = 0.2
 
 
-async def watch(run: Run, tally: Tally, lines: Lines, size: int | None, *, answers_on_terminal: bool) -> None:
-    """Tell until cancelled. `size` is the input's in bytes, None for a stream."""
+async def watch(
+    run: Run, tally: Tally, lines: Lines, size: int | None, *, answers_on_terminal: bool, label: str = ""
+) -> None:
+    """Tell until cancelled. `size` is the input's in bytes, None for a stream; `label` begins each line."""
     if run.verbosity < 0 or (answers_on_terminal and sys.stderr.isatty()):
         return
     if sys.stderr.isatty():
-        await _draw(tally, lines, size)
+        await _draw(tally, lines, size, label)
     while True:
         await asyncio.sleep(_LINE_EVERY)
-        run.say(_line(tally, _share(tally, lines, size)))
+        run.say(_line(tally, _share(tally, lines, size), label))
 
 
-async def _draw(tally: Tally, lines: Lines, size: int | None) -> None:
+async def _draw(tally: Tally, lines: Lines, size: int | None, label: str) -> None:
     from rich.progress import BarColumn, Progress, TextColumn
 
     from .output import console
@@ -35,12 +37,13 @@ async def _draw(tally: Tally, lines: Lines, size: int | None) -> None:
         task = bar.add_task("", total=size)
         while True:
             share = _share(tally, lines, size)
-            bar.update(task, completed=lines.consumed, description=_line(tally, share), refresh=True)
+            bar.update(task, completed=lines.consumed, description=_line(tally, share, label), refresh=True)
             await asyncio.sleep(_BAR_EVERY)
 
 
-def _line(tally: Tally, share: float | None) -> str:
-    parts = [f"{tally.done + tally.finished:,} rows", f"{rate(tally):.1f} rows/s"]
+def _line(tally: Tally, share: float | None, label: str) -> str:
+    parts = [label] if label else []
+    parts += [f"{tally.done + tally.finished:,} rows", f"{rate(tally):.1f} rows/s"]
     if tally.failed:
         parts.append(f"{tally.failed:,} failed")
     if share:

@@ -9,12 +9,12 @@ import shlex
 import signal
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -28,6 +28,8 @@ from .answering import open_session
 from .batch_progress import rate, watch
 from .options import Answering
 from .run import Run
+
+T = TypeVar("T")
 
 _STDIN, _STDOUT = 0, 1
 _M_ARENA_MAX = -8  # of malloc.h
@@ -52,49 +54,83 @@ class _Interrupted(Exception):
     """The batch was stopped by a signal."""
 
 
-def answer_rows(run: Run, source: Path, target: Target, answering: Answering, how: Mapping[str, Any]) -> int:
-    """Answer the rows of `source`; `how` is for Batch. The number of failed rows, earlier runs' included.
+def in_session(run: Run, answering: Answering, work: Callable[[Session], Awaitable[T]], *, detailed: bool = True) -> T:
+    """What `work` gives, done with a session as the command line asks for it; what plugins print goes to stderr.
 
-    Raises KeyboardInterrupt when interrupted, BrokenPipeError when the reader of the answers has gone.
+    Raises KeyboardInterrupt when it is interrupted.
     """
     _share_arenas()
+
+    async def whole(session: Session) -> T:
+        async with session:
+            result = await work(session)
+            if session.trouble:
+                run.say(session.trouble)
+            return result
+
+    with redirect_stdout(sys.stderr):
+        session = open_session(run, answering, detailed=detailed)
+        try:
+            return asyncio.run(whole(session))
+        except _Interrupted:
+            raise KeyboardInterrupt from None
+
+
+async def answer_rows(
+    run: Run,
+    session: Session,
+    descriptor: int,
+    target: Target,
+    *,
+    strategy: str | None = None,
+    as_given: bool = False,
+    ordered: bool = True,
+    **how: Any,
+) -> Tally:
+    """Answer the rows of an open file by Session.answer; `how` is for Batch. Works inside `in_session` only.
+
+    The tally counts earlier runs' failures in. Raises ConfigError or MissingError, before anything is asked, where
+    the first row cannot be answered, and BrokenPipeError when the reader of the answers has gone.
+    """
+    content = digest(descriptor) if target.keeps else None  # before anything is read
+    lines = Lines(descriptor)
+    way: dict[str, Any] = {"strategy": strategy, "as_given": as_given}
+    plan = await check(partial(session.plan, **way), lines)
+    with _output(target, partial(State.of, session.assembly.config, plan, content)) as output:
+        file = output if isinstance(output, OutFile) else None
+        done = file.has if file else None
+        batch = Batch(partial(session.answer, **way), lines, output, ordered=ordered, done=done, **how)
+        size = os.fstat(descriptor).st_size if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+        aloud = target.out is None and os.isatty(_STDOUT)
+        progress = watch(run, batch.tally, lines, size, answers_on_terminal=aloud, label=strategy or "")
+        watching = asyncio.create_task(progress)
+        try:
+            with _signals(batch):
+                await batch.run()
+        finally:
+            watching.cancel()
+            await asyncio.wait({watching})
+        _summarise(run, batch.tally, strategy or "")
+        if batch.stopped:
+            _say_how_to_continue(run, resumable=file is not None)
+            raise _Interrupted  # so that the session does not wait for what cannot be stopped
+        if file:
+            batch.tally.failed += file.failed
+            if target.resume and ordered:
+                file.put_in_order()
+        return batch.tally
+
+
+def answer_stream(run: Run, source: Path, target: Target, answering: Answering, **how: Any) -> int:
+    """Answer the rows of `source` as `answer_rows` does. The number of failed rows, earlier runs' included."""
     with _opened(source) as descriptor:
         if target.out is not None and target.out.exists() and _same(target.out, descriptor):
             raise click.UsageError(f"{target.out} is the input itself.")
-        with redirect_stdout(sys.stderr):  # what plugins print is no part of the answers
-            session = open_session(run, answering, detailed=False)
-            try:
-                return asyncio.run(_answer_rows(run, session, descriptor, target, how))
-            except _Interrupted:
-                raise KeyboardInterrupt from None
 
+        async def work(session: Session) -> int:
+            return (await answer_rows(run, session, descriptor, target, **how)).failed
 
-async def _answer_rows(run: Run, session: Session, descriptor: int, target: Target, how: Mapping[str, Any]) -> int:
-    async with session:
-        content = digest(descriptor) if target.keeps else None  # before anything is read
-        lines = Lines(descriptor)
-        plan = await check(session, lines)
-        with _output(target, partial(State.of, session.assembly.config, plan, content)) as output:
-            file = output if isinstance(output, OutFile) else None
-            batch = Batch(session, lines, output, done=file.has if file else None, **how)
-            size = os.fstat(descriptor).st_size if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
-            aloud = target.out is None and os.isatty(_STDOUT)
-            watching = asyncio.create_task(watch(run, batch.tally, lines, size, answers_on_terminal=aloud))
-            try:
-                with _signals(batch):
-                    await batch.run()
-            finally:
-                watching.cancel()
-                await asyncio.wait({watching})
-            _summarise(run, batch.tally)
-            if session.trouble:
-                run.say(session.trouble)
-            if batch.stopped:
-                _say_how_to_continue(run, resumable=file is not None)
-                raise _Interrupted  # so that the session does not wait for what cannot be stopped
-            if file and target.resume and how["ordered"]:
-                file.put_in_order()
-            return batch.tally.failed + (file.failed if file else 0)
+        return in_session(run, answering, work, detailed=bool(how.get("trace")))
 
 
 @contextmanager
@@ -158,7 +194,7 @@ def _signals(batch: Batch) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-def _summarise(run: Run, tally: Tally) -> None:
+def _summarise(run: Run, tally: Tally, label: str) -> None:
     counts = {"answered": tally.answered, "abstained": tally.abstained, "failed": tally.failed}
     told = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count) or "nothing to do"
     rows = "1 row" if tally.finished == 1 else f"{tally.finished:,} rows"
@@ -171,7 +207,7 @@ def _summarise(run: Run, tally: Tally) -> None:
     if usage.calls:
         cached = f" ({usage.cached:,} cached)" if usage.cached else ""
         line += f"; {usage.calls:,} calls{cached}, {usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"
-    run.say(line)
+    run.say(f"{label}: {line}" if label else line)
     if tally.first_error:
         run.say(f"the first failure: {tally.first_error[:_LONGEST_MESSAGE]}")
 

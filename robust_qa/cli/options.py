@@ -83,15 +83,18 @@ def _expressions(config: Config) -> dict[str, str]:
     }
 
 
-def answering_options(*option_flags: str) -> Callable[[F], F]:
-    """Add the answering options to a command; `option_flags` are the flags of the KEY=VALUE option."""
+def answering_options(*option_flags: str, several: bool = False) -> Callable[[F], F]:
+    """Add the answering options to a command; `option_flags` are the flags of the KEY=VALUE option.
+
+    With `several` the value of -s is for the command to split at its commas.
+    """
     decorators: Sequence[Callable[[F], F]] = (
         click.option(
             "-s",
             "--strategy",
-            metavar="NAME",
+            metavar="NAMES" if several else "NAME",
             shell_complete=_names("strategy"),
-            help="How to answer; `rqa plugins` lists the ways.",
+            help=f"How to answer{', separated by commas' if several else ''}; `rqa plugins` lists the ways.",
         ),
         click.option(
             "-r",
