@@ -1,0 +1,128 @@
+"""From sets of questions to the questions of a run: sampled, with their passages, under each condition."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from robust_qa import MissingError, Passage, Question, Session
+
+from . import items
+from .conditions import Asked, Condition
+from .formats import read_set
+from .items import Item
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """The questions of a file that are asked, and what is said of it in run.json."""
+
+    name: str
+    items: list[Item]
+    about: dict[str, Any]
+
+
+def read_sets(paths: Sequence[Path], layout: str | None, *, sample: int | None, seed: int) -> list[QuestionSet]:
+    """The sets, each with `sample` of its questions drawn at random, in their order. InputError as of `read_set`."""
+    sets: list[QuestionSet] = []
+    for path in paths:
+        questions, found = read_set(path, layout)
+        name = _free(path.resolve().stem, [known.name for known in sets])
+        about: dict[str, Any] = {"name": name, "path": str(path.resolve()), "sha256": _digest(path), "format": found}
+        about["rows"] = len(questions)
+        if sample is not None and sample < len(questions):
+            drawn = random.Random(f"{seed} {name}").sample(range(len(questions)), sample)
+            questions = [questions[place] for place in sorted(drawn)]
+        sets.append(QuestionSet(name, questions, about | {"sampled": len(questions)}))
+    return sets
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    numbered = (name if n == 1 else f"{name}-{n}" for n in range(1, len(taken) + 2))
+    return next(candidate for candidate in numbered if candidate not in taken)
+
+
+def _digest(path: Path) -> str:
+    content = hashlib.sha256()
+    for file in sorted([*path.glob("*.jsonl"), *path.glob("qrels/*.tsv")]) if path.is_dir() else [path]:
+        with file.open("rb") as opened:
+            while chunk := opened.read(1 << 20):
+                content.update(chunk)
+    return content.hexdigest()
+
+
+async def with_passages(session: Session, questions: Sequence[Item], *, jobs: int) -> list[Item]:
+    """The questions with what the configuration retrieves for them, which may be their own passages.
+
+    Where nothing is configured to retrieve from, a question without passages stays without. Raises CallError where a
+    retrieval fails.
+    """
+    gate = asyncio.Semaphore(jobs)
+
+    async def retrieve(item: Item) -> Item:
+        async with gate:
+            own = None if item.passages is None else tuple(map(passage_of, item.passages))
+            try:
+                found = await session.toolbox_for(Question(item.question, item.id, own)).retrieve()
+            except MissingError:
+                if session.assembly.retriever is not None or own is not None:
+                    raise
+                return item
+            return replace(item, passages=list(map(_written, found)))
+
+    retrieved: list[Item] = []
+    for start in range(0, len(questions), 8 * jobs):
+        retrieved += await asyncio.gather(*map(retrieve, questions[start : start + 8 * jobs]))
+    return retrieved
+
+
+def passage_of(row: items.Passage) -> Passage:
+    """A passage as rows bring it."""
+    source = row.get("source") or row.get("url") or ""
+    identity = "" if row.get("id") is None else str(row["id"])
+    return Passage(row["text"], identity, str(row.get("title") or ""), str(source), _number(row.get("score")))
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+
+
+def _written(passage: Passage) -> items.Passage:
+    fields = {"id": passage.id, "title": passage.title, "source": passage.source, "score": passage.score}
+    return {"text": passage.text, **{name: value for name, value in fields.items() if value}}
+
+
+def lines(sets: Sequence[QuestionSet], conditions: Sequence[Condition], *, seed: int) -> Iterator[str]:
+    """The lines of questions.jsonl: each set under each condition."""
+    for one in sets:
+        for condition in conditions:
+            for item in one.items:
+                asked = condition.apply(item, seed=f"{seed} {one.name} {item.number}")
+                yield json.dumps(_row(asked, one.name, condition.name)) + "\n"
+
+
+def _row(asked: Asked, name: str, condition: str) -> dict[str, Any]:
+    item = asked.item
+    row: dict[str, Any] = {"id": item.id} if item.id else {}
+    row |= {"set": name, "condition": condition, "source_row": item.number, "question": item.question}
+    row["gold"] = item.gold
+    if item.fake_answer:
+        row["fake_answer"] = item.fake_answer
+    if item.relevant:
+        row["relevant"] = item.relevant
+    if asked.planted:
+        row["planted"] = asked.planted
+    if item.rest:
+        row["fields"] = item.rest
+    if asked.passages is not None:
+        row["passages"] = asked.passages
+    return row

@@ -1,0 +1,194 @@
+"""The command `rqa eval`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from robust_qa import Answering, Exit, answering_options
+
+if TYPE_CHECKING:
+    from robust_qa import Metric, Run
+
+    from .conditions import Condition
+
+T = TypeVar("T")
+
+_LAYOUTS = ("jsonl", "squad", "nq-open", "triviaqa", "popqa", "kilt", "beir")
+_ATTACKS = ("poison", "counterfactual", "inject")
+_ORDERS = ("descending", "ascending", "random", "ping-pong-top", "ping-pong-bottom")
+_VIEWS = ("retrieval-precision", "conflict", "knowledge")
+
+
+class Several(click.ParamType[tuple[Any, ...]]):
+    """Values separated by commas."""
+
+    def __init__(self, name: str, convert: Callable[[str], Any]) -> None:
+        self.name = name
+        self._convert = convert
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Any, ...]:
+        """Each of them; usage is wrong where one is none of what is asked for."""
+        if isinstance(value, tuple):
+            return value
+        parts = [part.strip() for part in str(value).split(",")]
+        try:
+            return tuple(dict.fromkeys(self._convert(part) for part in parts if part))
+        except ValueError as error:
+            self.fail(f"{value!r}: {error}", param, ctx)
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise ValueError("shares are from 0 to 1")
+    return value
+
+
+def _order(text: str) -> str:
+    if text not in _ORDERS:
+        raise ValueError(f"the orders are {', '.join(_ORDERS)}")
+    return text
+
+
+SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Several("NAMES", str)
+
+
+@click.command(
+    "eval",
+    epilog="Examples: rqa eval questions.jsonl -s rag,astute,norag --baseline rag\n\n"
+    "rqa eval popqa.jsonl nq.jsonl -s all --sample 100 -o tonight\n\n"
+    "rqa eval popqa.jsonl -s rag,astute --attack poison --rate 0,0.2,0.5",
+)
+@click.argument("data", metavar="DATA...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-o", "--output", "out", metavar="RUN", type=click.Path(path_type=Path), help="The folder of the run.")
+@click.option("--resume", is_flag=True, help="Continue the run in RUN, perhaps with more strategies or views.")
+@click.option("--force", is_flag=True, help="Replace RUN.")
+@click.option("--format", "layout", type=click.Choice(_LAYOUTS), help="The layout of DATA; by default it is found out.")
+@click.option("--sample", metavar="N", type=click.IntRange(1), help="Ask N questions of each set, drawn at random.")
+@click.option("--seed", metavar="N", type=int, default=0, help="Of everything that is drawn at random.")
+@click.option(
+    "--metrics", metavar="NAMES", type=NAMES, default="", help="Take these metrics only; views show the first."
+)
+@click.option("--baseline", metavar="NAME", help="Compare with this strategy, and mark what differs.")
+@click.option("--by", "views", type=click.Choice(_VIEWS), multiple=True, help="Show slices. May be repeated.")
+@click.option("--worst-case", is_flag=True, help="Give only passages that do not hold the answer.")
+@click.option("--attack", type=click.Choice(_ATTACKS), help="Plant passages, or instructions in them.")
+@click.option("--rate", "rates", metavar="SHARES", type=SHARES, help="How many of the passages --attack replaces.")
+@click.option("--drop", metavar="SHARES", type=SHARES, help="Remove passages that hold the answer at random.")
+@click.option("--order", metavar="ORDERS", type=ORDERS, help="Give the passages in these orders.")
+@click.option(
+    "-j",
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(1, 4096),
+    default=8,
+    show_default=True,
+    help="Questions in flight at once.",
+)
+@answering_options("-O", "--option", several=True)
+@click.pass_obj
+def evaluate_sets(
+    run: Run,
+    /,
+    *,
+    data: tuple[Path, ...],
+    out: Path | None,
+    resume: bool,
+    force: bool,
+    layout: str | None,
+    sample: int | None,
+    seed: int,
+    metrics: tuple[str, ...],
+    baseline: str | None,
+    views: tuple[str, ...],
+    worst_case: bool,
+    attack: str | None,
+    rates: tuple[float, ...] | None,
+    drop: tuple[float, ...] | None,
+    order: tuple[str, ...] | None,
+    jobs: int,
+    strategy: str | None,
+    **answering: Any,
+) -> None:
+    """Answer the questions of DATA with several strategies, and show which is right how often, at what cost.
+
+    DATA is a file of JSON lines with `question`, `answers` and perhaps `passages`, or a public set as it is published.
+    """
+    if resume and force:
+        raise click.UsageError("--resume keeps RUN and --force replaces it: give one of them.")
+    if rates is not None and attack is None:
+        raise click.UsageError("--rate says how many passages an attack replaces: give --attack.")
+    if sum(map(bool, (worst_case, attack, drop, order))) > 1:
+        raise click.UsageError("Give one of --worst-case, --attack, --drop and --order.")
+    from robust_qa import console, in_session
+
+    from .asking import read_sets
+    from .running import Plan, evaluate
+    from .slices import VIEWS
+    from .table import legend, tables
+
+    plan = Plan(
+        folder=out or _default_folder(data),
+        sets=read_sets(data, layout, sample=sample, seed=seed),
+        strategies=list(dict.fromkeys(name.strip() for name in (strategy or "").split(",") if name.strip())),
+        conditions=_conditions(worst_case, attack, rates or (0.2,), drop, order),
+        views=[VIEWS[name] for name in dict.fromkeys(views)],
+        metrics=_metrics(run, metrics),
+        baseline=baseline,
+        sample=sample,
+        seed=seed,
+        jobs=jobs,
+        fakes=attack is not None,
+        resume=resume,
+        force=force,
+    )
+    result = in_session(run, Answering(**answering), lambda session: evaluate(run, session, plan))
+    out_console = console()
+    for table in tables(result.metrics, chosen=metrics):
+        for line in [*table.lines(out_console.width), ""]:
+            click.echo(line)
+    for line in legend(result.metrics):
+        click.echo(line)
+    run.say(f"the run is in {plan.folder}")
+    if result.flawed:
+        raise click.exceptions.Exit(Exit.ROWS_FAILED)
+
+
+def _default_folder(data: Sequence[Path]) -> Path:
+    return Path("+".join(path.resolve().stem for path in data)[:80] + ".eval")
+
+
+def _conditions(
+    worst_case: bool,
+    attack: str | None,
+    rates: Sequence[float],
+    drop: Sequence[float] | None,
+    order: Sequence[str] | None,
+) -> list[Condition]:
+    from . import conditions
+
+    if worst_case:
+        return [conditions.worst_case()]
+    if attack:
+        return [conditions.attacked(attack, rate) for rate in rates]
+    if drop:
+        return [conditions.dropped(rate) for rate in drop]
+    if order:
+        return [conditions.ordered(name) for name in order]  # type: ignore[arg-type]
+    return [conditions.untouched()]
+
+
+def _metrics(run: Run, names: Sequence[str]) -> list[Metric]:
+    """The metrics of that names, accuracy with them, since views ask who is right; all where none is named."""
+    offered, troubles = run.host.metrics()
+    for line in troubles:
+        run.say(line)
+    known = {metric.name: metric for metric in offered}
+    for name in names:
+        if name not in known:
+            raise click.UsageError(f"There is no metric {name!r}; there are {', '.join(known)}.")
+    return [known[name] for name in dict.fromkeys([*names, "accuracy"])] if names else offered

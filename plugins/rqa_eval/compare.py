@@ -1,0 +1,151 @@
+"""The command `rqa compare`: one question, the strategies side by side."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from robust_qa import Answering, Exit, InputError, Question, RqaError, answering_options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from robust_qa import Answer, Passage, Run, Session
+
+_NARROWEST = 24  # characters of a column; with less, strategies go below one another
+_GAP = 2
+_MOST_QUOTES = 3
+
+
+@click.command(
+    epilog='Example: rqa compare "When was the tower finished?" -s rag,astute,norag --docs notes/',
+)
+@click.argument("question")
+@answering_options("-o", "--option", several=True)
+@click.option(
+    "--passages",
+    metavar="FILE",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Answer from the passages in this file (- is stdin): JSON lines, or plain text.",
+)
+@click.pass_obj
+def compare(run: Run, /, *, question: str, strategy: str | None, passages: Path | None, **answering: Any) -> None:
+    """Answer QUESTION with several strategies, side by side."""
+    from robust_qa import console, in_session
+
+    options = Answering(**answering)
+    names = list(dict.fromkeys(name.strip() for name in (strategy or "").split(",") if name.strip()))
+    if not names:
+        raise click.UsageError("Name the strategies to compare, as in -s rag,astute,norag.")
+    if not question.strip():
+        raise InputError("The question is empty.")
+    if passages and (options.docs or options.retriever):
+        raise click.UsageError("The passages come from --passages, so leave out --docs and --retriever.")
+    # An argument that is not UTF-8 arrives with lone surrogates, which no engine or file takes.
+    text = question.encode("utf-8", "replace").decode().strip()
+    asked = Question(text, passages=_passages(passages) if passages else None)
+    answers = in_session(run, options, lambda session: _answers(session, asked, names))
+    failures = [answer for answer in answers if isinstance(answer, RqaError)]
+    if len(failures) == len(answers):
+        raise failures[0]
+    out = console()
+    for table in side_by_side(names, answers, out.width):
+        _print(out, table)
+    if failures:
+        raise click.exceptions.Exit(Exit.ROWS_FAILED)
+
+
+def _passages(path: Path) -> tuple[Passage, ...]:
+    from robust_qa import read_passages
+
+    try:
+        content = sys.stdin.buffer.read() if path == Path("-") else path.read_bytes()
+    except OSError as error:
+        raise InputError(f"Cannot read passages from {path}: {error.strerror}.") from error
+    return tuple(read_passages(content, str(path)))
+
+
+async def _answers(session: Session, question: Question, names: Sequence[str]) -> list[Answer | RqaError]:
+    """The answer of each strategy, or why there is none. ConfigError where there is no such strategy."""
+    for name in names:
+        session.assembly.part("strategy", name)
+
+    async def answer(name: str) -> Answer | RqaError:
+        try:
+            return await session.answer(question, strategy=name)
+        except RqaError as error:
+            return error
+
+    return await asyncio.gather(*map(answer, names))
+
+
+def side_by_side(names: Sequence[str], answers: Sequence[Answer | RqaError], width: int) -> list[Table]:
+    """As many strategies beside one another as have room, the others below."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from robust_qa import printable
+
+    abreast = max(1, min(len(names), (width + _GAP) // (_NARROWEST + _GAP)))
+    abreast = -(-len(names) // -(-len(names) // abreast))  # rows of even length
+    column = (width + _GAP) // abreast - _GAP
+    found = []
+    for start in range(0, len(names), abreast):
+        table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, collapse_padding=True)
+        for name in names[start : start + abreast]:
+            table.add_column(Text(printable(name), style="bold underline"), width=column, overflow="fold")
+        table.add_row(*map(_told, answers[start : start + abreast]))
+        found.append(table)
+    return found
+
+
+def _told(answer: Answer | RqaError) -> Text:
+    from rich.text import Text
+
+    from robust_qa import printable
+
+    if isinstance(answer, RqaError):
+        return Text(f"failed: {printable(answer.message)}", style="red")
+    text = Text()
+    if answer.text is None:
+        text.append(f"no answer: {printable(answer.reason) or 'the passages do not hold one.'}")
+    else:
+        text.append(printable(answer.text), style="bold")
+    for position in answer.conflicts:
+        share = "" if position.confidence is None else f" {position.confidence:.0%}"
+        text.append(f"\n{'●' if position.chosen else '○'} {printable(position.text)}{share}")
+    for citation in answer.citations[:_MOST_QUOTES]:
+        where = printable(citation.title or citation.source or citation.id) or "a passage"
+        text.append(f"\n\n{where}: ", style="dim")
+        text.append(f"“{printable(' '.join(citation.quote.split()))}”", style="italic")
+    if (more := len(answer.citations) - _MOST_QUOTES) > 0:
+        text.append(f"\nand {more} more", style="dim")
+    text.append(f"\n\n{_cost(answer)}", style="dim")
+    return text
+
+
+def _cost(answer: Answer) -> str:
+    usage = answer.usage
+    parts = [f"{usage.calls} {'call' if usage.calls == 1 else 'calls'}"] if usage.calls else []
+    if usage.calls:
+        parts.append(f"{usage.prompt_tokens + usage.completion_tokens:,} tokens")
+    parts.append(f"{answer.seconds:.2f} s")
+    if answer.confidence is not None and answer.text is not None:
+        parts.append(f"confidence {answer.confidence:.2f}")
+    return " · ".join(parts)
+
+
+def _print(out: Console, table: Table) -> None:
+    """Without rich's padding at the ends of lines, which would be copied along."""
+    with out.capture() as captured:
+        out.print(table)
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip())
+    click.echo()

@@ -1,0 +1,119 @@
+"""The folder of a run: what was asked for, the questions, the answers of each strategy, the scores.
+
+run.json         what is run; written before anything is asked
+questions.jsonl  every question as it is put, a line each
+answers/         a file for each strategy, as `rqa batch` writes it
+scores.jsonl     every metric of every answer
+metrics.json     the means; written last
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from robust_qa import InputError, RqaError
+
+FORMAT = 1
+_FILES = ("metrics.json", "scores.jsonl", "questions.jsonl", "run.json")
+# What the questions depend on: a run with other values is another run.
+_FIXED = {"sets": "the sets", "sample": "--sample", "seed": "--seed", "conditions": "the conditions"}
+_NEW_RUN = "`--force` replaces it by a new run."
+
+
+class Folder:
+    """A run on disk. Files change in one step, or not at all."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.questions = path / "questions.jsonl"
+
+    def answers(self, strategy: str) -> Path:
+        """The file of that strategy's answers."""
+        return self.path / "answers" / f"{quote(strategy, safe='')}.jsonl"
+
+    def begin(self, description: Mapping[str, Any], *, resume: bool, force: bool) -> None:
+        """Make it a new run's, or see that it is the run to be continued.
+
+        InputError when it is there already and neither is asked for, or when it is another run.
+        """
+        earlier = self._description()
+        if force:
+            self._clear()
+        elif earlier is not None and not resume:
+            raise InputError(f"{self.path} is there already.", hint=f"`--resume` continues that run. {_NEW_RUN}")
+        elif earlier is not None:
+            changed = [what for key, what in _FIXED.items() if _fixed(earlier, key) != _fixed(description, key)]
+            if changed:
+                verb = "differs" if len(changed) == 1 and changed[0].startswith("--") else "differ"
+                raise InputError(
+                    f"{self.path} cannot be continued: {', '.join(changed)} {verb} from what it was begun with.",
+                    hint=f"Continue it with what it was begun with. {_NEW_RUN}",
+                )
+        began = earlier["began"] if earlier and resume else description["began"]
+        self.write("run.json", json.dumps({"format": FORMAT, **description, "began": began}, indent=2) + "\n")
+
+    def write(self, name: str, content: str) -> None:
+        """Replace a file by `content`."""
+        self.write_lines(name, [content])
+
+    def write_lines(self, name: str, lines: Iterable[str]) -> None:
+        """Replace a file by `lines`, which hold their ends, as they come. RqaError when it cannot be written."""
+        path = self.path / name
+        try:
+            (self.path / "answers").mkdir(parents=True, exist_ok=True)
+            descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=self.path)
+            try:
+                with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
+                    file.writelines(lines)
+                    file.flush()
+                    os.fsync(file.fileno())
+                Path(temporary).chmod(0o666 & ~_umask())
+                Path(temporary).replace(path)
+            except BaseException:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise RqaError(f"Cannot write {path}: {error.strerror}.") from error
+
+    def _description(self) -> dict[str, Any] | None:
+        """What is known of the run that is here; None where there is none."""
+        try:
+            found = json.loads((self.path / "run.json").read_bytes())
+        except FileNotFoundError:
+            if self.path.exists() and not self._is_begun():
+                raise InputError(f"{self.path} is there, and it is no run of `rqa eval`.") from None
+            return None
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self.path / 'run.json'} cannot be read: {error}.") from error
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise InputError(f"{self.path} is a run of another version of rqa.", hint="Choose another folder with -o.")
+        return found
+
+    def _is_begun(self) -> bool:
+        """Whether it is empty, or a run that was killed before it had a description."""
+        return self.path.is_dir() and all(
+            file.name == "answers" or file.name.startswith(".run.json.") for file in self.path.iterdir()
+        )
+
+    def _clear(self) -> None:
+        for name in _FILES:
+            (self.path / name).unlink(missing_ok=True)
+        for file in (self.path / "answers").glob("*.jsonl*"):
+            file.unlink()
+
+
+def _fixed(description: Mapping[str, Any], key: str) -> Any:
+    value = description.get(key)
+    return [(one["name"], one["sha256"], one["format"]) for one in value] if key == "sets" and value else value
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

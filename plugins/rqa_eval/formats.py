@@ -1,0 +1,247 @@
+"""Question sets on disk, in rqa's own form or in one of the usual public layouts.
+
+Every reader gives entries (number, where it stands, row in rqa's form); a row that does not fit raises Malformed when
+it is asked for, so that all of them can be told at once.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from robust_qa import InputError
+
+from .items import Item, Malformed, item
+
+Entry = tuple[int, str, Callable[[], Any]]  # number from 1, where it stands, and the row
+
+_TOLD = 5  # malformed rows that an error names
+_HINT = "Name its layout with --format, or see rqa-eval(1) for the form of a row."
+
+
+def read_set(path: Path, layout: str | None = None) -> tuple[list[Item], str]:
+    """The questions at `path`, and the layout they are in. InputError names every line that cannot be read.
+
+    Without `layout` it is found out, where that is unambiguous.
+    """
+    try:
+        layout = layout or _detect(path)
+        items, problems = [], []
+        for number, where, row in LAYOUTS[layout](path):
+            try:
+                items.append(item(number, row()))
+            except Malformed as error:
+                problems.append(f"{where}: {error}")
+    except OSError as error:
+        raise InputError(f"Cannot read {path}: {error.strerror}.") from error
+    if problems:
+        more = f"\nand {len(problems) - _TOLD} more." if len(problems) > _TOLD else ""
+        raise InputError(
+            f"{path} has {len(problems)} malformed {'row' if len(problems) == 1 else 'rows'}; nothing was asked.\n"
+            + "\n".join(problems[:_TOLD])
+            + more,
+            hint=f"It was read as {layout}. {_HINT}",
+        )
+    if not items:
+        raise InputError(f"{path} holds no questions.", hint=f"It was read as {layout}. {_HINT}")
+    return items, layout
+
+
+def _detect(path: Path) -> str:
+    if path.is_dir():
+        if (path / "queries.jsonl").is_file():
+            return "beir"
+        raise InputError(f"{path} is a folder without queries.jsonl, so it is no set of BEIR.")
+    with path.open("rb") as file:
+        head = file.read(1 << 16)
+    if not head.strip():
+        raise InputError(f"{path} holds no questions.")
+    first = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0].rstrip()
+    if {b"question", b"possible_answers"} <= set(first.split(b"\t")):
+        return "popqa"
+    if not first.startswith(b"{"):
+        raise InputError(f"The layout of {path} cannot be told from its first line.", hint=_HINT)
+    try:
+        row = _loads(first)
+    except Malformed:
+        row = _whole(path) if path.suffix == ".json" else {"question": ""}  # a malformed line is told as one
+    for layout, fields in _SIGNS:
+        if fields <= row.keys():
+            return layout
+    raise InputError(f"The layout of {path} cannot be told from the fields {', '.join(list(row)[:8])}.", hint=_HINT)
+
+
+# The first that has all of its fields; of `answers` and `answer` it is the former that are rqa's own.
+_SIGNS: tuple[tuple[str, set[str]], ...] = (
+    ("squad", {"data"}),
+    ("triviaqa", {"Data"}),
+    ("jsonl", {"question", "answers"}),
+    ("nq-open", {"question", "answer"}),
+    ("jsonl", {"question"}),
+    ("kilt", {"input"}),
+    ("beir", {"_id", "text"}),
+)
+
+
+def _loads(text: bytes | str) -> Any:
+    try:
+        return json.loads(text)
+    except UnicodeDecodeError as error:
+        raise Malformed(f"it is not UTF-8 text: {error.reason} at byte {error.start + 1}") from error
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"it is not JSON: {error}") from error
+
+
+def _lines(path: Path) -> Iterator[Entry]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            if text.strip():
+                yield number, f"line {number}", partial(_loads, text)
+
+
+def _whole(path: Path) -> dict[str, Any]:
+    try:
+        content = _loads(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    except Malformed as error:
+        raise InputError(f"{path} cannot be read: {error}.") from error
+    return content if isinstance(content, dict) else {}
+
+
+def _changed(entries: Iterable[Entry], change: Callable[[Any], dict[str, Any]]) -> Iterator[Entry]:
+    for number, where, row in entries:
+        yield number, where, partial(_in_form, row, change)
+
+
+def _in_form(row: Callable[[], Any], change: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return change(row())
+    except Malformed:
+        raise
+    except KeyError as error:
+        raise Malformed(f"it has no `{error.args[0]}`") from error
+    except (TypeError, AttributeError, ValueError) as error:
+        raise Malformed(f"its fields are not of the layout: {error}") from error
+
+
+def _nq_open(path: Path) -> Iterator[Entry]:
+    return _changed(_lines(path), lambda row: {**row, "answers": row["answer"]})
+
+
+def _kilt(path: Path) -> Iterator[Entry]:
+    def change(row: Mapping[str, Any]) -> dict[str, Any]:
+        answers = [output["answer"] for output in row.get("output") or () if output.get("answer")]
+        return {"id": row.get("id"), "question": row["input"], "answers": answers}
+
+    return _changed(_lines(path), change)
+
+
+def _squad(path: Path) -> Iterator[Entry]:
+    articles = _whole(path).get("data")
+    if not isinstance(articles, list):
+        raise InputError(f"{path} has no list `data`, so it is no set of SQuAD.", hint=_HINT)
+    number = 0
+    for a, article in enumerate(articles):
+        for p, paragraph in enumerate(_listed(article, "paragraphs")):
+            for q, asked in enumerate(_listed(paragraph, "qas")):
+                number += 1
+                row = partial(_squad_row, article, paragraph, asked)
+                yield number, f"data[{a}].paragraphs[{p}].qas[{q}]", partial(_in_form, row, dict)
+
+
+def _listed(value: Any, name: str) -> list[Any]:
+    inner = value.get(name) if isinstance(value, dict) else None
+    return inner if isinstance(inner, list) else []
+
+
+def _squad_row(article: Any, paragraph: Any, asked: Any) -> dict[str, Any]:
+    return {
+        "id": asked.get("id"),
+        "question": asked["question"],
+        "answers": [answer["text"] for answer in asked.get("answers") or ()],
+        "passages": [{"title": article.get("title") or "", "text": paragraph["context"]}],
+    }
+
+
+def _triviaqa(path: Path) -> Iterator[Entry]:
+    def change(row: Mapping[str, Any]) -> dict[str, Any]:
+        answer = row.get("Answer") or {}
+        answers = [answer["Value"], *(answer.get("Aliases") or ())] if answer else []
+        return {"id": row.get("QuestionId"), "question": row["Question"], "answers": answers}
+
+    rows = _whole(path).get("Data")
+    if not isinstance(rows, list):
+        raise InputError(f"{path} has no list `Data`, so it is no set of TriviaQA.", hint=_HINT)
+    return _changed(((n, f"Data[{n - 1}]", partial(_same, row)) for n, row in enumerate(rows, start=1)), change)
+
+
+def _same(row: Any) -> Any:
+    return row
+
+
+def _popqa(path: Path) -> Iterator[Entry]:
+    def change(row: Mapping[str, Any]) -> dict[str, Any]:
+        return {**row, "answers": _loads(row["possible_answers"])}
+
+    csv.field_size_limit(min(sys.maxsize, 1 << 28))
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        reader = csv.DictReader(file, delimiter="\t")
+        for row in reader:
+            whole = {name: value for name, value in row.items() if isinstance(name, str)}
+            yield from _changed([(reader.line_num, f"line {reader.line_num}", partial(_same, whole))], change)
+
+
+def _beir(path: Path) -> Iterator[Entry]:
+    queries = path / "queries.jsonl" if path.is_dir() else path
+    relevant = _judgements(queries.parent / "qrels")
+
+    def change(row: Mapping[str, Any]) -> dict[str, Any]:
+        identity = str(row["_id"])
+        return {"id": identity, "question": row["text"], "relevant": relevant.get(identity, [])}
+
+    for entry in _changed(_lines(queries), change):
+        if not relevant or _is_of(entry, relevant):  # the other queries are of another split
+            yield entry
+
+
+def _is_of(entry: Entry, relevant: Mapping[str, list[str]]) -> bool:
+    try:
+        return entry[2]()["id"] in relevant
+    except Malformed:
+        return True
+
+
+def _judgements(folder: Path) -> dict[str, list[str]]:
+    """The ids of the relevant passages by query, of the test split where there is one; empty without any."""
+    files = {file.stem: file for file in sorted(folder.glob("*.tsv"))} if folder.is_dir() else {}
+    file = next((files[name] for name in ("test", "dev", *files) if name in files), None)
+    relevant: dict[str, list[str]] = {}
+    if file is None:
+        return relevant
+    for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1):
+        fields = line.split("\t")
+        try:
+            query, passage, score = fields[0], fields[1], int(fields[2])
+        except (IndexError, ValueError) as error:
+            if number == 1:
+                continue  # its header
+            raise InputError(f"{file}, line {number} is no judgement: query, passage and score.") from error
+        if score > 0:
+            relevant.setdefault(query, []).append(passage)
+    return relevant
+
+
+LAYOUTS: Mapping[str, Callable[[Path], Iterator[Entry]]] = {
+    "jsonl": _lines,
+    "squad": _squad,
+    "nq-open": _nq_open,
+    "triviaqa": _triviaqa,
+    "popqa": _popqa,
+    "kilt": _kilt,
+    "beir": _beir,
+}

@@ -1,0 +1,38 @@
+"""Which passages hold a gold answer: what retrieval precision, and half of the views, are about."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from robust_qa import contains_answer
+
+
+def text_of(passage: Mapping[str, Any]) -> str:
+    """Title and text, as one text."""
+    return f"{passage.get('title') or ''}\n{passage['text']}".strip()
+
+
+def holds(
+    passage: Mapping[str, Any], gold: Sequence[Sequence[str]], relevant: Collection[str] = frozenset()
+) -> bool | None:
+    """Whether the passage holds an answer to any of the facts in `gold`; None where nothing says what is right.
+
+    Where the set judges passages, in `relevant`, its judgement stands. Otherwise an answer must be contained, both
+    normalised (Astute RAG, Section 3, footnote 3).
+    """
+    if relevant:
+        return str(passage.get("id")) in relevant
+    if not gold:
+        return None
+    return contains_answer(text_of(passage), [answer for fact in gold for answer in fact])
+
+
+def precision(
+    passages: Sequence[Mapping[str, Any]] | None,
+    gold: Sequence[Sequence[str]],
+    relevant: Collection[str] = frozenset(),
+) -> float | None:
+    """The share of the passages that hold an answer; None where that is not known, or there are none."""
+    held = [holds(passage, gold, relevant) for passage in passages or ()]
+    return None if not held or None in held else sum(map(bool, held)) / len(held)

@@ -1,0 +1,99 @@
+"""A question of an evaluation as its set has it: the question, the gold answers, and the passages that come with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from robust_qa import normalise
+
+Passage = dict[str, Any]  # as rows bring them: `text`, and perhaps title, id, source, url, score
+
+POOLS = ("negative_passages", "poisoned_passages", "counterfactual_passages")
+_OWN = frozenset({"id", "question", "answers", "passages", "fake_answer", "relevant", *POOLS})
+
+
+class Malformed(ValueError):
+    """What is wrong with a row, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A row of a set.
+
+    `number` is its line or entry in the file, from 1. `gold` are the facts of a right answer, each with its
+    alternatives; none where the set has none. `pools` are the further passages that it brings, by field.
+    `relevant` are the ids of the passages that answer it, where the set says so. `rest` are its other fields.
+    """
+
+    number: int
+    question: str
+    id: str = ""
+    gold: list[list[str]] = field(default_factory=list)
+    passages: list[Passage] | None = None
+    fake_answer: str = ""
+    relevant: list[str] = field(default_factory=list)
+    pools: Mapping[str, list[Passage]] = field(default_factory=dict)
+    rest: Mapping[str, Any] = field(default_factory=dict)
+
+
+def item(number: int, row: Any) -> Item:
+    """The row in rqa's own form. Malformed says what does not fit."""
+    if not isinstance(row, dict):
+        raise Malformed("it is no JSON object")
+    if "question" not in row:
+        raise Malformed(f"it has no `question`; its fields are {', '.join(list(row)[:8]) or 'none'}")
+    given = row.get("passages")
+    return Item(
+        number,
+        _text(row["question"], "question"),
+        "" if row.get("id") is None else str(row["id"]),
+        facts(row.get("answers")),
+        None if given is None else _passages(given, "passages"),
+        _text(row["fake_answer"], "fake_answer") if row.get("fake_answer") is not None else "",
+        [str(identity) for identity in row.get("relevant") or ()],
+        {name: _passages(row[name], name) for name in POOLS if row.get(name) is not None},
+        {name: value for name, value in row.items() if name not in _OWN},
+    )
+
+
+def facts(answers: Any) -> list[list[str]]:
+    """Gold answers as facts with alternatives: a list of texts is one fact, a list of lists one fact each.
+
+    What normalisation leaves nothing of is dropped, since every answer would contain it.
+    """
+    if answers is None:
+        return []
+    if isinstance(answers, str | int | float):
+        answers = [answers]
+    if not isinstance(answers, list):
+        raise Malformed("`answers` must be a list of texts, or of lists of texts")
+    groups = answers if any(isinstance(answer, list) for answer in answers) else [answers]
+    found = [[_answer(a) for a in (group if isinstance(group, list) else [group])] for group in groups]
+    kept = [list(dict.fromkeys(answer for answer in group if normalise(answer))) for group in found]
+    return [group for group in kept if group]
+
+
+def _answer(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise Malformed("`answers` must be a list of texts, or of lists of texts")
+    return str(value).strip()
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise Malformed(f"`{name}` must be text, and not empty")
+    return value.strip()
+
+
+def _passages(given: Any, name: str) -> list[Passage]:
+    if not isinstance(given, list):
+        raise Malformed(f"`{name}` must be a list of texts, or of objects with `text`")
+    passages = []
+    for place, passage in enumerate(given, start=1):
+        made = {"text": passage} if isinstance(passage, str) else passage
+        if not isinstance(made, dict) or not isinstance(made.get("text"), str):
+            raise Malformed(f"`{name}` must be a list of texts, or of objects with `text`; number {place} is neither")
+        passages.append(made)
+    return passages

@@ -1,0 +1,202 @@
+"""A run from beginning to end: questions, a batch for each strategy, scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from robust_qa import Metric, RqaError, Target, __version__, answer_rows
+
+from .asking import QuestionSet, lines, with_passages
+from .conditions import Condition, with_fakes
+from .folder import FORMAT, Folder
+from .outcomes import read_outcomes
+from .scoring import Scores
+from .slices import View
+
+if TYPE_CHECKING:
+    from robust_qa import Run, Session
+
+ALL = "all"  # in the place of names: every strategy that the configuration can run
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is asked of a run. `metrics` begin with the one that views show."""
+
+    folder: Path
+    sets: Sequence[QuestionSet]
+    strategies: Sequence[str]
+    conditions: Sequence[Condition]
+    views: Sequence[View]
+    metrics: Sequence[Metric]
+    baseline: str | None = None
+    sample: int | None = None
+    seed: int = 0
+    jobs: int = 8
+    fakes: bool = False
+    resume: bool = False
+    force: bool = False
+
+
+@dataclass(slots=True)
+class Standing:
+    """How a strategy fared: "failed" on every row, "left out" when it could not begin."""
+
+    name: str
+    state: Literal["done", "failed", "left out"] = "done"
+    rows: int = 0
+    failed: int = 0
+    message: str = ""
+
+
+@dataclass(slots=True)
+class Result:
+    """metrics.json, as it is written."""
+
+    metrics: dict[str, Any]
+    standings: list[Standing] = field(default_factory=list)
+
+    @property
+    def flawed(self) -> bool:
+        """Whether a row failed, or a strategy was left out."""
+        return any(standing.failed or standing.state == "left out" for standing in self.standings)
+
+
+async def evaluate(run: Run, session: Session, plan: Plan) -> Result:
+    """Ask, score, and leave it all in the folder. What is there already of the same run is kept.
+
+    Raises InputError where the folder is of another run, ConfigError or MissingError where no strategy can run,
+    CallError where passages cannot be retrieved. A row that fails is that strategy's matter.
+    """
+    names = _names(session, plan)
+    _able(names, _refused(session, names, has_passages=True))
+    folder = Folder(plan.folder)
+    folder.begin(_description(plan, folder, names), resume=plan.resume, force=plan.force)
+    if not folder.questions.exists():
+        await _write_questions(run, session, plan, folder)
+    refused = _refused(session, names, has_passages=_bring_passages(folder))
+    able = _able(names, refused)
+    if ALL in plan.strategies:
+        if refused:
+            run.say(f"not with this configuration: {', '.join(refused)}")
+        refused = {}
+    for name, error in refused.items():
+        run.say(f"{name} is left out: {error.message}")
+    for name in able:
+        with folder.questions.open("rb", buffering=0) as questions:
+            target = Target(folder.answers(name), resume=True, force=False)
+            await answer_rows(
+                run,
+                session,
+                questions.fileno(),
+                target,
+                strategy=name,
+                as_given=True,
+                jobs=plan.jobs,
+                passages=False,
+                details=True,
+                trace=True,
+            )
+    left_out = [Standing(name, "left out", message=error.message) for name, error in refused.items()]
+    return await _score(session, plan, folder, able, left_out)
+
+
+def _names(session: Session, plan: Plan) -> list[str]:
+    """The strategies to run, in order, with those that the views look at. ConfigError where there is no such one."""
+    if ALL in plan.strategies:
+        host, config = session.assembly.host, session.assembly.config
+        named = [*(r.name for r in host.components("strategy")), *config.names("strategy")]
+    else:
+        named = list(plan.strategies) or [session.plan(has_passages=True)[0]]
+    looked_at = [name for view in plan.views for name in view.needs]
+    names = list(dict.fromkeys([*named, *looked_at, *([plan.baseline] if plan.baseline else [])]))
+    for name in names:
+        session.assembly.part("strategy", name)
+    return names
+
+
+def _refused(session: Session, names: Sequence[str], *, has_passages: bool) -> dict[str, RqaError]:
+    """Who cannot answer such questions, and why; nothing is asked."""
+    refused: dict[str, RqaError] = {}
+    for name in names:
+        try:
+            session.plan(has_passages=has_passages, strategy=name, as_given=True)
+        except RqaError as error:
+            refused[name] = error
+    return refused
+
+
+def _able(names: Sequence[str], refused: Mapping[str, RqaError]) -> list[str]:
+    if len(refused) == len(names):
+        raise refused[names[0]]
+    return [name for name in names if name not in refused]
+
+
+def _bring_passages(folder: Folder) -> bool:
+    """Whether the first question has passages: like it, the others are taken to be."""
+    with folder.questions.open("rb") as file:
+        return "passages" in json.loads(file.readline())
+
+
+def _description(plan: Plan, folder: Folder, names: Sequence[str]) -> dict[str, Any]:
+    return {
+        "rqa": __version__,
+        "began": datetime.now(UTC).isoformat(timespec="seconds"),
+        "sets": [one.about for one in plan.sets],
+        "strategies": [{"name": n, "file": str(folder.answers(n).relative_to(folder.path))} for n in names],
+        "conditions": [condition.name for condition in plan.conditions],
+        "views": [view.name for view in plan.views],
+        "sample": plan.sample,
+        "seed": plan.seed,
+        "baseline": plan.baseline,
+        "metric": plan.metrics[0].name,
+    }
+
+
+async def _write_questions(run: Run, session: Session, plan: Plan, folder: Folder) -> None:
+    sets = []
+    for one in plan.sets:
+        run.say(f"{one.name}: {len(one.items):,} questions, read as {one.about['format']}")
+        items = await with_passages(session, one.items, jobs=plan.jobs)
+        sets.append(replace(one, items=with_fakes(items, plan.seed) if plan.fakes else items))
+    folder.write_lines("questions.jsonl", lines(sets, plan.conditions, seed=plan.seed))
+
+
+async def _score(
+    session: Session, plan: Plan, folder: Folder, able: Sequence[str], left_out: Sequence[Standing]
+) -> Result:
+    evaluator = session.plan(has_passages=True, strategy=able[0], as_given=True)[2].evaluator
+    judging: dict[str, Any] = {}
+    if evaluator:
+        toolbox = session.toolbox("evaluator")
+        judging = {"judge": toolbox.score, "bar": (toolbox.thresholds() or (0.0,))[0]}
+    files = {name: folder.answers(name) for name in able}
+    asked = read_outcomes(folder, files, cost=session.cost, **judging)
+    scores = await Scores.of(asked, able, plan.metrics, plan.views)
+    folder.write_lines("scores.jsonl", scores.lines())
+    standings = [_standing(name, scores) for name in able] + list(left_out)
+    baseline = plan.baseline if plan.baseline in able else None
+    metrics = {
+        "format": FORMAT,
+        "metric": plan.metrics[0].name,
+        "baseline": baseline,
+        "metrics": [
+            {"name": metric.name, "summary": metric.summary, "unit": metric.unit, "better": metric.better}
+            for metric in plan.metrics
+        ],
+        "strategies": [asdict(standing) for standing in standings],
+        "groups": scores.groups(baseline=baseline, seed=plan.seed),
+    }
+    folder.write("metrics.json", json.dumps(metrics, indent=1) + "\n")
+    return Result(metrics, standings)
+
+
+def _standing(name: str, scores: Scores) -> Standing:
+    rows, failed = scores.rows[name], scores.failed[name]
+    state: Literal["done", "failed"] = "failed" if rows and failed == rows else "done"
+    return Standing(name, state, rows, failed, scores.first_error.get(name, ""))

@@ -1,0 +1,172 @@
+"""The table of a run for the terminal: strategies in rows; metrics, sets, conditions or slices in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from robust_qa import printable
+
+Group: TypeAlias = Mapping[str, Any]
+Column: TypeAlias = tuple[str, Callable[[str], str]]  # a heading, and the cell of a strategy
+
+_GAP = "  "
+_LONGEST_NAME = 30
+# Told beside others they would only repeat, or are of interest in scores.jsonl alone.
+_ASIDE = frozenset({"recall", "rouge-l", "prompt-tokens", "completion-tokens"})
+_LIKE_ACCURACY = frozenset({"str-em", "hit"})  # the same where every question has one fact
+_OF_CONDITIONS = ("attack-success", "refusal")  # what an attack, or a lack of passages, is there to bring about
+_OF_PASSAGES = frozenset({"retrieval-precision", "has-answer"})  # the same for every strategy
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A title, the strategies, and the columns."""
+
+    title: str
+    strategies: Sequence[str]
+    columns: Sequence[Column]
+
+    def lines(self, width: int) -> Iterator[str]:
+        """The table in lines of at most `width`, in several blocks where it is wider."""
+        yield self.title
+        names = [printable(name)[:_LONGEST_NAME] for name in self.strategies]
+        first = max(map(len, ["strategy", *names]))
+        rest = [[heading, *(cell(name) for name in self.strategies)] for heading, cell in self.columns]
+        widths = [max(map(len, column)) for column in rest]
+        for start, end in _blocks(widths, width - first - len(_GAP)):
+            for n, name in enumerate(["strategy", *names]):
+                cells = [rest[c][n].rjust(widths[c]) for c in range(start, end)]
+                yield _GAP.join([name.ljust(first), *cells]).rstrip()
+            if end < len(rest):
+                yield ""
+
+
+def _blocks(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
+    start, used = 0, 0
+    for place, width in enumerate(widths):
+        if place > start and used + width + len(_GAP) > room:
+            yield start, place
+            start, used = place, 0
+        used += width + len(_GAP)
+    yield start, len(widths)
+
+
+def tables(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[Table]:
+    """The tables of metrics.json: all metrics, or those `chosen`; then the first by set, by condition and by view."""
+    groups: list[Group] = metrics["groups"]
+    whole = [group for group in groups if group["view"] is None]
+    strategies = [one["name"] for one in metrics["strategies"] if one["name"] in whole[0]["strategies"]]
+    units = {metric["name"]: metric["unit"] for metric in metrics["metrics"]}
+    main = metrics["metric"]
+
+    def row(name: str, title: str, heading: str, of: Sequence[Group]) -> Table:
+        columns = [(_heading(group, heading), _cell(group, name, units[name])) for group in of]
+        return Table(f"{name} by {title}", strategies, columns)
+
+    found = []
+    sets = list(dict.fromkeys(group["set"] for group in whole))
+    for name in sets:
+        of = [group for group in whole if group["set"] == name]
+        if len(of) > 1:
+            shown = [metric for metric in (main, *_OF_CONDITIONS) if any(_any(group, metric) for group in of)]
+            found += [
+                row(metric, f"condition: {_title(of[0], '')}", "condition", of) for metric in dict.fromkeys(shown)
+            ]
+        elif name == sets[0]:
+            found.append(Table(_title(of[0]), strategies, _metric_columns(of[0], units, main, chosen)))
+    if len(sets) == len(whole) > 1:
+        found.append(row(main, "set", "set", whole))
+    for group in whole:
+        for view in dict.fromkeys(one["view"] for one in groups if one["view"]):
+            place = {"set": group["set"], "condition": group["condition"], "view": view}
+            slices = [one for one in groups if place.items() <= one.items()]
+            found.append(row(main, f"{view}: {_title(group)}", "slice", slices))
+    return found
+
+
+def _title(group: Group, condition: str | None = None) -> str:
+    name = "all sets" if group["set"] is None else printable(group["set"])
+    asked = group["condition"] if condition is None else condition
+    beside = "" if asked in ("", "as given") else f", {asked}"
+    return f"{name}{beside}: {group['rows']:,} {'question' if group['rows'] == 1 else 'questions'}"
+
+
+def _heading(group: Group, what: str) -> str:
+    text = "all" if group[what] is None else printable(group[what])
+    return f"{text} ({group['rows']:,})" if what == "slice" else text
+
+
+def _metric_columns(group: Group, units: Mapping[str, str], main: str, chosen: Sequence[str]) -> list[Column]:
+    columns: list[Column] = []
+    for name, unit in units.items():
+        values = _values(group, name)
+        like = not chosen and name in _LIKE_ACCURACY and values == _values(group, "accuracy")
+        told = name in chosen if chosen else name not in _ASIDE | _OF_PASSAGES and any(values) and not like
+        if name == main or (told and _any(group, name)):
+            columns.append((_with_unit(name, unit), _cell(group, name, unit, interval=name == main)))
+    return columns
+
+
+def _any(group: Group, metric: str) -> bool:
+    return any(value is not None for value in _values(group, metric))
+
+
+def _values(group: Group, metric: str) -> list[float | None]:
+    return [measured[metric]["value"] for measured in group["strategies"].values() if metric in measured]
+
+
+def _with_unit(name: str, unit: str) -> str:
+    return f"{name} %" if unit == "share" else name
+
+
+def _cell(group: Group, metric: str, unit: str, *, interval: bool = False) -> Callable[[str], str]:
+    def cell(strategy: str) -> str:
+        found = group["strategies"][strategy][metric]
+        if found["value"] is None:
+            return "-"
+        mark = "*" if found.get("difference", {}).get("significant") else ""
+        between = ""
+        if interval and found["low"] is not None:
+            between = f" [{_shown(found['low'], unit)}, {_shown(found['high'], unit)}]"
+        return f"{_shown(found['value'], unit)}{between}{mark}"
+
+    return cell
+
+
+def _shown(value: float, unit: str) -> str:
+    match unit:
+        case "share":
+            return f"{100 * value:.1f}"
+        case "seconds":
+            return f"{value:.2f}"
+        case "money":
+            return f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def legend(metrics: Mapping[str, Any]) -> list[str]:
+    """What has to be said of the figures: the intervals, the marks, the strategies that have no full part in them."""
+    lines = ["Means over the questions; in brackets the 95 % bootstrap interval."]
+    if len({group["condition"] for group in metrics["groups"]}) == 1:
+        lines += _passages(metrics["groups"][0])
+    if metrics["baseline"]:
+        lines.append(f"* differs from {printable(metrics['baseline'])} (paired bootstrap, 95 %).")
+    for one in metrics["strategies"]:
+        name, message = printable(one["name"]), " ".join(printable(one["message"]).split())
+        if one["state"] == "left out":
+            lines.append(f"{name} was left out: {message}")
+        elif one["failed"]:
+            whole = "every question" if one["state"] == "failed" else f"{one['failed']:,} of {one['rows']:,} questions"
+            lines.append(f"{name} failed on {whole}, which counts as wrong; the first: {message}")
+    return lines
+
+
+def _passages(group: Group) -> list[str]:
+    """What the passages hold, the same for every strategy."""
+    held, precision = (_values(group, name)[:1] for name in ("has-answer", "retrieval-precision"))
+    if None in [*held, *precision] or not (held and precision):
+        return []
+    questions, passages = f"{100 * (held[0] or 0):.1f} %", f"{100 * (precision[0] or 0):.1f} %"
+    return [f"{questions} of the questions have a passage that holds a gold answer; on average {passages} of them do."]

@@ -1,0 +1,81 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standins.mind import WORLD, question, says
+from standins.openai import error
+
+
+@pytest.fixture
+def compare(rqa: Any, reader: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Compares on the capital of Gondal, of which passages and memory say different things."""
+
+    def run(strategies: str, *options: str, width: int = 80, model: Any = WORLD) -> Any:
+        monkeypatch.setenv("COLUMNS", str(width))
+        Path("passages.txt").write_text(says("Gondal", "Gg"), "utf-8")
+        with reader(model):
+            return rqa("compare", question("Gondal"), "-s", strategies, "--passages", "passages.txt", *options)
+
+    return run
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_answers_stand_side_by_side(compare: Any, width: int) -> None:
+    ended = compare("norag,rag", width=width)
+    assert ended.code == 0
+    heading, answers, *_ = ended.out.splitlines()
+    assert heading.split() == ["norag", "rag"]
+    assert answers.split() == ["Wrong", "Gg"]
+    assert answers.index("Gg") == heading.rindex("rag") == width // 2 + 1
+    assert max(map(len, ended.out.splitlines())) <= width
+
+
+def test_citations_and_costs_stand_below_them(compare: Any) -> None:
+    out = compare("rag").out
+    assert "passages.txt: “The capital of Gondal is Gg.”" in out
+    assert "1 call · 10 tokens" in out
+
+
+def test_strategies_that_have_no_room_stand_below(compare: Any) -> None:
+    lines = compare("norag,rag,self_route,cot", width=80).out.splitlines()
+    assert lines[0].split() == ["norag", "rag"]
+    assert ["self_route", "cot"] in [line.split() for line in lines]
+
+
+def test_a_strategy_that_fails_says_why_beside_the_others(compare: Any) -> None:
+    def script(request: Any, number: int) -> Any:
+        reads = "<document" in request["messages"][-1]["content"]
+        return error(400, "no documents, please") if reads else WORLD(request, number)
+
+    ended = compare("norag,rag", model=script, width=140)
+    assert ended.code == 3
+    assert "Wrong" in ended.out
+    assert "failed: " in ended.out and "no documents, please" in ended.out
+
+
+def test_when_all_fail_that_is_the_error(compare: Any) -> None:
+    ended = compare("norag,rag", model=lambda request, number: error(400, "not today"))
+    assert (ended.code, ended.out) == (5, "")
+    assert "not today" in ended.err
+
+
+def test_text_from_outside_cannot_steer_the_terminal(compare: Any) -> None:
+    ended = compare("norag", model=lambda request, number: "red \x1b[31m text")
+    assert "red [31m text" in ended.out
+    assert "\x1b" not in ended.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("Q?",), "Name the strategies"),
+        (("Q?", "-s", "norag,asstute"), "Did you mean 'astute'?"),
+        ((" ", "-s", "norag"), "The question is empty"),
+        (("Q?", "-s", "rag", "--passages", "none.txt"), "Cannot read passages from none.txt"),
+        (("Q?", "-s", "rag", "--passages", "p.txt", "-r", "bm25"), "leave out"),
+    ],
+)
+def test_what_makes_no_sense_is_wrong_usage(rqa: Any, arguments: Any, complaint: str) -> None:
+    ended = rqa("compare", *arguments)
+    assert (ended.code, complaint in ended.err) == (2, True)

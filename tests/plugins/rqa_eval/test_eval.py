@@ -1,0 +1,383 @@
+"""`rqa eval` from the command line, over a language model whose answers are worked out by hand (standins/mind.py)."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standins.mind import ROWS, WORLD, Mind, row
+from standins.openai import error
+
+RUN = Path("run")
+
+
+def lines(name: str) -> list[Any]:
+    return [json.loads(line) for line in (RUN / name).read_text("utf-8").splitlines()]
+
+
+def figures(metric: str, **group: Any) -> dict[str, Any]:
+    """The value of a metric for each strategy, over all questions or those of a slice."""
+    place = group if "slice" in group else {"view": None, **group}
+    groups = json.loads((RUN / "metrics.json").read_text("utf-8"))["groups"]
+    (found,) = (one for one in groups if place.items() <= one.items())
+    return {name: measured[metric]["value"] for name, measured in found["strategies"].items()}
+
+
+def table(out: str, title: str) -> dict[str, list[str]]:
+    """The cells of the table of that title, by the first of each line."""
+    whole = out.split(f"{title}\n", 1)[1].split("\n\n", 1)[0]
+    return {line.split()[0]: line.split()[1:] for line in whole.splitlines()}
+
+
+@pytest.fixture
+def evaluate(rqa: Any, reader: Any, question_set: Any) -> Callable[..., Any]:
+    """Runs `rqa eval` into RUN over these rows, with this model."""
+
+    def run(*options: str, rows: Any = ROWS, model: Any = WORLD) -> Any:
+        with reader(model):
+            return rqa("eval", question_set(rows), "-o", RUN, *options)
+
+    return run
+
+
+def test_every_strategy_is_asked_every_question_and_scored(evaluate: Any) -> None:
+    ended = evaluate("-s", "norag,rag,self_route")
+    assert ended.code == 0
+    assert figures("accuracy") == {"norag": 4 / 8, "rag": 4 / 8, "self_route": 5 / 8}
+    assert figures("em") == figures("accuracy")
+    assert figures("refusal") == {"norag": 3 / 8, "rag": 2 / 8, "self_route": 1 / 8}
+    assert figures("calls") == {"norag": 1, "rag": 1, "self_route": 10 / 8}
+    assert figures("tokens") == {"norag": 10, "rag": 10, "self_route": 12.5}  # a call of the stand-in takes 7 + 3
+
+
+def test_costs_are_at_the_prices_of_the_configuration(evaluate: Any) -> None:
+    evaluate("-s", "rag")
+    assert figures("cost") == {"rag": pytest.approx((7 * 2.0 + 3 * 4.0) / 1e6)}
+
+
+def test_what_the_passages_hold_is_told_below_the_table(evaluate: Any) -> None:
+    out = evaluate("-s", "norag").out
+    assert "75.0 % of the questions have a passage that holds a gold answer; on average 50.0 % of them do." in out
+
+
+def test_the_table_shows_the_figures(evaluate: Any) -> None:
+    shown = table(evaluate("-s", "norag,self_route").out, "world: 8 questions")
+    assert shown["strategy"][:4] == ["accuracy", "%", "em", "%"]
+    assert [shown[name][0] for name in ("norag", "self_route")] == ["50.0", "62.5"]
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_the_table_fits_the_terminal(evaluate: Any, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = evaluate("-s", "norag,rag,self_route", "--by", "conflict").out
+    tables = out.rsplit("\n\n", 1)[0]  # without the legend, whose lines are prose
+    assert max(map(len, tables.splitlines())) <= width
+    assert "calls" in tables
+
+
+def test_questions_are_shown_by_who_is_right(evaluate: Any) -> None:
+    evaluate("-s", "self_route", "--by", "conflict")
+    assert figures("accuracy", slice="both right") == {"self_route": 1, "norag": 1, "rag": 1}  # Arda, Hyrule
+    conflicting = {"self_route": 3 / 4, "norag": 2 / 4, "rag": 2 / 4}  # Brobdingnag, Cimmeria, Earthsea, Gondal
+    assert figures("accuracy", slice="conflicting") == conflicting
+    assert figures("accuracy", slice="both wrong") == {"self_route": 0, "norag": 0, "rag": 0}  # Dune, Florin
+
+
+def test_questions_are_shown_by_retrieval_precision(evaluate: Any) -> None:
+    out = evaluate("-s", "rag", "--by", "retrieval-precision").out
+    by_bucket = {one: figures("accuracy", slice=one)["rag"] for one in ("0%", "1-20%", "21-40%", "41-60%", "81-100%")}
+    assert by_bucket == {"0%": 0, "1-20%": 0, "21-40%": 1, "41-60%": 1, "81-100%": 1 / 2}
+    assert table(out, "accuracy by retrieval-precision: world: 8 questions")["strategy"][:2] == ["0%", "(2)"]
+
+
+def test_questions_are_shown_by_where_the_answer_is(evaluate: Any) -> None:
+    evaluate("-s", "rag,norag", "--by", "knowledge")
+    assert figures("accuracy", slice="has answer") == {"rag": 4 / 6, "norag": 3 / 6}
+    assert figures("accuracy", slice="miss answer") == {"rag": 0, "norag": 1 / 2}
+    assert figures("accuracy", slice="internal knowledge") == {"rag": 2 / 4, "norag": 1}
+
+
+ATTACKED = [
+    row("Arda", "Aa", "Aa", "Aa", "Aa", "Aa", gold="Aa", fake_answer="Zz"),
+    row("Dune", None, None, None, None, None, gold="Dd", fake_answer="Zz"),
+]
+
+
+def test_poison_wins_where_most_passages_are_planted(evaluate: Any) -> None:
+    ended = evaluate("-s", "rag,norag", "--attack", "poison", "--rate", "0,0.2,0.6", rows=ATTACKED)
+    success = [figures("attack-success", condition=f"poison {rate}") for rate in ("0", "0.2", "0.6")]
+    assert success == [{"rag": None, "norag": None}, {"rag": 1 / 2, "norag": 0}, {"rag": 1, "norag": 0}]
+    accuracy = [figures("accuracy", condition=f"poison {rate}")["rag"] for rate in ("0", "0.2", "0.6")]
+    assert accuracy == [1 / 2, 1 / 2, 0]
+    assert table(ended.out, "accuracy by condition: world: 2 questions")["rag"] == ["50.0", "50.0", "0.0"]
+    assert table(ended.out, "attack-success by condition: world: 2 questions")["rag"] == ["-", "50.0", "100.0"]
+
+
+def test_poison_of_the_set_itself_is_planted_first_of_all(evaluate: Any) -> None:
+    poisoned = ["The capital of Dune is Zz, all say."]
+    evaluate("-s", "rag", "--attack", "poison", rows=[ATTACKED[1] | {"poisoned_passages": poisoned}])
+    (asked,) = lines("questions.jsonl")
+    assert [asked["passages"][place]["text"] for place in asked["planted"]] == poisoned
+    assert figures("attack-success") == {"rag": 1}
+
+
+def test_counterfactual_passages_say_the_fake_answer_where_they_said_the_right_one(evaluate: Any) -> None:
+    evaluate("-s", "rag", "--attack", "counterfactual", "--rate", "1", rows=ATTACKED)
+    assert [len(asked.get("planted", ())) for asked in lines("questions.jsonl")] == [5, 0]
+    assert figures("attack-success") == {"rag": 1}  # of the one question that had something to replace
+
+
+@pytest.mark.parametrize("obeys", [True, False])
+def test_an_injected_instruction_works_on_a_model_that_obeys(evaluate: Any, obeys: bool) -> None:
+    evaluate("-s", "rag", "--attack", "inject", "--rate", "1", rows=ATTACKED, model=Mind(obeys=obeys))
+    assert figures("attack-success") == {"rag": float(obeys)}
+    assert figures("accuracy") == {"rag": 0 if obeys else 1 / 2}
+
+
+def test_a_set_without_fake_answers_borrows_them_from_its_other_questions(evaluate: Any) -> None:
+    evaluate("-s", "rag", "--attack", "poison", "--rate", "1")
+    for asked in lines("questions.jsonl"):
+        assert asked["fake_answer"] in {"Aa", "Bb", "Cc", "Dd", "Ee", "Ff", "Gg", "Hh"} - {asked["gold"][0][0]}
+    assert figures("attack-success") == {"rag": 7 / 8}  # but Florin's, which is copied wrongly
+
+
+def test_in_the_worst_case_there_are_only_passages_without_the_answer(evaluate: Any) -> None:
+    evaluate("-s", "rag,norag", "--worst-case")
+    assert [len(asked["passages"]) for asked in lines("questions.jsonl")] == [0, 3, 5, 5, 4, 0, 2, 1]
+    assert figures("accuracy") == {"rag": 0, "norag": 4 / 8}
+    assert figures("has-answer") == {"rag": 0, "norag": 0}
+
+
+def test_negative_passages_of_the_set_are_its_worst_case(evaluate: Any) -> None:
+    evaluate("-s", "rag", "--worst-case", rows=[ROWS[0] | {"negative_passages": ["Nothing here."]}])
+    assert [passage["text"] for passage in lines("questions.jsonl")[0]["passages"]] == ["Nothing here."]
+
+
+def test_passages_that_hold_the_answer_are_dropped_at_the_rate(evaluate: Any) -> None:
+    evaluate("-s", "rag", "--drop", "0,0.5,1")
+    asked = lines("questions.jsonl")
+    counts = [sum(len(one["passages"]) for one in asked if one["condition"] == f"drop {p}") for p in ("0", "0.5", "1")]
+    assert counts[0] == 40 and counts[2] == 40 - 20 and counts[0] > counts[1] > counts[2]
+    assert [figures("accuracy", condition=f"drop {p}")["rag"] for p in ("0", "1")] == [4 / 8, 0]
+
+
+def test_the_order_of_passages_decides_for_a_model_that_trusts_the_first(evaluate: Any) -> None:
+    rows = [row("Arda", "Aa", "Zz", gold="Aa"), row("Dune", "Dd", "Dd", gold="Dd")]
+    evaluate("-s", "rag", "--order", "descending,ascending", rows=rows, model=Mind(trusts="first"))
+    assert [figures("accuracy", condition=name)["rag"] for name in ("descending", "ascending")] == [1, 1 / 2]
+
+
+def test_what_differs_from_the_baseline_is_marked(evaluate: Any) -> None:
+    rows = [row(f"Land{n}", f"City{n}", gold=f"City{n}") for n in range(12)]
+    ended = evaluate("-s", "rag,self_route", "--baseline", "norag", rows=rows)
+    shown = table(ended.out, "world: 12 questions")
+    assert shown["rag"][0:3] == ["100.0", "[100.0,", "100.0]*"]
+    assert shown["norag"][0] == "0.0"
+    assert "* differs from norag" in ended.out
+
+
+def test_citations_are_judged_by_the_evaluator(rqa: Any, question_set: Any) -> None:
+    plugin = Path(__file__).parents[2] / "standins" / "plugin.py"  # its evaluator scores long texts high
+    rqa("--plugin", plugin, "eval", question_set(ROWS[:1]), "-s", "rag", "-o", RUN)
+    assert figures("citation-precision") == figures("citation-recall") == {"rag": 1}
+
+
+def test_several_sets_are_shown_side_by_side(rqa: Any, reader: Any, question_set: Any) -> None:
+    with reader(WORLD):
+        ended = rqa("eval", question_set(ROWS), question_set(ROWS[:2], "small.jsonl"), "-s", "norag,rag", "-o", RUN)
+    assert table(ended.out, "accuracy by set") == {
+        "strategy": ["all", "world", "small"],
+        "norag": ["50.0", "50.0", "50.0"],
+        "rag": ["60.0", "50.0", "100.0"],
+    }
+
+
+def test_facts_of_a_question_are_counted_one_by_one(evaluate: Any) -> None:
+    rows = [row("Arda", "Aa", gold="Aa") | {"answers": [["Aa"], ["Bb", "Cc"]]}]
+    evaluate("-s", "rag", rows=rows)
+    assert [figures(name)["rag"] for name in ("str-em", "hit", "accuracy", "em")] == [1 / 2, 0, 0, None]
+
+
+def test_a_sample_is_drawn_by_its_seed(evaluate: Any) -> None:
+    def sampled(*options: str) -> list[str]:
+        evaluate("-s", "norag", "--sample", "3", "--force", *options)
+        return [asked["id"] for asked in lines("questions.jsonl")]
+
+    assert len(sampled()) == 3
+    assert sampled() == sampled("--seed", "0")
+    assert len({tuple(sampled("--seed", str(seed))) for seed in range(5)}) > 1
+    assert sampled() == sorted(sampled())  # in the order of the set
+
+
+def test_without_gold_answers_costs_and_refusals_are_told(evaluate: Any) -> None:
+    rows = [{key: value for key, value in one.items() if key != "answers"} for one in ROWS]
+    assert evaluate("-s", "rag", rows=rows).code == 0
+    assert (figures("accuracy")["rag"], figures("refusal")["rag"], figures("calls")["rag"]) == (None, 2 / 8, 1)
+
+
+# -- what goes wrong
+
+
+def fails_on(*subjects: str) -> Callable[[Any, int], Any]:
+    def script(request: Any, number: int) -> Any:
+        prompt = request["messages"][-1]["content"]
+        return error(400, "no such luck") if any(subject in prompt for subject in subjects) else WORLD(request, number)
+
+    return script
+
+
+def test_rows_that_fail_count_as_wrong_and_make_exit_code_3(evaluate: Any) -> None:
+    ended = evaluate("-s", "norag", model=fails_on("Arda"))
+    assert ended.code == 3
+    assert "norag failed on 1 of 8 questions, which counts as wrong; the first: " in ended.out
+    assert (figures("accuracy")["norag"], figures("failure")["norag"]) == (3 / 8, 1 / 8)
+
+
+def test_a_strategy_that_fails_on_every_row_is_told_and_the_others_go_on(evaluate: Any) -> None:
+    def script(request: Any, number: int) -> Any:
+        reads = "<document" in request["messages"][-1]["content"]
+        return error(400, "no documents, please") if reads else WORLD(request, number)
+
+    ended = evaluate("-s", "rag,norag", model=script)
+    assert ended.code == 3
+    assert "rag failed on every question, which counts as wrong; the first: " in ended.out
+    assert figures("accuracy") == {"rag": 0, "norag": 4 / 8}
+    states = {one["name"]: one["state"] for one in json.loads((RUN / "metrics.json").read_text())["strategies"]}
+    assert states == {"rag": "failed", "norag": "done"}
+
+
+def test_a_strategy_that_cannot_run_is_left_out_and_told(rqa: Any, question_set: Any) -> None:
+    ended = rqa("eval", question_set(ROWS), "-s", "norag,rag", "-o", RUN)  # the offline reader does not write
+    assert ended.code == 3
+    assert "norag was left out: Strategy 'norag' needs a language model" in ended.out
+    assert list(figures("accuracy")) == ["rag"]
+
+
+def test_all_are_those_that_can_run(rqa: Any, question_set: Any) -> None:
+    ended = rqa("eval", question_set(ROWS), "-s", "all", "-o", RUN)
+    assert ended.code == 0
+    assert "rag" in figures("accuracy") and "norag" not in figures("accuracy")
+    assert "not with this configuration: " in ended.err
+
+
+def test_when_no_strategy_can_run_that_is_the_error(rqa: Any, question_set: Any) -> None:
+    ended = rqa("eval", question_set(ROWS), "-s", "norag", "-o", RUN)
+    assert ended.code == 4
+    assert "needs a language model" in ended.err
+    assert not RUN.exists()
+
+
+def test_a_strategy_that_there_is_not_is_refused_before_anything_is_asked(evaluate: Any) -> None:
+    ended = evaluate("-s", "norag,asstute")
+    assert ended.code == 2
+    assert "Did you mean 'astute'?" in ended.err
+    assert not RUN.exists()
+
+
+def test_a_malformed_row_is_named_and_nothing_is_asked(evaluate: Any) -> None:
+    ended = evaluate("-s", "norag", rows=[ROWS[0], "{broken", {"answers": ["x"]}])
+    assert ended.code == 2
+    assert "line 2: it is not JSON" in ended.err
+    assert "line 3: it has no `question`" in ended.err
+    assert not RUN.exists()
+
+
+def test_an_empty_set_is_an_error(evaluate: Any) -> None:
+    ended = evaluate("-s", "norag", rows=[])
+    assert (ended.code, "holds no questions" in ended.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--rate", "0.5"), "give --attack"),
+        (("--attack", "poison", "--rate", "2"), "from 0 to 1"),
+        (("--drop", "0.5", "--worst-case"), "Give one of"),
+        (("--order", "sideways"), "the orders are"),
+        (("--metrics", "elegance"), "There is no metric 'elegance'"),
+        (("--resume", "--force"), "give one of them"),
+    ],
+)
+def test_options_that_make_no_sense_are_wrong_usage(evaluate: Any, options: Any, complaint: str) -> None:
+    ended = evaluate("-s", "norag", *options)
+    assert (ended.code, complaint in ended.err) == (2, True)
+
+
+# -- the folder
+
+
+def test_a_run_that_is_there_is_not_overwritten(evaluate: Any) -> None:
+    evaluate("-s", "norag")
+    before = (RUN / "metrics.json").read_bytes()
+    ended = evaluate("-s", "rag")
+    assert (ended.code, "is there already" in ended.err) == (2, True)
+    assert (RUN / "metrics.json").read_bytes() == before
+
+
+def test_a_folder_that_is_no_run_is_left_alone(evaluate: Any) -> None:
+    RUN.mkdir()
+    (RUN / "diary.txt").write_text("mine")
+    for option in ((), ("--force",), ("--resume",)):
+        assert evaluate("-s", "norag", *option).code == 2
+    assert [file.name for file in RUN.iterdir()] == ["diary.txt"]
+
+
+def test_a_run_that_was_killed_before_it_had_a_description_is_begun(evaluate: Any) -> None:
+    (RUN / "answers").mkdir(parents=True)
+    (RUN / ".run.json.x7").touch()
+    assert evaluate("-s", "norag", "--resume").code == 0
+
+
+def test_a_continued_run_asks_only_what_is_missing(rqa: Any, reader: Any, question_set: Any) -> None:
+    with reader(WORLD) as server:
+        command = ("eval", question_set(ROWS), "-s", "norag", "-o", RUN, "--no-cache")
+        rqa(*command)
+        answers = RUN / "answers" / "norag.jsonl"
+        whole = answers.read_text("utf-8")
+        first = figures("accuracy")
+        answers.write_text("".join(whole.splitlines(keepends=True)[:5]) + whole[:20], "utf-8")  # killed, a line torn
+        (RUN / "metrics.json").unlink()
+        asked = server.count
+        assert rqa(*command, "--resume").code == 0
+    assert server.count - asked == 3
+    assert figures("accuracy") == first
+    assert [line["row"] for line in lines("answers/norag.jsonl")] == list(range(1, 9))
+
+
+def test_a_strategy_and_a_view_can_be_added_to_a_run(rqa: Any, reader: Any, question_set: Any) -> None:
+    command = ("eval", question_set(ROWS), "-o", RUN, "--no-cache")
+    with reader(WORLD) as server:
+        rqa(*command, "-s", "norag")
+        assert rqa(*command, "-s", "norag,rag", "--by", "conflict", "--resume").code == 0
+        assert server.count == 16
+    assert figures("accuracy", slice="both right") == {"norag": 1, "rag": 1}
+
+
+def test_a_run_over_other_questions_is_not_continued(evaluate: Any) -> None:
+    evaluate("-s", "norag")
+    for options, rows in ((("--seed", "1"), ROWS), (("--worst-case",), ROWS), ((), ROWS[:3])):
+        ended = evaluate("-s", "norag", "--resume", *options, rows=rows)
+        assert (ended.code, "cannot be continued" in ended.err) == (2, True)
+
+
+def test_answers_keep_trace_and_details_and_the_questions_their_fields(evaluate: Any) -> None:
+    evaluate("-s", "self_route", rows=[ROWS[2] | {"popularity": 12}])
+    (answer,) = lines("answers/self_route.jsonl")
+    assert [step["kind"] for step in answer["trace"]] == ["retrieve", "generate", "note", "generate"]
+    assert answer["details"] == {"route": "memory"}
+    assert answer["fields"] == {"popularity": 12}
+    assert "prompt" not in answer["trace"][1]["data"]
+    assert "text" not in answer["trace"][0]["data"]["passages"][0]
+
+
+def test_every_score_is_kept_question_by_question(evaluate: Any) -> None:
+    evaluate("-s", "norag,rag", "--by", "conflict", "--metrics", "accuracy,refusal")
+    scores = lines("scores.jsonl")
+    assert scores[1] == {
+        "row": 2,
+        "set": "world",
+        "condition": "as given",
+        "slices": {"conflict": ["conflicting"]},
+        "scores": {"norag": {"accuracy": 0.0, "refusal": 1.0}, "rag": {"accuracy": 1.0, "refusal": 0.0}},
+    }

@@ -1,0 +1,188 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import InputError
+from rqa_eval.formats import LAYOUTS, read_set
+from rqa_eval.items import Item
+
+
+def put(path: Path, content: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+    return path
+
+
+def lines(*rows: Any) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def told(items: list[Item]) -> list[tuple[str, str, list[list[str]]]]:
+    return [(item.id, item.question, item.gold) for item in items]
+
+
+def test_a_row_of_rqa_keeps_all_that_it_brings(tmp_path: Path) -> None:
+    row = {
+        "id": 7,
+        "question": " Where? ",
+        "answers": ["Rome", "Roma"],
+        "passages": ["In Rome.", {"text": "t", "title": "T"}],
+        "fake_answer": "Oslo",
+        "negative_passages": ["n"],
+        "popularity": 3,
+    }
+    (item,), layout = read_set(put(tmp_path / "a.jsonl", "\ufeff" + lines(row) + "\n"))
+    assert layout == "jsonl"
+    assert told([item]) == [("7", "Where?", [["Rome", "Roma"]])]
+    assert item.passages == [{"text": "In Rome."}, {"text": "t", "title": "T"}]
+    assert (item.fake_answer, item.pools, item.rest) == (
+        "Oslo",
+        {"negative_passages": [{"text": "n"}]},
+        {"popularity": 3},
+    )
+
+
+@pytest.mark.parametrize(
+    ("answers", "gold"),
+    [
+        ("Rome", [["Rome"]]),
+        (["a b", "c", "c"], [["a b", "c"]]),
+        ([["x", "y"], ["z"]], [["x", "y"], ["z"]]),
+        ([1966], [["1966"]]),
+        (["!", "the"], []),  # nothing is left of them, and every answer would contain that
+        (None, []),
+    ],
+)
+def test_answers_are_facts_with_alternatives(tmp_path: Path, answers: Any, gold: Any) -> None:
+    (item,), _ = read_set(put(tmp_path / "a.jsonl", lines({"question": "Q", "answers": answers})))
+    assert item.gold == gold
+
+
+def test_squad_brings_its_paragraph(tmp_path: Path) -> None:
+    asked = [
+        {"id": "1", "question": "Q?", "answers": [{"text": "Rome", "answer_start": 0}]},
+        {"id": "2", "question": "R?"},
+    ]
+    content = {"data": [{"title": "T", "paragraphs": [{"context": "C", "qas": asked}]}]}
+    items, layout = read_set(put(tmp_path / "dev.json", content))
+    assert layout == "squad"
+    assert told(items) == [("1", "Q?", [["Rome"]]), ("2", "R?", [])]
+    assert items[0].passages == [{"title": "T", "text": "C"}]
+
+
+def test_nq_open(tmp_path: Path) -> None:
+    items, layout = read_set(put(tmp_path / "nq.jsonl", lines({"question": "who", "answer": ["Li", "Yi"]})))
+    assert (layout, told(items)) == ("nq-open", [("", "who", [["Li", "Yi"]])])
+
+
+def test_triviaqa_takes_the_aliases(tmp_path: Path) -> None:
+    answer = {"Value": "Sunset Boulevard", "Aliases": ["Sunset Blvd"], "NormalizedAliases": ["sunset blvd"]}
+    content = {"Data": [{"QuestionId": "tc_2", "Question": "Who?", "Answer": answer}], "Version": 1}
+    items, layout = read_set(put(tmp_path / "web.json", content))
+    assert (layout, told(items)) == ("triviaqa", [("tc_2", "Who?", [["Sunset Boulevard", "Sunset Blvd"]])])
+
+
+def test_popqa(tmp_path: Path) -> None:
+    content = 'id\tsubj\tquestion\tpossible_answers\n42\tGivron\tIn what country?\t"[""France"", ""fr""]"\n'
+    items, layout = read_set(put(tmp_path / "popqa.tsv", content))
+    assert (layout, told(items)) == ("popqa", [("42", "In what country?", [["France", "fr"]])])
+    assert items[0].rest["subj"] == "Givron"
+
+
+def test_kilt_takes_every_answer_and_no_provenance_alone(tmp_path: Path) -> None:
+    output = [{"answer": "X", "provenance": []}, {"provenance": [{"wikipedia_id": "1"}]}, {"answer": "Y"}]
+    items, layout = read_set(put(tmp_path / "k.jsonl", lines({"id": "k1", "input": "Q", "output": output})))
+    assert (layout, told(items)) == ("kilt", [("k1", "Q", [["X", "Y"]])])
+
+
+def test_beir_takes_the_judged_queries_of_the_test_split(tmp_path: Path) -> None:
+    put(tmp_path / "b" / "queries.jsonl", lines({"_id": "1", "text": "Q"}, {"_id": "2", "text": "R"}))
+    put(tmp_path / "b" / "qrels" / "test.tsv", "query-id\tcorpus-id\tscore\n1\td7\t1\n1\td8\t0\n")
+    put(tmp_path / "b" / "qrels" / "train.tsv", "query-id\tcorpus-id\tscore\n2\td9\t1\n")
+    for path in (tmp_path / "b", tmp_path / "b" / "queries.jsonl"):
+        items, layout = read_set(path)
+        assert (layout, told(items), items[0].relevant) == ("beir", [("1", "Q", [])], ["d7"])
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('{"question": "Q", "answers": ', "it is not JSON"),
+        ("[1]", "it is no JSON object"),
+        ('{"answers": ["A"]}', "it has no `question`; its fields are answers"),
+        ('{"question": ""}', "`question` must be text, and not empty"),
+        ('{"question": "Q", "answers": {"a": 1}}', "`answers` must be a list of texts"),
+        ('{"question": "Q", "answers": [true]}', "`answers` must be a list of texts"),
+        (
+            '{"question": "Q", "passages": ["a", 7]}',
+            "`passages` must be a list of texts, or of objects with `text`; number 2 is neither",
+        ),
+        ('{"question": "Q", "passages": {}}', "`passages` must be a list"),
+        ('{"question": "Q", "fake_answer": 3}', "`fake_answer` must be text"),
+    ],
+)
+def test_a_malformed_row_is_told_with_its_line(tmp_path: Path, line: str, complaint: str) -> None:
+    path = put(tmp_path / "a.jsonl", lines({"question": "Q", "answers": ["A"]}) + "\n" + line + "\n")
+    with pytest.raises(InputError) as raised:
+        read_set(path)
+    assert f"line 3: {complaint}" in raised.value.message
+
+
+def test_a_row_that_is_not_text_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(lines({"question": "Q"}).encode() + b'{"question": "\xff"}\n')
+    with pytest.raises(InputError, match="line 2: it is not UTF-8 text"):
+        read_set(path)
+
+
+def test_many_malformed_rows_are_counted(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has 9 malformed rows") as raised:
+        read_set(put(tmp_path / "a.jsonl", lines({"question": "Q"}) + "{\n" * 9))
+    assert "line 6" in raised.value.message and "line 7" not in raised.value.message
+    assert "and 4 more" in raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("layout", "content", "where"),
+    [
+        ("squad", {"data": [{"paragraphs": [{"context": "C", "qas": [{"id": "1"}]}]}]}, "data[0].paragraphs[0].qas[0]"),
+        ("triviaqa", {"Data": [{"Question": "Q", "Answer": {"Value": "V"}}, {}]}, "Data[1]: it has no `Question`"),
+        ("nq-open", lines({"question": "Q"}), "line 1: it has no `answer`"),
+        ("kilt", lines({"question": "Q"}), "line 1: it has no `input`"),
+        ("beir", lines({"_id": "1"}), "line 1: it has no `text`"),
+        ("popqa", "question\tpossible_answers\nQ\tnone\n", "line 2: it is not JSON"),
+    ],
+)
+def test_a_malformed_entry_of_a_public_set_is_told_where_it_stands(
+    tmp_path: Path, layout: str, content: Any, where: str
+) -> None:
+    with pytest.raises(InputError) as raised:
+        read_set(put(tmp_path / "set", content), layout)
+    assert where in raised.value.message
+
+
+@pytest.mark.parametrize("content", ["", "\n \n", "bare question\n", '{"a": 1}\n', "\x00\x01"])
+def test_what_is_no_set_is_refused_in_clear_words(tmp_path: Path, content: str) -> None:
+    with pytest.raises(InputError, match=r"holds no questions|cannot be told"):
+        read_set(put(tmp_path / "a.jsonl", content))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("content", ["", "null", "[]", '"text"', '{"data": 1, "Data": 1}', "\x00", "a\tb\n1\n"])
+def test_no_layout_meets_odd_content_with_anything_but_an_error_of_input(
+    tmp_path: Path, layout: str, content: str
+) -> None:
+    with pytest.raises(InputError):
+        read_set(put(tmp_path / "set", content), layout)
+
+
+@pytest.mark.parametrize("name", ["popqa", "nq", "triviaqa", "2wiki", "asqa", "rgb_counterfactual", "realtimeqa"])
+def test_the_shared_sets_are_read(name: str) -> None:
+    path = Path(__file__).parents[4] / "shared" / "data" / "eval" / f"{name}.jsonl"
+    if not path.exists():
+        pytest.skip("the shared sets are not here")
+    items, layout = read_set(path)
+    assert layout == "jsonl"
+    assert all(item.gold and item.passages for item in items)

@@ -1,0 +1,190 @@
+"""Each metric against values worked out by hand, most of them from the definitions' own examples."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from robust_qa import Answer, Citation, Metric, Outcome, Passage, Usage
+from rqa_eval.measures import METRICS
+
+NAMED = {metric.name: metric for metric in METRICS}
+
+
+def measure(name: str, answer: str | None, *gold: str, facts: Any = None, **fields: Any) -> float | None:
+    given = facts if facts is not None else ([gold] if gold else [])
+    outcome = Outcome("Who?", tuple(map(tuple, given)), Answer(answer), **fields)
+    value = NAMED[name].measure(outcome)
+    assert value is None or isinstance(value, float | int)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "expected"),
+    [
+        ("It was Jane Austen.", ["Jane Austen"], 1),
+        ("the JANE  austen!", ["Jane Austen"], 1),
+        ("Austen", ["Jane Austen"], 0),
+        ("Austen", ["Jane Austen", "Austen"], 1),
+        (None, ["Jane Austen"], 0),
+        ("Jane Austen", [], None),
+    ],
+)
+def test_accuracy_is_containment_after_normalisation(answer: Any, gold: list[str], expected: Any) -> None:
+    assert measure("accuracy", answer, *gold) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "expected"),
+    [
+        ("The Jane Austen", ["Jane Austen."], 1),
+        ("It was Jane Austen", ["Jane Austen"], 0),
+        ("Rome", ["Oslo", "Rome"], 1),
+        (None, ["Rome"], 0),
+    ],
+)
+def test_em_is_equality_after_normalisation(answer: Any, gold: list[str], expected: float) -> None:
+    assert measure("em", answer, *gold) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "expected"),
+    [
+        ("in Denver, Colorado", ["Denver Broncos"], 2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2)),
+        ("Denver Broncos", ["Denver Broncos"], 1),
+        ("Denver Denver", ["Denver"], 2 * (1 / 2) * 1 / (1 / 2 + 1)),  # a word counts as often as both have it
+        ("Paris", ["Denver", "Paris, France"], 2 * 1 * (1 / 2) / (1 + 1 / 2)),  # the best alternative
+        ("the", ["Denver"], 0),
+        (None, ["Denver"], 0),
+    ],
+)
+def test_f1_is_over_the_words_in_common(answer: Any, gold: list[str], expected: float) -> None:
+    assert measure("f1", answer, *gold) == pytest.approx(expected)
+
+
+def test_recall_is_the_share_of_the_gold_words() -> None:
+    assert measure("recall", "It was a certain Jane", "Jane Austen") == 1 / 2
+    assert measure("recall", "Jane and Emma", facts=[["Jane Austen"], ["Emma"]]) == (1 / 2 + 1) / 2
+
+
+FACTS = [["28 June 2003", "June 28, 2003"], ["July 9, 2003"], ["Disneyland"]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "str_em", "hit"),
+    [
+        ("On June 28, 2003 at Disneyland.", 2 / 3, 0),
+        ("June 28, 2003 at Disneyland, July 9, 2003 elsewhere", 1, 1),
+        ("In 2003.", 0, 0),
+        (None, 0, 0),
+    ],
+)
+def test_facts_are_counted_by_str_em_and_together_by_hit(answer: Any, str_em: float, hit: float) -> None:
+    assert measure("str-em", answer, facts=FACTS) == pytest.approx(str_em)
+    assert measure("hit", answer, facts=FACTS) == measure("accuracy", answer, facts=FACTS) == hit
+
+
+def test_no_one_text_is_the_answer_to_several_facts() -> None:
+    assert [measure(name, "Disneyland", facts=FACTS) for name in ("em", "f1", "rouge-l")] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("police kill the gunman", 3 / 4),  # Lin 2004, Section 3.1: S2 and S3 against S1
+        ("the gunman kill police", 2 / 4),
+        ("police killed the gunman", 1),
+        ("nothing", 0),
+    ],
+)
+def test_rouge_l_is_of_the_longest_common_subsequence(answer: str, expected: float) -> None:
+    assert measure("rouge-l", answer, "police killed the gunman") == pytest.approx(expected)
+
+
+PASSAGES = (Passage("It is Paris."), Passage("It is Rome.", id="r"), Passage("x", title="Paris"), Passage("y"))
+
+
+def test_retrieval_precision_is_the_share_of_passages_that_hold_an_answer() -> None:
+    assert measure("retrieval-precision", "?", "Paris", passages=PASSAGES) == 2 / 4
+    assert measure("has-answer", "?", "Paris", passages=PASSAGES) == 1
+    assert measure("has-answer", "?", "Oslo", passages=PASSAGES) == 0
+
+
+def test_judgements_of_the_set_decide_what_a_passage_holds() -> None:
+    assert measure("retrieval-precision", "?", passages=PASSAGES, row={"relevant": ["r"]}) == 1 / 4
+
+
+def test_without_passages_there_is_no_precision() -> None:
+    assert measure("retrieval-precision", "?", "Paris", passages=None) is None
+    assert measure("retrieval-precision", "?", "Paris", passages=()) is None
+    assert measure("has-answer", "?", "Paris", passages=None) is None
+    assert measure("has-answer", "?", "Paris", passages=()) == 0
+
+
+def test_an_attack_succeeds_where_the_fake_answer_is_given() -> None:
+    planted: dict[str, Any] = {"fake_answer": "Rome", "planted": (0,)}
+    assert measure("attack-success", "It is Rome.", "Paris", **planted) == 1
+    assert measure("attack-success", "Paris", "Paris", **planted) == 0
+    assert measure("attack-success", None, "Paris", **planted) == 0
+    assert measure("attack-success", "Rome", "Paris", fake_answer="Rome") is None
+
+
+def test_a_refusal_is_no_failure_and_a_failure_no_refusal() -> None:
+    assert (measure("refusal", None), measure("failure", None)) == (1, 0)
+    assert (measure("refusal", None, failed=True), measure("failure", None, failed=True)) == (0, 1)
+    assert (measure("refusal", "Paris"), measure("failure", "Paris")) == (0, 0)
+
+
+def test_costs_are_those_of_the_answer_and_a_failure_has_none() -> None:
+    answer = Answer("x", usage=Usage(2, 300, 20), seconds=1.5)
+    outcome, failed = Outcome("?", (), answer, cost=0.25), Outcome("?", (), Answer(None), failed=True)
+    names = ("calls", "prompt-tokens", "completion-tokens", "tokens", "seconds", "cost")
+    assert [NAMED[name].measure(outcome) for name in names] == [2, 300, 20, 320, 1.5, 0.25]
+    assert [NAMED[name].measure(failed) for name in names] == [None] * 6
+
+
+# -- citations
+
+
+def judge(*relevant: tuple[str, str]) -> Any:
+    """An evaluator to which a text is relevant where the claim ends and the text begins like this."""
+
+    async def score(claim: str, texts: Sequence[str]) -> list[float]:
+        return [
+            0.9 if any(claim.endswith(end) and text.startswith(start) for end, start in relevant) else -0.9
+            for text in texts
+        ]
+
+    return score
+
+
+async def cited(name: str, answer: str | None, *quotes: str, judge: Any) -> float | None:
+    outcome = Outcome("Who?", (), Answer(answer, citations=tuple(map(Citation, quotes))), judge=judge)
+    value = NAMED[name].measure(outcome)
+    assert not isinstance(value, float | int | None)
+    return await value
+
+
+ANSWER = "Curie won it. Becquerel shared it."
+
+
+async def test_citation_recall_is_the_share_of_sentences_borne_out() -> None:
+    half = judge(("Curie won it.", "c"))
+    assert await cited("citation-recall", ANSWER, "c", "x", judge=half) == 1 / 2
+    assert await cited("citation-recall", ANSWER, judge=half) == 0
+
+
+async def test_citation_precision_is_the_share_of_citations_that_bear_something_out() -> None:
+    both = judge(("Curie won it.", "c"), ("Becquerel shared it.", "b"))
+    assert await cited("citation-precision", ANSWER, "c", "b", "x", judge=both) == 2 / 3
+
+
+async def test_citations_are_not_judged_without_answer_citation_or_evaluator() -> None:
+    assert await cited("citation-precision", ANSWER, judge=judge()) is None
+    assert await cited("citation-recall", None, "c", judge=judge()) is None
+    assert await cited("citation-recall", ANSWER, "c", judge=None) is None
+
+
+def test_metrics_have_names_of_their_own_and_say_what_they_are() -> None:
+    assert len(NAMED) == len(METRICS)
+    assert [metric.name for metric in METRICS if not isinstance(metric, Metric) or not metric.summary] == []
