@@ -15,6 +15,7 @@ import venv
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+LARGEST = 40_000_000  # bytes of the wheel
 KINDS = ("retriever", "reader", "evaluator", "strategy")
 
 
@@ -51,6 +52,9 @@ def _build(folder: Path) -> Path:
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(REPOSITORY)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
     (wheel,) = folder.glob("*.whl")
+    size = wheel.stat().st_size
+    if size > LARGEST:
+        raise SystemExit(f"{wheel.name} has {size / 1e6:.1f} MB, and {LARGEST / 1e6:.0f} are allowed.")
     return wheel
 
 

@@ -1,0 +1,168 @@
+"""From marks to an answer: the likeliest spans of each window, and the answer that the passages agree on."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from robust_qa import Passage, Reading, normalise
+
+from .windows import TITLE_END, Window
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .engine import Marks, Settings
+
+LONGEST = 24  # tokens of an answer
+KEPT = 4  # spans of a window that may be chosen
+_LOOKED_AT = 40  # best sums of a window among which those spans are found
+
+Marked = tuple[Window, "Marks"]
+
+
+class Evidence(NamedTuple):
+    """What speaks for a span: its score above that of "not here", and the two scores of its window."""
+
+    margin: float
+    answered: float
+    relevant: float
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A candidate: its passage, its characters there (of the title and text together), and how likely it is right."""
+
+    passage: int
+    start: int
+    end: int
+    shift: int
+    evidence: Evidence
+    likely: float
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An answer: its spans, one a passage, likeliest first, and the likelihood of all passages that support it."""
+
+    spans: tuple[Span, ...]
+    support: float
+
+    @property
+    def features(self) -> tuple[float, float]:
+        """What its confidence is made of: the log-odds of the best span, and how much more the others say."""
+        best = min(max(self.spans[0].likely, 1e-6), 1 - 1e-6)
+        return math.log(best / (1 - best)), math.log(max(1.0, self.support / best))
+
+
+def spans(window: Window, marks: Marks, settings: Settings) -> list[Span]:
+    """The KEPT best spans of a window, best first; of overlapping ones the better."""
+    import numpy as np
+
+    size = len(window.places)
+    if not size:
+        return []
+    start = marks.start[window.first : window.first + size]
+    end = marks.end[window.first : window.first + size]
+    sums = start[:, None] + end[None, :]
+    sums[~_band(size)] = -np.inf
+    null = float(marks.start[0] + marks.end[0])
+    kept: list[tuple[int, int]] = []
+    found = []
+    flat = sums.ravel()
+    best = np.argpartition(-flat, min(_LOOKED_AT, flat.size - 1))[:_LOOKED_AT]
+    for at in best[np.argsort(-flat[best], kind="stable")]:
+        first, last = divmod(int(at), size)
+        if first > last or any(first <= b and last >= a for a, b in kept):
+            continue
+        kept.append((first, last))
+        evidence = Evidence(float(flat[at]) - null, marks.answered, marks.relevant)
+        places = window.places[first][0], window.places[last][1]
+        found.append(Span(window.passage, *places, window.shift, evidence, likelihood(settings.span, evidence)))
+        if len(found) == KEPT:
+            break
+    return found
+
+
+def likelihood(weights: Sequence[float], features: Sequence[float]) -> float:
+    """The logistic function of the first weight and the others times `features`."""
+    odds = weights[0] + sum(weight * value for weight, value in zip(weights[1:], features, strict=True))
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, odds))))
+
+
+def _band(size: int) -> NDArray[np.bool_]:
+    """Which (first, last) tokens can be an answer's."""
+    import numpy as np
+
+    every = np.ones((size, size), bool)
+    return np.triu(every) & ~np.triu(every, LONGEST)
+
+
+def chosen(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings) -> Choice | None:
+    """The answer that all passages together support most; None where there is no text.
+
+    Every passage supports an answer with its likeliest span that says the same, or the same in more or fewer words
+    ("Obama", "Barack Obama"). Told twice with some doubt is better than told once with a little less.
+    """
+    told: dict[str, dict[int, Span]] = defaultdict(dict)
+    for window, marks in marked:
+        for span in spans(window, marks, settings):
+            key = normalise(text_of(passages[span.passage], span))
+            held = told[key].get(span.passage)
+            if key and (held is None or span.likely > held.likely):
+                told[key][span.passage] = span
+    told = {key: group for key, group in told.items() if group}
+    if not told:
+        return None
+    support = {key: sum(_supporting(key, told).values()) for key in told}
+    own = {key: sum(span.likely for span in group.values()) for key, group in told.items()}
+    key = max(told, key=lambda key: (round(support[key], 6), own[key]))
+    return Choice(tuple(sorted(told[key].values(), key=lambda span: -span.likely)), support[key])
+
+
+def _supporting(key: str, told: Mapping[str, Mapping[int, Span]]) -> dict[int, float]:
+    """The likelihood that each passage lends to `key`."""
+    lent: dict[int, float] = {}
+    for other, group in told.items():
+        if f" {key} " in f" {other} " or f" {other} " in f" {key} ":
+            for passage, span in group.items():
+                lent[passage] = max(lent.get(passage, 0.0), span.likely)
+    return lent
+
+
+def choose(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings, threshold: float) -> Reading:
+    """The reading of `passages`: the chosen answer and where it stands, or None below `threshold`."""
+    choice = chosen(passages, marked, settings)
+    if choice is None:
+        return Reading(None, score=1.0)
+    confidence = likelihood(settings.answer, choice.features)
+    if confidence < threshold:
+        return Reading(None, score=1 - confidence)
+    first = choice.spans[0]
+    passage = passages[first.passage]
+    text = text_of(passage, first)
+    start, end = first.start - first.shift, first.end - first.shift
+    if start < 0:  # in the title
+        start = passage.text.find(text)
+        end = start + len(text)
+    place = (start, end) if 0 <= start < end <= len(passage.text) else (None, None)
+    told_by = tuple(span.passage for span in choice.spans)
+    return Reading(text, score=confidence, passages=told_by, start=place[0], end=place[1])
+
+
+def judged(marked: Sequence[Marked], settings: Settings) -> Iterator[tuple[int, float]]:
+    """Each passage with the likelihood that it holds the answer, by its best window; a passage may come again."""
+    for window, marks in marked:
+        best = spans(window, marks, settings)
+        if best:
+            yield window.passage, likelihood(settings.judge, best[0].evidence)
+
+
+def text_of(passage: Passage, span: Span) -> str:
+    """The words of `span`."""
+    head = passage.title + TITLE_END if passage.title else ""
+    return (head + passage.text)[span.start : span.end]

@@ -1,0 +1,70 @@
+"""`rqa train reader`: a reader's model from rows of your own, or from the sources of the model in the package."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from robust_qa import MissingError
+
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command("reader", epilog="Example: rqa train reader examples/training.jsonl -o my-reader")
+@click.argument("rows", nargs=-1, type=_FILE)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The folder to write; taken up again if it is of the same run.",
+)
+@click.option(
+    "--corpora",
+    type=_FOLDER,
+    help="Also train on this folder's qamr.jsonl, squad_sentences.jsonl and wiki_passages.jsonl.",
+)
+@click.option(
+    "--base",
+    type=_FOLDER,
+    help="What to start from: a BERT encoder as transformers saves it, with tokenizer.json, or a model that this "
+    "command made. Default: the model in the package.",
+)
+@click.option(
+    "--epochs",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Passes over the rows.",
+)
+@click.option(
+    "--rate", type=click.FloatRange(min=0, min_open=True), default=2.5e-4, show_default=True, help="Peak learning rate."
+)
+@click.option("--batch", type=click.IntRange(min=1), default=32, show_default=True, help="Rows a step.")
+@click.option(
+    "--length", type=click.IntRange(32, 512), default=192, show_default=True, help="Tokens of question and passage."
+)
+@click.option("--seed", type=int, default=13, show_default=True, help="Of the order and of the rows made by rules.")
+def reader(rows: tuple[Path, ...], output: Path, **plan: object) -> None:
+    """Train a reader on the JSONL files ROWS, and convert, check, calibrate and measure it.
+
+    A row is {"question": ..., "context": ..., "answer": ...}, with "title", "answer_start" and "answers" where known;
+    "answer": null marks a passage that does not answer. One row in twelve, by its context, is kept out of training, to
+    calibrate and measure on. A run that was stopped goes on where it was. OUTPUT/model is then a model to read with:
+
+    rqa ask --reader embedded -o reader.embedded.model=OUTPUT/model ...
+    """
+    try:
+        from .training.make import make
+    except ImportError as error:
+        raise MissingError(
+            f"Training needs {error.name}, which is not installed.",
+            hint="Install it: `pip install 'robust-qa[train]'`.",
+        ) from error
+    words = sys.argv[sys.argv.index("train") :] if "train" in sys.argv else ["train", "reader"]
+    command = shlex.join(["rqa", *words])
+    make(rows, output, command=command, say=lambda line: click.echo(line, err=True), **plan)  # type: ignore[arg-type]

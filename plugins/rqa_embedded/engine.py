@@ -1,0 +1,203 @@
+"""The model on CTranslate2: token ids in, marks out. Its files are checked before they are used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from robust_qa import MissingError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+T = TypeVar("T")
+
+PACKAGED = Path(__file__).parent / "model"
+CHECKSUMS = "checksums.json"
+BATCH = 2048  # tokens of one engine batch, padding included; larger ones fall out of a core's cache
+
+
+_TINY = 1e-9  # so that nothing is divided by 0
+_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, as broken input has them: no UTF-8 for it
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """reader.json: how the model was trained to be used. A likelihood is the logistic function of weighted evidence."""
+
+    length: int  # tokens of a window, question and marks included
+    stride: int  # tokens that neighbouring windows share
+    span: tuple[float, float, float, float]  # that a span is right: bias, margin over null, answered, relevant
+    judge: tuple[float, float, float, float]  # that a passage holds the answer: the same of its best span
+    answer: tuple[float, float, float]  # that an answer is right: bias, log-odds of its best span, the others' support
+    threshold: float  # confidence below which the answer counts as not there
+    upper: float = 0.0  # judge's score of the best passage from which two questions in three are answered in them,
+    lower: float = 0.0  # and under which two in three are not
+    identity: str = ""  # of the weights
+
+
+class Marks(NamedTuple):
+    """Scores of one window: of each token to start and to end the answer, of the answer being there, of relevance."""
+
+    start: Floats
+    end: Floats
+    answered: float
+    relevant: float
+
+
+class Marking(Protocol):
+    """What marks windows: an Engine, or in training the same in torch."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def marks(self) -> tuple[int, int]: ...
+    def tokens(self, text: str) -> tuple[list[int], list[tuple[int, int]]]: ...
+    def mark(self, windows: Sequence[tuple[list[int], list[int]]]) -> list[Marks]: ...
+
+
+class Engine:
+    """A model folder, loaded. Raises MissingError where it is not there, incomplete or damaged."""
+
+    def __init__(self, folder: Path | None = None, threads: int = 0, *, compute: str = "default") -> None:
+        self.folder = folder or PACKAGED
+        self._hint = (
+            f"Name the folder that `rqa train reader` wrote, not {self.folder}."
+            if folder
+            else "Install the package again: `pip install --force-reinstall --no-deps robust-qa`."
+        )
+        self._check()
+        try:
+            import ctranslate2
+            import numpy as np
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise MissingError(
+                f"The embedded reader needs {error.name}, which is not installed.",
+                hint="Install the package again: `pip install --force-reinstall robust-qa`.",
+            ) from error
+        self._np = np
+        self._ct2 = ctranslate2
+        try:
+            self.settings = msgspec.json.decode((self.folder / "reader.json").read_bytes(), type=Settings)
+            self._tokenizer = Tokenizer.from_file(str(self.folder / "tokenizer.json"))
+            with np.load(self.folder / "heads.npz") as heads:
+                self._weight, self._bias = heads["weight"], heads["bias"]  # rows: the fields of Marks
+            self._encoder = ctranslate2.Encoder(
+                str(self.folder), compute_type=compute, intra_threads=threads or os.cpu_count() or 1
+            )
+        except Exception as error:  # each of the libraries has its own
+            raise MissingError(f"The model in {self.folder} cannot be loaded: {error}.", hint=self._hint) from error
+
+    @property
+    def identity(self) -> str:
+        """Of the weights; part of the cache key."""
+        return self.settings.identity
+
+    def tokens(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Token ids of `text` and the characters each stands for."""
+        coded = self._tokenizer.encode(_SURROGATE.sub("\ufffd", text), add_special_tokens=False)
+        return coded.ids, coded.offsets
+
+    @cached_property
+    def marks(self) -> tuple[int, int]:
+        """The ids of [CLS] and [SEP]."""
+        ids = self._tokenizer.get_vocab()
+        return ids["[CLS]"], ids["[SEP]"]
+
+    def mark(self, windows: Sequence[tuple[list[int], list[int]]]) -> list[Marks]:
+        """The marks of `windows` (token ids and types each), in order; read sorted by length, in small batches."""
+        return self._of_each(windows, self._marks)
+
+    def _marks(self, hidden: Floats) -> Marks:
+        scores = hidden @ self._weight.T + self._bias
+        return Marks(scores[:, 0], scores[:, 1], float(scores[0, 2]), float(scores[0, 3]))
+
+    def token_vectors(self, texts: Sequence[str]) -> list[Floats]:
+        """A unit vector of each token of each text: (tokens, width), in order. Cut at the length of a window."""
+        return self._of_each(self._singles(texts), self._normed)
+
+    def words(self, texts: Sequence[str]) -> list[list[str]]:
+        """The tokens that token_vectors gives vectors of."""
+        return [[str(self._tokenizer.id_to_token(n)) for n in ids] for ids, _ in self._singles(texts)]
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """A unit vector of each text, (texts, width): the mean of its tokens', as all-MiniLM-L6-v2 makes it."""
+        np = self._np
+        means = self._of_each(self._singles(texts), lambda hidden: hidden.mean(0))
+        return self._normed(np.stack(means)) if means else np.empty((0, self._weight.shape[1]), np.float32)
+
+    def _normed(self, vectors: Floats) -> Floats:
+        np = self._np
+        normed: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _TINY)
+        return normed
+
+    def _singles(self, texts: Sequence[str]) -> list[tuple[list[int], list[int]]]:
+        """Texts by themselves, cut at the length of a window."""
+        begin, end = self.marks
+        found = [[begin, *self.tokens(text)[0][: self.settings.length - 2], end] for text in texts]
+        return [(ids, [0] * len(ids)) for ids in found]
+
+    def _of_each(self, windows: Sequence[tuple[list[int], list[int]]], take: Callable[[Floats], T]) -> list[T]:
+        """What `take` makes of the encoder's output for each window, (tokens, width), which is not kept."""
+        np, view = self._np, self._ct2.StorageView.from_array
+        results: dict[int, T] = {}
+        for batch in _batches([len(ids) for ids, _ in windows]):
+            longest = max(len(windows[n][0]) for n in batch)
+            ids = np.zeros((len(batch), longest), np.int32)
+            types = [windows[n][1] + [0] * (longest - len(windows[n][1])) for n in batch]
+            for row, n in enumerate(batch):
+                ids[row, : len(windows[n][0])] = windows[n][0]
+            lengths = np.array([len(windows[n][0]) for n in batch], np.int32)
+            output = self._encoder.forward_batch(view(ids), view(lengths), token_type_ids=types)
+            hidden = np.asarray(output.last_hidden_state)
+            for row, n in enumerate(batch):
+                results[n] = take(hidden[row, : lengths[row]])
+        return [results[n] for n in range(len(windows))]
+
+    def _check(self) -> None:
+        """Compare the files with their checksums, once a process and folder."""
+        listing = self.folder / CHECKSUMS
+        try:
+            wanted: dict[str, str] = json.loads(listing.read_bytes())
+            stamp = tuple(
+                (name, (status := (self.folder / name).stat()).st_size, status.st_mtime_ns) for name in wanted
+            )
+            if _checked.get(self.folder) == stamp:
+                return
+            for name, digest in wanted.items():
+                if file_digest(self.folder / name) != digest:
+                    raise MissingError(f"{self.folder / name} is damaged.", hint=self._hint)
+        except (OSError, ValueError, AttributeError, TypeError) as error:
+            raise MissingError(f"The model in {self.folder} is not complete: {error}.", hint=self._hint) from error
+        _checked[self.folder] = stamp
+
+
+_checked: dict[Path, tuple[Any, ...]] = {}
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _batches(lengths: list[int]) -> list[list[int]]:
+    """Positions sorted by length, in groups of at most BATCH tokens."""
+    groups: list[list[int]] = []
+    for n in sorted(range(len(lengths)), key=lambda n: lengths[n]):
+        if groups and (len(groups[-1]) + 1) * lengths[n] <= BATCH:
+            groups[-1].append(n)
+        else:
+            groups.append([n])
+    return groups

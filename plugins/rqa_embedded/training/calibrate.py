@@ -1,0 +1,171 @@
+"""From scores to probabilities: logistic regression on rows that were held out of training (Platt, 1999)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from robust_qa import Passage, normalise, sentences
+
+from ..choice import Choice, Marked, Span, chosen, judged, spans, text_of
+from ..engine import Marking, Settings
+from ..windows import cut
+from .metrics import f1
+from .neighbours import Neighbours
+from .rows import Row
+
+Floats = NDArray[np.float64]
+
+WORTH = 0.1  # probability of being right below which an answer is not given
+SURE = 2 / 3  # share of questions that an action of the judge is right for, at its bound
+_OTHERS = 5  # passages beside a row's own
+
+
+def uncalibrated(length: int, stride: int) -> Settings:
+    """Settings that go by the margin alone and refuse nothing."""
+    alone = (0.0, 1.0, 0.0, 0.0)
+    return Settings(length, stride, span=alone, judge=alone, answer=(0.0, 1.0, 0.0), threshold=0.0)
+
+
+class Retrieved(NamedTuple):
+    """A row's question over its own passage and others that a retriever would return with it."""
+
+    row: Row
+    passages: list[Passage]
+
+
+def retrieved(rows: Sequence[Row], others: int = _OTHERS) -> list[Retrieved]:
+    """Each row among the `others` passages nearest to its question; what they hold decides what is right."""
+    passages = list(dict.fromkeys(Passage(row.context, title=row.title) for row in rows))
+    index = Neighbours([f"{passage.title} {passage.text}" for passage in passages])
+    found = []
+    for row in rows:
+        own = Passage(row.context, title=row.title)
+        near = [passages[n] for n in index.nearest(row.question, others + 1)]
+        found.append(Retrieved(row, [own, *(passage for passage in near if passage != own)][: others + 1]))
+    return found
+
+
+def read(engine: Marking, asked: Sequence[Retrieved]) -> list[list[Marked]]:
+    """The marked windows of each."""
+    windows = [window for n, one in enumerate(asked) for window in cut(engine, n, one.row.question, one.passages)]
+    results: list[list[Marked]] = [[] for _ in asked]
+    for window, marks in zip(windows, engine.mark([(w.ids, w.types) for w in windows]), strict=True):
+        results[window.request].append((window, marks))
+    return results
+
+
+def rightness(row: Row, text: str) -> float:
+    """How right an answer is: its F1; where only the sentence is known, whether it stands there."""
+    if row.within is not None:
+        sentence = normalise(row.context[row.within[0] : row.within[1]])
+        return float(bool(normalise(text)) and normalise(text) in sentence)
+    return f1(text, row.answers) if row.answers else 0.0
+
+
+def holds(row: Row, passage: Passage) -> bool:
+    """Whether `passage` tells the answer: the row's own does, and one with the very sentence. Words alone may not."""
+    if not row.answerable:
+        return False
+    told = _sentence(row)
+    return passage.text == row.context or (told != "" and told in passage.text)
+
+
+def _sentence(row: Row) -> str:
+    """The sentence that tells the answer, where that is known."""
+    if row.within is not None:
+        return row.context[row.within[0] : row.within[1]]
+    if row.start is None:
+        return ""
+    return next((row.context[a:b] for a, b in sentences(row.context) if a <= row.start < b), "")
+
+
+def calibrated(engine: Marking, rows: Sequence[Row]) -> Settings:
+    """The engine's settings with likelihoods and bounds fitted to `rows` that were held out.
+
+    Every question is read over several passages, as a retriever returns them. An answer is given where it is as
+    likely right as WORTH.
+    """
+    asked = retrieved(rows)
+    marked = read(engine, asked)
+    features, right, held = [], [], []
+    for one, pairs in zip(asked, marked, strict=True):
+        for window, marks in pairs:
+            for span in spans(window, marks, engine.settings)[:1]:
+                passage = one.passages[window.passage]
+                features.append((1.0, *span.evidence))
+                held.append(float(holds(one.row, passage)))
+                right.append(rightness(one.row, text_of(passage, span)) if one.row.answerable else 0.0)
+    settings = msgspec.structs.replace(
+        engine.settings,
+        span=tuple(map(float, logistic(np.array(features), np.array(right)))),
+        judge=tuple(map(float, logistic(np.array(features), np.array(held)))),
+    )
+    choices = [chosen(one.passages, pairs, settings) for one, pairs in zip(asked, marked, strict=True)]
+    told = [(one, choice) for one, choice in zip(asked, choices, strict=True) if choice is not None]
+    fit = np.array([(1.0, *choice.features) for _, choice in told])
+    correct = np.array([rightness(one.row, answer(one, choice)) >= 0.5 for one, choice in told])
+    weights = logistic(fit, correct.astype(float))
+    lower, upper = _bounds(asked, marked, settings)
+    return msgspec.structs.replace(
+        settings, answer=tuple(map(float, weights)), threshold=WORTH, lower=lower, upper=upper
+    )
+
+
+def _bounds(asked: Sequence[Retrieved], marked: Sequence[list[Marked]], settings: Settings) -> tuple[float, float]:
+    """The judge's scores under which a question's passages do not answer it, and from which they do: see SURE."""
+    odds, answered = [], []
+    for one, pairs in zip(asked, marked, strict=True):
+        best = max((likely for _, likely in judged(pairs, settings)), default=0.0)
+        odds.append((1.0, _log_odds(best)))
+        answered.append(float(any(holds(one.row, passage) for passage in one.passages)))
+    bias, slope = logistic(np.array(odds), np.array(answered))
+    if not slope:  # the score says nothing
+        return 0.0, 0.0
+    lower, upper = (float(np.tanh((_log_odds(share) - bias) / slope / 2)) for share in (1 - SURE, SURE))
+    return lower, upper  # tanh(x / 2) is twice the logistic function of x, less one
+
+
+def _log_odds(likely: float) -> float:
+    likely = min(max(likely, 1e-6), 1 - 1e-6)
+    return float(np.log(likely / (1 - likely)))
+
+
+def answer(one: Retrieved, choice: Choice) -> str:
+    """The words of a choice."""
+    best: Span = choice.spans[0]
+    return text_of(one.passages[best.passage], best)
+
+
+def logistic(features: Floats, labels: Floats, penalty: float = 1.0) -> Floats:
+    """Logistic regression's weights by Newton's method, `penalty` on all but the first feature.
+
+    No evidence may count against what it speaks for: a feature with a negative weight is left out.
+    """
+    used = np.ones(features.shape[1], bool)
+    while True:
+        weights = np.zeros(features.shape[1])
+        weights[used] = _newton(features[:, used], labels, penalty)
+        against = used & (weights < 0)
+        against[0] = False
+        if not against.any():
+            return weights
+        used[weights == weights[against].min()] = False
+
+
+def _newton(features: Floats, labels: Floats, penalty: float) -> Floats:
+    weights = np.zeros(features.shape[1])
+    ridge = np.diag([0.0] + [penalty] * (features.shape[1] - 1))
+    for _ in range(50):
+        likely = 1 / (1 + np.exp(-np.clip(features @ weights, -30, 30)))
+        gradient = features.T @ (likely - labels) + ridge @ weights
+        curvature = (features.T * (likely * (1 - likely))) @ features + ridge + 1e-9 * np.eye(len(weights))
+        step = np.linalg.solve(curvature, gradient)
+        weights -= step
+        if np.abs(step).max() < 1e-8:
+            break
+    return weights

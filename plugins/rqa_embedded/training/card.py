@@ -1,0 +1,80 @@
+"""The model card: what the model is, what it was made of, how good it is, and how to make it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+
+from ..engine import PACKAGED, file_digest
+from .train import Plan
+
+_MINILM = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # SHA-256 of its model.safetensors
+_BASE = """\
+The weights in this folder began as all-MiniLM-L6-v2 (sentence-transformers/all-MiniLM-L6-v2, Apache-2.0, by the authors
+of sentence-transformers), itself made from MiniLM-L6-H384-uncased (nreimers) and MiniLM (Microsoft). They were trained
+further with robust-qa. The vocabulary in tokenizer.json and vocabulary.json is theirs.
+"""
+_OTHER_BASE = """\
+The weights in this folder began as the encoder in {base}, and were trained further with robust-qa.
+Its licence holds for them too.
+"""
+_CORPORA = """
+They were trained on
+- QAMR (Michael, Stanovsky, He, Dagan and Zettlemoyer, 2018; MIT): questions about sentences of Wikipedia and Wikinews;
+- sentence and question pairs of SQuAD 1.1 (Rajpurkar, Zhang, Lopyrev and Liang, 2016; CC BY-SA 4.0), without those of
+  its development articles, which stand in other test sets;
+- passages of Wikipedia about people (CC BY-SA, by Wikipedia's authors), with questions made by rules;
+- made-up facts of this project.
+None of these texts is in this folder.
+"""
+
+
+def notice(base: Path | None, *, corpora: bool) -> str:
+    """Whose work the weights rest on, that began as those in `base`; None for the packaged ones."""
+    return _origin(base or PACKAGED) + (_CORPORA if corpora else "")
+
+
+def _origin(base: Path) -> str:
+    told, weights = base / "NOTICE", base / "model.safetensors"
+    if told.exists():
+        return told.read_text(encoding="utf-8")
+    if weights.exists() and file_digest(weights) == _MINILM:
+        return _BASE
+    return _OTHER_BASE.format(base=base.name)
+
+
+def card(figures: Mapping[str, float], plan: Plan, *, command: str, torch: str, rests_on: str) -> str:
+    """The card in Markdown; `rests_on` is the notice."""
+    rows = "\n".join(f"| {name} | {_told(value)} |" for name, value in figures.items())
+    settings = ", ".join(f"{name} {value:g}" for name, value in asdict(plan).items())
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("transformers", "ctranslate2", "tokenizers"))
+    return f"""\
+# Model card
+
+An extractive reader: a BERT encoder with a start and an end score for each token, and a score for the answer being
+there. English. It points at words of a passage; it does not reason over several, count, or know anything by itself.
+
+Made by
+
+    {command}
+
+with {settings}; torch {torch}, {versions}. Order and rows follow from the seed; figures vary in the last digit with the
+number of threads.
+
+| measured on rows held out of training | |
+|---|---|
+{rows}
+
+EM and F1 are SQuAD's, in per cent, of the best span of one passage; AUC tells rows with an answer from rows without.
+`difference` is the largest between a score in torch and in CTranslate2, both in fp32. The confidence is calibrated on
+the same rows (reader.json).
+
+## Data and licences
+
+{rests_on}"""
+
+
+def _told(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"

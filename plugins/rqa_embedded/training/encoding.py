@@ -1,0 +1,100 @@
+"""A row as the model sees it: `[CLS] question [SEP] title : text [SEP]`, and which tokens hold the answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .rows import Row
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+TITLE_END = " : "
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Token ids and types of one row; `starts` and `ends` are the token positions right for them.
+
+    Position 0, [CLS], stands for "not in this passage" and is the one right position then. `searched` says that the
+    answer is one stretch among them, not known which.
+    """
+
+    ids: list[int]
+    types: list[int]
+    starts: list[int]
+    ends: list[int]
+    answerable: bool
+    row: int
+    searched: bool = False
+
+
+def load_tokenizer(path: str, length: int) -> Tokenizer:
+    """The tokenizer file at `path`, cutting the passage (never the question) to `length` tokens in all."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(path)
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(length, strategy="only_second")
+    return tokenizer
+
+
+def headed(row: Row) -> str:
+    """The passage of `row` with its title, as the model reads it."""
+    return row.title + TITLE_END + row.context if row.title else row.context
+
+
+def encode(rows: list[Row], tokenizer: Tokenizer) -> list[Example]:
+    """The examples of `rows`, in order; a row whose answer lies past the cut is left out."""
+    heads = [row.title + TITLE_END if row.title else "" for row in rows]
+    pairs = [(row.question, head + row.context) for row, head in zip(rows, heads, strict=True)]
+    examples = []
+    for number, (row, head, coded) in enumerate(zip(rows, heads, tokenizer.encode_batch(pairs), strict=True)):
+        starts, ends = [0], [0]
+        if row.answerable:
+            starts, ends = _positions(row, len(head), coded)
+        if starts and ends:
+            examples.append(
+                Example(coded.ids, coded.type_ids, starts, ends, row.answerable, number, row.within is not None)
+            )
+    return examples
+
+
+def _positions(row: Row, shift: int, coded: object) -> tuple[list[int], list[int]]:
+    offsets, sides = coded.offsets, coded.sequence_ids  # type: ignore[attr-defined]
+    if row.within is not None:
+        asked = _content(row.question)
+        begin, end = row.within[0] + shift, row.within[1] + shift
+        words = [
+            (match.start() + begin, match.end() + begin)
+            for match in re.finditer(r"[^\W_]+(?:[.,'-][^\W_]+)*", row.context[row.within[0] : row.within[1]])
+            if match[0].lower() not in asked and match[0].lower() not in _FUNCTION
+        ]
+        inside = {n for n, side in enumerate(sides) if side == 1 for a, b in words if a <= offsets[n][0] < b}
+        return sorted(inside), sorted(inside)
+    begins = [row.start + shift] if row.start is not None else []
+    if row.start is None:
+        whole = (row.title + TITLE_END if row.title else "") + row.context
+        begins = [match.start() for match in re.finditer(re.escape(row.answers[0]), whole, re.IGNORECASE)]
+    starts, ends = set(), set()
+    for begin in begins:
+        end = begin + len(row.answers[0])
+        first = [n for n, side in enumerate(sides) if side == 1 and offsets[n][0] <= begin < offsets[n][1]]
+        last = [n for n, side in enumerate(sides) if side == 1 and offsets[n][0] < end <= offsets[n][1]]
+        if first and last:
+            starts.add(first[0])
+            ends.add(last[-1])
+    return sorted(starts), sorted(ends)
+
+
+def _content(question: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+(?:[.,'-][^\W_]+)*", question.lower())) - _FUNCTION
+
+
+_FUNCTION = frozenset(
+    "a an the of in on at by to for from with and or but is are was were be been being has have had do does did "
+    "as that this these those it its he she they his her their who whom whose which what when where why how not "
+    "also than then into over after before during between such can could may might will would should s".split()
+)

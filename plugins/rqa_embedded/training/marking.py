@@ -1,0 +1,55 @@
+"""A model in torch with the face of the engine, to measure it by the same code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..engine import Marks, Settings
+
+if TYPE_CHECKING:
+    from .model import SpanReader
+
+
+class InTorch:
+    """A SpanReader in fp32 with the face of an Engine."""
+
+    def __init__(self, model: SpanReader, tokenizer_file: Path, settings: Settings) -> None:
+        from tokenizers import Tokenizer
+
+        self._model = model
+        self.settings = settings
+        self._tokenizer = Tokenizer.from_file(str(tokenizer_file))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+
+    @property
+    def marks(self) -> tuple[int, int]:
+        ids = self._tokenizer.get_vocab()
+        return ids["[CLS]"], ids["[SEP]"]
+
+    def tokens(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        coded = self._tokenizer.encode(text, add_special_tokens=False)
+        return coded.ids, coded.offsets
+
+    def mark(self, windows: Sequence[tuple[list[int], list[int]]], at_once: int = 32) -> list[Marks]:
+        import torch
+
+        from .encoding import Example
+        from .train import collate
+
+        model = self._model
+        order = sorted(range(len(windows)), key=lambda n: len(windows[n][0]))
+        results: dict[int, Marks] = {}
+        for at in range(0, len(order), at_once):
+            group = order[at : at + at_once]
+            tensors = collate([Example(*windows[n], [0], [0], False, n) for n in group])
+            device = next(model.parameters()).device
+            with torch.no_grad():
+                scores = model(*(tensors[name].to(device) for name in ("ids", "types", "mask")))
+            start, end, answered, relevant = (part.float().cpu().numpy() for part in scores)
+            for row, n in enumerate(group):
+                size = len(windows[n][0])
+                results[n] = Marks(start[row, :size], end[row, :size], float(answered[row]), float(relevant[row]))
+        return [results[n] for n in range(len(windows))]

@@ -1,0 +1,62 @@
+"""What is measured: exact match and F1 as SQuAD's evaluation has them, and what a confidence is worth."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from robust_qa import normalise
+
+
+def exact(answer: str, gold: Sequence[str]) -> float:
+    """1 where the normalised answer is one of `gold`."""
+    return float(any(normalise(answer) == normalise(one) for one in gold))
+
+
+def f1(answer: str, gold: Sequence[str]) -> float:
+    """The best F1 of the words of `answer` against any of `gold`, as in Rajpurkar et al. (2016), section 6.1."""
+
+    def against(one: str) -> float:
+        ours, theirs = normalise(answer).split(), normalise(one).split()
+        common = sum((Counter(ours) & Counter(theirs)).values())
+        return 2 * common / (len(ours) + len(theirs)) if common else 0.0
+
+    return max(map(against, gold), default=0.0)
+
+
+def auc(scores: Sequence[float], positive: Sequence[bool]) -> float:
+    """The area under the ROC curve: how often a positive scores above a negative (a tie counts half)."""
+    order = sorted(range(len(scores)), key=lambda n: scores[n])
+    ranks = [0.0] * len(scores)
+    at = 0
+    while at < len(order):
+        tied = at
+        while tied < len(order) and scores[order[tied]] == scores[order[at]]:
+            tied += 1
+        for n in order[at:tied]:
+            ranks[n] = (at + tied + 1) / 2
+        at = tied
+    count = sum(positive)
+    if not count or count == len(scores):
+        return float("nan")
+    total = sum(rank for rank, is_positive in zip(ranks, positive, strict=True) if is_positive)
+    return (total - count * (count + 1) / 2) / (count * (len(scores) - count))
+
+
+def risk_coverage(confidence: Sequence[float], right: Sequence[bool], shares: Sequence[float]) -> list[float]:
+    """Accuracy of the most confident share, for each of `shares`."""
+    order = sorted(range(len(right)), key=lambda n: -confidence[n])
+    return [
+        sum(right[n] for n in order[: max(1, round(share * len(order)))]) / max(1, round(share * len(order)))
+        for share in shares
+    ]
+
+
+def calibration_error(confidence: Sequence[float], right: Sequence[bool], bins: int = 10) -> float:
+    """The mean distance of confidence from accuracy over `bins` of equal width (expected calibration error)."""
+    total = 0.0
+    for n in range(bins):
+        inside = [i for i, value in enumerate(confidence) if min(int(value * bins), bins - 1) == n]
+        if inside:
+            total += abs(sum(confidence[i] for i in inside) - sum(right[i] for i in inside))
+    return total / max(1, len(right))

@@ -1,0 +1,251 @@
+"""The training loop: seeded, in mixed precision, saved as it goes, and resumed where it stopped."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from robust_qa import InputError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+from .encoding import Example, encode, headed, load_tokenizer
+from .model import SpanReader, span_loss
+from .rows import Row
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to train. The defaults are those of the shipped model on two cores."""
+
+    epochs: float = 1.0
+    batch: int = 32  # examples a step
+    rate: float = 2.5e-4  # peak learning rate
+    warmup: float = 0.05  # share of the steps
+    length: int = 192  # tokens of question and passage
+    answered: float = 0.5  # weight of the answered score's cross-entropy
+    relevance: float = 10.0  # weight of the squared error to the teacher's cosine
+    vectors: float = 1.0  # weight of the distance to the teacher's vectors
+    seed: int = 13
+    save_every: int = 200  # steps
+    measure_every: int = 600  # steps
+
+
+_EMBED_EVERY = 2  # steps between two looks at the vectors
+_EMBEDDED_PASSAGES = 6  # passages embedded then, beside all questions
+
+
+class Teacher(Protocol):
+    """What knows relevance already: unit vectors of texts, (texts, width)."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+def train(
+    rows: list[Row],
+    base: Path,
+    tokenizer_file: Path,
+    out: Path,
+    plan: Plan,
+    *,
+    teacher: Teacher | None = None,
+    measure: Callable[[SpanReader], dict[str, float]] | None = None,
+    say: Callable[[str], None] = print,
+) -> SpanReader:
+    """Train from the encoder at `base`, and leave `out/model.pt`.
+
+    With a `teacher` the relevance score learns its cosine of question and passage (distillation), and the encoder keeps
+    its sentence vectors, so that one set of weights reads, judges and embeds. A run that was killed is taken up from
+    its last checkpoint.
+    """
+    torch.manual_seed(plan.seed)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    tokenizer = load_tokenizer(str(tokenizer_file), plan.length)
+    examples = encode(rows, tokenizer)
+    tokenizer.no_truncation()  # from here on it codes single texts, cut where they are used
+    total = max(1, int(len(examples) // plan.batch * plan.epochs))
+    model = SpanReader(base)
+    model.to(device)
+    optimiser = _optimiser(model, plan)
+    lesson = _Lesson(model, rows, plan, tokenizer, teacher, device)
+    step = _resume(out, plan, total, model, optimiser)
+    say(f"{len(examples):,} examples, {total:,} steps of {plan.batch} on {device}, from step {step:,}")
+    began, seen, losses = time.monotonic(), 0, []
+    for batch in _batches(examples, plan, step, total):
+        for group in optimiser.param_groups:
+            group["lr"] = plan.rate * _schedule(step, total, plan)
+        model.train()
+        optimiser.zero_grad(set_to_none=True)
+        losses.append(lesson.descend(batch, step, total))
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        step += 1
+        seen += len(batch)
+        if step % 25 == 0:
+            pace = seen / (time.monotonic() - began)
+            left = (total - step) * plan.batch / pace
+            say(f"step {step:,}/{total:,}  loss {np.mean(losses):.3f}  {pace:.1f} examples/s  {left / 60:.0f} min left")
+            losses.clear()
+        if step % plan.save_every == 0 or step == total:
+            _save(out, plan, (step, total), model, optimiser)
+        if measure and (step % plan.measure_every == 0 or step == total):
+            told = "  ".join(f"{name} {value:.3g}" for name, value in measure(model).items())
+            say(f"step {step:,}/{total:,}  {told}")
+    return model
+
+
+def _optimiser(model: SpanReader, plan: Plan) -> torch.optim.Optimizer:
+    # A rare word's vector would hardly be trained; left alone, all keep the places they have among each other.
+    model.encoder.embeddings.word_embeddings.requires_grad_(False)
+    fading = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
+    plain = [p for p in model.parameters() if p.ndim <= 1]
+    return torch.optim.AdamW(
+        [{"params": fading, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}], lr=plan.rate, fused=True
+    )
+
+
+@dataclass(frozen=True)
+class _Lesson:
+    """What a batch teaches: the gradients of all losses, added up."""
+
+    model: SpanReader
+    rows: list[Row]
+    plan: Plan
+    tokenizer: Tokenizer
+    teacher: Teacher | None
+    device: str
+
+    def descend(self, batch: list[Example], step: int, total: int) -> float:
+        """Add the gradient of `batch`, in pieces of like length (a small piece stays in a CPU's cache)."""
+        # The likeliest span means little before the model has learnt to point (Min et al., 2019, section 3.2).
+        searched = random.Random(step).random() < min(0.9, step / (0.4 * total))
+        ordered = sorted(batch, key=lambda example: len(example.ids))
+        width = 16 if self.device == "cpu" else len(ordered)
+        loss = 0.0
+        for at in range(0, len(ordered), width):
+            piece = ordered[at : at + width]
+            part = self._loss(piece, searched=searched) * (len(piece) / len(batch))
+            part.backward()
+            loss += part.item()
+        if self.teacher is not None and step % _EMBED_EVERY == 0:
+            self._keep_vectors(batch, self.teacher)
+        return loss
+
+    def _loss(self, piece: list[Example], *, searched: bool) -> torch.Tensor:
+        part = {name: tensor.to(self.device) for name, tensor in collate(piece).items()}
+        with torch.autocast(self.device, dtype=torch.bfloat16):
+            scores = self.model(part["ids"], part["types"], part["mask"])
+        loss = span_loss(scores, part["allowed"], part["starts"], part["ends"], part["searched"] & searched)
+        answered = torch.nn.functional.binary_cross_entropy_with_logits(scores.answered, part["has"])
+        loss = loss + self.plan.answered * answered
+        if self.teacher is not None:
+            asked, told = np.split(self.teacher.embed(self._texts(piece)), 2)
+            cosine = torch.from_numpy((asked * told).sum(1)).to(self.device)
+            loss = loss + self.plan.relevance * torch.nn.functional.mse_loss(scores.relevant, cosine)
+        return loss
+
+    def _texts(self, examples: list[Example]) -> list[str]:
+        """The questions of `examples`, then their passages."""
+        found = [self.rows[example.row] for example in examples]
+        return [row.question for row in found] + [headed(row) for row in found]
+
+    def _keep_vectors(self, batch: list[Example], teacher: Teacher) -> None:
+        """Add the gradient that holds the vectors of questions and of a few passages to the teacher's."""
+        texts = self._texts(batch)
+        for group in (texts[: len(batch)], texts[len(batch) :][:: max(1, len(batch) // _EMBEDDED_PASSAGES)]):
+            coded = self.tokenizer.encode_batch(group)
+            part = collate([Example(one.ids[: self.plan.length], one.type_ids, [0], [0], False, 0) for one in coded])
+            with torch.autocast(self.device, dtype=torch.bfloat16):
+                vectors = self.model.embed(part["ids"].to(self.device), part["mask"].to(self.device))
+            wanted = torch.from_numpy(teacher.embed(group)).to(self.device)
+            distance = 1 - (vectors * wanted).sum(1).mean()
+            (0.5 * self.plan.vectors * _EMBED_EVERY * distance).backward()
+
+
+def collate(batch: list[Example]) -> dict[str, torch.Tensor]:
+    """Padded tensors of `batch`, all (examples, tokens) but `has` and `searched` (examples,)."""
+    longest = max(len(example.ids) for example in batch)
+    shape = (len(batch), -(-longest // 16) * 16)  # oneDNN keeps a kernel for each shape: few shapes, few kernels
+    ids, types = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    mask, allowed, starts, ends = (np.zeros(shape, bool) for _ in range(4))
+    for n, example in enumerate(batch):
+        size = len(example.ids)
+        ids[n, :size], types[n, :size], mask[n, :size] = example.ids, example.types[:size], True
+        allowed[n, : size - 1] = types[n, : size - 1] == 1  # without the last [SEP]
+        allowed[n, 0] = True
+        starts[n, example.starts] = ends[n, example.ends] = True
+    arrays = {
+        "ids": ids, "types": types, "mask": mask, "allowed": allowed, "starts": starts, "ends": ends,
+        "has": np.array([example.answerable for example in batch], np.float32),
+        "searched": np.array([example.searched for example in batch]),
+    }  # fmt: skip
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+def _batches(examples: list[Example], plan: Plan, first: int, total: int) -> Iterator[list[Example]]:
+    """Batches of like length in an order that depends on the seed and the step alone."""
+    per_epoch = len(examples) // plan.batch
+    step, epoch = 0, 0
+    while step < total:
+        rng = random.Random(plan.seed * 1000 + epoch)
+        order = list(range(len(examples)))
+        rng.shuffle(order)
+        pool = plan.batch * 16
+        batches = []
+        for at in range(0, len(order), pool):
+            piece = sorted(order[at : at + pool], key=lambda n: len(examples[n].ids))
+            chunks = [piece[n : n + plan.batch] for n in range(0, len(piece), plan.batch)]
+            rng.shuffle(chunks)
+            batches += [chunk for chunk in chunks if len(chunk) == plan.batch]
+        for chunk in batches[:per_epoch]:
+            if step >= total:
+                return
+            if step >= first:
+                yield [examples[n] for n in chunk]
+            step += 1
+        epoch += 1
+
+
+def _schedule(step: int, total: int, plan: Plan) -> float:
+    rise = max(1, int(total * plan.warmup))
+    if step < rise:
+        return (step + 1) / rise
+    return max(0.0, (total - step) / max(1, total - rise))
+
+
+def _save(out: Path, plan: Plan, at: tuple[int, int], model: SpanReader, optimiser: torch.optim.Optimizer) -> None:
+    step, total = at
+    out.mkdir(parents=True, exist_ok=True)
+    state = {
+        "plan": asdict(plan), "step": step, "total": total,
+        "model": model.state_dict(), "optimiser": optimiser.state_dict(),
+    }  # fmt: skip
+    part = out / "checkpoint.part"
+    torch.save(state, part)
+    part.replace(out / "checkpoint.pt")  # a kill in between leaves the one before
+    if step == total:
+        torch.save(model.state_dict(), out / "model.part")
+        (out / "model.part").replace(out / "model.pt")
+
+
+def _resume(out: Path, plan: Plan, total: int, model: SpanReader, optimiser: torch.optim.Optimizer) -> int:
+    path = out / "checkpoint.pt"
+    if not path.exists():
+        return 0
+    state = torch.load(path, weights_only=True)
+    if state["plan"] != asdict(plan) or state["total"] != total:
+        raise InputError(
+            f"{path} is of a run with another plan or other rows.", hint="Name another folder, or delete this one."
+        )
+    model.load_state_dict(state["model"])
+    optimiser.load_state_dict(state["optimiser"])
+    return int(state["step"])

@@ -1,0 +1,51 @@
+"""A passage as the model reads it: `[CLS] question [SEP] title : text [SEP]`, in windows where it is long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from robust_qa import Passage
+
+if TYPE_CHECKING:
+    from .engine import Marking
+
+TITLE_END = " : "
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One stretch of a passage. `places[n]` are the characters of token `first + n` in title, mark and text together.
+
+    `shift` is where the text begins in that string.
+    """
+
+    request: int
+    passage: int
+    ids: list[int]
+    types: list[int]
+    first: int
+    places: list[tuple[int, int]]
+    shift: int
+
+
+def cut(engine: Marking, request: int, question: str, passages: Sequence[Passage]) -> Iterator[Window]:
+    """The windows of all `passages`; each repeats the question and the title."""
+    begin, end = engine.marks
+    length = engine.settings.length
+    asked = [begin, *engine.tokens(question)[0][: length // 3], end]
+    for number, passage in enumerate(passages):
+        head = passage.title + TITLE_END if passage.title else ""
+        head_ids, head_places = engine.tokens(head)
+        head_ids, head_places = head_ids[: length // 6], head_places[: length // 6]
+        ids, places = engine.tokens(passage.text)
+        places = [(a + len(head), b + len(head)) for a, b in places]
+        room = length - len(asked) - len(head_ids) - 1
+        stride = min(engine.settings.stride, room // 2)
+        for at in range(0, max(1, len(ids) - stride), room - stride):
+            body = [*head_ids, *ids[at : at + room], end]
+            yield Window(
+                request, number, asked + body, [0] * len(asked) + [1] * len(body), len(asked),
+                [*head_places, *places[at : at + room]], len(head),
+            )  # fmt: skip

@@ -1,0 +1,96 @@
+"""From marks to an answer: the best span, agreement of passages, and none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from robust_qa import Passage
+from rqa_embedded.choice import LONGEST, choose, spans
+from rqa_embedded.engine import Marks, Settings
+from rqa_embedded.windows import cut
+
+ALONE = (0.0, 1.0, 0.0, 0.0)  # the margin's logistic function
+SETTINGS = Settings(64, 8, span=ALONE, judge=ALONE, answer=(0.0, 1.0, 0.0), threshold=0.3)
+
+
+def marked(engine, passages, *answers, null=0.0):
+    """Windows of `passages`, marked as if the model were sure of the given (passage, words, score) alone."""
+    pairs = []
+    for window in cut(engine, 0, "who", passages):
+        passage = passages[window.passage]
+        text = (passage.title + " : " if passage.title else "") + passage.text
+        start, end = np.full(len(window.ids), -20.0, np.float32), np.full(len(window.ids), -20.0, np.float32)
+        start[0] = end[0] = null
+        for number, words, score in answers:
+            at = text.find(words)
+            if number == window.passage and at >= 0:
+                starts, ends = [a for a, _ in window.places], [b for _, b in window.places]
+                start[window.first + starts.index(at)] = end[window.first + ends.index(at + len(words))] = score / 2
+        pairs.append((window, Marks(start, end, 0.0, 0.0)))
+    return pairs
+
+
+def test_the_answer_is_the_marked_words_with_their_place(engine):
+    passages = [Passage("ada was born in london , 1815 .", title="ada lovelace")]
+    reading = choose(passages, marked(engine, passages, (0, "london , 1815", 4.0)), SETTINGS, 0.3)
+    assert reading.text == "london , 1815"
+    assert passages[0].text[reading.start : reading.end] == "london , 1815"
+    assert reading.passages == (0,)
+    assert reading.score == pytest.approx(1 / (1 + np.exp(-4.0)), abs=1e-6)
+
+
+def test_case_and_accents_of_the_passage_are_kept(engine):
+    passages = [Passage("ADA was Born in LONDON.")]
+    assert choose(passages, marked(engine, passages, (0, "LONDON", 4.0)), SETTINGS, 0.3).text == "LONDON"
+
+
+def test_two_passages_that_agree_outweigh_one_that_is_surer(engine):
+    passages = [Passage("in paris"), Passage("in London"), Passage("in the london")]
+    pairs = marked(engine, passages, (0, "paris", 1.0), (1, "London", 0.8), (2, "the london", 0.6))
+    reading = choose(passages, pairs, SETTINGS, 0.3)
+    assert reading.text == "London"
+    assert reading.passages == (1, 2)
+
+
+def test_many_doubtful_passages_do_not_outweigh_a_certain_one_by_chance(engine):
+    passages = [Passage("in paris"), Passage("in london"), Passage("in london")]
+    pairs = marked(engine, passages, (0, "paris", 6.0), (1, "london", -2.0), (2, "london", -2.0))
+    assert choose(passages, pairs, SETTINGS, 0.3).text == "paris"
+
+
+def test_below_the_threshold_there_is_no_answer_and_the_score_says_how_surely(engine):
+    passages = [Passage("in london")]
+    reading = choose(passages, marked(engine, passages, (0, "london", 0.0), null=2.0), SETTINGS, 0.3)
+    assert reading.text is None
+    assert reading.score == pytest.approx(1 - 1 / (1 + np.exp(4.0)), abs=1e-6)
+    assert reading.passages == ()
+
+
+def test_an_answer_in_the_title_is_placed_in_the_text_where_it_is_there(engine):
+    passages = [Passage("born in london . ada was", title="ada")]
+    reading = choose(passages, marked(engine, passages, (0, "ada", 4.0)), SETTINGS, 0.3)
+    assert (reading.text, reading.start, reading.end) == ("ada", 17, 20)
+
+
+def test_an_answer_in_the_title_alone_has_no_place(engine):
+    passages = [Passage("born in london", title="ada lovelace")]
+    reading = choose(passages, marked(engine, passages, (0, "ada lovelace", 4.0)), SETTINGS, 0.3)
+    assert (reading.text, reading.start, reading.end) == ("ada lovelace", None, None)
+
+
+def test_no_passages_or_empty_ones_hold_no_answer(engine):
+    assert choose([], [], SETTINGS, 0.0).text is None
+    passages = [Passage(""), Passage("   ")]
+    assert choose(passages, marked(engine, passages), SETTINGS, 0.0).text is None
+
+
+def test_spans_do_not_overlap_and_are_not_longer_than_allowed(engine):
+    window = next(iter(cut(engine, 0, "who", [Passage("the river " * 17)])))
+    rng = np.random.default_rng(1)
+    size = len(window.ids)
+    found = spans(window, Marks(rng.normal(size=size), rng.normal(size=size), 0.0, 0.0), SETTINGS)
+    assert [span.likely for span in found] == sorted((span.likely for span in found), reverse=True)
+    taken = [set(range(span.start, span.end)) for span in found]
+    assert all(not a & b for n, a in enumerate(taken) for b in taken[:n])
+    assert all(len(text.split()) <= LONGEST for text in (" " * span.start for span in found))

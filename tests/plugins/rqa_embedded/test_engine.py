@@ -1,0 +1,88 @@
+"""The engine: marks that do not depend on company, and files that are checked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robust_qa import MissingError
+from rqa_embedded.engine import BATCH, CHECKSUMS, Engine, _batches
+
+
+def windows(*lengths: int) -> list[tuple[list[int], list[int]]]:
+    return [([2, *range(4, 4 + n), 3], [0] * (n + 2)) for n in lengths]
+
+
+def test_a_window_has_the_same_marks_alone_as_among_longer_ones(engine):
+    together = engine.mark(windows(3, 14, 7))
+    for one, marks in zip(windows(3, 14, 7), together, strict=True):
+        alone = engine.mark([one])[0]
+        assert len(marks.start) == len(one[0])
+        np.testing.assert_allclose(marks.start, alone.start, atol=1e-4)
+        np.testing.assert_allclose(marks.end, alone.end, atol=1e-4)
+        assert marks.answered == pytest.approx(alone.answered, abs=1e-4)
+
+
+def test_token_types_count(engine):
+    ids, types = windows(8)[0]
+    first, second = engine.mark([(ids, types), (ids, [0] * 4 + [1] * 6)])
+    assert not np.allclose(first.start, second.start, atol=1e-3)
+
+
+def test_no_windows_give_no_marks(engine):
+    assert engine.mark([]) == []
+
+
+def test_batches_are_sorted_by_length_and_hold_so_many_tokens():
+    lengths = [5, 200, 7, 150, 200, 3000, 6] * 20
+    groups = _batches(lengths)
+    assert sorted(n for group in groups for n in group) == list(range(len(lengths)))
+    for group in groups:
+        assert len(group) == 1 or len(group) * max(lengths[n] for n in group) <= BATCH
+
+
+def test_half_a_character_is_passed_over_and_moves_nothing(engine):
+    assert engine.tokens("ada \ud800 born")[1] == [(0, 3), (6, 10)]
+
+
+@pytest.mark.parametrize("name", ["model.bin", "heads.npz", "tokenizer.json", "reader.json", CHECKSUMS])
+def test_a_missing_file_is_an_error_with_a_way_out(folder: Path, name: str):
+    (folder / name).unlink()
+    with pytest.raises(MissingError, match="not complete") as caught:
+        Engine(folder, 1)
+    assert "rqa train reader" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["model.bin", "heads.npz", "tokenizer.json", "reader.json"])
+def test_a_damaged_file_is_named(folder: Path, name: str):
+    damaged = bytearray((folder / name).read_bytes())
+    damaged[len(damaged) // 2] ^= 0xFF
+    (folder / name).write_bytes(damaged)
+    with pytest.raises(MissingError, match=f"{name} is damaged"):
+        Engine(folder, 1)
+
+
+def test_a_file_damaged_after_it_was_checked_is_found_all_the_same(folder: Path):
+    Engine(folder, 1)
+    (folder / "heads.npz").write_bytes(b"")
+    with pytest.raises(MissingError, match="damaged"):
+        Engine(folder, 1)
+
+
+def test_a_checksum_list_that_is_not_one_is_an_error(folder: Path):
+    (folder / CHECKSUMS).write_text(json.dumps([1, 2]))
+    with pytest.raises(MissingError, match="not complete"):
+        Engine(folder, 1)
+
+
+def test_a_model_that_is_whole_and_wrong_is_an_error(folder: Path):
+    from rqa_embedded.engine import file_digest
+
+    (folder / "reader.json").write_text("{}")
+    listing = json.loads((folder / CHECKSUMS).read_text())
+    (folder / CHECKSUMS).write_text(json.dumps({**listing, "reader.json": file_digest(folder / "reader.json")}))
+    with pytest.raises(MissingError, match="cannot be loaded"):
+        Engine(folder, 1)

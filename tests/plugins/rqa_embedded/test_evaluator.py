@@ -1,0 +1,49 @@
+"""The evaluator: one model, read as a judge or compared as vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rqa_embedded import EmbeddedEvaluator
+
+TEXTS = ["ada was born in london", "the river", "", "   ", "of paris . " * 300, "東京は日本の首都である。"]
+
+
+@pytest.fixture(params=["judge", "dense"])
+def evaluator(folder, request):
+    return EmbeddedEvaluator(EmbeddedEvaluator.Options(model=folder, mode=request.param, threads=1))
+
+
+def test_every_text_has_a_score_from_minus_one_to_one_in_its_place(evaluator):
+    scores = evaluator.score("where was ada born", TEXTS)
+    assert len(scores) == len(TEXTS)
+    assert all(-1 <= score <= 1 for score in scores)
+    assert evaluator.score("where was ada born", TEXTS[::-1]) == pytest.approx(scores[::-1], abs=1e-3)
+
+
+def test_many_questions_are_judged_as_each_alone(evaluator):
+    requests = [("who", TEXTS[:2]), ("when was ada born", TEXTS), ("where", [])]
+    for (question, texts), scores in zip(requests, evaluator.score_many(requests), strict=True):
+        assert scores == pytest.approx(evaluator.score(question, texts), abs=1e-3)
+    assert evaluator.score_many([]) == []
+
+
+def test_a_text_without_a_word_holds_nothing(folder):
+    judge = EmbeddedEvaluator(EmbeddedEvaluator.Options(model=folder, threads=1))
+    assert judge.score("who", ["", " \n", "london"])[:2] == [-1.0, -1.0]
+
+
+def test_a_text_is_nearest_to_itself(folder):
+    dense = EmbeddedEvaluator(EmbeddedEvaluator.Options(model=folder, mode="dense", threads=1))
+    scores = dense.score("ada was born in london", ["the river", "ada was born in london"])
+    assert scores[1] == pytest.approx(1.0, abs=1e-3)
+    assert scores[0] < scores[1]
+
+
+def test_tokens_have_vectors_of_unit_length(folder):
+    judge = EmbeddedEvaluator(EmbeddedEvaluator.Options(model=folder, threads=1))
+    short, long = judge.token_vectors(["ada", "the river in london"])
+    assert (short.shape, long.shape) == ((3, 16), (6, 16))  # with [CLS] and [SEP]
+    assert np.allclose(np.linalg.norm(long, axis=1), 1.0, atol=1e-5)
+    assert judge.tokens(["ada", "Of Paris"]) == [["[CLS]", "ada", "[SEP]"], ["[CLS]", "of", "paris", "[SEP]"]]

@@ -1,0 +1,122 @@
+"""The reader as a component: batches, any text, and the model that comes with the package."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from robust_qa import MissingError, Passage
+from rqa_embedded import EmbeddedReader
+from rqa_embedded.engine import PACKAGED
+
+shipped = pytest.mark.skipif(not (PACKAGED / "model.bin").exists(), reason="the model file is not in this checkout")
+
+PASSAGES = [
+    Passage("The town has three bakeries and a small museum.", title="Givron"),
+    Passage("Ada Lovelace was born in London on 10 December 1815. She wrote about the engine.", title="Ada Lovelace"),
+    Passage("Lovelace, born in London, was the daughter of Lord Byron.", title="Byron family"),
+]
+HOSTILE = {
+    "nothing": "",
+    "spaces": " \n\t ",
+    "NULs": "\0" * 3000 + " river",
+    "half characters": "\ud800 river " * 200,
+    "one word": "a" * 100_000,
+    "characters that grow in lower case": "İ" * 2000,
+    "another script": "東京は日本の首都である。" * 50,
+    "marks of the model's own": "[SEP] [CLS] [PAD] [MASK] river " * 50,
+}
+
+
+@pytest.fixture
+def reader(folder):
+    return EmbeddedReader(EmbeddedReader.Options(model=folder, threads=1))
+
+
+def test_many_questions_are_answered_as_each_alone(reader):
+    requests = [("who was ada", PASSAGES), ("where", PASSAGES[:1]), ("when", []), ("who", PASSAGES[1:])]
+    together = reader.read_many(requests)
+    for (question, passages), reading in zip(requests, together, strict=True):
+        alone = reader.read(question, passages)
+        assert (alone.text, alone.passages, alone.start, alone.end) == (
+            reading.text, reading.passages, reading.start, reading.end,
+        )  # fmt: skip
+        assert alone.score == pytest.approx(reading.score, abs=1e-3)
+
+
+def test_no_passages_hold_no_answer_for_certain(reader):
+    reading = reader.read("who", [])
+    assert (reading.text, reading.score, reading.passages) == (None, 1.0, ())
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_any_text_is_read_as_passage_title_and_question(reader, text):
+    for question, passage in ((text, Passage("the river")), ("who", Passage(text)), ("who", Passage("a", title=text))):
+        reading = reader.read(question, [passage])
+        if reading.start is not None:
+            assert passage.text[reading.start : reading.end] == reading.text
+
+
+def test_a_long_passage_is_read_to_its_end(reader):
+    passage = Passage("the river . " * 3000)
+    assert reader.read("where", [passage]).text is not None
+
+
+def test_the_threshold_of_the_options_wins(folder):
+    assert EmbeddedReader(EmbeddedReader.Options(model=folder, threshold=1.0)).read("who", PASSAGES).text is None
+
+
+def test_a_model_that_is_not_there_is_missing(tmp_path):
+    with pytest.raises(MissingError, match="not complete"):
+        EmbeddedReader(EmbeddedReader.Options(model=tmp_path / "none"))
+
+
+def test_the_cache_keeps_models_apart(reader):
+    assert reader.fingerprint() == "tiny"
+
+
+def test_the_plugin_loads_no_engine_until_it_is_used():
+    engines = "numpy ctranslate2 tokenizers torch"
+    code = f"import rqa_embedded, sys; print([m for m in '{engines}'.split() if m in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+@shipped
+class TestShipped:
+    """With the real model."""
+
+    @pytest.fixture
+    def reader(self):
+        return EmbeddedReader(EmbeddedReader.Options())  # loaded once: the engine is shared
+
+    @pytest.mark.parametrize(
+        ("question", "answer"),
+        [
+            ("Where was Ada Lovelace born?", "London"),
+            ("when was ada lovelace born", "10 December 1815"),
+            ("Who is the father of Ada Lovelace?", "Lord Byron"),
+            ("How many bakeries does Givron have?", "three"),
+        ],
+    )
+    def test_plain_questions_are_answered(self, reader, question, answer):
+        reading = reader.read(question, PASSAGES)
+        assert reading.text == answer
+        assert PASSAGES[reading.passages[0]].text[reading.start : reading.end] == answer
+
+    def test_passages_that_agree_are_named(self, reader):
+        assert set(reader.read("Where was Ada Lovelace born?", PASSAGES).passages) == {1, 2}
+
+    def test_what_is_not_there_is_less_certain_than_what_is(self, reader):
+        there = reader.read("Where was Ada Lovelace born?", PASSAGES)
+        absent = reader.read("Who won the 1998 World Cup?", PASSAGES[:1])
+        assert absent.text is None or absent.score < there.score / 2
+
+    def test_neither_torch_nor_transformers_is_imported_to_answer(self):
+        code = (
+            "import sys; from rqa_embedded import EmbeddedReader; from robust_qa import Passage\n"
+            "EmbeddedReader(EmbeddedReader.Options()).read('where', [Passage('in London')])\n"
+            "print([m for m in ('torch', 'transformers') if m in sys.modules])"
+        )
+        assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"

@@ -1,0 +1,189 @@
+"""Training for real, on a tiny encoder: learning, stopping, going on, converting."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import numpy as np
+import pytest
+from standins.tiny_bert import WORDS, write_model
+
+torch = pytest.importorskip("torch", reason="the extra [train] is not installed")
+pytest.importorskip("transformers", reason="the extra [train] is not installed")
+
+from robust_qa import InputError, Passage
+from rqa_embedded.engine import Engine
+from rqa_embedded.training.calibrate import uncalibrated
+from rqa_embedded.training.convert import convert
+from rqa_embedded.training.encoding import encode, load_tokenizer
+from rqa_embedded.training.make import make
+from rqa_embedded.training.model import Scores, SpanReader, span_loss
+from rqa_embedded.training.rows import Row, load_rows
+from rqa_embedded.training.train import Plan, train
+from rqa_embedded.training.unpack import base_folder, encoder
+
+
+@pytest.fixture
+def base(tmp_path):
+    """The encoder of the tiny model, as transformers saves it."""
+    folder = write_model(tmp_path / "tiny")
+    encoder(folder / "model.bin").save_pretrained(tmp_path / "base")
+    (tmp_path / "base" / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
+    return tmp_path / "base"
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """In every passage the answer stands after the word "in"; where there is none, "in" is not there."""
+    rng = random.Random(0)
+    path = tmp_path / "rows.jsonl"
+    lines = []
+    for n in range(600):
+        place, filler = rng.choice(["london", "paris", "1815"]), " ".join(rng.choices(WORDS[9:12], k=rng.randint(1, 5)))
+        told = n % 4 > 0
+        context = f"{filler} {'in' if told else 'of'} {place} . {'river ' * rng.randint(0, 9)}{n}"
+        lines.append({"question": "where", "context": context, "answer": place if told else None})
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return path
+
+
+def quiet(_line):
+    pass
+
+
+def test_the_unpacked_encoder_is_the_one_that_was_packed(base, tmp_path):
+    from transformers import BertModel
+
+    model = BertModel.from_pretrained(base).eval()
+    ids = [2, 4, 9, 10, 3]
+    with torch.no_grad():
+        hidden = model(torch.tensor([ids]), token_type_ids=torch.tensor([[0, 0, 1, 1, 1]])).last_hidden_state[0]
+    engine = Engine(tmp_path / "tiny", 1)
+    (marks,) = engine.mark([(ids, [0, 0, 1, 1, 1])])
+    ours = hidden.numpy() @ engine._weight.T + engine._bias
+    assert abs(ours[:, 0] - marks.start).max() < 1e-4
+
+
+def test_a_run_that_was_stopped_ends_as_one_that_was_not(base, rows, tmp_path):
+    examples = list(load_rows(rows))[:128]
+    plan = Plan(batch=16, length=48, save_every=3)
+    whole = train(examples, base, base / "tokenizer.json", tmp_path / "whole", plan, say=quiet)
+
+    class Stopped(Exception):
+        pass
+
+    def stop(line):
+        if (tmp_path / "parts" / "checkpoint.pt").exists():
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        train(examples, base, base / "tokenizer.json", tmp_path / "parts", plan, measure=lambda _: {}, say=stop)
+    resumed = train(examples, base, base / "tokenizer.json", tmp_path / "parts", plan, say=quiet)
+    for name, value in whole.state_dict().items():
+        assert torch.allclose(value, resumed.state_dict()[name], atol=1e-5), name
+
+
+def test_a_folder_of_another_run_is_refused(base, rows, tmp_path):
+    examples = list(load_rows(rows))[:64]
+    train(examples, base, base / "tokenizer.json", tmp_path / "out", Plan(batch=16, length=48), say=quiet)
+    with pytest.raises(InputError, match="another plan"):
+        train(examples, base, base / "tokenizer.json", tmp_path / "out", Plan(batch=8, length=48), say=quiet)
+
+
+def test_rows_of_ones_own_become_a_model_that_reads(base, rows, tmp_path):
+    figures = make([rows], tmp_path / "out", base=base, epochs=12, rate=5e-3, batch=16, length=48, say=quiet)
+    assert figures["difference"] < 1e-4
+    assert figures["int8 EM"] > 90
+    assert abs(figures["int8 F1"] - figures["fp32 F1"]) < 5
+    from rqa_embedded import EmbeddedReader
+
+    reader = EmbeddedReader(EmbeddedReader.Options(model=tmp_path / "out" / "model", threads=1))
+    assert reader.read("where", [Passage("was born in paris . river")]).text == "paris"
+    settings = Engine(tmp_path / "out" / "model", 1).settings
+    assert -1 <= settings.lower <= settings.upper <= 1
+    assert settings.answer[1] > 0 and all(weight >= 0 for weight in (*settings.span[1:], *settings.judge[1:]))
+    card = (tmp_path / "out" / "model" / "MODEL_CARD.md").read_text()
+    assert "int8 F1" in card
+    assert "SQuAD" not in card.split("## Data")[0].split("EM and F1")[0]
+
+
+def test_no_rows_are_an_error(base, tmp_path):
+    with pytest.raises(InputError, match="no rows"):
+        make([], tmp_path / "out", base=base, say=quiet)
+
+
+def test_the_answers_tokens_are_marked_and_the_question_is_never_cut(base):
+    tokenizer = load_tokenizer(str(base / "tokenizer.json"), 16)
+    row = Row("who was ada", "born in paris . paris", "lovelace", ["paris"])
+    (example,) = encode([row], tokenizer)
+    words = [tokenizer.id_to_token(n) for n in example.ids]
+    assert words[:5] == "[CLS] who was ada [SEP]".split()
+    assert [words[n] for n in example.starts] == ["paris", "paris"]
+    assert encode([Row("who", "river " * 50 + "paris", "", ["paris"])], tokenizer) == []
+    (null,) = encode([Row("who", "river")], tokenizer)
+    assert (null.starts, null.ends, null.answerable) == ([0], [0], False)
+
+
+def test_a_stretch_is_learnt_without_the_questions_own_words(base):
+    tokenizer = load_tokenizer(str(base / "tokenizer.json"), 32)
+    text = "river . ada was born in london ."
+    (example,) = encode([Row("where was ada born", text, within=(8, len(text)))], tokenizer)
+    assert [tokenizer.id_to_token(example.ids[n]) for n in example.starts] == ["london"]
+
+
+def test_a_converted_model_is_unpacked_once_to_start_from(tmp_path):
+    packed = write_model(tmp_path / "packed")
+    first = base_folder(packed, tmp_path / "base", quiet)
+    stamp = (first / "config.json").stat().st_mtime_ns
+    assert base_folder(packed, tmp_path / "base", quiet) == first
+    assert (first / "config.json").stat().st_mtime_ns == stamp
+    with np.load(packed / "heads.npz") as heads:
+        assert np.allclose(SpanReader(first).span.weight.detach(), heads["weight"][:2])
+
+
+def test_a_base_that_is_none_is_named(tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"no config\.json"):
+        base_folder(tmp_path / "empty", tmp_path / "base", quiet)
+
+
+def test_heads_that_were_learnt_are_gone_on_with(base):
+    model = SpanReader(base)
+    rng = np.random.default_rng(3)
+    weight, bias = rng.normal(size=(4, 16)).astype(np.float32), rng.normal(size=4).astype(np.float32)
+    np.savez(base / "heads.npz", weight=weight, bias=bias)
+    again = SpanReader(base)
+    assert not np.allclose(model.span.weight.detach(), weight[:2])
+    assert np.allclose(again.span.weight.detach(), weight[:2])
+    assert np.allclose(again.passage.bias.detach(), bias[2:])
+
+
+def test_of_a_searched_answer_only_the_likeliest_span_is_learnt():
+    start = torch.tensor([[0.0, 1.0, 5.0, 2.0]])
+    end = torch.tensor([[0.0, 4.0, 1.0, 3.0]])
+    scores = Scores(start, end, torch.zeros(1), torch.zeros(1))
+    allowed = torch.tensor([[True, True, True, True]])
+    marked = torch.tensor([[False, True, True, True]])
+    loss = span_loss(scores, allowed, marked, marked, torch.tensor([True]))
+    # Token 2 to 3 is the likeliest (5 + 3); 2 to 1 would be (5 + 4), and ends before it starts.
+    expected = (start.logsumexp(-1) - 5.0 + end.logsumexp(-1) - 3.0) / 2
+    assert loss == pytest.approx(float(expected))
+
+
+def test_a_teacher_keeps_the_vectors_and_teaches_relevance(base, rows, tmp_path):
+    settings = uncalibrated(48, 8)
+    convert(SpanReader(base), base / "tokenizer.json", tmp_path / "teacher", settings)
+    teacher = Engine(tmp_path / "teacher", 1)
+    examples = list(load_rows(rows))[:256]
+    plan = Plan(batch=16, length=48, rate=5e-3, epochs=4)
+
+    def moved(teacher):
+        out = tmp_path / ("with" if teacher else "without")
+        model = train(examples, base, base / "tokenizer.json", out, plan, teacher=teacher, say=quiet)
+        convert(model, base / "tokenizer.json", out / "model", settings)
+        texts = [row.context for row in examples[:40]]
+        return float(1 - (Engine(out / "model", 1).embed(texts) * taught.embed(texts)).sum(1).mean())
+
+    taught = teacher
+    assert moved(teacher) < 0.3 * moved(None)

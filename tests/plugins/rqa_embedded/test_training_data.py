@@ -1,0 +1,217 @@
+"""Rows made for training: what is asked is told, and what is called unanswerable is not."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from robust_qa import InputError
+from rqa_embedded.training.cloze import cloze_rows
+from rqa_embedded.training.data import clean, held_out, qamr_rows, sentence_rows
+from rqa_embedded.training.invented import invented_rows
+from rqa_embedded.training.mixture import cropped
+from rqa_embedded.training.neighbours import Neighbours
+from rqa_embedded.training.pairs import pairs
+from rqa_embedded.training.people import people_rows
+from rqa_embedded.training.rows import Row, load_rows, read_rows, write_rows
+
+ADA = {
+    "title": "Ada Brown (singer)",
+    "text": "Ada Brown (May 1, 1890 – March 31, 1950) was an American blues singer. "
+    "She was born in Kansas City, Kansas. "
+    'Brown died in Chicago, Illinois. She recorded the song "Evil Mama Blues" in 1923. '
+    "She studied at Lincoln University.",
+}
+MAE = {
+    "title": "Mae Brown",
+    "text": "Mae Brown (1935-1973) was the first deaf-blind Canadian to earn a degree. She graduated in 1972.",
+}
+
+
+def asked(rows, words):
+    return [row for row in rows if words in row.question.lower()]
+
+
+@pytest.fixture(scope="module")
+def people():
+    return [row for seed in range(20) for row in people_rows([ADA, MAE], random.Random(seed), absent=0.5)]
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("occupation", "blues singer"),
+        ("in what city was ada brown born", "Kansas City, Kansas"),
+        ("where did ada brown die", "Chicago, Illinois"),
+        ("when did ada brown die", "March 31, 1950"),
+        ("nationality", "American"),
+        ("alma mater", "Lincoln University"),
+        ("who sang", "Ada Brown"),
+    ],
+)
+def test_a_rule_finds_what_it_asks_for(people, words, answer):
+    found = [row for row in asked(people, words) if row.answers]
+    assert found
+    assert {row.answers[0] for row in found} == {answer}
+
+
+def test_rows_with_an_answer_hold_it_where_they_say(people):
+    for row in people:
+        if row.start is not None:
+            assert row.context[row.start :].startswith(row.answers[0])
+        elif row.answers:
+            assert row.answers[0] in f"{row.title} {row.context}"
+
+
+def test_namesakes_are_asked_about_without_success(people):
+    assert any(not row.answerable and row.title == "Mae Brown" and "ada" in row.question.lower() for row in people)
+
+
+def test_a_row_without_an_answer_does_not_hold_the_one_it_was_made_from(people):
+    answers = {row.question.lower(): row.answers[0] for row in people if row.answers}
+    for row in people:
+        if not row.answerable and row.question.lower() in answers:
+            assert answers[row.question.lower()].lower() not in row.context.lower()
+
+
+def test_the_same_seed_makes_the_same_rows():
+    def rows(seed):
+        rng = random.Random(seed)
+        return [*people_rows([ADA, MAE], rng), *cloze_rows([ADA, MAE], rng), *invented_rows(50, rng)]
+
+    assert rows(3) == rows(3)
+    assert rows(3) != rows(4)
+
+
+def test_a_cloze_question_lacks_its_answer():
+    for seed in range(30):
+        for row in cloze_rows([ADA, MAE], random.Random(seed)):
+            if row.answers:
+                assert row.answers[0].lower() not in row.question.lower()
+                assert row.context[row.start :].startswith(row.answers[0])
+
+
+def test_invented_facts_are_told_where_they_are_asked_for_and_absent_where_not():
+    rows = list(invented_rows(400, random.Random(5)))
+    assert 0.3 < sum(not row.answerable for row in rows) / len(rows) < 0.6
+    for row in rows:
+        if row.answerable:
+            assert row.context[row.start :].startswith(row.answers[0])
+
+
+def test_cropping_keeps_the_answer():
+    text = ADA["text"]
+    row = Row("where was she born", text, "Ada", ["Kansas City, Kansas"], text.index("Kansas City"))
+    for seed in range(30):
+        short = cropped(row, random.Random(seed), share=1.0)
+        assert len(short.context) < len(text)
+        assert short.context[short.start :].startswith("Kansas City, Kansas")
+
+
+QAMR = (
+    '{"id": "W:w:1:2:%d/1.0", "question": "What did the tall painter eat near %s?", '
+    '"context": "%s", "answer": "%s", "answer_start": 0}'
+)
+
+
+@pytest.fixture
+def qamr(tmp_path):
+    lines = [
+        QAMR % (n, f"lake {n}", f"Bread{n} was eaten near lake {n} by the painter.", f"Bread{n}") for n in range(200)
+    ]
+    path = tmp_path / "qamr.jsonl"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_held_out_sentences_are_not_in_the_training_rows(qamr):
+    kept = list(qamr_rows(qamr, random.Random(1), held=True))
+    trained = list(qamr_rows(qamr, random.Random(1), held=False))
+    sentences = {sentence + "." for row in kept for sentence in row.context.split(". ") if row.answers}
+    assert len(kept) < len(trained) / 4
+    assert sentences
+    assert all(held_out(sentence.replace("..", ".")) for sentence in sentences)
+    assert not any(sentence in row.context for row in trained for sentence in sentences)
+
+
+def test_qamr_answers_are_found_in_paragraphs_of_several_sentences(qamr):
+    rows = [row for row in qamr_rows(qamr, random.Random(1), held=False) if row.answers]
+    assert any(row.context.count(".") > 1 for row in rows)
+    assert all(row.context[row.start :].startswith(row.answers[0] + " ") for row in rows)
+
+
+def test_a_paired_sentence_is_learnt_as_a_stretch_or_as_its_one_number(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(
+        '{"question": "in what year did he leave ?", "sentence": "he left in 1817 , they say ."}\n'
+        '{"question": "what did he love ?", "sentence": "he loved the city \'s bread ."}\n'
+    )
+    held = held_out("he left in 1817, they say.")
+    rows = list(sentence_rows(path, random.Random(2), held=held, absent=0.0))
+    assert not list(sentence_rows(path, random.Random(2), held=not held, absent=0.0))
+    assert rows[0].answers == ["1817"]
+    begin, end = rows[1].within
+    assert rows[1].context[begin:end] == "he loved the city's bread."
+
+
+def test_tokenised_text_is_joined_again():
+    assert clean("the club -lrb- afc -rrb- won , 24 -- 10 , at levi 's .") == "the club (afc) won, 24 – 10, at levi's."
+
+
+def test_the_nearest_texts_share_rare_words():
+    index = Neighbours(["the cat sat here", "the zebra ran here", "the cat ran here", "nothing"])
+    assert index.nearest("where was the zebra", 2)[0] == 1
+    assert index.nearest("quite different", 2) == []
+
+
+def test_a_topic_stands_in_for_a_title():
+    texts = ["The heavy metals sink.", "They eat heavy metals.", "Some metals float.", "It rains here."]
+    assert Neighbours([*texts, "Other words."]).topic(texts[:3]) in ("Heavy Metals", "Metals", "Heavy")
+    assert Neighbours(texts).topic(["once alone"]) == ""
+
+
+def test_rows_of_ones_own_are_read_with_every_spelling(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(
+        '{"question": "q", "context": "Ada was born in London.", "answer": "london"}\n\n'
+        '{"question": "q", "context": "Ada was born in London.", "answers": ["London", "UK"], "answer_start": 16}\n'
+        '{"question": "q", "context": "Nothing here.", "answer": null, "title": "T"}\n'
+        '{"question": "q", "context": "born in London", "title": "Ada", "answer": "Ada"}\n'
+    )
+    first, second, third, fourth = load_rows(path)
+    assert (first.answers, first.start, first.answerable) == (["london"], None, True)
+    assert (second.answers, second.start) == (["London", "UK"], 16)
+    assert not third.answerable
+    assert fourth.answerable
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"question": "q"}', "context"),
+        ("not json", "not a training row"),
+        ('{"question": "q", "context": "abc", "answer": "xyz"}', "'xyz' does not stand in the context"),
+        ('{"question": "q", "context": "abc abc", "answer": "abc", "answer_start": 3}', "does not stand"),
+        ('{"question": "q", "context": "\\ud800", "answer": 3}', "training row"),
+    ],
+)
+def test_a_row_that_cannot_be_learnt_from_is_named_by_its_line(tmp_path, line, told):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"question": "q", "context": "c", "answer": null}\n' + line + "\n")
+    with pytest.raises(InputError, match=r"rows\.jsonl:2") as caught:
+        list(load_rows(path))
+    assert told in caught.value.message
+    assert '"answer"' in caught.value.hint
+
+
+def test_rows_come_back_as_they_were_written(tmp_path):
+    rows = [Row("q", "c d", "t", ["d"], 2), Row("q", "c", within=(0, 1)), Row("q", "c", source="s")]
+    write_rows(tmp_path / "rows", rows)
+    assert read_rows(tmp_path / "rows") == rows
+
+
+def test_rows_are_pairs_for_an_evaluator():
+    rows = [Row("q", "c d", "t", ["d"], 2), Row("q", "c", within=(0, 1)), Row("q", "c")]
+    assert [pair["label"] for pair in pairs(rows)] == [1, 1, -1]
+    assert next(pairs(rows)) == {"question": "q", "title": "t", "text": "c d", "label": 1}
