@@ -20,7 +20,7 @@ from .rows import Row
 
 Floats = NDArray[np.float64]
 
-WORTH = 0.1  # probability of being right below which an answer is not given
+WORTH = 0.05  # probability of being right below which an answer is not given
 SURE = 2 / 3  # share of questions that an action of the judge is right for, at its bound
 _OTHERS = 5  # passages beside a row's own
 
