@@ -248,7 +248,7 @@ def test_a_question_without_passages_is_told_that_they_are_what_is_missing(run: 
 @pytest.mark.parametrize(
     "expression, told",
     [
-        ("web @cp", "is written by a language model, and reader.lexical does not write text"),
+        ("web @cp", "is written by a language model, and reader.embedded does not write text"),
         ("web & pk", "`pk` is written by a language model"),
         ("web & wikki", "There is no retriever named 'wikki'"),
         ("rag(web)", "`rag(...)` is no retriever; those that do: "),

@@ -179,7 +179,7 @@ def test_what_differs_from_the_baseline_is_marked(evaluate: Any) -> None:
 
 def test_citations_are_judged_by_the_evaluator(rqa: Any, question_set: Any) -> None:
     plugin = Path(__file__).parents[2] / "standins" / "plugin.py"  # its evaluator scores long texts high
-    rqa("--plugin", plugin, "eval", question_set(ROWS[:1]), "-s", "rag", "-o", RUN)
+    rqa("--plugin", plugin, "eval", question_set(ROWS[:1]), "-s", "rag", "-O", "defaults.evaluator=length", "-o", RUN)
     assert figures("citation-precision") == figures("citation-recall") == {"rag": 1}
 
 
