@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from .channels import Channels
 from .errors import InputError, PluginError, RqaError
 from .lines import Lines
 from .rows import Row, parse_row
-from .toolbox import Channels
 from .types import Answer, Question, Usage
 
 GRACE = 5.0  # seconds the rows in flight get when the run is interrupted

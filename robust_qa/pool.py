@@ -37,7 +37,8 @@ from .text import normalise, sentences, titled
 from .types import Origin, Passage
 
 if TYPE_CHECKING:
-    from .toolbox import Channels, Toolbox
+    from .channels import Channels
+    from .toolbox import Toolbox
 
 PROMPTS = Path(__file__).parent / "prompts" / "expressions"
 LONGEST_SUMMARY = 200  # words; Li et al. 2024, Appendix C.2

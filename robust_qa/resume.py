@@ -13,12 +13,12 @@ import msgspec
 
 from . import __version__
 from .calls import RESERVED
+from .channels import Channels
 from .config import Config
 from .errors import InputError
 from .expressions import BUILT_IN, sources
 from .files import write_private
 from .secrets import scrubbed
-from .toolbox import Channels
 
 _LIMITS = RESERVED - {"plugin"}
 

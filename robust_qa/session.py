@@ -15,13 +15,14 @@ from typing import Any, Literal, Self
 from .assembly import Assembly
 from .cache import Cache, open_cache
 from .calls import Channel
+from .channels import Channels
 from .config import Config
 from .errors import ConfigError, MissingError, PluginError, RqaError
 from .expressions import Source, Top, names_given
 from .faults import PLUGIN_FAULT, answer_of
 from .host import Host
 from .pool import Names, check
-from .toolbox import Channels, Toolbox
+from .toolbox import Toolbox
 from .trace import Trace
 from .types import Answer, Kind, Power, Question, Usage
 

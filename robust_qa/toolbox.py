@@ -4,57 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import reading
 from .calls import Call, Channel
+from .channels import Channels
 from .context import Layout, fit_window
 from .errors import ConfigError, MissingError, PluginError
 from .expressions import GIVEN, Source, Top, Tree, parse_expression
 from .faults import answer_of
 from .order import Order
-from .pool import Names, Pool
+from .pool import Pool
 from .prompts import Prompt, fenced
 from .trace import Trace
-from .types import Answer, Completion, Continuation, Decoding, Message, Passage, Power, Question, Reading
+from .types import Answer, Completion, Continuation, Decoding, Message, Passage, Question, Reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _DEFAULT_MAX_TOKENS = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Channels:
-    """What a question may call: the reader, the evaluator, and by its name whatever retrieves.
-
-    `expression` is what is retrieved by default; None: the passages that the question brings. `k` is how many are
-    retrieved by default, `given_k` how many of a question's own are used (all). `within` are the strategies that
-    were handed passages, one within the other.
-    """
-
-    reader: Channel | None = None
-    evaluator: Channel | None = None
-    k: int = 10
-    given_k: int | None = None
-    expression: Tree | None = None
-    names: Names = field(default_factory=Names)
-    within: frozenset[str] = frozenset()
-
-    @property
-    def powers(self) -> frozenset[Power]:
-        """What the reader and the evaluator can do."""
-        powers: set[Power] = set()
-        if self.reader:
-            powers.add("read")  # a language model reads with the host's prompt
-            if hasattr(self.reader.component, "generate"):
-                powers.add("generate")
-            if hasattr(self.reader.component, "continue_text"):
-                powers.add("continue_text")
-        if self.evaluator:
-            powers.add("score")
-        return frozenset(powers)
 
 
 class Toolbox:

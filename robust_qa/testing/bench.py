@@ -10,9 +10,9 @@ from typing import Any
 
 from robust_qa import Answer, ConfigError, Question, Toolbox
 from robust_qa.calls import Channel, Limits
+from robust_qa.channels import Channels
 from robust_qa.expressions import Source
 from robust_qa.pool import Names
-from robust_qa.toolbox import Channels
 
 
 def toolbox(

@@ -9,9 +9,9 @@ from typing import Any
 
 from robust_qa import Completion, Continuation, Decoding, Message, Passage, Question, Token, Toolbox
 from robust_qa.calls import Channel, Limits
+from robust_qa.channels import Channels
 from robust_qa.expressions import Source
 from robust_qa.pool import Names
-from robust_qa.toolbox import Channels
 
 Script = Iterable[str] | Callable[[list[Message]], Any]
 

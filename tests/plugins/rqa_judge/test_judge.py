@@ -89,7 +89,7 @@ async def test_a_failed_call_is_retried_by_its_own_channel_and_not_again_above()
 
     from robust_qa import Question
     from robust_qa.calls import Channel, Limits
-    from robust_qa.toolbox import Channels
+    from robust_qa.channels import Channels
 
     class Down:
         calls = 0
