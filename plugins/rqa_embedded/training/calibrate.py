@@ -21,7 +21,8 @@ from .rows import Row
 Floats = NDArray[np.float64]
 
 WORTH = 0.05  # probability of being right below which an answer is not given
-SURE = 2 / 3  # share of questions that an action of the judge is right for, at its bound
+SURE = 2 / 3  # share of questions answered in their passages from which these count as Correct,
+GONE = 0.9  # and of questions that are not, from which they count as Incorrect: to discard them takes more
 _OTHERS = 5  # passages beside a row's own
 
 
@@ -117,7 +118,7 @@ def calibrated(engine: Marking, rows: Sequence[Row]) -> Settings:
 
 
 def _bounds(asked: Sequence[Retrieved], marked: Sequence[list[Marked]], settings: Settings) -> tuple[float, float]:
-    """The judge's scores under which a question's passages do not answer it, and from which they do: see SURE."""
+    """The judge's scores under which a question's passages do not answer it, and from which they do."""
     odds, answered = [], []
     for one, pairs in zip(asked, marked, strict=True):
         best = max((likely for _, likely in judged(pairs, settings)), default=0.0)
@@ -126,7 +127,7 @@ def _bounds(asked: Sequence[Retrieved], marked: Sequence[list[Marked]], settings
     bias, slope = logistic(np.array(odds), np.array(answered))
     if not slope:  # the score says nothing
         return 0.0, 0.0
-    lower, upper = (float(np.tanh((_log_odds(share) - bias) / slope / 2)) for share in (1 - SURE, SURE))
+    lower, upper = (float(np.tanh((_log_odds(share) - bias) / slope / 2)) for share in (1 - GONE, SURE))
     return lower, upper  # tanh(x / 2) is twice the logistic function of x, less one
 
 
