@@ -135,8 +135,8 @@ class Crag:
         if not options.refine:
             return found.retrieved
         strips = found.internal or cut(found.retrieved, options.strips)
-        # Something is relevant where the action is Correct, so the best strip is, whatever it scores.
-        least = options.keep if found.doubtful else 1 if found.action == "correct" else 0
+        # Nothing that is not Incorrect is discarded whole: the best strip stays, whatever it scores.
+        least = options.keep if found.doubtful else 1
         found.internal = await self._judged(question, toolbox, strips, least)
         toolbox.note(f"strips: {kept(found.internal)} kept", strips=listed(found.internal))
         return recompose(found.internal, options.order)
