@@ -15,6 +15,6 @@ def write_private(path: Path, text: str) -> None:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
         Path(temporary).replace(path)
-    except BaseException:
+    except BaseException:  # also when interrupted: no draft with a secret stays behind
         Path(temporary).unlink(missing_ok=True)
         raise

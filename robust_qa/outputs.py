@@ -62,7 +62,7 @@ class OutFile:
         self._descriptor = _open(self.path)
         try:
             self._begin(state, resume=resume, force=force)
-        except BaseException:
+        except BaseException:  # also when interrupted: the lock must go
             self.close()
             raise
 

@@ -30,7 +30,7 @@ def import_file(path: Path) -> ModuleType:
     sys.modules[name] = module  # dataclasses look their module up while it is being executed
     try:
         spec.loader.exec_module(module)
-    except BaseException:
+    except BaseException:  # also when it exits: a half-run module must not be found
         del sys.modules[name]
         raise
     return module

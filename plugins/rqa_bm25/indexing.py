@@ -76,7 +76,7 @@ def _transaction(index: Index, engine: tantivy.Index, memory: int) -> Iterator[t
         writer = engine.writer(memory * 1_000_000, 1)
     try:
         yield writer
-    except BaseException:
+    except BaseException:  # also when interrupted: nothing half done counts
         writer.rollback()
         raise
     finally:

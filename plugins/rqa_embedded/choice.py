@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from robust_qa import Passage, Reading, normalise
 
-from .windows import TITLE_END, Window
+from .windows import Window, head
 
 if TYPE_CHECKING:
     import numpy as np
@@ -164,5 +164,4 @@ def judged(marked: Sequence[Marked], settings: Settings) -> Iterator[tuple[int, 
 
 def text_of(passage: Passage, span: Span) -> str:
     """The words of `span`."""
-    head = passage.title + TITLE_END if passage.title else ""
-    return (head + passage.text)[span.start : span.end]
+    return (head(passage.title) + passage.text)[span.start : span.end]

@@ -11,7 +11,10 @@ from robust_qa import Passage
 if TYPE_CHECKING:
     from .engine import Marking
 
-TITLE_END = " : "
+
+def head(title: str) -> str:
+    """What stands before a passage's text."""
+    return f"{title} : " if title else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +39,16 @@ def cut(engine: Marking, request: int, question: str, passages: Sequence[Passage
     length = engine.settings.length
     asked = [begin, *engine.tokens(question)[0][: length // 3], end]
     for number, passage in enumerate(passages):
-        head = passage.title + TITLE_END if passage.title else ""
-        head_ids, head_places = engine.tokens(head)
+        before = head(passage.title)
+        head_ids, head_places = engine.tokens(before)
         head_ids, head_places = head_ids[: length // 6], head_places[: length // 6]
         ids, places = engine.tokens(passage.text)
-        places = [(a + len(head), b + len(head)) for a, b in places]
+        places = [(a + len(before), b + len(before)) for a, b in places]
         room = length - len(asked) - len(head_ids) - 1
         stride = min(engine.settings.stride, room // 2)
         for at in range(0, max(1, len(ids) - stride), room - stride):
             body = [*head_ids, *ids[at : at + room], end]
             yield Window(
                 request, number, asked + body, [0] * len(asked) + [1] * len(body), len(asked),
-                [*head_places, *places[at : at + room]], len(head),
+                [*head_places, *places[at : at + room]], len(before),
             )  # fmt: skip

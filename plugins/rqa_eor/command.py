@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robust_qa import InputError
+from robust_qa import InputError, jobs_option
 
 if TYPE_CHECKING:
     from .ballots import Ballots
@@ -49,15 +49,7 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
     multiple=True,
     help="Set any configuration value. May be repeated.",
 )
-@click.option(
-    "-j",
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(1, 4096),
-    default=8,
-    show_default=True,
-    help="Questions in flight at once.",
-)
+@jobs_option
 @click.option("--resume", is_flag=True, help="Continue the run that was interrupted, or fit to it anew.")
 @click.option("--force", is_flag=True, help="Replace FILE and the run beside it.")
 @click.pass_context

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from robust_qa import Answering, Exit, answering_options
+from robust_qa import Answering, Exit, answering_options, jobs_option
 
 if TYPE_CHECKING:
     from robust_qa import Metric, Run
@@ -80,15 +80,7 @@ SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Se
 @click.option("--rate", "rates", metavar="SHARES", type=SHARES, help="How many of the passages --attack replaces.")
 @click.option("--drop", metavar="SHARES", type=SHARES, help="Remove passages that hold the answer at random.")
 @click.option("--order", metavar="ORDERS", type=ORDERS, help="Give the passages in these orders.")
-@click.option(
-    "-j",
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(1, 4096),
-    default=8,
-    show_default=True,
-    help="Questions in flight at once.",
-)
+@jobs_option
 @answering_options("-O", "--option", several=True)
 @click.pass_obj
 def evaluate_sets(

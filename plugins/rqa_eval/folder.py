@@ -75,7 +75,7 @@ class Folder:
                     os.fsync(file.fileno())
                 Path(temporary).chmod(0o666 & ~_umask())
                 Path(temporary).replace(path)
-            except BaseException:
+            except BaseException:  # also when interrupted: no draft stays behind
                 Path(temporary).unlink(missing_ok=True)
                 raise
         except OSError as error:

@@ -111,7 +111,7 @@ class _Lines:
         self._begins = array("q", [-1])
         try:
             self._find(numbered)
-        except BaseException:
+        except BaseException:  # also when interrupted: nobody else would close it
             self._file.close()
             raise
 

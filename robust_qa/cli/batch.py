@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..errors import Exit
-from .options import Answering, answering_options
+from .options import Answering, answering_options, jobs_option
 from .run import Run, pass_run
 
 
@@ -22,15 +22,7 @@ from .run import Run, pass_run
 @click.option("-o", "--output", "out", metavar="OUT", type=click.Path(path_type=Path), help="Write to this file.")
 @click.option("--resume", is_flag=True, help="Continue the interrupted run that wrote OUT.")
 @click.option("--force", is_flag=True, help="Replace OUT.")
-@click.option(
-    "-j",
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(1, 4096),
-    default=8,
-    show_default=True,
-    help="Questions in flight at once.",
-)
+@jobs_option
 @click.option("--unordered", is_flag=True, help="Write answers as they are ready, and not in the order of IN.")
 @click.option("--no-passages", is_flag=True, help="Leave the passages of the rows out of the output.")
 @click.option("--details", is_flag=True, help="Add the strategy's own account of each answer.")

@@ -83,6 +83,20 @@ def _expressions(config: Config) -> dict[str, str]:
     }
 
 
+def jobs_option(command: F) -> F:
+    """Add the option of how many questions are in flight at once."""
+    add = click.option(
+        "-j",
+        "--jobs",
+        metavar="N",
+        type=click.IntRange(1, 4096),
+        default=8,
+        show_default=True,
+        help="Questions in flight at once.",
+    )
+    return add(command)
+
+
 def answering_options(*option_flags: str, several: bool = False) -> Callable[[F], F]:
     """Add the answering options to a command; `option_flags` are the flags of the KEY=VALUE option.
 

@@ -6,12 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..windows import head
 from .rows import Row
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-TITLE_END = " : "
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +42,17 @@ def load_tokenizer(path: str, length: int) -> Tokenizer:
 
 def headed(row: Row) -> str:
     """The passage of `row` with its title, as the model reads it."""
-    return row.title + TITLE_END + row.context if row.title else row.context
+    return head(row.title) + row.context
 
 
 def encode(rows: list[Row], tokenizer: Tokenizer) -> list[Example]:
     """The examples of `rows`, in order; a row whose answer lies past the cut is left out."""
-    heads = [row.title + TITLE_END if row.title else "" for row in rows]
-    pairs = [(row.question, head + row.context) for row, head in zip(rows, heads, strict=True)]
+    pairs = [(row.question, headed(row)) for row in rows]
     examples = []
-    for number, (row, head, coded) in enumerate(zip(rows, heads, tokenizer.encode_batch(pairs), strict=True)):
+    for number, (row, coded) in enumerate(zip(rows, tokenizer.encode_batch(pairs), strict=True)):
         starts, ends = [0], [0]
         if row.answerable:
-            starts, ends = _positions(row, len(head), coded)
+            starts, ends = _positions(row, len(head(row.title)), coded)
         if starts and ends:
             examples.append(
                 Example(coded.ids, coded.type_ids, starts, ends, row.answerable, number, row.within is not None)
@@ -76,8 +74,7 @@ def _positions(row: Row, shift: int, coded: object) -> tuple[list[int], list[int
         return sorted(inside), sorted(inside)
     begins = [row.start + shift] if row.start is not None else []
     if row.start is None:
-        whole = (row.title + TITLE_END if row.title else "") + row.context
-        begins = [match.start() for match in re.finditer(re.escape(row.answers[0]), whole, re.IGNORECASE)]
+        begins = [match.start() for match in re.finditer(re.escape(row.answers[0]), headed(row), re.IGNORECASE)]
     starts, ends = set(), set()
     for begin in begins:
         end = begin + len(row.answers[0])
