@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -108,30 +108,54 @@ def chosen(passages: Sequence[Passage], marked: Sequence[Marked], settings: Sett
     Every passage supports an answer with its likeliest span that says the same, or the same in more or fewer words
     ("Obama", "Barack Obama"). Told twice with some doubt is better than told once with a little less.
     """
-    told: dict[str, dict[int, Span]] = defaultdict(dict)
-    for window, marks in marked:
-        for span in spans(window, marks, settings):
-            key = normalise(text_of(passages[span.passage], span))
-            held = told[key].get(span.passage)
-            if key and (held is None or span.likely > held.likely):
-                told[key][span.passage] = span
-    told = {key: group for key, group in told.items() if group}
+    told = _told(passages, marked, settings)
     if not told:
         return None
-    support = {key: sum(_supporting(key, told).values()) for key in told}
+    support = {key: _support(key, told) for key in told}
     own = {key: sum(span.likely for span in group.values()) for key, group in told.items()}
     key = max(told, key=lambda key: (round(support[key], 6), own[key]))
     return Choice(tuple(sorted(told[key].values(), key=lambda span: -span.likely)), support[key])
 
 
-def _supporting(key: str, told: Mapping[str, Mapping[int, Span]]) -> dict[int, float]:
-    """The likelihood that each passage lends to `key`."""
+def judged(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings) -> list[float]:
+    """The likelihood of each passage to hold the answer: that of the best supported candidate which stands in it.
+
+    The passages of a question are judged together. One alone says how well its words fit the question; what the others
+    tell as well says whether that is the answer. A passage without a word has 0.
+    """
+    told = _told(passages, marked, settings)
+    support = {key: _support(key, told) for key in told}
+    scores = []
+    for number, passage in enumerate(passages):
+        text = f" {normalise(head(passage.title) + passage.text)} "
+        held = [support[key] for key, group in told.items() if number in group or f" {key} " in text]
+        scores.append(likelihood(settings.judge, (math.log(max(held)),)) if held else 0.0)
+    return scores
+
+
+_Told = Mapping[str, Mapping[int, Span]]
+
+
+def _told(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings) -> _Told:
+    """The candidates by what they say, in normal form, with the likeliest span of each passage."""
+    told: dict[str, dict[int, Span]] = defaultdict(dict)
+    for window, marks in marked:
+        for span in spans(window, marks, settings):
+            if key := normalise(text_of(passages[span.passage], span)):
+                held = told[key].get(span.passage)
+                if held is None or span.likely > held.likely:
+                    told[key][span.passage] = span
+    return told
+
+
+def _support(key: str, told: _Told) -> float:
+    """The sum of the likelihoods that the passages lend to `key`."""
     lent: dict[int, float] = {}
     for other, group in told.items():
         if f" {key} " in f" {other} " or f" {other} " in f" {key} ":
             for passage, span in group.items():
                 lent[passage] = max(lent.get(passage, 0.0), span.likely)
-    return lent
+    return sum(lent.values())
 
 
 def choose(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings, threshold: float) -> Reading:
@@ -152,14 +176,6 @@ def choose(passages: Sequence[Passage], marked: Sequence[Marked], settings: Sett
     place = (start, end) if 0 <= start < end <= len(passage.text) else (None, None)
     told_by = tuple(span.passage for span in choice.spans)
     return Reading(text, score=confidence, passages=told_by, start=place[0], end=place[1])
-
-
-def judged(marked: Sequence[Marked], settings: Settings) -> Iterator[tuple[int, float]]:
-    """Each passage with the likelihood that it holds the answer, by its best window; a passage may come again."""
-    for window, marks in marked:
-        best = spans(window, marks, settings)
-        if best:
-            yield window.passage, likelihood(settings.judge, best[0].evidence)
 
 
 def text_of(passage: Passage, span: Span) -> str:

@@ -103,19 +103,19 @@ class EmbeddedEvaluator:
         return self.score_many([(question, texts)])[0]
 
     def score_many(self, requests: Sequence[tuple[str, Sequence[str]]]) -> list[list[float]]:
-        """Twice the probability that a text holds the answer, less one; or, dense, the cosine of text and question."""
+        """Twice the probability that a text holds the answer, less one; or, dense, the cosine of text and question.
+
+        A judge reads the texts of one question together: what several tell is more likely the answer.
+        """
         if self._dense:
             return self._cosines(requests)
         from .choice import judged
 
         asked = [(question, [Passage(text) for text in texts]) for question, texts in requests]
-        results = []
-        for (_, texts), marked in zip(requests, _marked(self._engine, asked), strict=True):
-            scores = [-1.0] * len(texts)  # a text without a word holds nothing
-            for passage, likely in judged(marked, self._engine.settings):
-                scores[passage] = max(scores[passage], 2 * likely - 1)
-            results.append(scores)
-        return results
+        return [
+            [2 * likely - 1 for likely in judged(passages, marked, self._engine.settings)]
+            for (_, passages), marked in zip(asked, _marked(self._engine, asked), strict=True)
+        ]
 
     def token_vectors(self, texts: Sequence[str]) -> list[Floats]:
         """Contextual vectors of unit length of each text's tokens, (tokens, width)."""

@@ -7,13 +7,13 @@ import dataclasses
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from robust_qa import MissingError, RqaError, Toolbox
+from robust_qa import MissingError, RqaError
 
 if TYPE_CHECKING:
     from .rows import Asked
@@ -182,18 +182,24 @@ def _judged(run: Any, data: Sequence[Path], name: str | None) -> list[Judged]:
     ]
 
 
-def _scores(run: Any, name: str | None, requests: Sequence[tuple[str, list[str]]]) -> list[list[float]]:
+def _scores(
+    run: Any,
+    name: str | None,
+    requests: Sequence[tuple[str, list[str]]],
+    told: Callable[[int], None] = lambda done: None,
+) -> list[list[float]]:
     """The configured evaluator's scores; all requests meet in its queue, as those of a batch do."""
 
     async def ask() -> list[list[float]]:
+        found: list[list[float]] = []
         async with run.toolbox(
             "reader", "evaluator", overrides=[("defaults.evaluator", name)] if name else []
         ) as toolbox:
-            return [scores for at in range(0, len(requests), _AT_ONCE) for scores in await part(toolbox, at)]
-
-    async def part(toolbox: Toolbox, at: int) -> list[list[float]]:
-        calls = [toolbox.score(question, texts) for question, texts in requests[at : at + _AT_ONCE]]
-        return await asyncio.gather(*calls)
+            for at in range(0, len(requests), _AT_ONCE):
+                calls = [toolbox.score(question, texts) for question, texts in requests[at : at + _AT_ONCE]]
+                found += await asyncio.gather(*calls)
+                told(len(found))
+        return found
 
     return asyncio.run(ask())
 
@@ -265,7 +271,12 @@ def _taught(run: Any, teacher: str, examples: list[Example]) -> list[Example]:
     by_question: dict[str, list[int]] = {}
     for n, example in enumerate(examples):
         by_question.setdefault(example.question, []).append(n)
-    scores = _scores(run, teacher, [(q, [examples[n].text for n in of]) for q, of in by_question.items()])
+    requests = [(question, [examples[n].text for n in of]) for question, of in by_question.items()]
+
+    def told(done: int) -> None:
+        click.echo(f"{teacher} has scored {done:,} of {len(requests):,} questions", err=True)
+
+    scores = _scores(run, teacher, requests, told)
     taught = list(examples)
     for of, values in zip(by_question.values(), scores, strict=True):
         for n, value in zip(of, values, strict=True):

@@ -20,6 +20,7 @@ _OTHER_BASE = """\
 The weights in this folder began as the encoder in {base}, and were trained further with robust-qa.
 Its licence holds for them too.
 """
+_MADE, _MEASURED = "Made by\n", "| measured on rows held out of training"
 _CORPORA = """
 They were trained on
 - QAMR (Michael, Stanovsky, He, Dagan and Zettlemoyer, 2018; MIT): questions about sentences of Wikipedia and Wikinews;
@@ -33,7 +34,17 @@ None of these texts is in this folder.
 
 def notice(base: Path | None, *, corpora: bool) -> str:
     """Whose work the weights rest on, that began as those in `base`; None for the packaged ones."""
-    return _origin(base or PACKAGED) + (_CORPORA if corpora else "")
+    origin = _origin(base or PACKAGED)
+    return origin + (_CORPORA if corpora and _CORPORA not in origin else "")
+
+
+def history(base: Path | None) -> str:
+    """How the model in `base` was made, as its card tells; empty where there is none."""
+    path = (base or PACKAGED) / "MODEL_CARD.md"
+    if not path.exists():
+        return ""
+    told = path.read_text(encoding="utf-8").partition(_MADE)[2].partition(_MEASURED)[0]
+    return f"The model that it started from was made by\n{told}" if told else ""
 
 
 def _origin(base: Path) -> str:
@@ -45,8 +56,10 @@ def _origin(base: Path) -> str:
     return _OTHER_BASE.format(base=base.name)
 
 
-def card(figures: Mapping[str, float], plan: Plan, *, command: str, torch: str, rests_on: str) -> str:
-    """The card in Markdown; `rests_on` is the notice."""
+def card(
+    figures: Mapping[str, float], plan: Plan, *, command: str, torch: str, rests_on: str, earlier: str = ""
+) -> str:
+    """The card in Markdown; `rests_on` is the notice, `earlier` the history."""
     rows = "\n".join(f"| {name} | {_told(value)} |" for name, value in figures.items())
     settings = ", ".join(f"{name} {value:g}" for name, value in asdict(plan).items())
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("transformers", "ctranslate2", "tokenizers"))
@@ -56,14 +69,13 @@ def card(figures: Mapping[str, float], plan: Plan, *, command: str, torch: str, 
 An extractive reader: a BERT encoder with a start and an end score for each token, and a score for the answer being
 there. English. It points at words of a passage; it does not reason over several, count, or know anything by itself.
 
-Made by
-
+{_MADE}
     {command}
 
 with {settings}; torch {torch}, {versions}. Order and rows follow from the seed; figures vary in the last digit with the
 number of threads.
 
-| measured on rows held out of training | |
+{earlier}{_MEASURED} | |
 |---|---|
 {rows}
 

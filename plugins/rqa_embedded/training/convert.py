@@ -65,7 +65,7 @@ def settle(out: Path, settings: Settings) -> None:
 
 def difference(one: Marking, other: Marking, examples: Sequence[Example]) -> float:
     """The largest difference of any score of `examples` between two engines."""
-    windows = [(example.ids, example.types) for example in examples]
+    windows = [(list(example.ids), list(example.types)) for example in examples]
     return max(
         float(np.abs(np.asarray(a, dtype=np.float32) - np.asarray(b, dtype=np.float32)).max())
         for ours, theirs in zip(one.mark(windows), other.mark(windows), strict=True)

@@ -13,8 +13,8 @@ from robust_qa import InputError
 
 from ..choice import judged, spans, text_of
 from ..engine import Engine, Marking, Settings
-from .calibrate import calibrated, holds, read, retrieved, uncalibrated
-from .card import card, notice
+from .calibrate import calibrated, read, uncalibrated
+from .card import card, history, notice
 from .convert import check, convert, settle
 from .data import HELD_OUT
 from .encoding import encode, load_tokenizer
@@ -23,6 +23,7 @@ from .metrics import auc, exact, f1
 from .mixture import mixture
 from .model import SpanReader
 from .rows import Row, load_rows
+from .sets import as_rows, retrieved
 from .train import Plan, train
 from .unpack import base_folder
 
@@ -41,6 +42,7 @@ def make(
     rate: float = 2.5e-4,
     batch: int = 32,
     length: int = 192,
+    passages: int = 1,
     seed: int = 13,
     command: str = "",
     say: Callable[[str], None] = print,
@@ -54,10 +56,10 @@ def make(
         raise InputError("There are no rows to train on.", hint="Name a JSONL file of rows; `rqa train reader --help`.")
     held = random.Random(seed).sample(held, min(_MEASURED, len(held)))
     output.mkdir(parents=True, exist_ok=True)
-    rests_on = notice(base, corpora=corpora is not None)
+    rests_on, earlier = notice(base, corpora=corpora is not None), history(base)
     base = base_folder(base, output / "base", say)
     tokenizer = base / "tokenizer.json"
-    plan = Plan(epochs=epochs, rate=rate, batch=batch, length=length, seed=seed)
+    plan = Plan(epochs=epochs, rate=rate, batch=batch, length=length, passages=passages, seed=seed)
     settings = uncalibrated(min(512, length + 32), _STRIDE)
     some = held[:_GLANCE]
 
@@ -66,11 +68,12 @@ def make(
 
     convert(SpanReader(base), tokenizer, output / "teacher", settings)
     teacher = Engine(output / "teacher")
-    model = train(rows, base, tokenizer, output, plan, teacher=teacher, measure=glance, say=say)
+    asked = [as_rows(one) for one in retrieved(rows, others=passages - 1)] if passages > 1 else [[row] for row in rows]
+    model = train(asked, base, tokenizer, output, plan, teacher=teacher, measure=glance, say=say)
     model = model.to("cpu").eval()
     return finish(
         model, tokenizer, output, settings, held,
-        plan=plan, rows=len(rows), command=command, rests_on=rests_on, say=say,
+        plan=plan, rows=len(rows), command=command, rests_on=rests_on, earlier=earlier, say=say,
     )  # fmt: skip
 
 
@@ -85,6 +88,7 @@ def finish(
     rows: int,
     command: str,
     rests_on: str,
+    earlier: str,
     say: Callable[[str], None],
 ) -> dict[str, float]:
     """Convert a trained model, check it, calibrate and measure it on `held`, and write its card."""
@@ -104,7 +108,8 @@ def finish(
         figures |= {f"int8 {key} ({source})": value for key, value in part.items()}
     say("  ".join(f"{name} {value:.4g}" for name, value in figures.items()))
     (small / "MODEL_CARD.md").write_text(
-        card(figures, plan, command=command, torch=torch.__version__, rests_on=rests_on), encoding="utf-8"
+        card(figures, plan, command=command, torch=torch.__version__, rests_on=rests_on, earlier=earlier),
+        encoding="utf-8",
     )
     (small / "NOTICE").write_text(rests_on, encoding="utf-8")
     return figures
@@ -121,15 +126,14 @@ def split(rows: list[Row]) -> tuple[list[Row], list[Row]]:
 
 def measure(engine: Marking, rows: list[Row], settings: Settings) -> dict[str, float]:
     """EM and F1 (per cent) of the best span in a row's own passage, and AUC of the judge over retrieved passages."""
-    asked = retrieved(rows)
+    asked = retrieved(rows, absent=0.0)
     pointed, scores, labels = [], [], []
     for one, marked in zip(asked, read(engine, asked), strict=True):
         own = [span for pair in marked if pair[0].passage == 0 for span in spans(*pair, settings)]
         best = max(own, key=lambda span: span.likely, default=None)
         pointed.append("" if best is None else text_of(one.passages[0], best))
-        for passage, likely in judged(marked, settings):
-            scores.append(likely)
-            labels.append(holds(one.row, one.passages[passage]))
+        scores += judged(one.passages, marked, settings)
+        labels += [one.answered and number == 0 for number in range(len(one.passages))]
     told = [(text, row.answers) for text, row in zip(pointed, rows, strict=True) if row.answers]
     return {
         "EM": 100 * sum(exact(*pair) for pair in told) / max(1, len(told)),

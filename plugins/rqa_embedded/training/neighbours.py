@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 import re
 from collections import Counter, defaultdict
 from itertools import pairwise
+
+_COMMON = 500  # texts; a word of more says little, and following it takes long
 
 
 class Neighbours:
@@ -18,7 +21,7 @@ class Neighbours:
         self._where: dict[str, list[int]] = defaultdict(list)
         for number, words in enumerate(self._words):
             for word in words:
-                if frequency[word] <= max(20, len(texts) // 50):
+                if frequency[word] <= min(_COMMON, max(20, len(texts) // 50)):
                     self._where[word].append(number)
 
     def nearest(self, query: str, count: int) -> list[int]:
@@ -27,7 +30,7 @@ class Neighbours:
         for word in sorted(set(_words(query))):  # in one order, as sums of floats depend on it
             for number in self._where.get(word, ()):
                 scores[number] += self._weight[word]
-        return sorted(scores, key=lambda number: (-scores[number], number))[:count]
+        return heapq.nsmallest(count, scores, key=lambda number: (-scores[number], number))
 
     def topic(self, texts: list[str]) -> str:
         """What `texts` are about: the word, or pair of words, that they share most of; a stand-in for a title."""

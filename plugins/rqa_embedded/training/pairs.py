@@ -1,6 +1,8 @@
 """The training rows as pairs for `rqa train evaluator`: a question, a passage, and whether the one answers the other.
 
-python -m rqa_embedded.training.pairs FOLDER > pairs.jsonl
+Each question comes with its own passage and others that a retriever would return with it.
+
+python -m rqa_embedded.training.pairs FOLDER [QUESTIONS] > pairs.jsonl
 """
 
 from __future__ import annotations
@@ -12,16 +14,18 @@ from pathlib import Path
 import msgspec
 
 from .mixture import mixture
-from .rows import Row
+from .sets import Retrieved, as_rows, retrieved
 
 
-def pairs(rows: Iterable[Row]) -> Iterator[dict[str, object]]:
-    """The rows with a label of 1 or -1."""
-    for row in rows:
-        label = 1 if row.answerable else -1
-        yield {"question": row.question, "title": row.title, "text": row.context, "label": label}
+def pairs(asked: Iterable[Retrieved]) -> Iterator[dict[str, object]]:
+    """The questions over each of their passages, with a label of 1 or -1."""
+    for one in asked:
+        for row in as_rows(one):
+            label = 1 if row.answerable else -1
+            yield {"question": row.question, "title": row.title, "text": row.context, "label": label}
 
 
 if __name__ == "__main__":
-    for pair in pairs(mixture(Path(sys.argv[1]), seed=13)):
+    questions = int(sys.argv[2]) if len(sys.argv) > 2 else None
+    for pair in pairs(retrieved(mixture(Path(sys.argv[1]), seed=13)[:questions])):
         sys.stdout.buffer.write(msgspec.json.encode(pair) + b"\n")

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from robust_qa import Passage
-from rqa_embedded.choice import LONGEST, choose, spans
+from rqa_embedded.choice import LONGEST, choose, judged, spans
 from rqa_embedded.engine import Marks, Settings
 from rqa_embedded.windows import cut
 
 ALONE = (0.0, 1.0, 0.0, 0.0)  # the margin's logistic function
-SETTINGS = Settings(64, 8, span=ALONE, judge=ALONE, answer=(0.0, 1.0, 0.0), threshold=0.3)
+SETTINGS = Settings(64, 8, span=ALONE, judge=(0.0, 1.0), answer=(0.0, 1.0, 0.0), threshold=0.3)
 
 
 def marked(engine, passages, *answers, null=0.0):
@@ -94,3 +94,28 @@ def test_spans_do_not_overlap_and_are_not_longer_than_allowed(engine):
     taken = [set(range(span.start, span.end)) for span in found]
     assert all(not a & b for n, a in enumerate(taken) for b in taken[:n])
     assert all(len(text.split()) <= LONGEST for text in (" " * span.start for span in found))
+
+
+def test_a_passage_is_credited_with_the_best_supported_candidate_that_stands_in_it(engine):
+    passages = [
+        Passage("was born in london"),
+        Passage("the london river"),
+        Passage("was born in paris"),
+        Passage("of it"),
+    ]
+    pairs = marked(engine, passages, (0, "london", 2.0), (1, "river", -3.0), (2, "paris", 1.0))
+    first, named, other, none = judged(passages, pairs, SETTINGS)
+    assert first == named > other > none  # the second points elsewhere, and still tells what the first does
+
+
+def test_a_candidate_told_by_two_counts_more_than_one_told_once(engine):
+    passages = [Passage("in london"), Passage("in the london"), Passage("in paris")]
+    pairs = marked(engine, passages, (0, "london", 0.5), (1, "london", 0.5), (2, "paris", 0.8))
+    together = judged(passages, pairs, SETTINGS)
+    assert together[0] == together[1] > together[2]
+    (alone,) = judged(passages[:1], pairs[:1], SETTINGS)
+    assert alone < together[0]
+
+
+def test_a_passage_without_a_word_holds_nothing(engine):
+    assert judged([Passage("")], marked(engine, [Passage("")]), SETTINGS) == [0.0]

@@ -15,6 +15,7 @@ from rqa_embedded.training.neighbours import Neighbours
 from rqa_embedded.training.pairs import pairs
 from rqa_embedded.training.people import people_rows
 from rqa_embedded.training.rows import Row, load_rows, read_rows, write_rows
+from rqa_embedded.training.sets import as_rows, retrieved
 
 ADA = {
     "title": "Ada Brown (singer)",
@@ -212,6 +213,25 @@ def test_rows_come_back_as_they_were_written(tmp_path):
 
 
 def test_rows_are_pairs_for_an_evaluator():
-    rows = [Row("q", "c d", "t", ["d"], 2), Row("q", "c", within=(0, 1)), Row("q", "c")]
-    assert [pair["label"] for pair in pairs(rows)] == [1, 1, -1]
-    assert next(pairs(rows)) == {"question": "q", "title": "t", "text": "c d", "label": 1}
+    rows = [Row("who rowed", "ada rowed", "t", ["ada"], 0), Row("who rowed", "nobody rowed")]
+    (first, other) = pairs(retrieved([*rows[:1], Row("when", "bert rowed")], absent=0.0)[:1])
+    assert first == {"question": "who rowed", "title": "t", "text": "ada rowed", "label": 1}
+    assert (other["text"], other["label"]) == ("bert rowed", -1)
+
+
+def test_a_question_is_read_over_its_own_passage_and_others_that_do_not_tell_the_answer():
+    rows = [
+        Row("where was Ada born", "Ada was born in Paris", "Ada", ["Paris"], 16),
+        Row("what did Ada do", "Ada rowed to Paris", "Ada"),
+        Row("what did Ada eat", "Ada ate bread", "Ada", ["bread"], 8),
+        Row("who is Bert", "Bert sang", "Bert", within=(0, 9)),
+    ]
+    asked = retrieved(rows, absent=0.0)
+    assert [passage.text for passage in asked[0].passages] == ["Ada was born in Paris", "Ada ate bread"]
+    assert [len(one.passages) for one in asked] == [2, 1, 3, 1]  # what has no answer stays alone
+    assert [one.answered for one in asked] == [True, False, True, True]
+    assert [row.answers for row in as_rows(asked[0])] == [["Paris"], []]
+    gone = retrieved(rows, absent=1.0)
+    assert [one.answered for one in gone] == [False, False, False, True]  # Bert's has no other
+    assert [passage.text for passage in gone[0].passages] == ["Ada ate bread"]
+    assert not any(row.answerable for row in as_rows(gone[2]))

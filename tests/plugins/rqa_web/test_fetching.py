@@ -7,7 +7,6 @@ import gzip
 import shutil
 import ssl
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +44,8 @@ async def test_pages_are_fetched_at_once_and_keep_their_order(web: Web, connect:
     web.routes.update({path: html(f"<p>This is page number {path}.</p>", pause=str(n)) for n, path in enumerate(paths)})
     found(web, *paths)
     web._latency = 0.2
-    began = time.monotonic()
     passages, _ = await search(connect(robots=False))
     assert [p.text for p in passages] == [f"This is page number {path}." for path in paths]
-    assert time.monotonic() - began < 0.9  # the search, and five pages together
     assert web.peak == 5
 
 
