@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -45,7 +45,6 @@ class _Line(msgspec.Struct):
 
 
 _line = msgspec.json.Decoder(_Line)
-_row = msgspec.json.Decoder(Row)
 
 
 def load_rows(path: Path) -> Iterator[Row]:
@@ -79,16 +78,3 @@ _FORMAT = (
     'A row is {"question": ..., "context": ..., "answer": ... or null}, with "answers", "answer_start" and "title" '
     "where known."
 )
-
-
-def read_rows(path: Path) -> list[Row]:
-    """The rows that write_rows wrote."""
-    with path.open("rb") as lines:
-        return [_row.decode(line) for line in lines]
-
-
-def write_rows(path: Path, rows: Iterable[Row] | Sequence[Row]) -> None:
-    """Write `rows`, one a line."""
-    with path.open("wb") as out:
-        for row in rows:
-            out.write(msgspec.json.encode(row) + b"\n")

@@ -14,7 +14,7 @@ from rqa_embedded.training.mixture import cropped
 from rqa_embedded.training.neighbours import Neighbours
 from rqa_embedded.training.pairs import pairs
 from rqa_embedded.training.people import people_rows
-from rqa_embedded.training.rows import Row, load_rows, read_rows, write_rows
+from rqa_embedded.training.rows import Row, load_rows
 from rqa_embedded.training.sets import as_rows, retrieved
 
 ADA = {
@@ -204,12 +204,6 @@ def test_a_row_that_cannot_be_learnt_from_is_named_by_its_line(tmp_path, line, t
         list(load_rows(path))
     assert told in caught.value.message
     assert '"answer"' in caught.value.hint
-
-
-def test_rows_come_back_as_they_were_written(tmp_path):
-    rows = [Row("q", "c d", "t", ["d"], 2), Row("q", "c", within=(0, 1)), Row("q", "c", source="s")]
-    write_rows(tmp_path / "rows", rows)
-    assert read_rows(tmp_path / "rows") == rows
 
 
 def test_rows_are_pairs_for_an_evaluator():
