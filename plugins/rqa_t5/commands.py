@@ -98,7 +98,15 @@ def convert(checkpoint: str, out: Path, labels: str, template: str | None, lengt
     show_default=True,
     help="What an Ambiguous action is worth beside a right one: how sure the two others must be.",
 )
-@click.option("--strategy", metavar="NAME", default="crag", show_default=True, help="The table to write for.")
+@click.option("--strategy", metavar="NAME", default="crag", show_default=True, help="The strategy to write for.")
+@click.option(
+    "--by",
+    type=click.Choice(("action", "answers")),
+    default="action",
+    show_default=True,
+    help="What to have right most often: the action, or the strategy's answers, for which it answers every question "
+    "under every action.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, the curve in it.")
 @click.pass_obj
 def calibrate(
@@ -110,6 +118,7 @@ def calibrate(
     preset: str | None,
     ambiguous: float,
     strategy: str,
+    by: str,
     as_json: bool,
 ) -> None:
     """Choose the thresholds of CRAG's actions on the questions of the JSONL files DATA.
@@ -122,9 +131,20 @@ def calibrate(
 
     if not data and preset is None:
         raise click.UsageError("Name the questions to calibrate on, or a --preset.")
-    judged = _judged(run, data, name) if data else []
-    upper, lower = thresholds.PRESETS[preset] if preset else thresholds.choose(judged, ambiguous=ambiguous)
-    told: dict[str, Any] = {"upper": upper, "lower": lower}
+    asked = _asked(data) if data else []
+    judged = _judged(run, asked, name) if data else []
+    told: dict[str, Any] = {}
+    if preset:
+        upper, lower = thresholds.PRESETS[preset]
+    elif by == "answers":
+        from . import answering
+
+        found = answering.outcomes(run, strategy, name, asked, [one.best for one in judged])
+        upper, lower, right = answering.choose(found)
+        told = {"answers": {"right": right, "right_if_always": answering.accuracies(found)}}
+    else:
+        upper, lower = thresholds.choose(judged, ambiguous=ambiguous)
+    told |= {"upper": upper, "lower": lower}
     if judged:
         accuracy, share = thresholds.action_accuracy(judged, upper, lower)
         one, best = thresholds.single(judged)
@@ -142,8 +162,15 @@ def calibrate(
         return
     if judged:
         _print_curve(told)
+    if "answers" in told:
+        _print_answers(told["answers"])
     comment = f"# {preset}, as in the CRAG paper\n" if preset else f"# chosen on {len(judged)} questions\n"
     click.echo(f"[strategy.{strategy}]\n{comment}upper = {upper}\nlower = {lower}")
+
+
+def _print_answers(told: dict[str, Any]) -> None:
+    always = ", ".join(f"{100 * share:.1f} % if always {name}" for name, share in told["right_if_always"].items())
+    click.echo(f"answers right, of the same questions: {100 * told['right']:.1f} %; {always}", err=True)
 
 
 def _print_curve(told: dict[str, Any]) -> None:
@@ -166,19 +193,24 @@ def _print_curve(told: dict[str, Any]) -> None:
     )
 
 
-def _judged(run: Any, data: Sequence[Path], name: str | None) -> list[Judged]:
+def _asked(data: Sequence[Path]) -> list[Asked]:
+    """The questions, with those of their texts of which it is known whether they are relevant."""
     from .rows import read_rows
+
+    known = [
+        dataclasses.replace(one, candidates=[c for c in one.candidates if c.relevant is not None])
+        for one in read_rows(data)
+    ]
+    return [one for one in known if one.candidates]
+
+
+def _judged(run: Any, asked: Sequence[Asked], name: str | None) -> list[Judged]:
     from .thresholds import Judged
 
-    def known(one: Asked) -> list[Any]:
-        return [candidate for candidate in one.candidates if candidate.relevant is not None]
-
-    asked = [(one.question, known(one)) for one in read_rows(data)]
-    asked = [(question, candidates) for question, candidates in asked if candidates]
-    scores = _scores(run, name, [(question, [c.text for c in candidates]) for question, candidates in asked])
+    scores = _scores(run, name, [(one.question, [c.text for c in one.candidates]) for one in asked])
     return [
-        Judged(tuple(of), tuple(bool(c.relevant) for c in candidates))
-        for of, (_, candidates) in zip(scores, asked, strict=True)
+        Judged(tuple(of), tuple(bool(c.relevant) for c in one.candidates))
+        for of, one in zip(scores, asked, strict=True)
     ]
 
 

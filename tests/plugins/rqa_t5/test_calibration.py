@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 
 from robust_qa import InputError
+from rqa_t5.answering import Outcome, accuracies
+from rqa_t5.answering import choose as choose_by_answers
 from rqa_t5.thresholds import PRESETS, Judged, action_accuracy, auc, choose, curve, single
 
 # Answerable with the best score high, mixed in the middle, unanswerable low.
@@ -171,3 +174,58 @@ def test_data_that_is_no_data_is_told(calibrate: Any, tmp_path: Path) -> None:
     ended = calibrate(tmp_path / "bad")
     assert ended.code == 2
     assert "line 1 is no row" in ended.err
+
+
+# -- by the strategy's answers
+
+
+def test_the_thresholds_with_most_right_answers_are_chosen() -> None:
+    found = [
+        *(Outcome(0.8, (True, False, False)) for _ in range(3)),
+        *(Outcome(0.1, (False, True, False)) for _ in range(3)),
+        *(Outcome(-0.9, (False, False, True)) for _ in range(2)),
+    ]
+    upper, lower, right = choose_by_answers(found)
+    assert 0.1 < upper <= 0.8
+    assert -0.9 < lower <= 0.1
+    assert right == 1
+    assert accuracies(found) == {"correct": 3 / 8, "ambiguous": 3 / 8, "incorrect": 2 / 8}
+
+
+def test_thresholds_by_answers_agree_with_trying_all() -> None:
+    rng = random.Random(3)
+    for _ in range(50):
+        found = [
+            Outcome(rng.randrange(-5, 6) / 5, (rng.random() < 0.5, rng.random() < 0.5, rng.random() < 0.3))
+            for _ in range(rng.randint(1, 12))
+        ]
+
+        def right(upper: float, lower: float, found: list[Outcome] = found) -> float:
+            of = [0 if one.best >= upper else 2 if one.best < lower else 1 for one in found]
+            return sum(one.right[n] for n, one in zip(of, found, strict=True)) / len(found)
+
+        tried = [n / 10 - 1.05 for n in range(23)]
+        upper, lower, share = choose_by_answers(found)
+        assert lower <= upper
+        assert share == pytest.approx(right(upper, lower))
+        assert share == pytest.approx(max(right(a, b) for a in tried for b in tried if b <= a))
+
+
+def test_the_strategy_answers_under_each_action(rqa: Any, data: Path) -> None:
+    ended = rqa("evaluator", "calibrate", data, "--evaluator", "lexical", "--by", "answers", "--json")
+    assert ended.code == 0, ended.err
+    told = json.loads(ended.out)
+    always = told["answers"]["right_if_always"]
+    assert always["incorrect"] == 0  # nothing is searched: it abstains
+    assert told["answers"]["right"] >= max(always.values())
+    assert -1 <= told["lower"] <= told["upper"] <= 1
+
+
+def test_pairs_have_no_answers_to_be_right_by(rqa: Any, tmp_path: Path) -> None:
+    file = tmp_path / "pairs.jsonl"
+    file.write_text(
+        '{"question": "who", "passage": "ada", "label": 1}\n{"question": "who", "passage": "x", "label": -1}'
+    )
+    ended = rqa("evaluator", "calibrate", file, "--evaluator", "lexical", "--by", "answers")
+    assert ended.code != 0
+    assert "has no answers" in ended.err

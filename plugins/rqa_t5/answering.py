@@ -1,0 +1,94 @@
+"""Thresholds by what they are for: those with which a corrective strategy answers most questions rightly."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robust_qa import Answering, InputError, Passage, Question, contains_answer, in_session
+
+from .thresholds import between
+
+if TYPE_CHECKING:
+    from robust_qa import Session
+
+    from .rows import Asked
+
+ACTIONS = ("correct", "ambiguous", "incorrect")
+_AT_ONCE = 64  # questions in flight
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A question's best score, and whether its answer is right under each of ACTIONS."""
+
+    best: float
+    right: tuple[bool, bool, bool]
+
+
+def outcomes(
+    run: Any, strategy: str, evaluator: str | None, asked: Sequence[Asked], best: Sequence[float]
+) -> list[Outcome]:
+    """Every question answered from its passages under every action. The strategy has an option `ablation`, as crag has.
+
+    Raises InputError for a question without answers, and what the strategy raises.
+    """
+    lacking = next((one.question for one in asked if not one.answers), None)
+    if lacking is not None:
+        raise InputError(
+            f"The question {lacking!r} has no answers to hold the strategy's against.",
+            hint='Write a line as {"question": ..., "answers": [...], "passages": [...]}.',
+        )
+    questions = [
+        Question(one.question, passages=tuple(Passage(candidate.text) for candidate in one.candidates)) for one in asked
+    ]
+
+    async def work(session: Session) -> list[bool]:
+        room = asyncio.Semaphore(_AT_ONCE)
+
+        async def right(question: Question, answers: Sequence[str]) -> bool:
+            async with room:
+                return contains_answer((await session.answer(question)).text or "", answers)
+
+        return await asyncio.gather(*(right(q, one.answers) for q, one in zip(questions, asked, strict=True)))
+
+    found = []
+    for action in ACTIONS:
+        option = [(f"strategy.{strategy}.ablation", f"only-{action}")]
+        if evaluator is not None:
+            option.append((f"strategy.{strategy}.evaluator", evaluator))
+        found.append(in_session(run, Answering(strategy=strategy, option=tuple(option)), work, detailed=False))
+    return [Outcome(score, right) for score, right in zip(best, zip(*found, strict=True), strict=True)]
+
+
+def choose(found: Sequence[Outcome]) -> tuple[float, float, float]:
+    """(upper, lower, accuracy): the thresholds with which most of these questions are answered rightly.
+
+    The accuracy is on the same questions. To abstain is not right, so without a search nothing pays for Incorrect.
+    """
+    found = sorted(found, key=lambda one: one.best)
+    scores = np.array([one.best for one in found])
+    correct, ambiguous, incorrect = (
+        np.array(right, float) for right in zip(*(one.right for one in found), strict=True)
+    )
+    # With the first i questions Incorrect and those from j on Correct, i <= j, so many are right:
+    # sum(incorrect[:i]) + sum(ambiguous[i:j]) + sum(correct[j:]).
+    below = np.concatenate([[0.0], np.cumsum(incorrect - ambiguous)])
+    above = np.concatenate([np.cumsum((correct - ambiguous)[::-1])[::-1], [0.0]])
+    apart = np.concatenate([[True], scores[1:] > scores[:-1], scores[-1:] < 1])  # equal scores share an action
+    below, above = np.where(apart, below, -np.inf), np.where(apart, above, -np.inf)
+    first = np.maximum.accumulate(below)
+    top = int(np.argmax(above + first))
+    bottom = int(np.argmax(below[: top + 1]))
+    upper = between(scores, top)
+    right = (below[bottom] + above[top] + ambiguous.sum()) / len(found)
+    return upper, min(upper, between(scores, bottom)), float(right)
+
+
+def accuracies(found: Sequence[Outcome]) -> dict[str, float]:
+    """The share of right answers when every question's action is the same, by action."""
+    return {action: sum(one.right[n] for one in found) / len(found) for n, action in enumerate(ACTIONS)}
