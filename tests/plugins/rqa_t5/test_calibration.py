@@ -204,7 +204,7 @@ def test_thresholds_by_answers_agree_with_trying_all() -> None:
             of = [0 if one.best >= upper else 2 if one.best < lower else 1 for one in found]
             return sum(one.right[n] for n, one in zip(of, found, strict=True)) / len(found)
 
-        tried = [n / 10 - 1.05 for n in range(23)]
+        tried = [n / 10 - 1.05 for n in range(21)]
         upper, lower, share = choose_by_answers(found)
         assert lower <= upper
         assert share == pytest.approx(right(upper, lower))
