@@ -44,14 +44,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--rate", type=click.FloatRange(min=0, min_open=True), default=2.5e-4, show_default=True, help="Peak learning rate."
 )
-@click.option("--batch", type=click.IntRange(min=1), default=32, show_default=True, help="Questions a step.")
-@click.option(
-    "--passages",
-    type=click.IntRange(1, 20),
-    default=1,
-    show_default=True,
-    help="Read with each question, its own among them: the others are those of other rows that are nearest to it.",
-)
+@click.option("--batch", type=click.IntRange(min=1), default=32, show_default=True, help="Rows a step.")
 @click.option(
     "--length", type=click.IntRange(32, 512), default=192, show_default=True, help="Tokens of question and passage."
 )

@@ -3,31 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_qa import normalise
+from robust_qa import Passage, normalise, sentences
 
 from ..choice import Choice, Marked, Span, chosen, judged, spans, text_of
 from ..engine import Marking, Settings
 from ..windows import cut
 from .metrics import f1
+from .neighbours import Neighbours
 from .rows import Row
-from .sets import Retrieved, retrieved
 
 Floats = NDArray[np.float64]
 
 WORTH = 0.05  # probability of being right below which an answer is not given
 SURE = 2 / 3  # share of questions answered in their passages from which these count as Correct,
 GONE = 0.9  # and of questions that are not, from which they count as Incorrect: to discard them takes more
+_OTHERS = 5  # passages beside a row's own
 
 
 def uncalibrated(length: int, stride: int) -> Settings:
     """Settings that go by the margin alone and refuse nothing."""
     alone = (0.0, 1.0, 0.0, 0.0)
     return Settings(length, stride, span=alone, judge=(0.0, 1.0), answer=(0.0, 1.0, 0.0), threshold=0.0)
+
+
+class Retrieved(NamedTuple):
+    """A row's question over its own passage and others that a retriever would return with it."""
+
+    row: Row
+    passages: list[Passage]
+
+
+def retrieved(rows: Sequence[Row], others: int = _OTHERS) -> list[Retrieved]:
+    """Each row among the `others` passages nearest to its question; what they hold decides what is right."""
+    passages = list(dict.fromkeys(Passage(row.context, title=row.title) for row in rows))
+    index = Neighbours([f"{passage.title} {passage.text}" for passage in passages])
+    found = []
+    for row in rows:
+        own = Passage(row.context, title=row.title)
+        near = [passages[n] for n in index.nearest(row.question, others + 1)]
+        found.append(Retrieved(row, [own, *(passage for passage in near if passage != own)][: others + 1]))
+    return found
 
 
 def read(engine: Marking, asked: Sequence[Retrieved]) -> list[list[Marked]]:
@@ -40,15 +61,28 @@ def read(engine: Marking, asked: Sequence[Retrieved]) -> list[list[Marked]]:
 
 
 def rightness(row: Row, text: str) -> float:
-    """How right an answer from a row's passage is: its F1; or, where its sentence is known, whether it is there."""
+    """How right an answer is: its F1; where only the sentence is known, whether it stands there."""
     if row.within is not None:
         sentence = normalise(row.context[row.within[0] : row.within[1]])
         return float(bool(normalise(text)) and normalise(text) in sentence)
     return f1(text, row.answers) if row.answers else 0.0
 
 
-def _right(one: Retrieved, text: str) -> float:
-    return rightness(one.row, text) if one.answered else 0.0
+def holds(row: Row, passage: Passage) -> bool:
+    """Whether `passage` tells the answer: the row's own does, and one with the very sentence. Words alone may not."""
+    if not row.answerable:
+        return False
+    told = _sentence(row)
+    return passage.text == row.context or (told != "" and told in passage.text)
+
+
+def _sentence(row: Row) -> str:
+    """The sentence that tells the answer, where that is known."""
+    if row.within is not None:
+        return row.context[row.within[0] : row.within[1]]
+    if row.start is None:
+        return ""
+    return next((row.context[a:b] for a, b in sentences(row.context) if a <= row.start < b), "")
 
 
 def calibrated(engine: Marking, rows: Sequence[Row]) -> Settings:
@@ -64,20 +98,21 @@ def calibrated(engine: Marking, rows: Sequence[Row]) -> Settings:
         for window, marks in pairs:
             for span in spans(window, marks, engine.settings)[:1]:
                 features.append((1.0, *span.evidence))
-                right.append(_right(one, text_of(one.passages[window.passage], span)))
+                words = text_of(one.passages[window.passage], span)
+                right.append(rightness(one.row, words) if one.row.answerable else 0.0)
     weights = logistic(np.array(features), np.array(right))
     settings = msgspec.structs.replace(engine.settings, span=tuple(map(float, weights)), judge=(0.0, 1.0))
     supported, held = [], []
     for one, pairs in zip(asked, marked, strict=True):
-        for number, likely in enumerate(judged(one.passages, pairs, settings)):
+        for passage, likely in zip(one.passages, judged(one.passages, pairs, settings), strict=True):
             supported.append((1.0, _log_odds(likely)))
-            held.append(float(one.answered and number == 0))
+            held.append(float(holds(one.row, passage)))
     weights = logistic(np.array(supported), np.array(held))
     settings = msgspec.structs.replace(settings, judge=tuple(map(float, weights)))
     choices = [chosen(one.passages, pairs, settings) for one, pairs in zip(asked, marked, strict=True)]
     told = [(one, choice) for one, choice in zip(asked, choices, strict=True) if choice is not None]
     fit = np.array([(1.0, *choice.features) for _, choice in told])
-    correct = np.array([_right(one, answer(one, choice)) >= 0.5 for one, choice in told])
+    correct = np.array([rightness(one.row, answer(one, choice)) >= 0.5 for one, choice in told])
     weights = logistic(fit, correct.astype(float))
     lower, upper = _bounds(asked, marked, settings)
     return msgspec.structs.replace(
@@ -91,7 +126,7 @@ def _bounds(asked: Sequence[Retrieved], marked: Sequence[list[Marked]], settings
     for one, pairs in zip(asked, marked, strict=True):
         best = max(judged(one.passages, pairs, settings), default=0.0)
         odds.append((1.0, _log_odds(best)))
-        answered.append(float(one.answered))
+        answered.append(float(any(holds(one.row, passage) for passage in one.passages)))
     bias, slope = logistic(np.array(odds), np.array(answered))
     if not slope:  # the score says nothing
         return 0.0, 0.0

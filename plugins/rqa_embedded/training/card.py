@@ -79,7 +79,8 @@ number of threads.
 |---|---|
 {rows}
 
-EM and F1 are SQuAD's, in per cent, of the best span of one passage; AUC tells rows with an answer from rows without.
+EM and F1 are SQuAD's, in per cent, of the best span of one passage; AUC tells the passages of a question that hold its
+answer from those that do not.
 `difference` is the largest between a score in torch and in CTranslate2, both in fp32. The confidence is calibrated on
 the same rows (reader.json).
 

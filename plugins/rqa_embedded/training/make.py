@@ -6,6 +6,7 @@ import hashlib
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -13,7 +14,7 @@ from robust_qa import InputError
 
 from ..choice import judged, spans, text_of
 from ..engine import Engine, Marking, Settings
-from .calibrate import calibrated, read, uncalibrated
+from .calibrate import Retrieved, calibrated, holds, read, retrieved, uncalibrated
 from .card import card, history, notice
 from .convert import check, convert, settle
 from .data import HELD_OUT
@@ -23,7 +24,6 @@ from .metrics import auc, exact, f1
 from .mixture import mixture
 from .model import SpanReader
 from .rows import Row, load_rows
-from .sets import as_rows, retrieved
 from .train import Plan, train
 from .unpack import base_folder
 
@@ -42,7 +42,6 @@ def make(
     rate: float = 2.5e-4,
     batch: int = 32,
     length: int = 192,
-    passages: int = 1,
     seed: int = 13,
     command: str = "",
     say: Callable[[str], None] = print,
@@ -59,7 +58,7 @@ def make(
     rests_on, earlier = notice(base, corpora=corpora is not None), history(base)
     base = base_folder(base, output / "base", say)
     tokenizer = base / "tokenizer.json"
-    plan = Plan(epochs=epochs, rate=rate, batch=batch, length=length, passages=passages, seed=seed)
+    plan = Plan(epochs=epochs, rate=rate, batch=batch, length=length, seed=seed)
     settings = uncalibrated(min(512, length + 32), _STRIDE)
     some = held[:_GLANCE]
 
@@ -68,8 +67,7 @@ def make(
 
     convert(SpanReader(base), tokenizer, output / "teacher", settings)
     teacher = Engine(output / "teacher")
-    asked = [as_rows(one) for one in retrieved(rows, others=passages - 1)] if passages > 1 else [[row] for row in rows]
-    model = train(asked, base, tokenizer, output, plan, teacher=teacher, measure=glance, say=say)
+    model = train(rows, base, tokenizer, output, plan, teacher=teacher, measure=glance, say=say)
     model = model.to("cpu").eval()
     return finish(
         model, tokenizer, output, settings, held,
@@ -100,11 +98,12 @@ def finish(
     convert(model, tokenizer, small, settings)
     settings = calibrated(Engine(small), held)
     settle(small, settings)
+    found = _looked_at(Engine(small), held, settings)
     figures = {"rows": float(rows), "held out": float(len(held)), "difference": off}
-    for name, folder in (("fp32", full), ("int8", small)):
-        figures |= {f"{name} {key}": value for key, value in measure(Engine(folder), held, settings).items()}
+    figures |= {f"fp32 {key}": value for key, value in measure(Engine(full), held, settings).items()}
+    figures |= {f"int8 {key}": value for key, value in _figures(found).items()}
     for source in sorted({row.source for row in held} - {""}):
-        part = measure(Engine(small), [row for row in held if row.source == source], settings)
+        part = _figures([one for one in found if one.asked.row.source == source])
         figures |= {f"int8 {key} ({source})": value for key, value in part.items()}
     say("  ".join(f"{name} {value:.4g}" for name, value in figures.items()))
     (small / "MODEL_CARD.md").write_text(
@@ -126,17 +125,33 @@ def split(rows: list[Row]) -> tuple[list[Row], list[Row]]:
 
 def measure(engine: Marking, rows: list[Row], settings: Settings) -> dict[str, float]:
     """EM and F1 (per cent) of the best span in a row's own passage, and AUC of the judge over retrieved passages."""
-    asked = retrieved(rows, absent=0.0)
-    pointed, scores, labels = [], [], []
+    return _figures(_looked_at(engine, rows, settings))
+
+
+class _Looked(NamedTuple):
+    """What was made of a question: the best span in its own passage, and the judge's scores of all."""
+
+    asked: Retrieved
+    answer: str
+    scores: list[float]
+
+
+def _looked_at(engine: Marking, rows: list[Row], settings: Settings) -> list[_Looked]:
+    asked = retrieved(rows)
+    found = []
     for one, marked in zip(asked, read(engine, asked), strict=True):
         own = [span for pair in marked if pair[0].passage == 0 for span in spans(*pair, settings)]
         best = max(own, key=lambda span: span.likely, default=None)
-        pointed.append("" if best is None else text_of(one.passages[0], best))
-        scores += judged(one.passages, marked, settings)
-        labels += [one.answered and number == 0 for number in range(len(one.passages))]
-    told = [(text, row.answers) for text, row in zip(pointed, rows, strict=True) if row.answers]
+        answer = "" if best is None else text_of(one.passages[0], best)
+        found.append(_Looked(one, answer, judged(one.passages, marked, settings)))
+    return found
+
+
+def _figures(found: Sequence[_Looked]) -> dict[str, float]:
+    told = [(one.answer, one.asked.row.answers) for one in found if one.asked.row.answers]
+    labels = [holds(one.asked.row, passage) for one in found for passage in one.asked.passages]
     return {
         "EM": 100 * sum(exact(*pair) for pair in told) / max(1, len(told)),
         "F1": 100 * sum(f1(*pair) for pair in told) / max(1, len(told)),
-        "AUC": auc(scores, labels),
+        "AUC": auc([score for one in found for score in one.scores], labels),
     }

@@ -62,34 +62,21 @@ class SpanReader(nn.Module):
         return nn.functional.normalize(means, dim=-1)
 
 
-def span_loss(
-    scores: Scores, allowed: Tensor, starts: Tensor, ends: Tensor, searched: Tensor, *, question: Tensor
-) -> Tensor:
-    """The mean over the questions of the right spans' negative log-likelihood.
+def span_loss(scores: Scores, allowed: Tensor, starts: Tensor, ends: Tensor, searched: Tensor) -> Tensor:
+    """The mean over the batch of the right spans' negative log-likelihood.
 
-    `allowed` marks the passage's tokens and [CLS], which stands for "not here"; `starts` and `ends` mark the right
-    ones; `question` (batch,) numbers the question of each passage. All passages of a question share one distribution
-    (shared normalisation: Clark and Gardner, 2018, section 3.1), of their tokens' margins over their own "not here" and
-    one 0 for "in none of them". Where several tokens are right their probabilities add up (the marginal likelihood of
-    section 2.2 there); for the rows that `searched` marks only the likeliest span among them counts (hard EM: Min et
-    al., 2019, section 3).
+    `allowed` marks the passage's tokens and [CLS]; `starts` and `ends` mark the right ones. Where several are right
+    their probabilities add up (the marginal likelihood of Clark and Gardner, 2018, section 2.2); for the rows that
+    `searched` marks only the likeliest span among them counts (hard EM: Min et al., 2019, section 3).
     """
     found_starts, found_ends = _likeliest(scores, starts, ends)
     starts = torch.where(searched[:, None], found_starts, starts)
     ends = torch.where(searched[:, None], found_ends, ends)
-    tokens = allowed.clone()
-    tokens[:, 0] = False
-    mine = nn.functional.one_hot(question).T.bool()  # (questions, batch)
 
     def missed(logits: Tensor, right: Tensor) -> Tensor:
         low = torch.finfo(logits.dtype).min
-        margins = logits - logits[:, :1]
-        every, hit = (
-            margins.masked_fill(~marked, low).logsumexp(-1).expand_as(mine).masked_fill(~mine, low).logsumexp(-1)
-            for marked in (tokens, right & tokens)
-        )
-        none = torch.zeros_like(every)
-        return torch.logaddexp(every, none) - torch.where((right[:, 0] & mine).sum(1) == mine.sum(1), none, hit)
+        every = logits.masked_fill(~allowed, low).logsumexp(-1)
+        return every - logits.masked_fill(~right, low).logsumexp(-1)
 
     return ((missed(scores.start, starts) + missed(scores.end, ends)) / 2).mean()
 

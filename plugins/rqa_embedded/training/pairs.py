@@ -13,16 +13,16 @@ from pathlib import Path
 
 import msgspec
 
+from .calibrate import Retrieved, holds, retrieved
 from .mixture import mixture
-from .sets import Retrieved, as_rows, retrieved
 
 
 def pairs(asked: Iterable[Retrieved]) -> Iterator[dict[str, object]]:
     """The questions over each of their passages, with a label of 1 or -1."""
     for one in asked:
-        for row in as_rows(one):
-            label = 1 if row.answerable else -1
-            yield {"question": row.question, "title": row.title, "text": row.context, "label": label}
+        for passage in one.passages:
+            label = 1 if holds(one.row, passage) else -1
+            yield {"question": one.row.question, "title": passage.title, "text": passage.text, "label": label}
 
 
 if __name__ == "__main__":

@@ -28,8 +28,7 @@ class Plan:
     """How to train. The defaults are those of the shipped model on two cores."""
 
     epochs: float = 1.0
-    batch: int = 32  # questions a step
-    passages: int = 1  # of a question, its own among them
+    batch: int = 32  # examples a step
     rate: float = 2.5e-4  # peak learning rate
     warmup: float = 0.05  # share of the steps
     length: int = 192  # tokens of question and passage
@@ -45,9 +44,6 @@ _EMBED_EVERY = 2  # steps between two looks at the vectors
 _EMBEDDED_PASSAGES = 6  # passages embedded then, beside all questions
 
 
-_Question = list[Example]  # one for each of its passages
-
-
 class Teacher(Protocol):
     """What knows relevance already: unit vectors of texts, (texts, width)."""
 
@@ -55,7 +51,7 @@ class Teacher(Protocol):
 
 
 def train(
-    asked: list[list[Row]],
+    rows: list[Row],
     base: Path,
     tokenizer_file: Path,
     out: Path,
@@ -65,7 +61,7 @@ def train(
     measure: Callable[[SpanReader], dict[str, float]] | None = None,
     say: Callable[[str], None] = print,
 ) -> SpanReader:
-    """Train from the encoder at `base`, and leave `out/model.pt`. `asked` has the rows of each question.
+    """Train from the encoder at `base`, and leave `out/model.pt`.
 
     With a `teacher` the relevance score learns its cosine of question and passage (distillation), and the encoder keeps
     its sentence vectors, so that one set of weights reads, judges and embeds. A run that was killed is taken up from
@@ -74,18 +70,17 @@ def train(
     torch.manual_seed(plan.seed)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     tokenizer = load_tokenizer(str(tokenizer_file), plan.length)
-    rows = [row for group in asked for row in group]
-    questions = _grouped(asked, encode(rows, tokenizer))
+    examples = encode(rows, tokenizer)
     tokenizer.no_truncation()  # from here on it codes single texts, cut where they are used
-    total = max(1, int(len(questions) // plan.batch * plan.epochs))
+    total = max(1, int(len(examples) // plan.batch * plan.epochs))
     model = SpanReader(base)
     model.to(device)
     optimiser = _optimiser(model, plan)
     lesson = _Lesson(model, rows, plan, tokenizer, teacher, device)
     step = _resume(out, plan, total, model, optimiser)
-    say(f"{len(questions):,} questions, {total:,} steps of {plan.batch} on {device}, from step {step:,}")
+    say(f"{len(examples):,} examples, {total:,} steps of {plan.batch} on {device}, from step {step:,}")
     began, seen, losses = time.monotonic(), 0, []
-    for batch in _batches(questions, plan, step, total):
+    for batch in _batches(examples, plan, step, total):
         for group in optimiser.param_groups:
             group["lr"] = plan.rate * _schedule(step, total, plan)
         model.train()
@@ -98,9 +93,7 @@ def train(
         if step % 25 == 0:
             pace = seen / (time.monotonic() - began)
             left = (total - step) * plan.batch / pace
-            say(
-                f"step {step:,}/{total:,}  loss {np.mean(losses):.3f}  {pace:.1f} questions/s  {left / 60:.0f} min left"
-            )
+            say(f"step {step:,}/{total:,}  loss {np.mean(losses):.3f}  {pace:.1f} examples/s  {left / 60:.0f} min left")
             losses.clear()
         if step % plan.save_every == 0 or step == total:
             _save(out, plan, (step, total), model, optimiser)
@@ -108,18 +101,6 @@ def train(
             told = "  ".join(f"{name} {value:.3g}" for name, value in measure(model).items())
             say(f"step {step:,}/{total:,}  {told}")
     return model
-
-
-def _grouped(asked: list[list[Row]], examples: list[Example]) -> list[_Question]:
-    """The examples of each question whose answer is not past the cut."""
-    coded = {example.row: example for example in examples}
-    questions, at = [], 0
-    for group in asked:
-        found = [coded[n] for n in range(at, at + len(group)) if n in coded]
-        if len(found) == len(group):
-            questions.append(found)
-        at += len(group)
-    return questions
 
 
 def _optimiser(model: SpanReader, plan: Plan) -> torch.optim.Optimizer:
@@ -143,12 +124,12 @@ class _Lesson:
     teacher: Teacher | None
     device: str
 
-    def descend(self, batch: list[_Question], step: int, total: int) -> float:
+    def descend(self, batch: list[Example], step: int, total: int) -> float:
         """Add the gradient of `batch`, in pieces of like length (a small piece stays in a CPU's cache)."""
         # The likeliest span means little before the model has learnt to point (Min et al., 2019, section 3.2).
         searched = random.Random(step).random() < min(0.9, step / (0.4 * total))
-        ordered = sorted(batch, key=_longest)
-        width = max(1, 16 // self.plan.passages) if self.device == "cpu" else len(ordered)
+        ordered = sorted(batch, key=lambda example: len(example.ids))
+        width = 16 if self.device == "cpu" else len(ordered)
         loss = 0.0
         for at in range(0, len(ordered), width):
             piece = ordered[at : at + width]
@@ -156,26 +137,20 @@ class _Lesson:
             part.backward()
             loss += part.item()
         if self.teacher is not None and step % _EMBED_EVERY == 0:
-            self._keep_vectors([question[0] for question in batch], self.teacher)
+            self._keep_vectors(batch, self.teacher)
         return loss
 
-    def _loss(self, piece: list[_Question], *, searched: bool) -> torch.Tensor:
-        examples = [example for question in piece for example in question]
-        part = {name: tensor.to(self.device) for name, tensor in collate(examples).items()}
-        sizes = torch.tensor([len(question) for question in piece], device=self.device)
-        question = torch.repeat_interleave(torch.arange(len(piece), device=self.device), sizes)
+    def _loss(self, piece: list[Example], *, searched: bool) -> torch.Tensor:
+        part = {name: tensor.to(self.device) for name, tensor in collate(piece).items()}
         with torch.autocast(self.device, dtype=torch.bfloat16):
             scores = self.model(part["ids"], part["types"], part["mask"])
-        loss = span_loss(
-            scores, part["allowed"], part["starts"], part["ends"], part["searched"] & searched, question=question
-        )
+        loss = span_loss(scores, part["allowed"], part["starts"], part["ends"], part["searched"] & searched)
         answered = torch.nn.functional.binary_cross_entropy_with_logits(scores.answered, part["has"])
         loss = loss + self.plan.answered * answered
-        if self.teacher is not None:  # one passage of a question says enough of it
-            asked, told = np.split(self.teacher.embed(self._texts([question[0] for question in piece])), 2)
+        if self.teacher is not None:
+            asked, told = np.split(self.teacher.embed(self._texts(piece)), 2)
             cosine = torch.from_numpy((asked * told).sum(1)).to(self.device)
-            relevant = scores.relevant[sizes.cumsum(0) - sizes]
-            loss = loss + self.plan.relevance * torch.nn.functional.mse_loss(relevant, cosine)
+            loss = loss + self.plan.relevance * torch.nn.functional.mse_loss(scores.relevant, cosine)
         return loss
 
     def _texts(self, examples: list[Example]) -> list[str]:
@@ -194,10 +169,6 @@ class _Lesson:
             wanted = torch.from_numpy(teacher.embed(group)).to(self.device)
             distance = 1 - (vectors * wanted).sum(1).mean()
             (0.5 * self.plan.vectors * _EMBED_EVERY * distance).backward()
-
-
-def _longest(question: _Question) -> int:
-    return max(len(example.ids) for example in question)
 
 
 def collate(batch: list[Example]) -> dict[str, torch.Tensor]:
@@ -220,18 +191,18 @@ def collate(batch: list[Example]) -> dict[str, torch.Tensor]:
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
-def _batches(questions: list[_Question], plan: Plan, first: int, total: int) -> Iterator[list[_Question]]:
+def _batches(examples: list[Example], plan: Plan, first: int, total: int) -> Iterator[list[Example]]:
     """Batches of like length in an order that depends on the seed and the step alone."""
-    per_epoch = len(questions) // plan.batch
+    per_epoch = len(examples) // plan.batch
     step, epoch = 0, 0
     while step < total:
         rng = random.Random(plan.seed * 1000 + epoch)
-        order = list(range(len(questions)))
+        order = list(range(len(examples)))
         rng.shuffle(order)
         pool = plan.batch * 16
         batches = []
         for at in range(0, len(order), pool):
-            piece = sorted(order[at : at + pool], key=lambda n: _longest(questions[n]))
+            piece = sorted(order[at : at + pool], key=lambda n: len(examples[n].ids))
             chunks = [piece[n : n + plan.batch] for n in range(0, len(piece), plan.batch)]
             rng.shuffle(chunks)
             batches += [chunk for chunk in chunks if len(chunk) == plan.batch]
@@ -239,7 +210,7 @@ def _batches(questions: list[_Question], plan: Plan, first: int, total: int) -> 
             if step >= total:
                 return
             if step >= first:
-                yield [questions[n] for n in chunk]
+                yield [examples[n] for n in chunk]
             step += 1
         epoch += 1
 

@@ -66,7 +66,7 @@ def test_the_unpacked_encoder_is_the_one_that_was_packed(base, tmp_path):
 
 
 def test_a_run_that_was_stopped_ends_as_one_that_was_not(base, rows, tmp_path):
-    examples = [[row] for row in list(load_rows(rows))[:128]]
+    examples = list(load_rows(rows))[:128]
     plan = Plan(batch=16, length=48, save_every=3)
     whole = train(examples, base, base / "tokenizer.json", tmp_path / "whole", plan, say=quiet)
 
@@ -85,7 +85,7 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(base, rows, tmp_path):
 
 
 def test_a_folder_of_another_run_is_refused(base, rows, tmp_path):
-    examples = [[row] for row in list(load_rows(rows))[:64]]
+    examples = list(load_rows(rows))[:64]
     train(examples, base, base / "tokenizer.json", tmp_path / "out", Plan(batch=16, length=48), say=quiet)
     with pytest.raises(InputError, match="another plan"):
         train(examples, base, base / "tokenizer.json", tmp_path / "out", Plan(batch=8, length=48), say=quiet)
@@ -165,30 +165,10 @@ def test_of_a_searched_answer_only_the_likeliest_span_is_learnt():
     scores = Scores(start, end, torch.zeros(1), torch.zeros(1))
     allowed = torch.tensor([[True, True, True, True]])
     marked = torch.tensor([[False, True, True, True]])
-    loss = span_loss(scores, allowed, marked, marked, torch.tensor([True]), question=torch.tensor([0]))
+    loss = span_loss(scores, allowed, marked, marked, torch.tensor([True]))
     # Token 2 to 3 is the likeliest (5 + 3); 2 to 1 would be (5 + 4), and ends before it starts.
     expected = (start.logsumexp(-1) - 5.0 + end.logsumexp(-1) - 3.0) / 2
     assert loss == pytest.approx(float(expected))
-
-
-def test_the_passages_of_a_question_share_one_distribution_of_margins():
-    start = torch.tensor([[1.0, 4.0, 2.0], [3.0, 5.0, 0.0], [2.0, 7.0, 1.0]])
-    scores = Scores(start, start, torch.zeros(3), torch.zeros(3))
-    right = torch.tensor([[False, True, False], [True, False, False], [True, False, False]])
-    allowed, searched = torch.ones(3, 3, dtype=torch.bool), torch.zeros(3, dtype=torch.bool)
-    loss = span_loss(scores, allowed, right, right, searched, question=torch.tensor([0, 0, 1]))
-    first = torch.tensor([0.0, 4 - 1, 2 - 1, 5 - 3, 0 - 3])  # "in none", the tokens of both passages
-    second = torch.tensor([0.0, 7 - 2, 1 - 2])
-    assert loss == pytest.approx(float((first.logsumexp(0) - 3 + second.logsumexp(0)) / 2))
-    alone = span_loss(scores, allowed, right, right, searched, question=torch.arange(3))
-    plain = start.logsumexp(-1) - torch.tensor([4.0, 3.0, 2.0])
-    assert alone == pytest.approx(float(plain.mean()))
-
-
-def test_questions_over_several_passages_become_a_model_that_reads(base, rows, tmp_path):
-    figures = make([rows], tmp_path / "out", base=base, epochs=8, rate=5e-3, batch=4, passages=3, length=48, say=quiet)
-    assert figures["int8 EM"] > 90
-    assert figures["int8 AUC"] > 0.9
 
 
 def test_a_teacher_keeps_the_vectors_and_teaches_relevance(base, rows, tmp_path):
@@ -200,8 +180,7 @@ def test_a_teacher_keeps_the_vectors_and_teaches_relevance(base, rows, tmp_path)
 
     def moved(teacher):
         out = tmp_path / ("with" if teacher else "without")
-        asked = [[row] for row in examples]
-        model = train(asked, base, base / "tokenizer.json", out, plan, teacher=teacher, say=quiet)
+        model = train(examples, base, base / "tokenizer.json", out, plan, teacher=teacher, say=quiet)
         convert(model, base / "tokenizer.json", out / "model", settings)
         texts = [row.context for row in examples[:40]]
         return float(1 - (Engine(out / "model", 1).embed(texts) * taught.embed(texts)).sum(1).mean())

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from robust_qa import InputError
+from rqa_embedded.training.calibrate import retrieved
 from rqa_embedded.training.cloze import cloze_rows
 from rqa_embedded.training.data import clean, held_out, qamr_rows, sentence_rows
 from rqa_embedded.training.invented import invented_rows
@@ -15,7 +16,6 @@ from rqa_embedded.training.neighbours import Neighbours
 from rqa_embedded.training.pairs import pairs
 from rqa_embedded.training.people import people_rows
 from rqa_embedded.training.rows import Row, load_rows
-from rqa_embedded.training.sets import as_rows, retrieved
 
 ADA = {
     "title": "Ada Brown (singer)",
@@ -206,26 +206,8 @@ def test_a_row_that_cannot_be_learnt_from_is_named_by_its_line(tmp_path, line, t
     assert '"answer"' in caught.value.hint
 
 
-def test_rows_are_pairs_for_an_evaluator():
-    rows = [Row("who rowed", "ada rowed", "t", ["ada"], 0), Row("who rowed", "nobody rowed")]
-    (first, other) = pairs(retrieved([*rows[:1], Row("when", "bert rowed")], absent=0.0)[:1])
-    assert first == {"question": "who rowed", "title": "t", "text": "ada rowed", "label": 1}
-    assert (other["text"], other["label"]) == ("bert rowed", -1)
-
-
-def test_a_question_is_read_over_its_own_passage_and_others_that_do_not_tell_the_answer():
-    rows = [
-        Row("where was Ada born", "Ada was born in Paris", "Ada", ["Paris"], 16),
-        Row("what did Ada do", "Ada rowed to Paris", "Ada"),
-        Row("what did Ada eat", "Ada ate bread", "Ada", ["bread"], 8),
-        Row("who is Bert", "Bert sang", "Bert", within=(0, 9)),
-    ]
-    asked = retrieved(rows, absent=0.0)
-    assert [passage.text for passage in asked[0].passages] == ["Ada was born in Paris", "Ada ate bread"]
-    assert [len(one.passages) for one in asked] == [2, 1, 3, 1]  # what has no answer stays alone
-    assert [one.answered for one in asked] == [True, False, True, True]
-    assert [row.answers for row in as_rows(asked[0])] == [["Paris"], []]
-    gone = retrieved(rows, absent=1.0)
-    assert [one.answered for one in gone] == [False, False, False, True]  # Bert's has no other
-    assert [passage.text for passage in gone[0].passages] == ["Ada ate bread"]
-    assert not any(row.answerable for row in as_rows(gone[2]))
+def test_rows_are_pairs_for_an_evaluator_each_question_over_several_passages():
+    rows = [Row("who rowed", "Ada rowed.", "t", ["Ada"], 0), Row("when", "Bert rowed.", within=(0, 11))]
+    first, other = pairs(retrieved(rows)[:1])
+    assert first == {"question": "who rowed", "title": "t", "text": "Ada rowed.", "label": 1}
+    assert (other["text"], other["label"]) == ("Bert rowed.", -1)
