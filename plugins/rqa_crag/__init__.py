@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
 
 _MEMORY = "norag"  # the strategy that answers from memory
+_FLOOR = -0.5  # of strips, for the paper's T5 (appendix B.3)
 _Score = Annotated[float, Meta(ge=-1, le=1)]
 
 
@@ -59,7 +60,9 @@ class Crag:
         # how passages are cut: excerption (three sentences), fixed_num (50 words), selection (not at all)
         strips: Mode = "excerption"
         keep: Annotated[int, Meta(ge=1)] = 5  # strips that are kept, at most: of the passages, and of the pages
-        floor: _Score = -0.5  # strips with a lower score are dropped
+        # strips with a lower score are dropped; by default -0.5 as in the paper, or the evaluator's own lower where
+        # that is less
+        floor: _Score | None = None
         # how the kept strips are put together: text (those of a passage as one, in its order), score (each for itself)
         order: Literal["text", "score"] = "text"
         # who makes keywords of a question that is searched for: reader (a language model), words (rules), off (nobody),
@@ -168,7 +171,7 @@ class Crag:
         """The strips with their scores, and which of them are kept."""
         texts = [titled(strip.passage.title, strip.text) if strip.says_something else "" for strip in strips]
         scores = await self._scores(question, toolbox, texts)
-        return choose(strips, scores, self.options.keep, self.options.floor, least)
+        return choose(strips, scores, self.options.keep, self._floor(toolbox), least)
 
     async def _scores(self, question: str, toolbox: Toolbox, texts: Sequence[str]) -> list[float]:
         """The evaluator's scores; an empty text has -1, unasked (published code)."""
@@ -187,6 +190,13 @@ class Crag:
                 return query
             toolbox.note("no keywords can be read from the reply; taking those of the question by rules")
         return keywords.extracted(question) or question
+
+    def _floor(self, toolbox: Toolbox) -> float:
+        """The score under which a strip says nothing, on the evaluator's own scale where that is known."""
+        if self.options.floor is not None:
+            return self.options.floor
+        own = toolbox.thresholds(self.options.evaluator) if self.options.thresholds is None else None
+        return min(_FLOOR, own[1]) if own else _FLOOR
 
     def _ready(self, toolbox: Toolbox) -> tuple[float, float]:
         """The thresholds, upper and lower. ConfigError or MissingError when they, or the search, are not in order."""

@@ -213,6 +213,17 @@ def test_strips_under_the_floor_are_left_out_of_a_passage_that_is_kept() -> None
     assert asked.then.given[0].text == text.removeprefix(noise).strip()
 
 
+def test_an_evaluator_whose_own_lower_is_less_keeps_strips_down_to_it() -> None:
+    class Lenient(Judge):
+        upper, lower = 0.5, -0.8
+
+    so = [Passage("Some words about other matters.", id="other"), GOOD]  # -0.7
+    assert Asked(so, judge=Lenient()).ids == ["other", "good"]
+    assert Asked(so, judge=Lenient(), floor=-0.6).ids == ["good"]
+    assert Asked(so, judge=Lenient(), thresholds="popqa").ids == ["good"]
+    assert Asked(so).ids == ["good"]
+
+
 def test_five_strips_are_kept_unless_told_otherwise() -> None:
     passages = [Passage(f"This is passage number {n} (good).", id=str(n)) for n in range(8)]
     assert Asked(passages).ids == ["0", "1", "2", "3", "4"]
