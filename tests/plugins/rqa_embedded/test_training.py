@@ -15,6 +15,7 @@ pytest.importorskip("transformers", reason="the extra [train] is not installed")
 from robust_qa import InputError, Passage
 from rqa_embedded.engine import Engine
 from rqa_embedded.training.calibrate import uncalibrated
+from rqa_embedded.training.card import card, history
 from rqa_embedded.training.convert import convert
 from rqa_embedded.training.encoding import encode, load_tokenizer
 from rqa_embedded.training.make import make
@@ -106,6 +107,17 @@ def test_rows_of_ones_own_become_a_model_that_reads(base, rows, tmp_path):
     card = (tmp_path / "out" / "model" / "MODEL_CARD.md").read_text()
     assert "int8 F1" in card
     assert "SQuAD" not in card.split("## Data")[0].split("EM and F1")[0]
+
+
+def test_a_card_tells_how_the_model_it_started_from_was_made(tmp_path):
+    first = card({"F1": 80.0}, Plan(), command="rqa train reader a.jsonl", torch="2", rests_on="Of others.")
+    (tmp_path / "MODEL_CARD.md").write_text(first)
+    second = card(
+        {"F1": 81.0}, Plan(), command="rqa train reader b.jsonl", torch="2", rests_on="", earlier=history(tmp_path)
+    )
+    assert second.index("b.jsonl") < second.index("started from was made by") < second.index("a.jsonl")
+    assert "80" not in second
+    assert history(tmp_path / "none") == ""
 
 
 def test_no_rows_are_an_error(base, tmp_path):
