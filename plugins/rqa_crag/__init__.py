@@ -195,8 +195,12 @@ class Crag:
         """The score under which a strip says nothing, on the evaluator's own scale where that is known."""
         if self.options.floor is not None:
             return self.options.floor
-        own = toolbox.thresholds(self.options.evaluator) if self.options.thresholds is None else None
+        own = self._own(toolbox)
         return min(_FLOOR, own[1]) if own else _FLOOR
+
+    def _own(self, toolbox: Toolbox) -> tuple[float, float] | None:
+        """The evaluator's thresholds, upper and lower, unless the paper's are to be taken."""
+        return toolbox.thresholds(self.options.evaluator) if self.options.thresholds is None else None
 
     def _ready(self, toolbox: Toolbox) -> tuple[float, float]:
         """The thresholds, upper and lower. ConfigError or MissingError when they, or the search, are not in order."""
@@ -204,8 +208,7 @@ class Crag:
         if options.search is not None:
             for error in toolbox.pool([options.search]).left_out.values():
                 raise error  # now, and not with the first question that is searched for
-        own = toolbox.thresholds(options.evaluator) if options.thresholds is None else None
-        upper, lower = own or PAIRS[options.thresholds or "popqa"]
+        upper, lower = self._own(toolbox) or PAIRS[options.thresholds or "popqa"]
         upper = upper if options.upper is None else options.upper
         lower = lower if options.lower is None else options.lower
         if lower > upper:

@@ -111,7 +111,7 @@ def chosen(passages: Sequence[Passage], marked: Sequence[Marked], settings: Sett
     told = _told(passages, marked, settings)
     if not told:
         return None
-    support = {key: _support(key, told) for key in told}
+    support = _support(told)
     own = {key: sum(span.likely for span in group.values()) for key, group in told.items()}
     key = max(told, key=lambda key: (round(support[key], 6), own[key]))
     return Choice(tuple(sorted(told[key].values(), key=lambda span: -span.likely)), support[key])
@@ -124,7 +124,7 @@ def judged(passages: Sequence[Passage], marked: Sequence[Marked], settings: Sett
     tell as well says whether that is the answer. A passage without a word has 0.
     """
     told = _told(passages, marked, settings)
-    support = {key: _support(key, told) for key in told}
+    support = _support(told)
     scores = []
     for number, passage in enumerate(passages):
         text = f" {normalise(head(passage.title) + passage.text)} "
@@ -148,14 +148,17 @@ def _told(passages: Sequence[Passage], marked: Sequence[Marked], settings: Setti
     return told
 
 
-def _support(key: str, told: _Told) -> float:
-    """The sum of the likelihoods that the passages lend to `key`."""
-    lent: dict[int, float] = {}
-    for other, group in told.items():
-        if f" {key} " in f" {other} " or f" {other} " in f" {key} ":
-            for passage, span in group.items():
-                lent[passage] = max(lent.get(passage, 0.0), span.likely)
-    return sum(lent.values())
+def _support(told: _Told) -> dict[str, float]:
+    """Of each candidate the sum of the likelihoods that the passages lend it."""
+    support = {}
+    for key in told:
+        lent: dict[int, float] = {}
+        for other, group in told.items():
+            if f" {key} " in f" {other} " or f" {other} " in f" {key} ":
+                for passage, span in group.items():
+                    lent[passage] = max(lent.get(passage, 0.0), span.likely)
+        support[key] = sum(lent.values())
+    return support
 
 
 def choose(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings, threshold: float) -> Reading:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 ACTIONS = ("correct", "ambiguous", "incorrect")
 _AT_ONCE = 64  # questions in flight
+_FORMAT = 'Write a line as {"question": ..., "answers": [...], "passages": [...]}.'
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +36,15 @@ def outcomes(
 ) -> list[Outcome]:
     """Every question answered from its passages under every action. The strategy has an option `ablation`, as crag has.
 
-    Raises InputError for a question without answers, and what the strategy raises.
+    Raises InputError for a question without answers or for no question, and what the strategy raises.
     """
+    if not asked:
+        raise InputError("The data has no question with answers and passages to choose thresholds by.", hint=_FORMAT)
     lacking = next((one.question for one in asked if not one.answers), None)
     if lacking is not None:
         raise InputError(
             f"The question {lacking!r} has no answers to hold the strategy's against.",
-            hint='Write a line as {"question": ..., "answers": [...], "passages": [...]}.',
+            hint=_FORMAT,
         )
     questions = [
         Question(one.question, passages=tuple(Passage(candidate.text) for candidate in one.candidates)) for one in asked

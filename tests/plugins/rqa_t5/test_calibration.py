@@ -229,3 +229,11 @@ def test_pairs_have_no_answers_to_be_right_by(rqa: Any, tmp_path: Path) -> None:
     ended = rqa("evaluator", "calibrate", file, "--evaluator", "lexical", "--by", "answers")
     assert ended.code != 0
     assert "has no answers" in ended.err
+
+
+def test_scores_alone_leave_no_question_to_choose_by(rqa: Any, tmp_path: Path) -> None:
+    file = tmp_path / "scores.jsonl"
+    file.write_text('{"question": "who", "passage": "ada", "score": 0.5}')
+    ended = rqa("evaluator", "calibrate", file, "--evaluator", "lexical", "--by", "answers")
+    assert ended.code == 2
+    assert "no question with answers" in ended.err
