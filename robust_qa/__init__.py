@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .command_groups import command_group as command_group
     from .components import IndexProgress as IndexProgress
     from .components import IndexReport as IndexReport
+    from .environment import cores as cores
     from .environment import data_dir as data_dir
     from .errors import BusyError as BusyError
     from .errors import CallError as CallError
@@ -116,7 +117,7 @@ _HOME = {
     "cli.run": ("Run",),
     "command_groups": ("command_group",),
     "components": ("IndexProgress", "IndexReport"),
-    "environment": ("data_dir",),
+    "environment": ("cores", "data_dir"),
     "errors": (
         "BusyError",
         "CallError",

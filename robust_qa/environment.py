@@ -1,4 +1,4 @@
-"""Every environment variable rqa reads, and the folders it keeps things in."""
+"""Every environment variable rqa reads, the folders it keeps things in, and the cores it may use."""
 
 from __future__ import annotations
 
@@ -46,6 +46,13 @@ def data_dir() -> Path:
 def cache_dir() -> Path:
     """The folder of what can be made again."""
     return _folder(CACHE_DIR, "user_cache_path")
+
+
+def cores() -> int:
+    """How many of the machine's cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _folder(variable: str, default: str) -> Path:

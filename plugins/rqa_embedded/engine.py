@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from robust_qa import MissingError
+from robust_qa import MissingError, cores
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 PACKAGED = Path(__file__).parent / "model"
 CHECKSUMS = "checksums.json"
-BATCH = 2048  # tokens of one engine batch, padding included; larger ones fall out of a core's cache
+BATCH = 512  # tokens of one engine batch, padding included; larger ones fall out of a core's cache
 
 
 _TINY = 1e-9  # so that nothing is divided by 0
@@ -67,10 +67,15 @@ class Marking(Protocol):
 
 
 class Engine:
-    """A model folder, loaded. Raises MissingError where it is not there, incomplete or damaged."""
+    """A model folder, loaded, with one worker a core (`threads`; 0: all that this process may use).
+
+    Raises MissingError where the folder is not there, incomplete or damaged.
+    """
 
     def __init__(self, folder: Path | None = None, threads: int = 0, *, compute: str = "default") -> None:
         self.folder = folder or PACKAGED
+        self._workers = threads or cores()
+        self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="rqa-embedded")
         self._hint = (
             f"Name the folder that `rqa train reader` wrote, not {self.folder}."
             if folder
@@ -94,7 +99,7 @@ class Engine:
             with np.load(self.folder / "heads.npz") as heads:
                 self._weight, self._bias = heads["weight"], heads["bias"]  # rows: the fields of Marks
             self._encoder = ctranslate2.Encoder(
-                str(self.folder), compute_type=compute, intra_threads=threads or os.cpu_count() or 1
+                str(self.folder), compute_type=compute, inter_threads=self._workers, intra_threads=1
             )
         except Exception as error:  # each of the libraries has its own
             raise MissingError(f"The model in {self.folder} cannot be loaded: {error}.", hint=self._hint) from error
@@ -150,20 +155,24 @@ class Engine:
 
     def _of_each(self, windows: Sequence[tuple[list[int], list[int]]], take: Callable[[Floats], T]) -> list[T]:
         """What `take` makes of the encoder's output for each window, (tokens, width), which is not kept."""
-        np, view = self._np, self._ct2.StorageView.from_array
+        groups = _batches([len(ids) for ids, _ in windows], self._workers)
+        taken = self._pool.map(lambda group: self._of_batch([windows[n] for n in group], take), groups)
         results: dict[int, T] = {}
-        for batch in _batches([len(ids) for ids, _ in windows]):
-            longest = max(len(windows[n][0]) for n in batch)
-            ids = np.zeros((len(batch), longest), np.int32)
-            types = [windows[n][1] + [0] * (longest - len(windows[n][1])) for n in batch]
-            for row, n in enumerate(batch):
-                ids[row, : len(windows[n][0])] = windows[n][0]
-            lengths = np.array([len(windows[n][0]) for n in batch], np.int32)
-            output = self._encoder.forward_batch(view(ids), view(lengths), token_type_ids=types)
-            hidden = np.asarray(output.last_hidden_state)
-            for row, n in enumerate(batch):
-                results[n] = take(hidden[row, : lengths[row]])
+        for group, found in zip(groups, taken, strict=True):
+            results.update(zip(group, found, strict=True))
         return [results[n] for n in range(len(windows))]
+
+    def _of_batch(self, windows: Sequence[tuple[list[int], list[int]]], take: Callable[[Floats], T]) -> list[T]:
+        np, view = self._np, self._ct2.StorageView.from_array
+        longest = max(len(ids) for ids, _ in windows)
+        padded = np.zeros((len(windows), longest), np.int32)
+        for row, (ids, _) in enumerate(windows):
+            padded[row, : len(ids)] = ids
+        lengths = np.array([len(ids) for ids, _ in windows], np.int32)
+        types = [types + [0] * (longest - len(types)) for _, types in windows]
+        output = self._encoder.forward_batch(view(padded), view(lengths), token_type_ids=types)
+        hidden = np.asarray(output.last_hidden_state)
+        return [take(hidden[row, :length]) for row, length in enumerate(lengths)]
 
     def _check(self) -> None:
         """Compare the files with their checksums, once a process and folder."""
@@ -192,11 +201,15 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _batches(lengths: list[int]) -> list[list[int]]:
-    """Positions sorted by length, in groups of at most BATCH tokens."""
+def _batches(lengths: list[int], workers: int) -> list[list[int]]:
+    """Positions in groups of like length, the longest first, of at most BATCH tokens each, padding included.
+
+    They are smaller where there is little to do, so that the windows of one question keep every worker busy, too.
+    """
+    most = min(BATCH, -(-len(lengths) // workers) * max(lengths, default=0))
     groups: list[list[int]] = []
-    for n in sorted(range(len(lengths)), key=lambda n: lengths[n]):
-        if groups and (len(groups[-1]) + 1) * lengths[n] <= BATCH:
+    for n in sorted(range(len(lengths)), key=lambda n: -lengths[n]):
+        if groups and (len(groups[-1]) + 1) * lengths[groups[-1][0]] <= most:
             groups[-1].append(n)
         else:
             groups.append([n])

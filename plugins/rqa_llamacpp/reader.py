@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import os
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from robust_qa import (
     MissingError,
     RqaError,
     Usage,
+    cores,
 )
 
 from . import gguf_files, library
@@ -171,7 +171,7 @@ class LlamaCpp:
                 self._path,
                 n_ctx=options.n_ctx,
                 n_batch=options.n_batch,
-                n_threads=options.n_threads or _cores(),
+                n_threads=options.n_threads or cores(),
                 n_gpu_layers=options.n_gpu_layers,
             )
             source = self._template_source or engine.template or CHATML
@@ -218,9 +218,3 @@ def _read_template(path: Path | None) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"Cannot read the chat template {path}: {error}.") from error
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_qa import MissingError
+from robust_qa import MissingError, cores
 
 from .folder import Settings, check, read_settings
 from .pairs import Pair, Pairing, batches, empty
@@ -30,7 +29,7 @@ class Engine:
     def __init__(self, folder: Path, threads: int = 0, *, compute: str = "default") -> None:
         check(folder, contents=True)
         self.settings: Settings = read_settings(folder)
-        self._workers = threads or _cores()
+        self._workers = threads or cores()
         try:
             from . import shapes
 
@@ -80,9 +79,3 @@ class Engine:
     def close(self) -> None:
         """Let the workers end; the model is freed with this object."""
         self._pool.shutdown()
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

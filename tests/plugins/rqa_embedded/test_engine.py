@@ -38,10 +38,24 @@ def test_no_windows_give_no_marks(engine):
 
 def test_batches_are_sorted_by_length_and_hold_so_many_tokens():
     lengths = [5, 200, 7, 150, 200, 3000, 6] * 20
-    groups = _batches(lengths)
+    groups = _batches(lengths, 2)
     assert sorted(n for group in groups for n in group) == list(range(len(lengths)))
     for group in groups:
         assert len(group) == 1 or len(group) * max(lengths[n] for n in group) <= BATCH
+
+
+@pytest.mark.parametrize(("count", "workers"), [(1, 4), (4, 2), (10, 2), (10, 4), (3, 16)])
+def test_a_few_windows_are_dealt_to_all_workers(count: int, workers: int):
+    groups = _batches([16] * count, workers)
+    assert len(groups) >= min(count, workers)
+    assert max(map(len, groups)) == -(-count // workers)
+
+
+def test_more_workers_say_the_same(folder: Path):
+    some = windows(*range(1, 40))
+    for one, other in zip(Engine(folder, 1).mark(some), Engine(folder, 3).mark(some), strict=True):
+        np.testing.assert_allclose(one.start, other.start, atol=1e-4)
+        assert one.relevant == pytest.approx(other.relevant, abs=1e-4)
 
 
 def test_half_a_character_is_passed_over_and_moves_nothing(engine):
