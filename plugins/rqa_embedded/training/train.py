@@ -41,6 +41,7 @@ class Plan:
 
 
 _EMBED_EVERY = 2  # steps between two looks at the vectors
+_THREADS = torch.get_num_threads()  # CTranslate2, once the teacher is loaded, has told OpenMP to use one
 _EMBEDDED_PASSAGES = 6  # passages embedded then, beside all questions
 
 
@@ -69,12 +70,15 @@ def train(
     """
     torch.manual_seed(plan.seed)
     device = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.set_num_threads(_THREADS)
     tokenizer = load_tokenizer(str(tokenizer_file), plan.length)
     examples = encode(rows, tokenizer)
     tokenizer.no_truncation()  # from here on it codes single texts, cut where they are used
     total = max(1, int(len(examples) // plan.batch * plan.epochs))
     model = SpanReader(base)
     model.to(device)
+    if device == "cpu":  # where the gradient of fused attention takes half of a step
+        model.encoder.set_attn_implementation("eager")
     optimiser = _optimiser(model, plan)
     lesson = _Lesson(model, rows, plan, tokenizer, teacher, device)
     step = _resume(out, plan, total, model, optimiser)

@@ -23,6 +23,7 @@ from .examples import Example
 
 _PIECE = {"cpu": 2048, "cuda": 65_536}  # tokens whose gradient is computed at once
 _SAY_EVERY = 10.0  # seconds
+_THREADS = torch.get_num_threads()  # CTranslate2, once a teacher is loaded, has told OpenMP to use one
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ def train(
     Raises InputError when the state is of a run with another plan or other rows.
     """
     device = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.set_num_threads(_THREADS)
     total = max(1, round(len(samples) * plan.epochs / plan.batch))
     every = plan.measure_every or max(1, total // 20)
     model = checkpoint.model.to(device)
