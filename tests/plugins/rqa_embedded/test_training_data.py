@@ -7,13 +7,11 @@ import random
 import pytest
 
 from robust_qa import InputError
-from rqa_embedded.training.calibrate import retrieved
 from rqa_embedded.training.cloze import cloze_rows
 from rqa_embedded.training.data import clean, held_out, qamr_rows, sentence_rows
 from rqa_embedded.training.invented import invented_rows
 from rqa_embedded.training.mixture import cropped
 from rqa_embedded.training.neighbours import Neighbours
-from rqa_embedded.training.pairs import pairs
 from rqa_embedded.training.people import people_rows
 from rqa_embedded.training.rows import Row, load_rows
 
@@ -204,10 +202,3 @@ def test_a_row_that_cannot_be_learnt_from_is_named_by_its_line(tmp_path, line, t
         list(load_rows(path))
     assert told in caught.value.message
     assert '"answer"' in caught.value.hint
-
-
-def test_rows_are_pairs_for_an_evaluator_each_question_over_several_passages():
-    rows = [Row("who rowed", "Ada rowed.", "t", ["Ada"], 0), Row("when", "Bert rowed.", within=(0, 11))]
-    first, other = pairs(retrieved(rows)[:1])
-    assert first == {"question": "who rowed", "title": "t", "text": "Ada rowed.", "label": 1}
-    assert (other["text"], other["label"]) == ("Bert rowed.", -1)
