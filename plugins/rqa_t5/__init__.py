@@ -99,7 +99,8 @@ def rqa_register(registry: Registry) -> None:
 @hookimpl
 def rqa_commands(cli: click.Group) -> None:
     """Add `rqa evaluator` and `rqa train evaluator`."""
-    from .commands import evaluator, train_evaluator
+    from .commands import evaluator
+    from .training_command import train_evaluator
 
     cli.add_command(evaluator)
     command_group(cli, "train", "Train on questions of your own.").add_command(train_evaluator)

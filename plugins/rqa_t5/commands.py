@@ -1,40 +1,22 @@
-"""`rqa evaluator` and `rqa train evaluator`."""
+"""`rqa evaluator`: checkpoints converted, thresholds chosen."""
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import json
-import shlex
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from robust_qa import MissingError, RqaError
+from .command_parts import FILE, FOLDER, command_line, need_training, quantization_option
 
 if TYPE_CHECKING:
     from .rows import Asked
     from .thresholds import Judged
-    from .training.examples import Example
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 _PRESETS = ("popqa", "pubqa", "arc", "bio")
-_QUANTIZATIONS = (
-    "int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16", "float16", "bfloat16", "float32"
-)  # fmt: skip
-_AT_ONCE = 512  # questions scored at once
-_quantization = click.option(
-    "--quantization",
-    metavar="KIND",
-    type=click.Choice(_QUANTIZATIONS),
-    default="int8",
-    show_default=True,
-    help=f"Of the weights: {', '.join(_QUANTIZATIONS)}.",
-)
 
 
 @click.group()
@@ -44,8 +26,8 @@ def evaluator() -> None:
 
 @evaluator.command("convert", epilog="Example: rqa evaluator convert castorini/monot5-base-msmarco my-judge")
 @click.argument("checkpoint")
-@click.argument("out", type=_FOLDER)
-@_quantization
+@click.argument("out", type=FOLDER)
+@quantization_option
 @click.option(
     "--labels",
     metavar="YES,NO",
@@ -62,7 +44,7 @@ def convert(checkpoint: str, out: Path, labels: str, template: str | None, lengt
     It is a T5 that says a label, a T5ForSequenceClassification (the evaluator that CRAG published), or a
     BertForSequenceClassification, with one output or two. The result is proved to say what torch says, or refused.
     """
-    _need_training()
+    need_training()
     from .training import checkpoints, conversion
     from .training.card import card
 
@@ -76,7 +58,7 @@ def convert(checkpoint: str, out: Path, labels: str, template: str | None, lengt
     loaded = loaded.used(template=template, length=length)
     proof = conversion.convert(loaded, out, **how)
     text = card(
-        loaded.settings, proof, command=_command("evaluator"), origin=checkpoint, quantization=how["quantization"]
+        loaded.settings, proof, command=command_line("evaluator"), origin=checkpoint, quantization=how["quantization"]
     )
     (out / "MODEL_CARD.md").write_text(text, encoding="utf-8")
     click.echo(
@@ -88,7 +70,7 @@ def convert(checkpoint: str, out: Path, labels: str, template: str | None, lengt
 
 
 @evaluator.command("calibrate", epilog="Example: rqa evaluator calibrate questions.jsonl >> rqa.toml")
-@click.argument("data", nargs=-1, type=_FILE)
+@click.argument("data", nargs=-1, type=FILE)
 @click.option("--evaluator", "name", metavar="NAME", help="The evaluator. Default: as configured.")
 @click.option("--preset", type=click.Choice(_PRESETS), help="The thresholds that the CRAG paper has for a data set.")
 @click.option(
@@ -128,10 +110,13 @@ def calibrate(
     is told on stderr, and on stdout the lines to put into a configuration. Without DATA a preset is printed.
     """
     from . import thresholds
+    from .rows import judgeable, read_rows
 
     if not data and preset is None:
         raise click.UsageError("Name the questions to calibrate on, or a --preset.")
-    asked = _asked(data) if data else []
+    if preset and by != "action":
+        raise click.UsageError("A --preset is what the paper chose; it is not chosen --by anything here.")
+    asked = judgeable(read_rows(data)) if data else []
     judged = _judged(run, asked, name) if data else []
     told: dict[str, Any] = {}
     if preset:
@@ -193,142 +178,11 @@ def _print_curve(told: dict[str, Any]) -> None:
     )
 
 
-def _asked(data: Sequence[Path]) -> list[Asked]:
-    """The questions, with those of their texts of which it is known whether they are relevant."""
-    from .rows import read_rows
-
-    known = [
-        dataclasses.replace(one, candidates=[c for c in one.candidates if c.relevant is not None])
-        for one in read_rows(data)
-    ]
-    return [one for one in known if one.candidates]
-
-
 def _judged(run: Any, asked: Sequence[Asked], name: str | None) -> list[Judged]:
+    from .scoring import scores
     from .thresholds import Judged
 
-    scores = _scores(run, name, [(one.question, [c.text for c in one.candidates]) for one in asked])
+    found = scores(run, name, [(one.question, [c.text for c in one.candidates]) for one in asked])
     return [
-        Judged(tuple(of), tuple(bool(c.relevant) for c in one.candidates))
-        for of, one in zip(scores, asked, strict=True)
+        Judged(tuple(of), tuple(bool(c.relevant) for c in one.candidates)) for of, one in zip(found, asked, strict=True)
     ]
-
-
-def _scores(
-    run: Any,
-    name: str | None,
-    requests: Sequence[tuple[str, list[str]]],
-    told: Callable[[int], None] = lambda done: None,
-) -> list[list[float]]:
-    """The configured evaluator's scores; all requests meet in its queue, as those of a batch do."""
-
-    async def ask() -> list[list[float]]:
-        found: list[list[float]] = []
-        async with run.toolbox(
-            "reader", "evaluator", overrides=[("defaults.evaluator", name)] if name else []
-        ) as toolbox:
-            for at in range(0, len(requests), _AT_ONCE):
-                calls = [toolbox.score(question, texts) for question, texts in requests[at : at + _AT_ONCE]]
-                found += await asyncio.gather(*calls)
-                told(len(found))
-        return found
-
-    return asyncio.run(ask())
-
-
-@click.command("evaluator", epilog="Example: rqa train evaluator questions.jsonl -o my-judge")
-@click.argument("data", nargs=-1, required=True, type=_FILE)
-@click.option(
-    "-o", "--output", required=True, type=_FOLDER, help="The folder to write; a run that was stopped there goes on."
-)
-@click.option("--base", metavar="CHECKPOINT", help="A T5 or BERT, a folder or a hub's name. Default: a new small T5.")
-@click.option("--width", type=click.IntRange(32, 1024), default=256, show_default=True, help="Of the new T5.")
-@click.option("--layers", type=click.IntRange(1, 24), default=4, show_default=True, help="Of the new T5's encoder.")
-@click.option("--words", type=click.IntRange(100, 64_000), default=16_000, show_default=True, help="Its vocabulary.")
-@click.option(
-    "--length", type=click.IntRange(16, 8192), default=256, show_default=True, help="Tokens of question and text."
-)
-@click.option("--negatives", type=click.IntRange(0), default=2, show_default=True, help="For each relevant text.")
-@click.option("--hard", type=click.IntRange(0), default=1, show_default=True, help="Negatives by BM25, a question.")
-@click.option("--teacher", metavar="NAME", help="A configured evaluator whose scores to learn from, too.")
-@click.option(
-    "--trust",
-    type=click.FloatRange(0, 1),
-    default=0.5,
-    show_default=True,
-    help="Share of a teacher's score in a target.",
-)
-@click.option("--epochs", type=click.FloatRange(0, min_open=True), default=3.0, show_default=True, help="At most.")
-@click.option("--batch", type=click.IntRange(1), default=32, show_default=True, help="Pairs a step.")
-@click.option("--rate", type=click.FloatRange(0, min_open=True), default=1e-4, show_default=True, help="Learning rate.")
-@click.option(
-    "--patience",
-    type=click.IntRange(0),
-    default=4,
-    show_default=True,
-    help="Measurements without a better one before it ends; 0: never.",
-)
-@click.option("--measure-every", type=click.IntRange(0), default=0, help="Steps. Default: a twentieth of the run.")
-@click.option("--seed", type=int, default=13, show_default=True, help="Of weights, drawing and order.")
-@_quantization
-@click.pass_obj
-def train_evaluator(run: Any, /, data: tuple[Path, ...], output: Path, teacher: str | None, **how: Any) -> None:
-    """Train an evaluator on the JSONL files DATA, convert it, and calibrate it.
-
-    A line is {"question", "answers", "passages"}, where a passage that contains an answer is relevant, or is of the
-    gold "page", or a pair {"question", "passage", "label"} with label 1 or -1, or with a teacher's "score". One
-    question in ten is held out, to stop early by and to choose thresholds on. OUTPUT/model is then a model folder.
-    """
-    _need_training()
-    from .training.loop import Plan
-    from .training.make import Making, make
-
-    names = {field.name for field in dataclasses.fields(Making)}
-    figures = make(
-        data,
-        output,
-        Making(**{key: value for key, value in how.items() if key in names}),
-        Plan(**{key: value for key, value in how.items() if key not in names}),
-        teacher=None if teacher is None else lambda examples: _taught(run, teacher, examples),
-        command=_command("train"),
-        say=lambda line: click.echo(line, err=True),
-    )
-    for what, value in figures.items():
-        click.echo(f"{what}: {value:.4g}" if isinstance(value, float) else f"{what}: {value:,}", err=True)
-    click.echo(f"[evaluator.t5]\nmodel = {json.dumps(str((output / 'model').resolve()), ensure_ascii=False)}")
-
-
-def _taught(run: Any, teacher: str, examples: list[Example]) -> list[Example]:
-    """The examples with the teacher's scores."""
-    by_question: dict[str, list[int]] = {}
-    for n, example in enumerate(examples):
-        by_question.setdefault(example.question, []).append(n)
-    requests = [(question, [examples[n].text for n in of]) for question, of in by_question.items()]
-
-    def told(done: int) -> None:
-        click.echo(f"{teacher} has scored {done:,} of {len(requests):,} questions", err=True)
-
-    scores = _scores(run, teacher, requests, told)
-    taught = list(examples)
-    for of, values in zip(by_question.values(), scores, strict=True):
-        for n, value in zip(of, values, strict=True):
-            taught[n] = dataclasses.replace(examples[n], score=value)
-    return taught
-
-
-def _need_training() -> None:
-    try:
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise MissingError(
-            f"This needs {error.name}, which is not installed.", hint="Install it: `pip install 'robust-qa[train]'`."
-        ) from error
-    except OSError as error:  # a library that torch links to
-        raise RqaError(f"torch cannot be imported: {error}.") from error
-
-
-def _command(first: str) -> str:
-    """The command line, for the model card."""
-    words = sys.argv[sys.argv.index(first) :] if first in sys.argv else [first]
-    return shlex.join(["rqa", *words])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,12 @@ def read_rows(paths: Iterable[Path]) -> list[Asked]:
             '"passages": [...]}.',
         )
     return asked
+
+
+def judgeable(asked: Iterable[Asked]) -> list[Asked]:
+    """The questions with those of their texts of which it is known whether they are relevant; none without any."""
+    known = [replace(one, candidates=[c for c in one.candidates if c.relevant is not None]) for one in asked]
+    return [one for one in known if one.candidates]
 
 
 def _add(found: dict[str, Asked], line: bytes, where: str) -> None:

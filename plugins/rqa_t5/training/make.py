@@ -15,7 +15,7 @@ from robust_qa import InputError
 
 from ..engine import Engine
 from ..folder import TOKENIZER, read_settings, settle
-from ..rows import Asked, read_rows
+from ..rows import Asked, judgeable, read_rows
 from ..thresholds import Judged, action_accuracy, auc, choose
 from . import fresh
 from .card import card
@@ -78,13 +78,12 @@ def make(
 
 def measure(folder: Path, held: Sequence[Asked]) -> dict[str, object]:
     """Figures of the model in `folder` on `held`; thresholds chosen there are written into the folder."""
-    known = [(one, [c for c in one.candidates if c.relevant is not None]) for one in held]
-    known = [(one, candidates) for one, candidates in known if candidates]
+    known = judgeable(held)
     with contextlib.closing(Engine(folder)) as engine:
-        scores = iter(engine.score([(one.question, c.text) for one, candidates in known for c in candidates]))
+        scores = iter(engine.score([(one.question, c.text) for one in known for c in one.candidates]))
     judged = [
-        Judged(tuple(next(scores) for _ in candidates), tuple(bool(c.relevant) for c in candidates))
-        for _, candidates in known
+        Judged(tuple(next(scores) for _ in one.candidates), tuple(bool(c.relevant) for c in one.candidates))
+        for one in known
     ]
     flat = [(s, r) for one in judged for s, r in zip(one.scores, one.relevant, strict=True)]
     figures: dict[str, object] = {

@@ -156,6 +156,12 @@ def test_a_preset_can_be_tried_on_data(calibrate: Any, data: Path) -> None:
     assert 0 < told["accuracy"] <= 1
 
 
+def test_a_preset_is_not_chosen_by_answers(rqa: Any) -> None:
+    ended = rqa("evaluator", "calibrate", "--preset", "popqa", "--by", "answers")
+    assert ended.code == 2
+    assert "--by" in ended.err
+
+
 def test_without_data_and_preset_it_says_what_is_missing(rqa: Any) -> None:
     ended = rqa("evaluator", "calibrate")
     assert ended.code == 2
