@@ -35,8 +35,7 @@ def checkpoint(tokenizer: Tokenizer, *, width: int, layers: int, length: int) ->
     """A T5 of `layers` encoder layers and one decoder layer, with random weights (torch's seed decides).
 
     Attention begins by finding the same word: keys are queries (mimetic initialisation: Trockman and Kolter, 2023,
-    section 3), and half of the heads pass over the word itself. From chance alone matching is not learnt of so few
-    pairs.
+    section 3), and half of the heads pass over the word itself. Matching then need not be learnt from nothing.
     """
     import torch
     import transformers
