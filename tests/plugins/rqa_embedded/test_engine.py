@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from itertools import cycle, islice
 from pathlib import Path
 
 import numpy as np
 import pytest
+from standins.tiny_bert import WORDS
 
 from robust_qa import MissingError
 from rqa_embedded.engine import BATCH, CHECKSUMS, Engine, _batches
 
 
 def windows(*lengths: int) -> list[tuple[list[int], list[int]]]:
-    return [([2, *range(4, 4 + n), 3], [0] * (n + 2)) for n in lengths]
+    """Of so many tokens each, out of the tiny model's vocabulary."""
+    some = range(4, len(WORDS))
+    return [([2, *islice(cycle(some), n), 3], [0] * (n + 2)) for n in lengths]
 
 
 def test_a_window_has_the_same_marks_alone_as_among_longer_ones(engine):
