@@ -32,12 +32,7 @@ def vocabulary(texts: Iterable[str], size: int) -> Tokenizer:
 
 
 def checkpoint(tokenizer: Tokenizer, *, width: int, layers: int, length: int) -> Checkpoint:
-    """A T5 of `layers` encoder layers and one decoder layer, with random weights (torch's seed decides).
-
-    Attention begins by finding the same word: keys are queries (mimetic initialisation: Trockman and Kolter, 2023,
-    section 3), and half of the heads pass over the word itself. Matching then need not be learnt from nothing.
-    """
-    import torch
+    """A T5 of `layers` encoder layers and one decoder layer, with random weights (torch's seed decides)."""
     import transformers
 
     config = transformers.T5Config(
@@ -51,13 +46,7 @@ def checkpoint(tokenizer: Tokenizer, *, width: int, layers: int, length: int) ->
         pad_token_id=0,
         eos_token_id=1,
         decoder_start_token_id=0,
-        dropout_rate=0.0,  # on a CPU drawing it takes half of a step, and a few passes overfit little
     )
     model: Any = transformers.T5ForConditionalGeneration(config)
-    with torch.no_grad():
-        attention = [block.layer[0].SelfAttention for block in model.encoder.block]
-        for one in attention:
-            one.k.weight.copy_(one.q.weight * _HEAD**0.5)  # T5's scale of keys; a word with itself has that score
-        attention[0].relative_attention_bias.weight[0, ::2] -= _HEAD**0.5  # of distance 0; all layers have it
     settings = Settings(shape="label", template=LABEL_TEMPLATE, length=length, labels=LABELS)
     return Checkpoint("a T5 from nothing", model, tokenizer, settings)
