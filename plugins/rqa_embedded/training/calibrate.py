@@ -39,15 +39,15 @@ class Retrieved(NamedTuple):
     passages: list[Passage]
 
 
-def retrieved(rows: Sequence[Row], others: int = _OTHERS) -> list[Retrieved]:
-    """Each row among the `others` passages nearest to its question; what they hold decides what is right."""
+def retrieved(rows: Sequence[Row]) -> list[Retrieved]:
+    """Each row among the _OTHERS passages nearest to its question; what they hold decides what is right."""
     passages = list(dict.fromkeys(Passage(row.context, title=row.title) for row in rows))
     index = Neighbours([f"{passage.title} {passage.text}" for passage in passages])
     found = []
     for row in rows:
         own = Passage(row.context, title=row.title)
-        near = [passages[n] for n in index.nearest(row.question, others + 1)]
-        found.append(Retrieved(row, [own, *(passage for passage in near if passage != own)][: others + 1]))
+        near = [passages[n] for n in index.nearest(row.question, _OTHERS + 1)]
+        found.append(Retrieved(row, [own, *(passage for passage in near if passage != own)][: _OTHERS + 1]))
     return found
 
 
