@@ -93,7 +93,7 @@ class T5:
 @hookimpl
 def rqa_register(registry: Registry) -> None:
     """Register the evaluator."""
-    registry.evaluator("t5", T5, rank=20, summary="a trained T5 or BERT on CTranslate2, offline")
+    registry.evaluator("t5", T5, rank=10, summary="a trained T5 or BERT on CTranslate2, offline")
 
 
 @hookimpl

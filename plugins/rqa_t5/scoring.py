@@ -1,10 +1,14 @@
-"""The scores that a configured evaluator gives many texts."""
+"""What a configured evaluator says of many texts: its scores, or vectors of single words."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _AT_ONCE = 512  # questions scored at once
 
@@ -27,5 +31,19 @@ def scores(
                 found += await asyncio.gather(*calls)
                 told(len(found))
         return found
+
+    return asyncio.run(ask())
+
+
+def word_vectors(run: Any, name: str, words: Sequence[str]) -> NDArray[np.floating]:
+    """A vector of each of `words`, (words, width): the mean of its tokens', by the configured evaluator `name`.
+
+    Raises ConfigError where that one has no vectors.
+    """
+    import numpy as np
+
+    async def ask() -> NDArray[np.floating]:
+        async with run.toolbox("reader", "evaluator", overrides=[("defaults.evaluator", name)]) as toolbox:
+            return np.stack([tokens.mean(0) for tokens in await toolbox.token_vectors(words)])
 
     return asyncio.run(ask())

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 )
 @click.option("--base", metavar="CHECKPOINT", help="A T5 or BERT, a folder or a hub's name. Default: a new small T5.")
 @click.option("--width", type=click.IntRange(32, 1024), default=256, show_default=True, help="Of the new T5.")
-@click.option("--layers", type=click.IntRange(1, 24), default=4, show_default=True, help="Of the new T5's encoder.")
+@click.option("--layers", type=click.IntRange(2, 24), default=3, show_default=True, help="Of the new T5's encoder.")
 @click.option("--words", type=click.IntRange(100, 64_000), default=16_000, show_default=True, help="Its vocabulary.")
+@click.option("--vectors", metavar="NAME", help="A configured evaluator that tells the new T5 which words are alike.")
 @click.option(
     "--length", type=click.IntRange(16, 8192), default=256, show_default=True, help="Tokens of question and text."
 )
@@ -51,14 +52,19 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, default=13, show_default=True, help="Of weights, drawing and order.")
 @quantization_option
 @click.pass_obj
-def train_evaluator(run: Any, /, data: tuple[Path, ...], output: Path, teacher: str | None, **how: Any) -> None:
+def train_evaluator(
+    run: Any, /, data: tuple[Path, ...], output: Path, teacher: str | None, vectors: str | None, **how: Any
+) -> None:
     """Train an evaluator on the JSONL files DATA, convert it, and calibrate it.
 
     A line is {"question", "answers", "passages"}, where a passage that contains an answer is relevant, or is of the
     gold "page", or a pair {"question", "passage", "label"} with label 1 or -1, or with a teacher's "score". One
     question in ten is held out, to stop early by and to choose thresholds on. OUTPUT/model is then a model folder.
     """
+    if vectors is not None and how["base"] is not None:
+        raise click.UsageError("--vectors is for a new T5; that of --base has its own.")
     need_training()
+    from .scoring import word_vectors
     from .training.loop import Plan
     from .training.make import Making, make
 
@@ -69,6 +75,7 @@ def train_evaluator(run: Any, /, data: tuple[Path, ...], output: Path, teacher: 
         Making(**{key: value for key, value in how.items() if key in names}),
         Plan(**{key: value for key, value in how.items() if key not in names}),
         teacher=None if teacher is None else lambda examples: _taught(run, teacher, examples),
+        vectors=None if vectors is None else lambda words: word_vectors(run, vectors, words),
         command=command_line("train"),
         say=lambda line: click.echo(line, err=True),
     )

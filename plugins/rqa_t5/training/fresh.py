@@ -1,19 +1,23 @@
-"""A small label T5 from nothing: a vocabulary of the data's own words, and random weights."""
+"""A small label T5 from nothing: a vocabulary of the data's own words, and weights that compare words (matching.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from ..folder import Settings
-from ..pairs import LABEL_TEMPLATE
+from . import matching
 from .checkpoints import Checkpoint
 
 LABELS = ("<true>", "<false>")
 _SPECIAL = ["<pad>", "</s>", "<unk>", *LABELS]
-_HEAD = 32  # width of an attention head
+_BEGINNING = "▁"  # of a word
+
+Vectors = Callable[[list[str]], NDArray[np.floating]]  # of each word, (words, width)
 
 
 def vocabulary(texts: Iterable[str], size: int) -> Tokenizer:
@@ -25,28 +29,53 @@ def vocabulary(texts: Iterable[str], size: int) -> Tokenizer:
     )
     tokenizer.decoder = decoders.Metaspace()
     trainer = trainers.BpeTrainer(
-        vocab_size=size, special_tokens=_SPECIAL, limit_alphabet=1000, min_frequency=2, show_progress=False
-    )
+        vocab_size=size, special_tokens=_SPECIAL, limit_alphabet=1000, min_frequency=2, show_progress=False,
+        initial_alphabet=[matching.ASKED, matching.TOLD],
+    )  # fmt: skip
     tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
 
 
-def checkpoint(tokenizer: Tokenizer, *, width: int, layers: int, length: int) -> Checkpoint:
-    """A T5 of `layers` encoder layers and one decoder layer, with random weights (torch's seed decides)."""
+def checkpoint(
+    tokenizer: Tokenizer, texts: Sequence[str], vectors: Vectors | None, *, width: int, layers: int, length: int
+) -> Checkpoint:
+    """A T5 of `layers` encoder layers, two at least, and one decoder layer; what is random in it torch's seed decides.
+
+    Of `texts` it has how rare each token is; where `vectors` are given, they tell it which words are alike.
+    """
     import transformers
 
+    heads, wide = matching.heads(width)
     config = transformers.T5Config(
         vocab_size=tokenizer.get_vocab_size(),
         d_model=width,
-        d_kv=_HEAD,
+        d_kv=wide,
         d_ff=4 * width,
         num_layers=layers,
         num_decoder_layers=1,
-        num_heads=max(1, width // _HEAD),
+        num_heads=heads,
         pad_token_id=0,
         eos_token_id=1,
         decoder_start_token_id=0,
+        dropout_rate=0.0,  # on a CPU drawing it takes half of a step, and a few passes overfit little
     )
     model: Any = transformers.T5ForConditionalGeneration(config)
-    settings = Settings(shape="label", template=LABEL_TEMPLATE, length=length, labels=LABELS)
+    words = None if vectors is None else vectors(_words(tokenizer))
+    matching.begin(model, tokenizer, _rarity(tokenizer, texts), words)
+    settings = Settings(shape="label", template=matching.TEMPLATE, length=length, labels=LABELS)
     return Checkpoint("a T5 from nothing", model, tokenizer, settings)
+
+
+def _words(tokenizer: Tokenizer) -> list[str]:
+    """What each token says, by its id."""
+    tokens = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
+    return [token.replace(_BEGINNING, " ").strip() or "." for token, _ in tokens]
+
+
+def _rarity(tokenizer: Tokenizer, texts: Sequence[str]) -> NDArray[np.floating]:
+    """The logarithm of each token's inverse document frequency, (tokens,)."""
+    counts = np.zeros(tokenizer.get_vocab_size())
+    for coded in tokenizer.encode_batch(list(texts), add_special_tokens=False):
+        counts[list(set(coded.ids))] += 1
+    rarity: NDArray[np.floating] = np.log((len(texts) + 1) / (counts + 1))
+    return rarity

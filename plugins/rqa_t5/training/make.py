@@ -48,10 +48,14 @@ def make(
     plan: Plan,
     *,
     teacher: Teacher | None,
+    vectors: fresh.Vectors | None,
     command: str,
     say: Callable[[str], None],
 ) -> dict[str, object]:
-    """Train on `data` and leave `out/model`, and `out/torch` for going on from; returns the figures of the card."""
+    """Train on `data` and leave `out/model`, and `out/torch` for going on from; returns the figures of the card.
+
+    `vectors` tell a new T5 which words are alike.
+    """
     asked, held = split(read_rows(data))
     pairs = examples(asked, negatives=making.negatives, hard=making.hard, seed=plan.seed)
     if not pairs:
@@ -59,7 +63,7 @@ def make(
     if teacher is not None:
         pairs = teacher(pairs)
     out.mkdir(parents=True, exist_ok=True)
-    checkpoint = _begin(out, making, asked, plan.seed)
+    checkpoint = _begin(out, making, asked, plan.seed, vectors)
     watched = labelled(held)
     if len({example.label for example in watched}) < 2:
         say("the held-out questions have no texts of both kinds: neither early stopping nor thresholds")
@@ -77,7 +81,10 @@ def make(
 
 
 def measure(folder: Path, held: Sequence[Asked]) -> dict[str, object]:
-    """Figures of the model in `folder` on `held`; thresholds chosen there are written into the folder."""
+    """Figures of the model in `folder` on `held`; thresholds chosen there are written into the folder.
+
+    Where every question has a relevant text, or none has, thresholds are chosen for each text by itself.
+    """
     known = judgeable(held)
     with contextlib.closing(Engine(folder)) as engine:
         scores = iter(engine.score([(one.question, c.text) for one in known for c in one.candidates]))
@@ -91,6 +98,8 @@ def measure(folder: Path, held: Sequence[Asked]) -> dict[str, object]:
         "texts of them": len(flat),
         "AUC of the texts": auc([score for score, _ in flat], [relevant for _, relevant in flat]),
     }
+    if len({one.answerable for one in judged}) < 2:
+        judged = [Judged((score,), (relevant,)) for score, relevant in flat]
     if len({one.answerable for one in judged}) == 2:
         upper, lower = choose(judged)
         settle(folder, msgspec.structs.replace(read_settings(folder), upper=upper, lower=lower))
@@ -105,14 +114,15 @@ def measure(folder: Path, held: Sequence[Asked]) -> dict[str, object]:
     return figures
 
 
-def _begin(out: Path, making: Making, asked: Sequence[Asked], seed: int) -> Checkpoint:
+def _begin(out: Path, making: Making, asked: Sequence[Asked], seed: int, vectors: fresh.Vectors | None) -> Checkpoint:
     torch.manual_seed(seed)
     if making.base is not None:
         return load(making.base, trainable=True).used(length=making.length)
+    texts = list(dict.fromkeys(candidate.text for one in asked for candidate in one.candidates))
     file = out / TOKENIZER  # kept: a run that goes on must have the same
     if not file.exists():
-        texts = (text for one in asked for text in (one.question, *(c.text for c in one.candidates)))
-        fresh.vocabulary(texts, making.words).save(str(file))
+        fresh.vocabulary([*(one.question for one in asked), *texts], making.words).save(str(file))
     return fresh.checkpoint(
-        Tokenizer.from_file(str(file)), width=making.width, layers=making.layers, length=making.length
-    )
+        Tokenizer.from_file(str(file)), texts, vectors,
+        width=making.width, layers=making.layers, length=making.length,
+    )  # fmt: skip

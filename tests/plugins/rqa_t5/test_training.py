@@ -145,7 +145,7 @@ def data(tmp_path: Path) -> Path:
     return write(tmp_path / "data.jsonl", *rows)
 
 
-QUICK = "--width 32 --layers 1 --words 200 --length 48 --hard 0 --batch 16 --rate 0.01".split()
+QUICK = "--width 32 --layers 2 --words 200 --length 48 --hard 0 --batch 16 --rate 0.01".split()
 
 
 @pytest.fixture
@@ -264,3 +264,12 @@ def test_without_torch_it_says_what_to_install(
     ended = rqa("train", "evaluator", data, "-o", tmp_path / "out")
     assert ended.code == 4
     assert "robust-qa[train]" in ended.err
+
+
+def test_where_every_question_is_answered_thresholds_are_chosen_text_by_text(train: Any, data: Path) -> None:
+    rows = [json.loads(line) for line in data.read_text("utf-8").splitlines()]
+    write(data, *({**row, "passages": [*row["passages"], "melville slept"]} for row in rows))
+    ended = train(data.parent / "out", "--epochs", 3)
+    assert "accuracy of always Correct: 0." in ended.err
+    settings = read_settings(data.parent / "out" / "model")
+    assert settings.lower is not None and settings.upper is not None and settings.lower <= settings.upper
