@@ -64,10 +64,7 @@ def read_settings(folder: Path) -> Settings:
 def check(folder: Path, *, contents: bool = False) -> None:
     """Raise MissingError unless `folder` has all files in their sizes, and with `contents`, as they were written."""
     if not (folder / SETTINGS).is_file():
-        what = (
-            "There is no evaluator in the package" if folder == PACKAGED else f"{folder} is not an evaluator's folder"
-        )
-        raise MissingError(f"{what}: it has no {SETTINGS}.", hint=_hint(folder))
+        raise MissingError(f"{folder} is not an evaluator's folder: it has no {SETTINGS}.", hint=_hint(folder))
     try:
         wanted = msgspec.json.decode((folder / CHECKSUMS).read_bytes(), type=dict[str, Sum])
         for name, written in wanted.items():
@@ -98,9 +95,7 @@ def file_digest(path: Path) -> str:
 
 
 def _hint(folder: Path) -> str:
-    if folder == PACKAGED and (folder / SETTINGS).exists():
+    if folder == PACKAGED:
         return "Install the package again: `pip install --force-reinstall --no-deps robust-qa`."
     made = "`rqa train evaluator` and `rqa evaluator convert` write one"
-    if folder == PACKAGED:
-        return f'Name a model folder: `model = "..."` under [evaluator.t5]; {made}.'
     return f"Name a whole model folder in `model`, or write it again: {made}."

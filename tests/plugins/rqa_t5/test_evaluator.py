@@ -199,11 +199,13 @@ def test_a_folder_that_is_no_model_is_told_before_the_first_score(tmp_path: Path
         T5(T5.Options(model=tmp_path))
 
 
-def test_without_a_model_it_says_how_to_name_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_packages_model_it_says_how_to_have_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("rqa_t5.folder.PACKAGED", tmp_path / "model")
-    with pytest.raises(MissingError, match="There is no evaluator in the package") as error:
+    with pytest.raises(MissingError, match="is not an evaluator's folder") as error:
         T5(T5.Options())
-    assert 'model = "..."' in error.value.hint
+    assert "pip install --force-reinstall" in error.value.hint
 
 
 def test_the_fingerprint_is_of_weights_and_settings(tmp_path: Path, judge: T5) -> None:
