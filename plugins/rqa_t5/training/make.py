@@ -33,7 +33,7 @@ class Making:
 
     base: str | None = None
     width: int = 256
-    layers: int = 4
+    layers: int = 3
     words: int = 16_000
     length: int = 256
     negatives: int = 2
