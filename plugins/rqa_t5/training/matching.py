@@ -168,7 +168,7 @@ def _find(attention: Any, at: _Dimensions, head: int, wide: int, scale: float, *
 def _weigh(attention: Any, at: _Dimensions, wide: int, scale: float) -> None:
     """Head 0 of the decoder: the mean of what was found of the question's words, by rarity."""
     _clear(attention, 0, wide)
-    attention.q.weight[0, at.one] = 1 / _WORD
+    attention.q.weight[0, at.one] = 1 / math.sqrt(attention.q.in_features)  # the start has this dimension only
     attention.k.weight[0, at.rarity], attention.k.weight[0, at.side] = scale, -10 * scale / _ONE
     attention.v.weight[0, at.found] = scale / _ONE
     attention.o.weight[at.found, 0] = _WORD

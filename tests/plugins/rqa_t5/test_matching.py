@@ -50,8 +50,9 @@ def test_it_says_relevant_of_all_words_and_not_relevant_of_none(new: Callable[..
     assert everything > 0 > nothing
 
 
-def test_a_rare_word_counts_more_than_a_frequent_one(new: Callable[..., Score]) -> None:
-    rare, frequent = new()("the whale", ["a whale", "the mole"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_rare_word_counts_more_than_a_frequent_one(new: Callable[..., Score], width: int) -> None:
+    rare, frequent = new(width)("the whale", ["a whale", "the mole"])
     assert rare > frequent
 
 
