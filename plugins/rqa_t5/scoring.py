@@ -23,9 +23,7 @@ def scores(
 
     async def ask() -> list[list[float]]:
         found: list[list[float]] = []
-        async with run.toolbox(
-            "reader", "evaluator", overrides=[("defaults.evaluator", name)] if name else []
-        ) as toolbox:
+        async with _toolbox(run, name) as toolbox:
             for at in range(0, len(requests), _AT_ONCE):
                 calls = [toolbox.score(question, texts) for question, texts in requests[at : at + _AT_ONCE]]
                 found += await asyncio.gather(*calls)
@@ -43,7 +41,11 @@ def word_vectors(run: Any, name: str, words: Sequence[str]) -> NDArray[np.floati
     import numpy as np
 
     async def ask() -> NDArray[np.floating]:
-        async with run.toolbox("reader", "evaluator", overrides=[("defaults.evaluator", name)]) as toolbox:
+        async with _toolbox(run, name) as toolbox:
             return np.stack([tokens.mean(0) for tokens in await toolbox.token_vectors(words)])
 
     return asyncio.run(ask())
+
+
+def _toolbox(run: Any, name: str | None) -> Any:
+    return run.toolbox("reader", "evaluator", overrides=[("defaults.evaluator", name)] if name else [])

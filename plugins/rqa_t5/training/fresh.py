@@ -15,7 +15,6 @@ from .checkpoints import Checkpoint
 
 LABELS = ("<true>", "<false>")
 _SPECIAL = ["<pad>", "</s>", "<unk>", *LABELS]
-_BEGINNING = "▁"  # of a word
 
 Vectors = Callable[[list[str]], NDArray[np.floating]]  # of each word, (words, width)
 
@@ -67,9 +66,9 @@ def checkpoint(
 
 
 def _words(tokenizer: Tokenizer) -> list[str]:
-    """What each token says, by its id."""
+    """What each token says, by its id; a space alone says nothing, but no evaluator has vectors of that."""
     tokens = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
-    return [token.replace(_BEGINNING, " ").strip() or "." for token, _ in tokens]
+    return [token.replace(matching.SPACE, " ").strip() or "." for token, _ in tokens]
 
 
 def _rarity(tokenizer: Tokenizer, texts: Sequence[str]) -> NDArray[np.floating]:

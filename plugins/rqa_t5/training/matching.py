@@ -23,6 +23,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 ASKED, TOLD = "※", "⁂"  # before the question, before the text: a later one of either kind changes no side
+SPACE = "▁"  # begins a word; alone it stands before the marks
 TEMPLATE = f"{ASKED} {{question}} {TOLD} {{passage}}"
 
 _WORD = 16.0  # length of a word's vector in the stream
@@ -32,12 +33,13 @@ _FARTHEST = 30.0  # a logit that no other outweighs
 _SHARP = 20.0  # by how much a logit grows with the cosine of two words
 _LIKE = 0.65  # the cosine from which words count as alike
 _SIDE = 12.0  # logits between words of different sides, and its negative between those of one
+_CLEAR = 10.0  # a logit that outweighs what is no mark, or of the other side
+_SURE = 4.0  # of a label, how much the share of words found says for it or against it
 _EVEN = 0.6  # the share of words found at which relevant and not are as likely
 _RARE = 0.3  # by how much the logarithm of a word's rarity raises its weight
 _NEVER = -8.0  # the same of what is no word
 
 _START, _END, _UNKNOWN, _YES, _NO = range(5)  # tokens
-_SPACE = "▁"  # alone it stands before the marks
 
 
 class _Dimensions(NamedTuple):
@@ -68,11 +70,10 @@ def begin(model: Any, tokenizer: Tokenizer, rarity: NDArray[np.floating], vector
     which words are alike; without them a word is like itself only.
     """
     count, wide = model.config.num_heads, model.config.d_kv
-    slice_ = wide - 2
-    words = slice_ * (count - 1)
+    words = (wide - 2) * (count - 1)
     at = _Dimensions.after(words)
     vocabulary = tokenizer.get_vocab()
-    ids = {token: vocabulary[token] for token in (ASKED, TOLD, _SPACE)}
+    ids = {token: vocabulary[token] for token in (ASKED, TOLD, SPACE)}
     with torch.no_grad():
         _quiet(model)
         _embed(model.shared.weight, at, _directions(vectors, len(rarity), words), rarity, ids)
@@ -84,7 +85,7 @@ def begin(model: Any, tokenizer: Tokenizer, rarity: NDArray[np.floating], vector
         _tell_sides(first, at, wide, scale)
         scale = math.sqrt((_WORD**2 + 2 * _ONE**2) / model.config.d_model)
         for head in range(1, count):
-            _find(second, at, head, wide, scale, share=slice_ / words)
+            _find(second, at, head, wide, scale)
         _weigh(model.decoder.block[0].layer[1].EncDecAttention, at, wide, scale)
 
 
@@ -119,12 +120,12 @@ def _embed(weight: Tensor, at: _Dimensions, words: Tensor, rarity: NDArray[np.fl
         row = weight[ids[mark]]
         row.zero_()
         row[at.one], row[place], row[at.rarity] = _ONE, _WORD, _NEVER
-    weight[[_END, _UNKNOWN, ids[_SPACE]], at.rarity] = _NEVER
+    weight[[_END, _UNKNOWN, ids[SPACE]], at.rarity] = _NEVER
     for token in (_START, _YES, _NO):
         weight[token] = 0
     weight[_START, at.one] = _WORD
     for token, sign in ((_YES, 1.0), (_NO, -1.0)):
-        weight[token, at.found], weight[token, at.one] = sign * 4, -sign * 4 * _EVEN
+        weight[token, at.found], weight[token, at.one] = sign * _SURE, -sign * _SURE * _EVEN
 
 
 def _clear(attention: Any, head: int, wide: int) -> slice:
@@ -140,15 +141,16 @@ def _tell_sides(attention: Any, at: _Dimensions, wide: int, scale: float) -> Non
     """Head 0: look for the mark before the text to the left, or else for the one before the question."""
     _clear(attention, 0, wide)
     attention.q.weight[0, at.one] = scale / _ONE
-    attention.k.weight[0, at.told], attention.k.weight[0, at.asked] = 20 * scale / _WORD, 10 * scale / _WORD
+    attention.k.weight[0, at.told], attention.k.weight[0, at.asked] = 2 * _CLEAR * scale / _WORD, _CLEAR * scale / _WORD
     attention.v.weight[0, at.told], attention.v.weight[0, at.asked] = scale / _WORD, -scale / _WORD
     attention.o.weight[at.side, 0] = _ONE
 
 
-def _find(attention: Any, at: _Dimensions, head: int, wide: int, scale: float, *, share: float) -> None:
+def _find(attention: Any, at: _Dimensions, head: int, wide: int, scale: float) -> None:
     """A head over its slice of the words: look at the other side, at words like this one or else at the mark."""
     rows = _clear(attention, head, wide)
     place, size = rows.start, wide - 2
+    share = size / at.one
     like = math.sqrt(_SHARP / (_WORD**2 * share)) * scale
     same = like * torch.eye(size)
     columns = slice((head - 1) * size, head * size)
@@ -169,6 +171,6 @@ def _weigh(attention: Any, at: _Dimensions, wide: int, scale: float) -> None:
     """Head 0 of the decoder: the mean of what was found of the question's words, by rarity."""
     _clear(attention, 0, wide)
     attention.q.weight[0, at.one] = 1 / math.sqrt(attention.q.in_features)  # the start has this dimension only
-    attention.k.weight[0, at.rarity], attention.k.weight[0, at.side] = scale, -10 * scale / _ONE
+    attention.k.weight[0, at.rarity], attention.k.weight[0, at.side] = scale, -_CLEAR * scale / _ONE
     attention.v.weight[0, at.found] = scale / _ONE
     attention.o.weight[at.found, 0] = _WORD
