@@ -109,7 +109,7 @@ def _written(checkpoint: Checkpoint, folder: Path, quantization: str) -> Path:
     spec.validate()
     spec.optimize(quantization=None if quantization == "float32" else quantization)
     spec.save(str(folder))
-    checkpoint.tokenizer.save(str(folder / TOKENIZER))
+    checkpoint.tokenizer.save(str(folder / TOKENIZER), pretty=False)
     if (layer := _head(checkpoint)) is not None:
         np.savez(folder / HEAD, weight=_array(layer.weight), bias=_array(layer.bias, len(layer.weight)))
     settle(folder, checkpoint.settings)
