@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .cli.options import Answering as Answering
     from .cli.options import answering_options as answering_options
     from .cli.options import jobs_option as jobs_option
+    from .cli.options import output_option as output_option
     from .cli.output import console as console
     from .cli.run import Run as Run
     from .command_groups import command_group as command_group
@@ -112,7 +113,7 @@ __version__ = "0.1.0"
 _HOME = {
     "citing": ("cite",),
     "cli.batch_run": ("Target", "answer_rows", "in_session"),
-    "cli.options": ("Answering", "answering_options", "jobs_option"),
+    "cli.options": ("Answering", "answering_options", "jobs_option", "output_option"),
     "cli.output": ("console",),
     "cli.run": ("Run",),
     "command_groups": ("command_group",),

@@ -43,14 +43,16 @@ class Stream:
 class OutFile:
     """The file OUT, open and locked, and what earlier runs left in it: `failed` counts the rows with an error.
 
-    A row that was written stays, whatever happens; a line that a crash tore is removed. In a file that
-    interruptions left out of order the lines are sorted by `put_in_order`.
+    A row that was written stays, whatever happens, unless it failed and is to be tried again; a line that a crash tore
+    is removed. In a file that interruptions left out of order the lines are sorted by `put_in_order`.
     """
 
     blocking = False
 
-    def __init__(self, path: Path, state: State, *, resume: bool = False, force: bool = False) -> None:
-        """Open `path` for a new run, or for continuing the run that wrote it.
+    def __init__(
+        self, path: Path, state: State, *, resume: bool = False, retry: bool = False, force: bool = False
+    ) -> None:
+        """Open `path` for a new run, or for continuing the run that wrote it, with `retry` without its failures.
 
         Raises InputError when it has lines and neither is asked for, or is not of this run; BusyError when
         another process is writing it.
@@ -62,6 +64,9 @@ class OutFile:
         self._descriptor = _open(self.path)
         try:
             self._begin(state, resume=resume, force=force)
+            if retry:
+                self._drop_failed()
+            self._remember()
         except BaseException:  # also when interrupted: the lock must go
             self.close()
             raise
@@ -92,27 +97,47 @@ class OutFile:
         for end, written in self._lines():
             rows.append(written.row)
             ends.append(end)
-        if all(rows[n - 1] <= rows[n] for n in range(1, len(rows))):
-            return
-        ordered = self.path.with_name(f".{self.path.name}.ordered")
-        try:
-            self._copy(ordered, sorted(range(len(rows)), key=rows.__getitem__), ends)
-            ordered.replace(self.path)
-        except OSError as error:
-            ordered.unlink(missing_ok=True)
-            raise RqaError(
-                f"Putting the lines of {self.path} in order failed: {error.strerror}.",
-                hint="They are all there, and each says its row. Make room, and run it again with --resume.",
-            ) from error
+        if any(rows[n - 1] > rows[n] for n in range(1, len(rows))):
+            self._rewrite(sorted(range(len(rows)), key=rows.__getitem__), ends)
 
-    def _copy(self, ordered: Path, places: Sequence[int], ends: Sequence[int]) -> None:
-        with self.path.open("rb") as source, ordered.open("wb") as target:
-            os.fchmod(target.fileno(), stat.S_IMODE(os.fstat(source.fileno()).st_mode))
+    def _drop_failed(self) -> None:
+        kept, ends = array("Q"), array("Q", [0])
+        for number, (end, written) in enumerate(self._lines()):
+            if written.error is msgspec.UNSET:
+                kept.append(number)
+            ends.append(end)
+        if len(kept) < len(ends) - 1:
+            self._rewrite(kept, ends)
+
+    def _rewrite(self, places: Sequence[int], ends: Sequence[int]) -> None:
+        """Keep the lines at `places` alone, in that order; the file is replaced whole, by one locked as well."""
+        draft = self.path.with_name(f".{self.path.name}.draft")
+        try:
+            draft.unlink(missing_ok=True)
+            descriptor = _open(draft)
+            try:
+                self._copy(descriptor, places, ends)
+                draft.replace(self.path)
+            except BaseException:  # also when interrupted: the lock must go
+                os.close(descriptor)
+                raise
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise RqaError(
+                f"Rewriting {self.path} failed: {error.strerror}.",
+                hint="Its lines are all there, and each says its row. Make room, and run it again with --resume.",
+            ) from error
+        os.close(self._descriptor)
+        self._descriptor = descriptor
+
+    def _copy(self, descriptor: int, places: Sequence[int], ends: Sequence[int]) -> None:
+        with self.path.open("rb") as source, os.fdopen(descriptor, "wb", closefd=False) as target:
+            os.fchmod(descriptor, stat.S_IMODE(os.fstat(source.fileno()).st_mode))
             for n in places:
                 source.seek(ends[n])
                 target.write(source.read(ends[n + 1] - ends[n]))
             target.flush()
-            os.fsync(target.fileno())
+            os.fsync(descriptor)
 
     def _begin(self, state: State, *, resume: bool, force: bool) -> None:
         state_file = self.path.with_name(f"{self.path.name}.state.json")
@@ -133,6 +158,9 @@ class OutFile:
                 f"{self.path} cannot be continued: {'; '.join(changes)}.",
                 hint=f"Continue it with what it was begun with. {_NEW_RUN}",
             )
+
+    def _remember(self) -> None:
+        """Learn which rows are there."""
         for _, line in self._lines():
             if line.row >= len(self._marks):
                 self._marks.extend([0] * (line.row + 1 - len(self._marks)))

@@ -166,6 +166,41 @@ def test_the_rows_of_a_stream_are_compared(path: Path) -> None:
     out.close()
 
 
+def failed(number: int) -> bytes:
+    return parse_row(b"Q", number).failed(RqaError("no"))
+
+
+def test_failed_rows_are_forgotten_to_be_tried_again_and_all_others_stay(path: Path) -> None:
+    begun(path, line(1), failed(2), line(3, error="of the input's own"), failed(4))
+    path.chmod(0o640)
+    out = OutFile(path, STATE, resume=True, retry=True)
+    assert [out.has(n, b"") for n in range(1, 5)] == [True, False, True, False]
+    assert out.failed == 0
+    with pytest.raises(BusyError):  # the file that took its place is locked too
+        resumed(path)
+    out.write([line(2)])
+    out.put_in_order()
+    out.write([line(4)])  # goes to the file that is there now
+    out.close()
+    assert path.read_bytes() == line(1) + line(2) + line(3, error="of the input's own") + line(4)
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert sorted(file.name for file in path.parent.iterdir()) == ["out.jsonl", "out.jsonl.state.json"]
+
+
+def test_a_file_without_failures_is_not_rewritten_to_try_them_again(path: Path) -> None:
+    begun(path, line(1))
+    before = path.stat().st_ino
+    OutFile(path, STATE, resume=True, retry=True).close()
+    assert path.stat().st_ino == before
+
+
+def test_a_draft_that_a_kill_left_is_in_nobodys_way(path: Path) -> None:
+    begun(path, line(2), failed(1))
+    path.with_name(".out.jsonl.draft").write_text("half a li")
+    OutFile(path, STATE, resume=True, retry=True).close()
+    assert path.read_bytes() == line(2)
+
+
 def test_one_process_writes_at_a_time(path: Path) -> None:
     out = OutFile(path, STATE)
     with pytest.raises(BusyError, match="Another process"):

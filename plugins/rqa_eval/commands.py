@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from robust_qa import Answering, Exit, answering_options, jobs_option
+from robust_qa import Answering, Exit, answering_options, jobs_option, output_option
 
 if TYPE_CHECKING:
     from robust_qa import Metric, Run
@@ -64,8 +64,9 @@ SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Se
     "rqa eval popqa.jsonl -s rag,astute --attack poison --rate 0,0.2,0.5",
 )
 @click.argument("data", metavar="DATA...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", "out", metavar="RUN", type=click.Path(path_type=Path), help="The folder of the run.")
+@output_option("RUN", "The folder of the run.")
 @click.option("--resume", is_flag=True, help="Continue the run in RUN, perhaps with more strategies or views.")
+@click.option("--retry-failed", is_flag=True, help="Continue it, and answer the questions that failed again.")
 @click.option("--force", is_flag=True, help="Replace RUN.")
 @click.option("--format", "layout", type=click.Choice(_LAYOUTS), help="The layout of DATA; by default it is found out.")
 @click.option("--sample", metavar="N", type=click.IntRange(1), help="Ask N questions of each set, drawn at random.")
@@ -90,6 +91,7 @@ def evaluate_sets(
     data: tuple[Path, ...],
     out: Path | None,
     resume: bool,
+    retry_failed: bool,
     force: bool,
     layout: str | None,
     sample: int | None,
@@ -110,8 +112,10 @@ def evaluate_sets(
 
     DATA is a file of JSON lines with `question`, `answers` and perhaps `passages`, or a public set as it is published.
     """
+    resume |= retry_failed
     if resume and force:
-        raise click.UsageError("--resume keeps RUN and --force replaces it: give one of them.")
+        told = "--retry-failed" if retry_failed else "--resume"
+        raise click.UsageError(f"{told} keeps RUN and --force replaces it: give one of them.")
     if rates is not None and attack is None:
         raise click.UsageError("--rate says how many passages an attack replaces: give --attack.")
     if sum(map(bool, (worst_case, attack, drop, order))) > 1:
@@ -136,6 +140,7 @@ def evaluate_sets(
         jobs=jobs,
         fakes=attack is not None,
         resume=resume,
+        retry=retry_failed,
         force=force,
     )
     result = in_session(run, Answering(**answering), lambda session: evaluate(run, session, plan))

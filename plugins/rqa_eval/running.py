@@ -40,6 +40,7 @@ class Plan:
     jobs: int = 8
     fakes: bool = False
     resume: bool = False
+    retry: bool = False
     force: bool = False
 
 
@@ -89,7 +90,7 @@ async def evaluate(run: Run, session: Session, plan: Plan) -> Result:
         run.say(f"{name} is left out: {error.message}")
     for name in able:
         with folder.questions.open("rb", buffering=0) as questions:
-            target = Target(folder.answers(name), resume=True, force=False)
+            target = Target(folder.answers(name), resume=True, force=False, retry=plan.retry)
             await answer_rows(
                 run,
                 session,

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..errors import Exit
-from .options import Answering, answering_options, jobs_option
+from .options import Answering, answering_options, jobs_option, output_option
 from .run import Run, pass_run
 
 
@@ -19,8 +19,9 @@ from .run import Run, pass_run
     "rqa batch -d notes/ < questions.txt | jq -r .answer",
 )
 @click.argument("source", metavar="[IN]", required=False, type=click.Path(path_type=Path, allow_dash=True))
-@click.option("-o", "--output", "out", metavar="OUT", type=click.Path(path_type=Path), help="Write to this file.")
+@output_option("OUT", "Write to this file.")
 @click.option("--resume", is_flag=True, help="Continue the interrupted run that wrote OUT.")
+@click.option("--retry-failed", is_flag=True, help="Continue it, and answer the rows that failed again.")
 @click.option("--force", is_flag=True, help="Replace OUT.")
 @jobs_option
 @click.option("--unordered", is_flag=True, help="Write answers as they are ready, and not in the order of IN.")
@@ -36,6 +37,7 @@ def command(
     source: Path | None,
     out: Path | None,
     resume: bool,
+    retry_failed: bool,
     force: bool,
     jobs: int,
     unordered: bool,
@@ -49,16 +51,18 @@ def command(
     A line is a JSON object with `question` and, if it likes, `id`, `passages` and anything else, which is
     passed through; or it is the bare question.
     """
+    resume |= retry_failed
+    told = "--retry-failed" if retry_failed else "--resume"
     if resume and force:
-        raise click.UsageError("--resume keeps OUT and --force replaces it: give one of them.")
+        raise click.UsageError(f"{told} keeps OUT and --force replaces it: give one of them.")
     if resume and out is None:
-        raise click.UsageError("--resume continues the file that -o names: give -o OUT.")
+        raise click.UsageError(f"{told} continues the file that -o names: give -o OUT.")
     from .batch_run import Target, answer_stream
 
     failed = answer_stream(
         run,
         source or Path("-"),
-        Target(out, resume=resume, force=force),
+        Target(out, resume=resume, force=force, retry=retry_failed),
         Answering(**answering),
         jobs=jobs,
         ordered=not unordered,

@@ -43,6 +43,7 @@ class Target:
     out: Path | None
     resume: bool
     force: bool
+    retry: bool = False  # of a continued run: answer the rows that failed again
 
     @property
     def keeps(self) -> bool:
@@ -111,13 +112,15 @@ async def answer_rows(
             watching.cancel()
             await asyncio.wait({watching})
         _summarise(run, batch.tally, strategy or "")
+        if file:
+            batch.tally.failed += file.failed
         if batch.stopped:
             _say_how_to_continue(run, resumable=file is not None)
             raise _Interrupted  # so that the session does not wait for what cannot be stopped
-        if file:
-            batch.tally.failed += file.failed
-            if target.resume and ordered:
-                file.put_in_order()
+        if file and target.resume and ordered:
+            file.put_in_order()
+        if file and batch.tally.failed:
+            run.say("--retry-failed answers the rows that failed again")
         return batch.tally
 
 
@@ -154,7 +157,7 @@ def _output(target: Target, state: Callable[[], State]) -> Iterator[OutFile | St
     if target.out is None:
         yield Stream(_STDOUT, "standard output")
     elif target.keeps:
-        output = OutFile(target.out, state(), resume=target.resume, force=target.force)
+        output = OutFile(target.out, state(), resume=target.resume, retry=target.retry, force=target.force)
         try:
             yield output
         finally:
@@ -216,5 +219,5 @@ def _say_how_to_continue(run: Run, *, resumable: bool) -> None:
     if not resumable:
         run.say("interrupted; with -o OUT a run can be continued")
         return
-    arguments = [argument for argument in sys.argv[1:] if argument not in ("--resume", "--force")]
+    arguments = [argument for argument in sys.argv[1:] if argument not in ("--resume", "--retry-failed", "--force")]
     run.say(f"interrupted; continue with: {shlex.join(['rqa', *arguments, '--resume'])}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +82,21 @@ def _expressions(config: Config) -> dict[str, str]:
         MEMORY: "a passage that the reader writes",
         NOTHING: "no passages",
     }
+
+
+class _Output(click.Path):
+    """A file or folder to write, and not a value meant for the option that sets one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """As a path; usage is wrong where it reads like KEY=VALUE."""
+        if re.match(r"\w+(\.[\w-]+)+=", str(value)):
+            self.fail(f"{value!r} looks like an option's value: -o names the output, and -O sets values", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def output_option(metavar: str, help: str) -> Callable[[F], F]:
+    """Add the option -o of a command that writes to a place of its own; `out` takes the path."""
+    return click.option("-o", "--output", "out", metavar=metavar, type=_Output(path_type=Path), help=help)
 
 
 def jobs_option(command: F) -> F:

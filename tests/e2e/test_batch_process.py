@@ -107,6 +107,8 @@ def test_no_input_and_a_terminal_is_a_usage_error(start: Any) -> None:
         (["in.jsonl", "-o", "in.jsonl", "--force"], b"in.jsonl is the input itself"),
         (["in.jsonl", "--resume"], b"give -o OUT"),
         (["in.jsonl", "-o", "x", "--resume", "--force"], b"give one of them"),
+        (["in.jsonl", "-o", "x", "--retry-failed", "--force"], b"give one of them"),
+        (["in.jsonl", "-o", "defaults.k=3"], b"-O sets values"),
         (["in.jsonl", "-s", "scriptd"], b"Did you mean"),
     ],
 )

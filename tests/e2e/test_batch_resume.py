@@ -129,6 +129,20 @@ def test_a_finished_run_does_nothing_and_ends_as_before(run: Run) -> None:
     assert run.asked["a"] == 1
 
 
+def test_the_rows_that_failed_are_answered_again_and_no_others(run: Run) -> None:
+    run.write("a", "refuse", "c", "refuse again")
+    code, err = run.finish()
+    assert (code, "--retry-failed" in err) == (3, True)
+    first = run.rows
+    (run.folder / "mended").touch()
+    assert run.finish("--resume")[0] == 3
+    code, err = run.finish("--retry-failed")
+    assert (code, "2 answered; 2 were done before" in err, "--retry-failed" in err) == (0, True, False)
+    assert [row["row"] for row in run.rows] == [1, 2, 3, 4]
+    assert [run.rows[n] for n in (0, 2)] == [first[n] for n in (0, 2)]
+    assert run.asked["a"] == 1
+
+
 def test_another_configuration_is_refused_and_nothing_is_changed(run: Run) -> None:
     run.write("a", "b")
     run.finish()

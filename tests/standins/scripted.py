@@ -1,8 +1,8 @@
 """A strategy that does what its question says, for tests of batches.
 
-"sleep 0.2", "abstain", "refuse", "crash", "cancel", "unwritable", "block" (a thread, for a minute), "passages" and
-"stray" are followed; any other question is its own answer. With the option `log` each question asked is a line of
-that file.
+"sleep 0.2", "abstain", "refuse" (until there is a file "mended"), "crash", "cancel", "unwritable", "block" (a thread,
+for a minute), "passages" and "stray" are followed; any other question is its own answer. With the option `log` each
+question asked is a line of that file.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class Scripted:
                 await asyncio.sleep(float(seconds))
             case ["abstain"]:
                 return Answer(None, reason="No idea.")
-            case ["refuse"]:
+            case ["refuse", *_] if not Path("mended").exists():
                 raise RefusedError("The key is wrong.", hint="Store another.")
             case ["crash"]:
                 raise ZeroDivisionError("by nothing")

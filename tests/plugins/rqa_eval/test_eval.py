@@ -297,6 +297,8 @@ def test_an_empty_set_is_an_error(evaluate: Any) -> None:
         (("--order", "sideways"), "the orders are"),
         (("--metrics", "elegance"), "There is no metric 'elegance'"),
         (("--resume", "--force"), "give one of them"),
+        (("--retry-failed", "--force"), "--retry-failed keeps RUN"),
+        (("-o", "defaults.evaluator=t5"), "-O sets values"),
     ],
 )
 def test_options_that_make_no_sense_are_wrong_usage(evaluate: Any, options: Any, complaint: str) -> None:
@@ -327,6 +329,25 @@ def test_a_run_that_was_killed_before_it_had_a_description_is_begun(evaluate: An
     (RUN / "answers").mkdir(parents=True)
     (RUN / ".run.json.x7").touch()
     assert evaluate("-s", "norag", "--resume").code == 0
+
+
+def test_questions_that_failed_are_asked_again_when_wanted(rqa: Any, reader: Any, question_set: Any) -> None:
+    with reader(WORLD) as server:
+        command = ("eval", question_set(ROWS), "-s", "norag", "-o", RUN, "--no-cache")
+        rqa(*command)
+        answers = RUN / "answers" / "norag.jsonl"
+        whole = answers.read_text("utf-8").splitlines(keepends=True)
+        failure = (
+            json.dumps({"row": 2, "question": "?", "error": {"type": "call", "message": "Down.", "row": 2}}) + "\n"
+        )
+        answers.write_text("".join([whole[0], failure, *whole[2:]]), "utf-8")
+        asked = server.count
+        assert rqa(*command, "--resume").code == 3
+        assert server.count == asked
+        assert rqa(*command, "--retry-failed").code == 0
+    assert server.count - asked == 1
+    told = [json.loads(line) for line in answers.read_text("utf-8").splitlines()]
+    assert [line["answer"] for line in told] == [json.loads(line)["answer"] for line in whole]
 
 
 def test_a_continued_run_asks_only_what_is_missing(rqa: Any, reader: Any, question_set: Any) -> None:
