@@ -120,7 +120,7 @@ async def answer_rows(
         if file and target.resume and ordered:
             file.put_in_order()
         if file and batch.tally.failed:
-            run.say("--retry-failed answers the rows that failed again")
+            run.say(f"rows that failed: {batch.tally.failed:,}; --retry-failed answers them again")
         return batch.tally
 
 
