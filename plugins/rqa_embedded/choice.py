@@ -106,15 +106,18 @@ def chosen(passages: Sequence[Passage], marked: Sequence[Marked], settings: Sett
     """The answer that all passages together support most; None where there is no text.
 
     Every passage supports an answer with its likeliest span that says the same, or the same in more or fewer words
-    ("Obama", "Barack Obama"). Told twice with some doubt is better than told once with a little less.
+    ("Obama", "Barack Obama"). Told twice with some doubt is better than told once with a little less; and the less
+    sure the surest passage is, the more it counts how many agree, for small likelihoods differ by chance.
     """
     told = _told(passages, marked, settings)
     if not told:
         return None
-    support = _support(told)
+    lent = _lent(told)
+    power = (1 + max(map(max, lent.values()))) / 2
+    weight = {key: sum(likely**power for likely in each) for key, each in lent.items()}
     own = {key: sum(span.likely for span in group.values()) for key, group in told.items()}
-    key = max(told, key=lambda key: (round(support[key], 6), own[key]))
-    return Choice(tuple(sorted(told[key].values(), key=lambda span: -span.likely)), support[key])
+    key = max(told, key=lambda key: (round(weight[key], 6), own[key]))
+    return Choice(tuple(sorted(told[key].values(), key=lambda span: -span.likely)), sum(lent[key]))
 
 
 def judged(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings) -> list[float]:
@@ -124,7 +127,7 @@ def judged(passages: Sequence[Passage], marked: Sequence[Marked], settings: Sett
     tell as well says whether that is the answer. A passage without a word has 0.
     """
     told = _told(passages, marked, settings)
-    support = _support(told)
+    support = {key: sum(each) for key, each in _lent(told).items()}
     scores = []
     for number, passage in enumerate(passages):
         text = f" {normalise(head(passage.title) + passage.text)} "
@@ -148,17 +151,17 @@ def _told(passages: Sequence[Passage], marked: Sequence[Marked], settings: Setti
     return told
 
 
-def _support(told: _Told) -> dict[str, float]:
-    """Of each candidate the sum of the likelihoods that the passages lend it."""
-    support = {}
+def _lent(told: _Told) -> dict[str, list[float]]:
+    """Of each candidate the likelihoods that the passages lend it, one a passage that says the same."""
+    every = {}
     for key in told:
         lent: dict[int, float] = {}
         for other, group in told.items():
             if f" {key} " in f" {other} " or f" {other} " in f" {key} ":
                 for passage, span in group.items():
                     lent[passage] = max(lent.get(passage, 0.0), span.likely)
-        support[key] = sum(lent.values())
-    return support
+        every[key] = list(lent.values())
+    return every
 
 
 def choose(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings, threshold: float) -> Reading:

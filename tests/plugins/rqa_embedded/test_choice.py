@@ -59,6 +59,14 @@ def test_many_doubtful_passages_do_not_outweigh_a_certain_one_by_chance(engine):
     assert choose(passages, pairs, SETTINGS, 0.3).text == "paris"
 
 
+def test_where_nothing_is_sure_agreement_counts_more_than_likelihood(engine):
+    passages = [Passage("in paris"), Passage("in london"), Passage("in london")]
+    doubtful = marked(engine, passages, (0, "paris", -0.2), (1, "london", -1.32), (2, "london", -1.32))  # .45 .21 .21
+    assert choose(passages, doubtful, SETTINGS, 0.0).text == "london"
+    sure = marked(engine, passages, (0, "paris", 4.0), (1, "london", -0.2), (2, "london", -0.2))  # .98 .45 .45
+    assert choose(passages, sure, SETTINGS, 0.0).text == "paris"
+
+
 def test_below_the_threshold_there_is_no_answer_and_the_score_says_how_surely(engine):
     passages = [Passage("in london")]
     reading = choose(passages, marked(engine, passages, (0, "london", 0.0), null=2.0), SETTINGS, 0.3)
