@@ -113,7 +113,7 @@ def chosen(passages: Sequence[Passage], marked: Sequence[Marked], settings: Sett
     if not told:
         return None
     lent = _lent(told)
-    power = (1 + max(map(max, lent.values()))) / 2
+    power = (1 + max(map(max, lent.values()))) / 2  # a root where nothing is sure, the sum where something is certain
     weight = {key: sum(likely**power for likely in each) for key, each in lent.items()}
     own = {key: sum(span.likely for span in group.values()) for key, group in told.items()}
     key = max(told, key=lambda key: (round(weight[key], 6), own[key]))
