@@ -112,15 +112,15 @@ async def answer_rows(
             watching.cancel()
             await asyncio.wait({watching})
         _summarise(run, batch.tally, strategy or "")
-        if file:
-            batch.tally.failed += file.failed
         if batch.stopped:
             _say_how_to_continue(run, resumable=file is not None)
             raise _Interrupted  # so that the session does not wait for what cannot be stopped
-        if file and target.resume and ordered:
-            file.put_in_order()
-        if file and batch.tally.failed:
-            run.say(f"rows that failed: {batch.tally.failed:,}; --retry-failed answers them again")
+        if file:
+            batch.tally.failed += file.failed
+            if target.resume and ordered:
+                file.put_in_order()
+            if batch.tally.failed:
+                run.say(f"rows that failed: {batch.tally.failed:,}; --retry-failed answers them again")
         return batch.tally
 
 
