@@ -1,8 +1,9 @@
 """The reader and the evaluator `embedded`: answers pointed out, and passages judged, by a small model in the package.
 
 They work offline on a CPU. The model (MiniLM, 6 layers, int8) marks the answer's words in each passage, or says that
-they are not there (engine.py, windows.py); answers that several passages give are preferred (choice.py). How it was
-made is in training/, and `rqa train reader` makes another from your own questions.
+they are not there (engine.py, windows.py); answers that several passages give are preferred (choice.py); what came
+first is told by comparing dates (comparison.py). How it was made is in training/, and `rqa train reader` makes another
+from your own questions.
 """
 
 from __future__ import annotations

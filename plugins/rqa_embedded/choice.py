@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +23,7 @@ KEPT = 4  # spans of a window that may be chosen
 _LOOKED_AT = 40  # best sums of a window among which those spans are found
 
 Marked = tuple[Window, "Marks"]
+Fits = Callable[[str], bool]  # of an answer in normal form
 
 
 class Evidence(NamedTuple):
@@ -47,16 +48,16 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An answer: its spans, one a passage, likeliest first, and the likelihood of all passages that support it."""
+    """An answer: its spans, one a passage, likeliest first, and how likely each passage that says the same is right."""
 
     spans: tuple[Span, ...]
-    support: float
+    support: tuple[float, ...]
 
     @property
     def features(self) -> tuple[float, float]:
-        """What its confidence is made of: the log-odds of the best span, and how much more the others say."""
-        best = min(max(self.spans[0].likely, 1e-6), 1 - 1e-6)
-        return math.log(best / (1 - best)), math.log(max(1.0, self.support / best))
+        """What its confidence is made of: the log-odds of the surest passage, and how much more the others say."""
+        best = min(max(self.support), 1 - 1e-6)
+        return math.log(best / (1 - best)), math.log(sum(self.support) / best)
 
 
 def spans(window: Window, marks: Marks, settings: Settings) -> list[Span]:
@@ -102,14 +103,16 @@ def _band(size: int) -> NDArray[np.bool_]:
     return np.triu(every) & ~np.triu(every, LONGEST)
 
 
-def chosen(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings) -> Choice | None:
-    """The answer that all passages together support most; None where there is no text.
+def chosen(
+    passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings, fits: Fits | None = None
+) -> Choice | None:
+    """The answer that all passages together support most; None where there is no text, or none that `fits`.
 
     Every passage supports an answer with its likeliest span that says the same, or the same in more or fewer words
     ("Obama", "Barack Obama"). Told twice with some doubt is better than told once with a little less; and the less
     sure the surest passage is, the more it counts how many agree, for small likelihoods differ by chance.
     """
-    told = _told(passages, marked, settings)
+    told = _told(passages, marked, settings, fits)
     if not told:
         return None
     lent = _lent(told)
@@ -117,16 +120,18 @@ def chosen(passages: Sequence[Passage], marked: Sequence[Marked], settings: Sett
     weight = {key: sum(likely**power for likely in each) for key, each in lent.items()}
     own = {key: sum(span.likely for span in group.values()) for key, group in told.items()}
     key = max(told, key=lambda key: (round(weight[key], 6), own[key]))
-    return Choice(tuple(sorted(told[key].values(), key=lambda span: -span.likely)), sum(lent[key]))
+    return Choice(tuple(sorted(told[key].values(), key=lambda span: -span.likely)), tuple(lent[key]))
 
 
-def judged(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings) -> list[float]:
+def judged(
+    passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings, fits: Fits | None = None
+) -> list[float]:
     """The likelihood of each passage to hold the answer: that of the best supported candidate which stands in it.
 
     The passages of a question are judged together. One alone says how well its words fit the question; what the others
     tell as well says whether that is the answer. A passage without a word has 0.
     """
-    told = _told(passages, marked, settings)
+    told = _told(passages, marked, settings, fits)
     support = {key: sum(each) for key, each in _lent(told).items()}
     scores = []
     for number, passage in enumerate(passages):
@@ -139,12 +144,13 @@ def judged(passages: Sequence[Passage], marked: Sequence[Marked], settings: Sett
 _Told = Mapping[str, Mapping[int, Span]]
 
 
-def _told(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings) -> _Told:
-    """The candidates by what they say, in normal form, with the likeliest span of each passage."""
+def _told(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings, fits: Fits | None) -> _Told:
+    """The candidates that fit by what they say, in normal form, with the likeliest span of each passage."""
     told: dict[str, dict[int, Span]] = defaultdict(dict)
     for window, marks in marked:
         for span in spans(window, marks, settings):
-            if key := normalise(text_of(passages[span.passage], span)):
+            key = normalise(text_of(passages[span.passage], span))
+            if key and (fits is None or fits(key)):
                 held = told[key].get(span.passage)
                 if held is None or span.likely > held.likely:
                     told[key][span.passage] = span
@@ -164,9 +170,15 @@ def _lent(told: _Told) -> dict[str, list[float]]:
     return every
 
 
-def choose(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings, threshold: float) -> Reading:
+def choose(
+    passages: Sequence[Passage],
+    marked: Sequence[Marked],
+    settings: Settings,
+    threshold: float,
+    fits: Fits | None = None,
+) -> Reading:
     """The reading of `passages`: the chosen answer and where it stands, or None below `threshold`."""
-    choice = chosen(passages, marked, settings)
+    choice = chosen(passages, marked, settings, fits)
     if choice is None:
         return Reading(None, score=1.0)
     confidence = likelihood(settings.answer, choice.features)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,7 +15,11 @@ from robust_qa import Passage, Reading
 
 if TYPE_CHECKING:
     from .choice import Marked
+    from .comparison import Asked
     from .engine import Engine, Floats
+
+
+Request = tuple[str, Sequence[Passage]]
 
 
 @lru_cache(maxsize=2)
@@ -25,7 +30,7 @@ def _engine(model: Path | None, threads: int) -> Engine:
     return Engine(model, threads)
 
 
-def _marked(engine: Engine, requests: Sequence[tuple[str, Sequence[Passage]]]) -> list[list[Marked]]:
+def _marked(engine: Engine, requests: Sequence[Request]) -> list[list[Marked]]:
     """The windows of each request's passages with their marks; all go to the engine as one batch."""
     from .windows import cut
 
@@ -37,6 +42,29 @@ def _marked(engine: Engine, requests: Sequence[tuple[str, Sequence[Passage]]]) -
     for window, its in zip(windows, marks, strict=True):
         found[window.request].append((window, its))
     return found
+
+
+def _compared(
+    engine: Engine, requests: Sequence[Request], see: Callable[[int, Asked, list[Marked]], None] | None = None
+) -> dict[int, Reading | None]:
+    """The answers of those that ask what came first, by place; None where the passages do not tell.
+
+    `see` gets what is asked on the way, with the place of its request and the marks.
+    """
+    from .choice import choose
+    from .comparison import compare, comparison, settle
+
+    def read(asked: Sequence[tuple[int, Asked]]) -> list[Reading]:
+        parts = [(one.question, [requests[number][1][place] for place in one.passages]) for number, one in asked]
+        readings = []
+        for (number, one), (_, passages), marked in zip(asked, parts, _marked(engine, parts), strict=True):
+            readings.append(choose(passages, marked, engine.settings, 0.0, one.fits))
+            if see:
+                see(number, one, marked)
+        return readings
+
+    found = {n: (comparison(question, passages), passages) for n, (question, passages) in enumerate(requests)}
+    return settle({n: compare(one, passages) for n, (one, passages) in found.items() if one}, read)
 
 
 class EmbeddedReader:
@@ -63,18 +91,25 @@ class EmbeddedReader:
         """The answer to one question; see read_many."""
         return self.read_many([(question, passages)])[0]
 
-    def read_many(self, requests: Sequence[tuple[str, Sequence[Passage]]]) -> list[Reading]:
+    def read_many(self, requests: Sequence[Request]) -> list[Reading]:
         """The answers to many (question, passages), read as one batch.
 
         A reading's score is the calibrated probability that the answer is right; of None, one minus that of the best
-        answer there was.
+        answer there was. Which of several came first is answered by their dates, or not at all.
         """
         from .choice import choose
 
-        return [
-            choose(passages, marked, self._engine.settings, self._threshold)
-            for (_, passages), marked in zip(requests, _marked(self._engine, requests), strict=True)
-        ]
+        settings, settled = self._engine.settings, _compared(self._engine, requests)
+        readings = []
+        for number, ((_, passages), marked) in enumerate(zip(requests, _marked(self._engine, requests), strict=True)):
+            reading = settled.get(number)
+            if reading is None:
+                undecided = number in settled and self._threshold > 0
+                reading = choose(passages, marked, settings, inf if undecided else self._threshold)
+            elif (score := reading.score or 0.0) < self._threshold:
+                reading = Reading(None, score=1 - score)
+            readings.append(reading)
+        return readings
 
 
 class EmbeddedEvaluator:
@@ -105,17 +140,29 @@ class EmbeddedEvaluator:
     def score_many(self, requests: Sequence[tuple[str, Sequence[str]]]) -> list[list[float]]:
         """Twice the probability that a text holds the answer, less one; or, dense, the cosine of text and question.
 
-        A judge reads the texts of one question together: what several tell is more likely the answer.
+        A judge reads the texts of one question together: what several tell is more likely the answer. Asked which of
+        several came first, it judges by what is asked about each.
         """
         if self._dense:
             return self._cosines(requests)
         from .choice import judged
 
         asked = [(question, [Passage(text) for text in texts]) for question, texts in requests]
-        return [
-            [2 * likely - 1 for likely in judged(passages, marked, self._engine.settings)]
+        settings = self._engine.settings
+        likely = [
+            judged(passages, marked, settings)
             for (_, passages), marked in zip(asked, _marked(self._engine, asked), strict=True)
         ]
+        compared: dict[int, list[float]] = {}
+
+        def see(number: int, one: Asked, marked: list[Marked]) -> None:
+            best = compared.setdefault(number, [0.0] * len(requests[number][1]))
+            passages = [asked[number][1][place] for place in one.passages]
+            for place, value in zip(one.passages, judged(passages, marked, settings, one.fits), strict=True):
+                best[place] = max(best[place], value)
+
+        _compared(self._engine, asked, see)
+        return [[2 * value - 1 for value in compared.get(n, each)] for n, each in enumerate(likely)]
 
     def token_vectors(self, texts: Sequence[str]) -> list[Floats]:
         """Contextual vectors of unit length of each text's tokens, (tokens, width)."""

@@ -1,0 +1,216 @@
+"""Questions which of several came first: what is asked about each of them, and which date decides.
+
+A model that points at words cannot compare. It can be asked when each was born, or released; and before that who
+directed it, where the directors' dates count. "Born first", "older", "died later", "lived longer" and the like are
+understood, of what the question itself names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Sequence
+from math import prod
+from typing import NamedTuple, TypeAlias
+
+from robust_qa import Passage, Reading, normalise
+
+from .choice import Fits
+
+_LONGEST = 500  # characters of a question that is looked at; the patterns go over it more than once
+_LATER = r"\b(?:later|latest|last|(?:more|most) recent(?:ly)?|younger|youngest|newer|newest|longer|longest)\b"
+_EARLIER = r"\b(?:first|earlier|earliest|older|oldest|elder|eldest)\b"
+_ORDER = f"(?:{_EARLIER}|{_LATER})"
+_MADE = "founded|established|formed|published|built|opened|started|launched|invented|written|recorded"
+_SHAPES = [
+    re.compile(shape, re.IGNORECASE)
+    for shape in (
+        rf"(?P<stem>(?:which|who|whose|what)\b.*?{_ORDER}[^,:]*)[,:] *(?P<names>.+ or .+?)[ ?]*",
+        rf"(?P<stem>(?:which|who|whose|what)\b.*?{_ORDER}) +(?P<names>.+ or .+?)[ ?]*",
+        rf"(?:was|were|is|are|did) +(?P<names>.+ or .+?) (?P<stem>(?:(?:born|die|released|{_MADE}) )?{_ORDER})[ ?]*",
+    )
+]
+_ROLE = re.compile(
+    r"\b(?:architect|artist|author|composer|creator|designer|director|editor|founder|inventor|painter|performer|"
+    r"producer|screenwriter|singer|songwriter|writer)\b"
+)
+_EVENTS = (  # the first that a question speaks of, and what to ask about each of its names
+    (r"\blived long", ("When was {} born?", "When did {} die?")),
+    (r"\b(?:died?|death)\b", ("When did {} die?",)),
+    (r"\bborn\b", ("When was {} born?",)),
+    (r"\b(?:released|came out|come out|premiered?|debuted?)\b", ("When was {} released?",)),
+)
+_OLD = r"\b(?:older|oldest|elder|eldest|younger|youngest|newer|newest)\b"
+_RELEASED = r"\b(?:film|movie|song|single|album|series|show|game)\b"
+_MONTHS = "january february march april may june july august september october november december".split()
+
+Years: TypeAlias = tuple[float, float]  # the first and the last moment that a date, or a length of time, may be
+Steps: TypeAlias = "Generator[list[Asked], list[Reading], Reading | None]"
+
+
+class Comparison(NamedTuple):
+    """What a question compares: the `names` it offers, by the answers to `dates`, one question a date."""
+
+    names: tuple[str, ...]
+    role: str  # whose dates count, such as the director's; "" for those of the named
+    dates: tuple[str, ...]  # one question; or two, whose difference counts
+    latest: bool
+
+
+class Asked(NamedTuple):
+    """A question on the way, the places of the passages that may answer it, and what an answer must say."""
+
+    question: str
+    passages: list[int]
+    fits: Fits
+
+
+def comparison(question: str, passages: Sequence[Passage]) -> Comparison | None:
+    """What `question` compares, if it is by date; where names have an "or" or a comma of their own, `passages` tell."""
+    asked = question.strip()
+    found = next((match for shape in _SHAPES if len(asked) <= _LONGEST and (match := shape.fullmatch(asked))), None)
+    if found is None:
+        return None
+    stem = found["stem"].lower()
+    role = _ROLE.search(stem)
+    dates = _dates(stem, person=role is not None or stem.startswith("who "))
+    if dates is None:
+        return None
+    texts = _texts(passages)
+
+    def known(names: tuple[str, ...]) -> tuple[float, int]:
+        return sum(bool(_mentions(name, texts)) for name in names) / len(names), -len(names)
+
+    names = max(_splits(found["names"]), key=known)
+    return Comparison(names, role[0] if role else "", dates, bool(re.search(_LATER, stem)))
+
+
+def _splits(text: str) -> list[tuple[str, ...]]:
+    """The ways to take names apart at an "or", and before it at commas; a name may have either."""
+    ways: list[tuple[str, ...]] = []
+    for match in re.finditer(r",? or ", text):
+        before, after = text[: match.start()], text[match.end() :]
+        ways += [(before, after), (*before.split(", "), after)]
+    return [tuple(name.strip(' "“”') for name in way) for way in ways]
+
+
+def _dates(stem: str, *, person: bool) -> tuple[str, ...] | None:
+    """The questions, with {} for what is compared, whose answers decide; None where it is not known what to ask."""
+    for event, dates in _EVENTS:
+        if re.search(event, stem):
+            return dates
+    if made := re.search(rf"\b(?:{_MADE})\b", stem):
+        return (f"When was {{}} {made[0]}?",)
+    if not re.search(_OLD, stem):
+        return None
+    return ("When was {} born?",) if person else ("When was {} released?",) if re.search(_RELEASED, stem) else None
+
+
+def _texts(passages: Sequence[Passage]) -> list[str]:
+    return [_words(f"{passage.title} {passage.text}") for passage in passages]
+
+
+def _mentions(name: str, texts: Sequence[str]) -> list[int]:
+    """The places of the texts that mention `name`, without the bracket that tells it from its namesakes."""
+    words = _words(re.sub(r"\(.*?\)", "", name))
+    return [n for n, text in enumerate(texts) if words in text]
+
+
+def _words(text: str) -> str:
+    return f" {normalise(text)} "
+
+
+def compare(compared: Comparison, passages: Sequence[Passage]) -> Steps:
+    """Ask what has to be known, a round at a time, and answer; None where a date is not told, or not apart enough.
+
+    The answer's score takes what was read to be right with the product of the scores, and else decides by chance.
+    """
+    texts, subjects, told = _texts(passages), compared.names, []
+    if compared.role:
+        told = yield [
+            Asked(f"Who was the {compared.role} of {name}?", _mentions(name, texts), _other_than(name))
+            for name in compared.names
+        ]
+        subjects = tuple(reading.text or "" for reading in told)
+        if not all(subjects):
+            return None
+    asked = [
+        Asked(date.format(subject), _mentions(subject, texts), says_date)
+        for subject in subjects
+        for date in compared.dates
+    ]
+    dated = yield asked
+    dates = [years(reading.text or "") for reading in dated]
+    values = [_length(dates[at : at + len(compared.dates)]) for at in range(0, len(dates), len(compared.dates))]
+    best = _first(values, latest=compared.latest)
+    if best is None:
+        return None
+    sure = prod(reading.score or 0.0 for reading in (*told, *dated))
+    tell = [asked[n].passages[place] for n, reading in enumerate(dated) for place in reading.passages[:1]]
+    own = tell[best * len(compared.dates) :] + tell
+    score = sure + (1 - sure) / len(values)
+    return Reading(compared.names[best], score, passages=tuple(dict.fromkeys(own)))
+
+
+def _other_than(name: str) -> Fits:
+    own = _words(name)
+    return lambda said: f" {said} " not in own
+
+
+def says_date(said: str) -> bool:
+    """Whether `said`, in normal form, is a date with its year."""
+    return years(said) is not None
+
+
+def years(text: str) -> Years | None:
+    """The moments, in years, that a date may mean: the year 1940 is any of its days; None without a year."""
+    words = normalise(text)
+    year = re.search(r"\b\d{1,4}(?= bce?\b)|\b\d{4}\b", words)
+    if year is None:
+        return None
+    begin = float(year[0]) * (-1 if re.search(r"\bbce?\b", words) else 1)
+    month = next((_MONTHS.index(word) for word in words.split() if word in _MONTHS), None)
+    if month is None:
+        return begin, begin + 1
+    begin += month / 12
+    day = re.search(r"\b\d{1,2}\b", words[: year.start()] + words[year.end() :])
+    return (begin, begin + 1 / 12) if day is None else (begin + (int(day[0]) - 1) / 372, begin + int(day[0]) / 372)
+
+
+def _length(dates: Sequence[Years | None]) -> Years | None:
+    """The date itself; of two, from the one to the other."""
+    known = [date for date in dates if date is not None]
+    if len(known) < len(dates):
+        return None
+    return known[0] if len(known) == 1 else (known[1][0] - known[0][1], known[1][1] - known[0][0])
+
+
+def _first(values: Sequence[Years | None], *, latest: bool) -> int | None:
+    """The place of the first value, or of the `latest`; None where one is not known or two may be the same."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    best = max(known) if latest else min(known)
+    others = [value for value in known if value is not best]
+    apart = all(best[0] >= other[1] if latest else best[1] <= other[0] for other in others)
+    return known.index(best) if apart else None
+
+
+def settle(
+    steps: dict[int, Steps], read: Callable[[Sequence[tuple[int, Asked]]], Sequence[Reading]]
+) -> dict[int, Reading | None]:
+    """The answers of comparisons, by number; `read` gets what all of them ask next, at once."""
+    done: dict[int, Reading | None] = {}
+    asked: dict[int, list[Asked]] = {}
+    told: dict[int, list[Reading]] = {}
+    waiting = dict(steps)
+    while waiting:
+        asked = {}
+        for number, its in list(waiting.items()):
+            try:
+                asked[number] = its.send(told[number]) if number in told else next(its)
+            except StopIteration as end:
+                done[number] = end.value
+                del waiting[number]
+        found = iter(read([(number, one) for number, each in asked.items() for one in each]))
+        told = {number: [next(found) for _ in each] for number, each in asked.items()}
+    return done
