@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -99,17 +98,22 @@ class EmbeddedReader:
         """
         from .choice import choose
 
-        settings, settled = self._engine.settings, _compared(self._engine, requests)
-        readings = []
-        for number, ((_, passages), marked) in enumerate(zip(requests, _marked(self._engine, requests), strict=True)):
-            reading = settled.get(number)
-            if reading is None:
-                undecided = number in settled and self._threshold > 0
-                reading = choose(passages, marked, settings, inf if undecided else self._threshold)
-            elif (score := reading.score or 0.0) < self._threshold:
-                reading = Reading(None, score=1 - score)
-            readings.append(reading)
-        return readings
+        settled = _compared(self._engine, requests)
+        if self._threshold == 0:  # what is not decided by dates is answered all the same
+            settled = {number: reading for number, reading in settled.items() if reading}
+        left = [number for number in range(len(requests)) if number not in settled]
+        marked = dict(zip(left, _marked(self._engine, [requests[number] for number in left]), strict=True))
+        return [
+            choose(passages, marked[number], self._engine.settings, self._threshold)
+            if number in marked
+            else self._sure(settled[number])
+            for number, (_, passages) in enumerate(requests)
+        ]
+
+    def _sure(self, reading: Reading | None) -> Reading:
+        """`reading`, where there is one and it is as sure as asked for."""
+        score = reading.score or 0.0 if reading else 0.0
+        return reading if reading and score >= self._threshold else Reading(None, score=1 - score)
 
 
 class EmbeddedEvaluator:
@@ -149,20 +153,19 @@ class EmbeddedEvaluator:
 
         asked = [(question, [Passage(text) for text in texts]) for question, texts in requests]
         settings = self._engine.settings
-        likely = [
-            judged(passages, marked, settings)
-            for (_, passages), marked in zip(asked, _marked(self._engine, asked), strict=True)
-        ]
-        compared: dict[int, list[float]] = {}
+        likely: dict[int, list[float]] = {}
 
         def see(number: int, one: Asked, marked: list[Marked]) -> None:
-            best = compared.setdefault(number, [0.0] * len(requests[number][1]))
+            best = likely.setdefault(number, [0.0] * len(asked[number][1]))
             passages = [asked[number][1][place] for place in one.passages]
             for place, value in zip(one.passages, judged(passages, marked, settings, one.fits), strict=True):
                 best[place] = max(best[place], value)
 
         _compared(self._engine, asked, see)
-        return [[2 * value - 1 for value in compared.get(n, each)] for n, each in enumerate(likely)]
+        left = [number for number in range(len(asked)) if number not in likely]
+        for number, marked in zip(left, _marked(self._engine, [asked[number] for number in left]), strict=True):
+            likely[number] = judged(asked[number][1], marked, settings)
+        return [[2 * value - 1 for value in likely[number]] for number in range(len(asked))]
 
     def token_vectors(self, texts: Sequence[str]) -> list[Floats]:
         """Contextual vectors of unit length of each text's tokens, (tokens, width)."""
