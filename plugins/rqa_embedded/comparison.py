@@ -29,10 +29,11 @@ _SHAPES = [
         rf"(?:was|were|is|are|did) +(?P<names>.+ or .+?) (?P<stem>(?:(?:born|die|released|{_MADE}) )?{_ORDER})[ ?]*",
     )
 ]
-_ROLE = re.compile(
-    r"\b(?:architect|artist|author|composer|creator|designer|director|editor|founder|inventor|painter|performer|"
-    r"producer|screenwriter|singer|songwriter|writer)\b"
+_PERSON = (
+    r"\b(?P<role>actor|actress|architect|artist|author|composer|creator|designer|director|editor|founder|inventor|"
+    r"painter|performer|player|poet|politician|producer|screenwriter|singer|songwriter|writer)\b"
 )
+_WHOSE = rf"\b(?:has|have|had|with|whose|its|their|by) (?:an? |the )?(?:[a-z]+ )?{_PERSON}"
 _EVENTS = (  # the first that a question speaks of, and what to ask about each of its names
     (r"\blived long", ("When was {} born?", "When did {} die?")),
     (r"\b(?:died?|death)\b", ("When did {} die?",)),
@@ -71,8 +72,8 @@ def comparison(question: str, passages: Sequence[Passage]) -> Comparison | None:
     if found is None:
         return None
     stem = found["stem"].lower()
-    role = _ROLE.search(stem)
-    dates = _dates(stem, person=role is not None or stem.startswith("who "))
+    role = re.search(_WHOSE, stem)
+    dates = _dates(stem, person=stem.startswith("who ") or re.search(_PERSON, stem) is not None)
     if dates is None:
         return None
     texts = _texts(passages)
@@ -81,7 +82,7 @@ def comparison(question: str, passages: Sequence[Passage]) -> Comparison | None:
         return sum(bool(_mentions(name, texts)) for name in names) / len(names), -len(names)
 
     names = max(_splits(found["names"]), key=known)
-    return Comparison(names, role[0] if role else "", dates, bool(re.search(_LATER, stem)))
+    return Comparison(names, role["role"] if role else "", dates, bool(re.search(_LATER, stem)))
 
 
 def _splits(text: str) -> list[tuple[str, ...]]:
@@ -95,6 +96,8 @@ def _splits(text: str) -> list[tuple[str, ...]]:
 
 def _dates(stem: str, *, person: bool) -> tuple[str, ...] | None:
     """The questions, with {} for what is compared, whose answers decide; None where it is not known what to ask."""
+    if re.search(r"\b(?:when|while|at the time)\b", stem):  # "older when she died" is about an age
+        return None
     for event, dates in _EVENTS:
         if re.search(event, stem):
             return dates
