@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import zip_longest
+
 from .text import contains_answer, normalise, sentences, words
-from .types import Citation, Passage
+from .types import Citation, Passage, Reading
 
 _LONGEST_QUOTE = 400  # characters
 
@@ -24,6 +27,15 @@ def cite(passage: Passage, answer: str | None = None, *, start: int | None = Non
         source=passage.source,
         id=passage.id,
         origin=passage.origin,
+    )
+
+
+def citations(reading: Reading, passages: Sequence[Passage]) -> tuple[Citation, ...]:
+    """Citations of the `passages` that `reading`, which has a text, was told by: their sentences that tell it."""
+    places = reading.places or (reading.start,)
+    return tuple(
+        cite(passages[position], reading.text, start=place)
+        for position, place in zip_longest(reading.passages, places[: len(reading.passages)])
     )
 
 

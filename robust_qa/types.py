@@ -115,6 +115,7 @@ class Reading:
     `text` is None when the answer is not in them; `score` in [0, 1] is the reader's confidence in `text`
     (or in there being none), None where it has no measure; `passages` are 0-based positions in the list read,
     best first; `start` and `end` are character offsets of the answer in the first of them, for readers that point.
+    `places`, where the reader tells, are offsets in each of `passages` at which the words begin that it was told by.
     """
 
     text: str | None
@@ -123,6 +124,7 @@ class Reading:
     start: int | None = None
     end: int | None = None
     usage: Usage = Usage()
+    places: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-from robust_qa import Passage, cite
+from robust_qa import Passage, Reading, citations, cite
 
 TEXT = "Ada was born in London. She wrote the first program in 1843. It was for the Engine."
 
@@ -10,6 +10,23 @@ def test_the_quote_is_the_sentence_that_holds_the_answer() -> None:
 def test_an_offset_decides_between_equal_sentences() -> None:
     text = "Paris is big. Paris is old."
     assert cite(Passage(text), "Paris", start=text.rindex("Paris")).quote == "Paris is old."
+
+
+def test_a_reading_is_cited_where_each_passage_tells_it() -> None:
+    passages = [
+        Passage("A rose. Bees came in May."),
+        Passage("Bees sleep. Bees woke in June."),
+        Passage("No bees. None."),
+    ]
+    reading = Reading("bees", passages=(1, 0, 2), places=(12, 8, None))
+    assert [one.quote for one in citations(reading, passages)] == [
+        "Bees woke in June.",
+        "Bees came in May.",
+        "No bees.",
+    ]
+    reading = Reading("Bees", passages=(1, 0), start=12, end=16)
+    assert [one.quote for one in citations(reading, passages)] == ["Bees woke in June.", "Bees came in May."]
+    assert citations(Reading("bees"), passages) == ()
 
 
 def test_an_answer_in_other_words_cites_the_sentence_that_shares_most() -> None:

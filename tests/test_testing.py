@@ -196,6 +196,8 @@ BROKEN_READERS = {
     "span-outside": (reader(lambda question, passages: Reading("Paris", None, (0,), 0, 10_000)), FITTING),
     "other-span": (reader(lambda question, passages: Reading("Paris", None, (0,), 6, 11)), FITTING),
     "span-of-nothing": (reader(lambda question, passages: Reading(None, None, (0,), 0, 5)), FITTING),
+    "place-outside": (reader(lambda question, passages: Reading("Paris", None, (0,), places=(10_000,))), FITTING),
+    "places-short": (reader(lambda question, passages: Reading("Paris", None, (0, 1), places=(0,))), FITTING),
     "blank": (reader(lambda question, passages: Reading("")), FITTING),
     "from-nothing": (
         reader(lambda question, passages: Reading("Paris")),

@@ -15,6 +15,7 @@ from robust_qa import (
     Passage,
     Reading,
     between,
+    citations,
     cite,
     contains_answer,
     declines,
@@ -79,9 +80,7 @@ def read(reading: Reading, passages: Sequence[Passage]) -> Answer:
     """A reading of `passages` as an Answer; abstains where they do not hold one."""
     if reading.text is None:
         return Answer(None, reading.score, reason="The passages do not hold an answer.")
-    return Answer(
-        reading.text, reading.score, tuple(cite(passages[position], reading.text) for position in reading.passages)
-    )
+    return Answer(reading.text, reading.score, citations(reading, passages))
 
 
 def holding(answer: str, passages: Sequence[Passage]) -> tuple[Citation, ...]:

@@ -193,7 +193,8 @@ def choose(
         end = start + len(text)
     place = (start, end) if 0 <= start < end <= len(passage.text) else (None, None)
     told_by = tuple(span.passage for span in choice.spans)
-    return Reading(text, score=confidence, passages=told_by, start=place[0], end=place[1])
+    places = (place[0], *(span.start - span.shift if span.start >= span.shift else None for span in choice.spans[1:]))
+    return Reading(text, score=confidence, passages=told_by, start=place[0], end=place[1], places=places)
 
 
 def text_of(passage: Passage, span: Span) -> str:

@@ -148,10 +148,14 @@ def compare(compared: Comparison, passages: Sequence[Passage]) -> Steps:
     if best is None:
         return None
     sure = prod(reading.score or 0.0 for reading in (*told, *dated))
-    tell = [asked[n].passages[place] for n, reading in enumerate(dated) for place in reading.passages[:1]]
-    own = tell[best * len(compared.dates) :] + tell
+    told_by = [
+        (one.passages[reading.passages[0]], reading.places[0]) for one, reading in zip(asked, dated, strict=True)
+    ]
+    places: dict[int, int | None] = {}
+    for passage, place in [*told_by[best * len(compared.dates) :], *told_by]:  # the answer's own come first
+        places.setdefault(passage, place)
     score = sure + (1 - sure) / len(values)
-    return Reading(compared.names[best], score, passages=tuple(dict.fromkeys(own)))
+    return Reading(compared.names[best], score, tuple(places), places=tuple(places.values()))
 
 
 def _other_than(name: str) -> Fits:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from robust_qa import CallError, Citation, Passage, Prompt, cite, declines, fenced, without_thoughts
+from robust_qa import CallError, Citation, Passage, Prompt, citations, declines, fenced, without_thoughts
 
 from .pools import NOTHING
 
@@ -92,8 +92,4 @@ async def _read(
     found = await toolbox.read(question, passages, order=asking.order, seed=seed, temperature=asking.temperature)
     if found.text is None or not found.text.strip():
         return None
-    citations = (
-        cite(passages[position], found.text, start=None if rank else found.start)
-        for rank, position in enumerate(found.passages)
-    )
-    return Reply(found.text, tuple(citations))
+    return Reply(found.text, citations(found, passages))

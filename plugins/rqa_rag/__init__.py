@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robust_qa import Answer, Order, cite, hookimpl, load_prompts
+from robust_qa import Answer, Order, citations, hookimpl, load_prompts
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
@@ -36,11 +36,7 @@ class Rag:
         reading = await toolbox.read(question, passages, prompt=self.prompt, order=options.order, seed=options.seed)
         if reading.text is None:
             return Answer(None, reading.score, reason="The passages do not hold an answer.")
-        citations = tuple(
-            cite(passages[position], reading.text, start=None if rank else reading.start)
-            for rank, position in enumerate(reading.passages)
-        )
-        return Answer(reading.text, reading.score, citations)
+        return Answer(reading.text, reading.score, citations(reading, passages))
 
 
 @hookimpl

@@ -201,6 +201,13 @@ def _valid_reading(reading: Any, passages: list[Passage]) -> None:
         expect(position in range(len(passages)), f"`passages` names {position!r}, of {len(passages)} passages")
     expect(len(set(reading.passages)) == len(reading.passages), f"`passages` is {reading.passages!r}")
     _valid_usage(reading.usage)
+    if reading.places:
+        lengths = [len(passages[position].text) for position in reading.passages]
+        expect(
+            len(reading.places) == len(lengths)
+            and all(place is None or place in range(n) for place, n in zip(reading.places, lengths, strict=True)),
+            f"`places` is {reading.places!r}: for each of `passages` an offset into its text, or None",
+        )
     if reading.start is None and reading.end is None:
         return
     expect(text is not None and bool(reading.passages), "there are offsets, and no answer or no passage")

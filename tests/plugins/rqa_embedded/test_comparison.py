@@ -98,7 +98,7 @@ def answered(compared, told):
     """What comes of a comparison whose questions are answered by `told`."""
 
     def read(asked):
-        return [Reading(told.get(one.question), 0.5, passages=(0,)) for _, one in asked]
+        return [Reading(told.get(one.question), 0.5, passages=(0,), places=(4,)) for _, one in asked]
 
     return settle({3: compare(compared, PASSAGES)}, read)[3]
 
@@ -175,6 +175,8 @@ def test_the_packaged_model_compares_what_it_reads(reader, question, answer, tel
     assert reading.text == answer
     assert set(reading.passages) == tells
     assert 0.5 < reading.score <= 1
+    for passage, place in zip(reading.passages, reading.places, strict=True):
+        assert years(PASSAGES[passage].text[place : place + 20])  # what is cited is the date
     assert reader.read_many([("where was Fanny Hensel born", PASSAGES), (question, PASSAGES)])[1].text == answer
 
 
