@@ -48,6 +48,21 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--length", type=click.IntRange(32, 512), default=192, show_default=True, help="Tokens of question and passage."
 )
+@click.option(
+    "--keep",
+    "share",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    show_default=True,
+    help="Share of the weights it starts from that is kept: what is learnt anew costs less of what was there.",
+)
+@click.option(
+    "--with",
+    "others",
+    multiple=True,
+    type=_FOLDER,
+    help="The output of another run that began with the same weights; the model is the mean of all. Repeatable.",
+)
 @click.option("--seed", type=int, default=13, show_default=True, help="Of the order and of the rows made by rules.")
 def reader(rows: tuple[Path, ...], output: Path, **plan: object) -> None:
     """Train a reader on the JSONL files ROWS, and convert, check, calibrate and measure it.

@@ -111,7 +111,8 @@ class _Article:
         return self._filled(how)
 
     def _filled(self, template: str) -> str:
-        return re.sub(r"\{(\w+)\}", lambda slot: self.value(slot[1]), template)
+        text = re.sub(r"\{(\w+)\}", lambda slot: self.value(slot[1]), template)
+        return re.sub(r"\b([Aa]) (?=[aeiouAEIO])", r"\1n ", text)
 
 
 _SYLLABLES = (
@@ -158,7 +159,7 @@ class _Names:
     def alike(self, name: str) -> str:
         """Another name that shares words with `name` where it has several."""
         words = name.split()
-        at = self._rng.randrange(len(words))
+        at = self._rng.choice([n for n, word in enumerate(words) if word[-1].isalnum()] or [0])
         words[at] = self._rng.choice([word for word in _WORDS if word != words[at]]) if words[at] in _WORDS else (
             self._stem() + words[at][-3:]
         )  # fmt: skip

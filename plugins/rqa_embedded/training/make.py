@@ -22,7 +22,7 @@ from .encoding import encode, load_tokenizer
 from .marking import InTorch
 from .metrics import auc, exact, f1
 from .mixture import mixture
-from .model import SpanReader
+from .model import HEADS, SpanReader, blend
 from .rows import Row, load_rows
 from .train import Plan, train
 from .unpack import base_folder
@@ -43,10 +43,15 @@ def make(
     batch: int = 32,
     length: int = 192,
     seed: int = 13,
+    share: float = 0.0,
+    others: Sequence[Path] = (),
     command: str = "",
     say: Callable[[str], None] = print,
 ) -> dict[str, float]:
-    """Train on `files` and `corpora` and leave `output/model`; returns the figures of the model card."""
+    """Train on `files` and `corpora` and leave `output/model`; returns the figures of the model card.
+
+    Of the weights that training starts from, `share` is kept; `others` are outputs whose weights are averaged in.
+    """
     rows, held = split([row for path in files for row in load_rows(path)])
     if corpora is not None:
         rows += mixture(corpora, seed)
@@ -57,7 +62,13 @@ def make(
     output.mkdir(parents=True, exist_ok=True)
     rests_on, earlier = notice(base, corpora=corpora is not None), history(base)
     base = base_folder(base, output / "base", say)
+    if (share or others) and not (base / HEADS).exists():
+        raise InputError(
+            f"The encoder in {base} has not learnt to read: there is nothing to keep, and no mean to take.",
+            hint="Leave --keep and --with out, or start from a model that `rqa train reader` made.",
+        )
     tokenizer = base / "tokenizer.json"
+    runs = [_trained(other, base) for other in others]
     plan = Plan(epochs=epochs, rate=rate, batch=batch, length=length, seed=seed)
     settings = uncalibrated(min(512, length + 32), _STRIDE)
     some = held[:_GLANCE]
@@ -69,10 +80,25 @@ def make(
     teacher = Engine(output / "teacher")
     model = train(rows, base, tokenizer, output, plan, teacher=teacher, measure=glance, say=say)
     model = model.to("cpu").eval()
+    blend(model, SpanReader(base), share, runs)
     return finish(
         model, tokenizer, output, settings, held,
         plan=plan, rows=len(rows), command=command, rests_on=rests_on, earlier=earlier, say=say,
     )  # fmt: skip
+
+
+def _trained(other: Path, base: Path) -> dict[str, torch.Tensor]:
+    """The weights that a run in `other` ended with, from the same `base`."""
+    model, began = other / "model.pt", other / "base" / "heads.npz"
+    if not model.exists():
+        raise InputError(f"There is no trained model.pt in {other}.", hint="Name a folder that this command wrote.")
+    if not began.exists() or began.read_bytes() != (base / HEADS).read_bytes():
+        raise InputError(
+            f"The run in {other} began with other weights than this one.",
+            hint="The mean of weights is a model only where all began with the same ones.",
+        )
+    weights: dict[str, torch.Tensor] = torch.load(model, weights_only=True)
+    return weights
 
 
 def finish(

@@ -28,7 +28,7 @@ def mixture(folder: Path, seed: int, *, held: bool = False) -> list[Row]:
         *sentence_rows(folder / "squad_sentences.jsonl", rng, held=held, first=_SQUAD_DEVELOPMENT),
         *(cropped(row, rng) for row in people_rows(passages, rng)),
         *(cropped(row, rng) for row in cloze_rows(passages, rng, each=2)),
-        *invented_rows(500 if held else 10_000, rng),
+        *invented_rows(500 if held else 18_000, rng),
     ]
     rng.shuffle(rows)
     return rows

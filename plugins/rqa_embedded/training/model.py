@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,6 +61,20 @@ class SpanReader(nn.Module):
         hidden = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state.float()
         means = (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
         return nn.functional.normalize(means, dim=-1)
+
+
+def blend(model: SpanReader, base: SpanReader, share: float, others: Sequence[dict[str, Tensor]] = ()) -> None:
+    """Set the weights of `model` to the mean with those of `others`, and of that and `base`, of which `share` is kept.
+
+    Weights between those before and after training have most of what the rows taught, and less of it at the expense of
+    what was there (Wortsman et al., "Robust fine-tuning of zero-shot models", 2022, section 3); the mean of several
+    runs is better than most of them (the same, "Model soups", 2022, section 3).
+    """
+    began = base.state_dict()
+    with torch.no_grad():
+        for name, weight in model.state_dict().items():
+            if weight.is_floating_point():
+                weight.copy_(torch.stack([weight, *(other[name] for other in others)]).mean(0).lerp(began[name], share))
 
 
 def span_loss(scores: Scores, allowed: Tensor, starts: Tensor, ends: Tensor, searched: Tensor) -> Tensor:

@@ -109,6 +109,32 @@ def test_rows_of_ones_own_become_a_model_that_reads(base, rows, tmp_path):
     assert "SQuAD" not in card.split("## Data")[0].split("EM and F1")[0]
 
 
+def test_what_was_there_before_is_kept_in_part(base, rows, tmp_path):
+    make([rows], tmp_path / "first", base=base, epochs=0.2, batch=16, length=48, say=quiet)
+    first, out = tmp_path / "first" / "model", tmp_path / "second"
+    make([rows], out, base=first, epochs=0.2, batch=16, length=48, say=quiet)
+    make([rows], tmp_path / "third", base=first, epochs=0.2, batch=16, length=48, seed=3, say=quiet)
+    began = SpanReader(out / "base").state_dict()
+    second, third = (torch.load(tmp_path / name / "model.pt", weights_only=True) for name in ("second", "third"))
+    lines, others = [], [tmp_path / "third"]
+    make([rows], out, base=first, epochs=0.2, batch=16, length=48, share=0.2, others=others, say=lines.append)
+    assert not any("loss" in line for line in lines)  # not trained again
+    found = encoder(out / "float32" / "model.bin").state_dict()
+    for name in ("encoder.layer.0.attention.output.dense.weight", "encoder.layer.1.output.LayerNorm.bias"):
+        whole = f"encoder.{name}"
+        assert torch.allclose(found[name], 0.2 * began[whole] + 0.4 * (second[whole] + third[whole]), atol=1e-6)
+        assert not torch.allclose(second[whole], third[whole], atol=1e-6)
+    with pytest.raises(InputError, match="other weights"):
+        make([rows], out, base=first, epochs=0.2, batch=16, length=48, others=[tmp_path / "first"], say=quiet)
+    with pytest.raises(InputError, match=r"no trained model\.pt"):
+        make([rows], out, base=first, epochs=0.2, batch=16, length=48, others=[base], say=quiet)
+
+
+def test_a_bare_encoder_has_nothing_to_keep(base, rows, tmp_path):
+    with pytest.raises(InputError, match="nothing to keep"):
+        make([rows], tmp_path / "out", base=base, share=0.5, say=quiet)
+
+
 def test_a_card_tells_how_the_model_it_started_from_was_made(tmp_path):
     first = card({"F1": 80.0}, Plan(), command="rqa train reader a.jsonl", torch="2", rests_on="Of others.")
     (tmp_path / "MODEL_CARD.md").write_text(first)

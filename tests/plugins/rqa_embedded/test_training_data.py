@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from robust_qa import InputError
+from rqa_embedded.training import invented
 from rqa_embedded.training.cloze import cloze_rows
 from rqa_embedded.training.data import clean, held_out, qamr_rows, sentence_rows
 from rqa_embedded.training.invented import invented_rows
@@ -97,6 +101,18 @@ def test_invented_facts_are_told_where_they_are_asked_for_and_absent_where_not()
     for row in rows:
         if row.answerable:
             assert row.context[row.start :].startswith(row.answers[0])
+
+
+def test_every_invented_fact_can_be_told_and_asked_for():
+    source = tomllib.loads(Path(invented.__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    for kind in source["kind"]:
+        known = {"x", *kind["slots"]}
+        for fact in kind["facts"]:
+            for slot, questions in fact["ask"].items():
+                assert any(f"{{{slot}}}" in told for told in fact["tell"]), slot
+                assert all(f"{{{slot}}}" not in question for question in questions), slot
+            texts = [*fact["tell"], *(question for each in fact["ask"].values() for question in each)]
+            assert {name for text in texts for name in re.findall(r"\{(\w+)\}", text)} <= known
 
 
 def test_cropping_keeps_the_answer():
