@@ -20,6 +20,7 @@ _OTHER_BASE = """\
 The weights in this folder began as the encoder in {base}, and were trained further with robust-qa.
 Its licence holds for them too.
 """
+_BEFORE = "The model that it started from"
 _MADE, _MEASURED = "Made by\n", "| measured on rows held out of training"
 _CORPORA = """
 They were trained on
@@ -40,11 +41,19 @@ def notice(base: Path | None, *, corpora: bool) -> str:
 
 def history(base: Path | None) -> str:
     """How the model in `base` was made, as its card tells; empty where there is none."""
-    path = (base or PACKAGED) / "MODEL_CARD.md"
-    if not path.exists():
-        return ""
-    told = path.read_text(encoding="utf-8").partition(_MADE)[2].partition(_MEASURED)[0]
-    return f"The model that it started from was made by\n{told}" if told else ""
+    told = _made(base or PACKAGED)
+    return f"{_BEFORE} was made by\n{told}" if told else ""
+
+
+def beside(run: Path) -> str:
+    """How the run in `run` was made, with which a mean was taken; both began with the same weights."""
+    told = _made(run / "model").partition(_BEFORE)[0]
+    return f"Its weights are the mean with those of a run made by\n{told}" if told else ""
+
+
+def _made(model: Path) -> str:
+    path = model / "MODEL_CARD.md"
+    return path.read_text(encoding="utf-8").partition(_MADE)[2].partition(_MEASURED)[0] if path.exists() else ""
 
 
 def _origin(base: Path) -> str:

@@ -15,7 +15,7 @@ from robust_qa import InputError
 from ..choice import judged, spans, text_of
 from ..engine import Engine, Marking, Settings
 from .calibrate import Retrieved, calibrated, holds, read, retrieved, uncalibrated
-from .card import card, history, notice
+from .card import beside, card, history, notice
 from .convert import check, convert, settle
 from .data import HELD_OUT
 from .encoding import encode, load_tokenizer
@@ -69,6 +69,7 @@ def make(
         )
     tokenizer = base / "tokenizer.json"
     runs = [_trained(other, base) for other in others]
+    earlier = "".join(map(beside, others)) + earlier
     plan = Plan(epochs=epochs, rate=rate, batch=batch, length=length, seed=seed)
     settings = uncalibrated(min(512, length + 32), _STRIDE)
     some = held[:_GLANCE]

@@ -119,6 +119,9 @@ def test_what_was_there_before_is_kept_in_part(base, rows, tmp_path):
     lines, others = [], [tmp_path / "third"]
     make([rows], out, base=first, epochs=0.2, batch=16, length=48, share=0.2, others=others, say=lines.append)
     assert not any("loss" in line for line in lines)  # not trained again
+    told = (out / "model" / "MODEL_CARD.md").read_text()
+    assert told.count("mean with those of a run made by") == 1
+    assert told.count("The model that it started from was made by") == 1
     found = encoder(out / "float32" / "model.bin").state_dict()
     for name in ("encoder.layer.0.attention.output.dense.weight", "encoder.layer.1.output.LayerNorm.bias"):
         whole = f"encoder.{name}"
