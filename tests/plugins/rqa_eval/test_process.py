@@ -80,8 +80,10 @@ def test_ctrl_c_says_how_to_continue(start: Any, tmp_path: Path) -> None:
 def test_a_second_process_does_not_write_the_same_run(start: Any, tmp_path: Path) -> None:
     process = start()
     wait_for(tmp_path / "run" / "answers" / "scripted.jsonl", 1, process)
+    process.send_signal(signal.SIGSTOP)  # it would be done before the other has started, on a busy machine
     other = start("--resume")
     _, err = other.communicate()
+    process.send_signal(signal.SIGCONT)
     assert (other.returncode, b"Another process is writing" in err) == (1, True)
     assert b"rows: 60 questions" in process.communicate()[0]
 
