@@ -43,7 +43,7 @@ class Settings(msgspec.Struct, frozen=True):
     threshold: float  # confidence below which the answer counts as not there
     upper: float = 0.0  # judge's score of the best passage from which two questions in three are answered in them,
     lower: float = 0.0  # and under which nine in ten are not
-    identity: str = ""  # of the weights
+    identity: str = ""  # of the weights and of these
 
 
 class Marks(NamedTuple):
@@ -106,7 +106,7 @@ class Engine:
 
     @property
     def identity(self) -> str:
-        """Of the weights; part of the cache key."""
+        """Of the weights and the settings; part of the cache key."""
         return self.settings.identity
 
     def tokens(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 from collections.abc import Sequence
@@ -53,8 +54,10 @@ def convert(
 
 
 def settle(out: Path, settings: Settings) -> None:
-    """Write the settings, named by the weights, and the checksums of all files."""
-    identity = f"{file_digest(out / 'model.bin')[:16]}-{file_digest(out / 'heads.npz')[:8]}"
+    """Write the settings, named by them and by the weights, and the checksums of all files."""
+    settings = msgspec.structs.replace(settings, identity="")
+    fitted = hashlib.sha256(msgspec.json.encode(settings)).hexdigest()
+    identity = f"{file_digest(out / 'model.bin')[:16]}-{file_digest(out / 'heads.npz')[:8]}-{fitted[:8]}"
     named = msgspec.structs.replace(settings, identity=identity)
     (out / "reader.json").write_bytes(msgspec.json.format(msgspec.json.encode(named), indent=2) + b"\n")
     files = sorted(
