@@ -34,10 +34,11 @@ _PERSON = (
     r"painter|performer|player|poet|politician|producer|screenwriter|singer|songwriter|writer)\b"
 )
 _WHOSE = rf"\b(?:has|have|had|with|whose|its|their|by) (?:an? |the )?(?:[a-z]+ )?{_PERSON}"
+_BORN, _DIED = "When was {} born?", "When did {} die?"
 _EVENTS = (  # the first that a question speaks of, and what to ask about each of its names
-    (r"\blived long", ("When was {} born?", "When did {} die?")),
-    (r"\b(?:died?|death)\b", ("When did {} die?",)),
-    (r"\bborn\b", ("When was {} born?",)),
+    (r"\blived long", (_BORN, _DIED)),
+    (r"\b(?:died?|death)\b", (_DIED,)),
+    (r"\bborn\b", (_BORN,)),
     (r"\b(?:released|came out|come out|premiered?|debuted?)\b", ("When was {} released?",)),
 )
 _OLD = r"\b(?:older|oldest|elder|eldest|younger|youngest|newer|newest)\b"
@@ -72,10 +73,10 @@ def comparison(question: str, passages: Sequence[Passage]) -> Comparison | None:
     if found is None:
         return None
     stem = found["stem"].lower()
-    role = re.search(_WHOSE, stem)
     dates = _dates(stem, person=stem.startswith("who ") or re.search(_PERSON, stem) is not None)
     if dates is None:
         return None
+    role = re.search(_WHOSE, stem) if dates[0] in (_BORN, _DIED) else None
     texts = _texts(passages)
 
     def known(names: tuple[str, ...]) -> tuple[float, int]:
@@ -105,7 +106,7 @@ def _dates(stem: str, *, person: bool) -> tuple[str, ...] | None:
         return (f"When was {{}} {made[0]}?",)
     if not re.search(_OLD, stem):
         return None
-    return ("When was {} born?",) if person else ("When was {} released?",) if re.search(_RELEASED, stem) else None
+    return (_BORN,) if person else ("When was {} released?",) if re.search(_RELEASED, stem) else None
 
 
 def _texts(passages: Sequence[Passage]) -> list[str]:

@@ -36,6 +36,7 @@ PASSAGES = [
         ("Which film came out more recently, A or B?", (("A", "B"), "", (RELEASED,), True)),
         ("Which director died first, A or B?", (("A", "B"), "", (DIED,), False)),
         ("Which author is younger, A or B?", (("A", "B"), "", (BORN,), True)),
+        ("Which film with the actor B. C. was released first, A or B?", (("A", "B"), "", (RELEASED,), False)),
         ("Which album is older, A or B?", (("A", "B"), "", (RELEASED,), False)),
         ("Which town was founded earlier, A or B?", (("A", "B"), "", ("When was {} founded?",), False)),
         ("Which film has the director who died later, A or B?", (("A", "B"), "director", (DIED,), True)),
