@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import hashlib
 import random
 from collections.abc import Callable, Sequence
@@ -27,6 +28,7 @@ from .rows import Row, load_rows
 from .train import Plan, train
 from .unpack import base_folder
 
+_BEGAN = [HEADS, "model.safetensors"]  # what a run began with, in its base
 _STRIDE = 64
 _GLANCE = 256  # rows measured on while training
 _MEASURED = 2000  # rows held out at most: more would change no figure shown
@@ -90,10 +92,10 @@ def make(
 
 def _trained(other: Path, base: Path) -> dict[str, torch.Tensor]:
     """The weights that a run in `other` ended with, from the same `base`."""
-    model, began = other / "model.pt", other / "base" / "heads.npz"
+    model = other / "model.pt"
     if not model.exists():
         raise InputError(f"There is no trained model.pt in {other}.", hint="Name a folder that this command wrote.")
-    if not began.exists() or began.read_bytes() != (base / HEADS).read_bytes():
+    if filecmp.cmpfiles(base, other / "base", _BEGAN, shallow=False)[0] != _BEGAN:
         raise InputError(
             f"The run in {other} began with other weights than this one.",
             hint="The mean of weights is a model only where all began with the same ones.",
