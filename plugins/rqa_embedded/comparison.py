@@ -34,12 +34,12 @@ _PERSON = (
     r"painter|performer|player|poet|politician|producer|screenwriter|singer|songwriter|writer)\b"
 )
 _WHOSE = rf"\b(?:has|have|had|with|whose|its|their|by) (?:an? |the )?(?:[a-z]+ )?{_PERSON}"
-_BORN, _DIED = "When was {} born?", "When did {} die?"
+_BORN, _DIED, _OUT = "When was {} born?", "When did {} die?", "When was {} released?"
 _EVENTS = (  # the first that a question speaks of, and what to ask about each of its names
     (r"\blived long", (_BORN, _DIED)),
     (r"\b(?:died?|death)\b", (_DIED,)),
     (r"\bborn\b", (_BORN,)),
-    (r"\b(?:released|came out|come out|premiered?|debuted?)\b", ("When was {} released?",)),
+    (r"\b(?:released|came out|come out|premiered?|debuted?)\b", (_OUT,)),
 )
 _OLD = r"\b(?:older|oldest|elder|eldest|younger|youngest|newer|newest)\b"
 _RELEASED = r"\b(?:film|movie|song|single|album|series|show|game)\b"
@@ -106,7 +106,7 @@ def _dates(stem: str, *, person: bool) -> tuple[str, ...] | None:
         return (f"When was {{}} {made[0]}?",)
     if not re.search(_OLD, stem):
         return None
-    return (_BORN,) if person else ("When was {} released?",) if re.search(_RELEASED, stem) else None
+    return (_BORN,) if person else (_OUT,) if re.search(_RELEASED, stem) else None
 
 
 def _texts(passages: Sequence[Passage]) -> list[str]:
@@ -143,7 +143,9 @@ def compare(compared: Comparison, passages: Sequence[Passage]) -> Steps:
         for date in compared.dates
     ]
     dated = yield asked
-    dates = [years(reading.text or "") for reading in dated]
+    dates = [date for reading in dated if (date := years(reading.text or ""))]
+    if len(dates) < len(asked):
+        return None
     values = [_length(dates[at : at + len(compared.dates)]) for at in range(0, len(dates), len(compared.dates))]
     best = _first(values, latest=compared.latest)
     if best is None:
@@ -184,23 +186,18 @@ def years(text: str) -> Years | None:
     return (begin, begin + 1 / 12) if day is None else (begin + (int(day[0]) - 1) / 372, begin + int(day[0]) / 372)
 
 
-def _length(dates: Sequence[Years | None]) -> Years | None:
+def _length(dates: Sequence[Years]) -> Years:
     """The date itself; of two, from the one to the other."""
-    known = [date for date in dates if date is not None]
-    if len(known) < len(dates):
-        return None
-    return known[0] if len(known) == 1 else (known[1][0] - known[0][1], known[1][1] - known[0][0])
+    first, last = dates[0], dates[-1]
+    return first if len(dates) == 1 else (last[0] - first[1], last[1] - first[0])
 
 
-def _first(values: Sequence[Years | None], *, latest: bool) -> int | None:
-    """The place of the first value, or of the `latest`; None where one is not known or two may be the same."""
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
-        return None
-    best = max(known) if latest else min(known)
-    others = [value for value in known if value is not best]
+def _first(values: Sequence[Years], *, latest: bool) -> int | None:
+    """The place of the first value, or of the `latest`; None where another may be the same."""
+    best = max(values) if latest else min(values)
+    others = [value for value in values if value is not best]
     apart = all(best[0] >= other[1] if latest else best[1] <= other[0] for other in others)
-    return known.index(best) if apart else None
+    return values.index(best) if apart else None
 
 
 def settle(
@@ -208,11 +205,10 @@ def settle(
 ) -> dict[int, Reading | None]:
     """The answers of comparisons, by number; `read` gets what all of them ask next, at once."""
     done: dict[int, Reading | None] = {}
-    asked: dict[int, list[Asked]] = {}
     told: dict[int, list[Reading]] = {}
     waiting = dict(steps)
     while waiting:
-        asked = {}
+        asked: dict[int, list[Asked]] = {}
         for number, its in list(waiting.items()):
             try:
                 asked[number] = its.send(told[number]) if number in told else next(its)

@@ -83,7 +83,8 @@ def make(
     teacher = Engine(output / "teacher")
     model = train(rows, base, tokenizer, output, plan, teacher=teacher, measure=glance, say=say)
     model = model.to("cpu").eval()
-    blend(model, SpanReader(base), share, runs)
+    if share or runs:
+        blend(model, SpanReader(base), share, runs)
     return finish(
         model, tokenizer, output, settings, held,
         plan=plan, rows=len(rows), command=command, rests_on=rests_on, earlier=earlier, say=say,
