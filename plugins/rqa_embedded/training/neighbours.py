@@ -15,11 +15,11 @@ class Neighbours:
     """An inverted index over `texts`; asks for the nearest by shared rare words."""
 
     def __init__(self, texts: list[str]) -> None:
-        self._words = [set(_words(text)) for text in texts]
-        frequency = Counter(word for words in self._words for word in words)
+        every = [set(_words(text)) for text in texts]
+        frequency = Counter(word for words in every for word in words)
         self._weight = {word: math.log(len(texts) / count) for word, count in frequency.items()}
         self._where: dict[str, list[int]] = defaultdict(list)
-        for number, words in enumerate(self._words):
+        for number, words in enumerate(every):
             for word in words:
                 if frequency[word] <= min(_COMMON, max(20, len(texts) // 50)):
                     self._where[word].append(number)
