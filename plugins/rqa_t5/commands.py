@@ -46,7 +46,7 @@ def convert(checkpoint: str, out: Path, labels: str, template: str | None, lengt
     """
     need_training()
     from .training import checkpoints, conversion
-    from .training.card import card
+    from .training.card import CARD, card
 
     yes, comma, no = labels.partition(",")
     if not comma or not yes.strip() or not no.strip():
@@ -60,7 +60,7 @@ def convert(checkpoint: str, out: Path, labels: str, template: str | None, lengt
     text = card(
         loaded.settings, proof, command=command_line("evaluator"), origin=checkpoint, quantization=how["quantization"]
     )
-    (out / "MODEL_CARD.md").write_text(text, encoding="utf-8")
+    (out / CARD).write_text(text, encoding="utf-8")
     click.echo(
         f"{loaded.settings.shape}, {how['quantization']}; logits differ from torch's by {proof.exact:.1e} in fp32, "
         f"scores by {proof.quantised:.1e} after quantisation.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import metadata
+from pathlib import Path
 
 from ..folder import Settings
 from .conversion import AGREEMENT, Proof
@@ -15,6 +16,17 @@ _SHAPES = {
 }
 
 
+CARD = "MODEL_CARD.md"
+_MADE, _PROOF = "Made by\n", "\n## Proof\n"
+
+
+def history(origin: str) -> str:
+    """How the checkpoint in the folder `origin` was made, as its card tells; empty where there is none."""
+    path = Path(origin, CARD)
+    told = path.read_text(encoding="utf-8").partition(_MADE)[2].partition(_PROOF)[0] if path.exists() else ""
+    return f"\nThat checkpoint was made by\n{told}" if told else ""
+
+
 def card(
     settings: Settings,
     proof: Proof,
@@ -24,7 +36,10 @@ def card(
     quantization: str,
     figures: Mapping[str, object] | None = None,
 ) -> str:
-    """The card in Markdown; `origin` is the checkpoint that the weights come from, `figures` what was measured."""
+    """The card in Markdown; `origin` is the checkpoint that the weights come from, `figures` what was measured.
+
+    What a card beside that checkpoint tells of how it was made is told again.
+    """
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("torch", "transformers", "ctranslate2"))
     rows = "\n".join(f"| {name} | {_told(value)} |" for name, value in (figures or {}).items())
     measured = f"\n## Measured on questions held out of training\n\n| | |\n|---|---|\n{rows}\n" if rows else ""
@@ -39,15 +54,12 @@ def card(
 A judge of whether a text answers a question: {_SHAPES[settings.shape]}. It reads {settings.length} tokens of question
 and text, and gives a score in [-1, 1]. {thresholds}
 
-Made by
-
+{_MADE}
     {command}
 
 from {origin}; {versions}; weights in {quantization}. Its licence is that of the weights it comes from and of the data
 it was trained on.
-
-## Proof
-
+{history(origin)}{_PROOF}
 On sample pairs the largest difference of a logit between torch and CTranslate2, both in fp32, is {proof.exact:.1e}
 ({AGREEMENT:g} is allowed); after quantisation scores differ by at most {proof.quantised:.1e}.
 {measured}"""

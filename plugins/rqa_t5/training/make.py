@@ -18,7 +18,7 @@ from ..folder import TOKENIZER, read_settings, settle
 from ..rows import Asked, judgeable, read_rows
 from ..thresholds import Judged, action_accuracy, auc, choose
 from . import fresh
-from .card import card
+from .card import CARD, card
 from .checkpoints import Checkpoint, load
 from .conversion import convert
 from .examples import Example, examples, labelled, split
@@ -76,7 +76,8 @@ def make(
         read_settings(out / "model"), proof,
         command=command, origin=checkpoint.name, quantization=making.quantization, figures=figures,
     )  # fmt: skip
-    (out / "model" / "MODEL_CARD.md").write_text(text, encoding="utf-8")
+    for folder in (out / "model", out / "torch"):
+        (folder / CARD).write_text(text, encoding="utf-8")
     return figures
 
 

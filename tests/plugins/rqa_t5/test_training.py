@@ -193,6 +193,17 @@ def test_what_it_saves_can_be_converted_again(train: Any, rqa: Any, tmp_path: Pa
     assert again.score("who ?", ["melville"]) == trained.score("who ?", ["melville"])
 
 
+def test_a_card_tells_how_the_checkpoint_was_made(train: Any, tmp_path: Path) -> None:
+    first, second, third = (tmp_path / name for name in ("first", "second", "third"))
+    train(first, "--epochs", 0.1)
+    train(second, "--epochs", 0.2, "--base", first / "torch")
+    train(third, "--epochs", 0.3, "--base", second / "torch")
+    told = (third / "model" / "MODEL_CARD.md").read_text("utf-8")
+    assert told.count("Made by") == told.count("## Proof") == 1
+    assert told.count("That checkpoint was made by") == 2
+    assert told.index("--epochs 0.3") < told.index("--epochs 0.2") < told.index("--epochs 0.1") < told.index("## Proof")
+
+
 def test_a_run_that_stopped_goes_on_and_ends_as_it_would_have(
     train: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
