@@ -7,7 +7,8 @@ answer, both normalised; its title is read before it. `overlap`, the share of th
 is measured with every set; `--evaluator` adds a configured one, or any that needs no configuration, and after `@` the
 threshold above which a question's action is Correct.
 
-- AUC: of the passages of all questions, how often a relevant one scores above another
+- AUC: of the passages of all questions, how often a relevant one scores above another: what thresholds live by
+- within: of the passages of one question, the mean over the questions that have both kinds: what the order lives by
 - accuracy: share of questions whose action is right, Correct where a passage is relevant and Incorrect where none is;
   the threshold is chosen on one half of the questions and measured on the other, and the other way round
 - at @: the same at the threshold given
@@ -21,6 +22,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import mean
 
 from robust_qa import Toolbox, config, words
 from robust_qa.host import Host
@@ -62,18 +64,20 @@ async def scored(toolbox: Toolbox, asked: Sequence[Asked]) -> list[list[float]]:
     )
 
 
-HEADER = "set         evaluator     questions  passages    AUC  accuracy   at @  always  passages/s"
+HEADER = "set         evaluator     questions  passages    AUC  within  accuracy   at @  always  passages/s"
 
 
 def line(name: str, evaluator: str, judged: Sequence[Judged], upper: float | None, seconds: float) -> str:
     """One row of the table, in per cent."""
-    flat = [pair for one in judged for pair in zip(one.scores, one.relevant, strict=True)]
-    area = auc([score for score, _ in flat], [relevant for _, relevant in flat])
+    scores = [score for one in judged for score in one.scores]
+    area = auc(scores, [relevant for one in judged for relevant in one.relevant])
+    both = [auc(one.scores, one.relevant) for one in judged if len(set(one.relevant)) == 2]
+    within = mean(both) if both else float("nan")
     given = "-" if upper is None else f"{100 * action_accuracy(judged, upper, upper)[0]:.1f}"
     always = 100 * sum(one.answerable for one in judged) / len(judged)
     return (
-        f"{name[:11]:11} {evaluator[:13]:13} {len(judged):9}  {len(flat):8} {100 * area:6.1f}"
-        f" {100 * crossed(judged):9.1f} {given:>6} {always:7.1f} {len(flat) / seconds:11,.0f}"
+        f"{name[:11]:11} {evaluator[:13]:13} {len(judged):9}  {len(scores):8} {100 * area:6.1f} {100 * within:7.1f}"
+        f" {100 * crossed(judged):9.1f} {given:>6} {always:7.1f} {len(scores) / seconds:11,.0f}"
     )
 
 
