@@ -23,7 +23,8 @@ _MADE, _PROOF = "Made by\n", "\n## Proof\n"
 def history(origin: str) -> str:
     """How the checkpoint in the folder `origin` was made, as its card tells; empty where there is none."""
     path = Path(origin, CARD)
-    told = path.read_text(encoding="utf-8").partition(_MADE)[2].partition(_PROOF)[0] if path.exists() else ""
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""  # of anybody's making
+    told = text.partition(_MADE)[2].partition(_PROOF)[0]
     return f"\nThat checkpoint was made by\n{told}" if told else ""
 
 

@@ -204,6 +204,13 @@ def test_a_card_tells_how_the_checkpoint_was_made(train: Any, tmp_path: Path) ->
     assert told.index("--epochs 0.3") < told.index("--epochs 0.2") < told.index("--epochs 0.1") < told.index("## Proof")
 
 
+def test_a_card_of_another_kind_tells_nothing(torch: Any, tmp_path: Path) -> None:
+    from rqa_t5.training.card import CARD, history
+
+    (tmp_path / CARD).write_bytes(b"\xff\xfe of somebody else")
+    assert history(str(tmp_path)) == history("t5-large") == ""
+
+
 def test_a_run_that_stopped_goes_on_and_ends_as_it_would_have(
     train: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
