@@ -9,15 +9,13 @@ from pathlib import Path
 from ..folder import Settings
 from .conversion import AGREEMENT, Proof
 
+CARD = "MODEL_CARD.md"
+_MADE, _PROOF = "Made by\n", "\n## Proof\n"
 _SHAPES = {
     "label": "a T5 that says one of two labels; the score compares their likelihoods",
     "classifier": "a T5 with a classification head; the decoder reads the input again, which is slow",
     "cross-encoder": "a BERT that reads question and text together",
 }
-
-
-CARD = "MODEL_CARD.md"
-_MADE, _PROOF = "Made by\n", "\n## Proof\n"
 
 
 def history(origin: str) -> str:
