@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..errors import RqaError
 
 _MEMORY = "the model's memory"
+_MARKED = "magenta"  # legible on a white ground and on a black one; cyan and yellow are pale on white
 _LONGEST_REPLY = 600  # characters of a reply or prompt shown by --explain without -v
 
 
@@ -115,7 +116,7 @@ def _source_line(citation: Citation, number: int) -> Text:
     where = _MEMORY if citation.origin == "memory" else _from_here(citation.source)
     # In one line, whatever a file is called: a second one could pass for another source.
     named = " · ".join(" ".join(printable(part).split()) for part in (citation.title, where) if part)
-    return Text(f"[{number}] {named or citation.id or 'a passage without a title'}", style="cyan")
+    return Text(f"[{number}] {named or citation.id or 'a passage without a title'}", style=_MARKED)
 
 
 def _from_here(source: str) -> str:
@@ -156,10 +157,11 @@ def _add_step(tree: Tree, step: Step, verbose: bool) -> None:
     from rich.text import Text
 
     if step.kind == "note":
-        branch = tree.add(Text(f"→ {printable(step.what)}", style="yellow"))
+        branch = tree.add(Text(f"→ {printable(step.what)}", style=_MARKED))
     else:
-        label = Text(f"{step.kind} ", style="bold cyan")
-        label.append(f"{step.component}: {_shortened(step.what, 80)}", style="default")
+        label = Text()
+        label.append(f"{step.kind} ", style=f"bold {_MARKED}")
+        label.append(f"{step.component}: {_shortened(step.what, 80)}")
         label.append(f"  {_step_cost(step)}", style="dim")
         branch = tree.add(label)
     if step.error:
