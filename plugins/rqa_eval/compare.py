@@ -112,7 +112,8 @@ def _told(answer: Answer | RqaError) -> Text:
     from robust_qa import printable
 
     if isinstance(answer, RqaError):
-        return Text(f"failed: {printable(answer.message)}", style="red")
+        text = Text(f"failed: {printable(answer.message)}", style="red")
+        return Text("\n\n").join([text, Text(printable(answer.hint), style="dim")]) if answer.hint else text
     text = Text()
     if answer.text is None:
         text.append(f"no answer: {printable(answer.reason) or 'the passages do not hold one.'}")

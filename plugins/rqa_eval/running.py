@@ -88,6 +88,8 @@ async def evaluate(run: Run, session: Session, plan: Plan) -> Result:
         refused = {}
     for name, error in refused.items():
         run.say(f"{name} is left out: {error.message}")
+    for hint in dict.fromkeys(error.hint for error in refused.values() if error.hint):
+        run.say(" ".join(hint.splitlines()))
     for name in able:
         with folder.questions.open("rb", buffering=0) as questions:
             target = Target(folder.answers(name), resume=True, force=False, retry=plan.retry)

@@ -54,6 +54,14 @@ def test_a_strategy_that_fails_says_why_beside_the_others(compare: Any) -> None:
     assert "failed: " in ended.out and "no documents, please" in ended.out
 
 
+def test_a_strategy_that_fails_says_what_to_do(rqa: Any) -> None:
+    Path("passages.txt").write_text("The capital of Gondal is Gg.", encoding="utf-8")
+    ended = rqa("compare", "What is the capital of Gondal?", "--passages", "passages.txt", "-s", "rag,norag")
+    assert ended.code == 3
+    assert "needs a language model" in ended.out  # the offline reader does not write
+    assert "Name it with `reader = ...` under [defaults]." in " ".join(ended.out.split())
+
+
 def test_when_all_fail_that_is_the_error(compare: Any) -> None:
     ended = compare("norag,rag", model=lambda request, number: error(400, "not today"))
     assert (ended.code, ended.out) == (5, "")
