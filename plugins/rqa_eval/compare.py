@@ -111,10 +111,12 @@ def _told(answer: Answer | RqaError) -> Text:
 
     from robust_qa import printable
 
-    if isinstance(answer, RqaError):
-        text = Text(f"failed: {printable(answer.message)}", style="red")
-        return Text("\n\n").join([text, Text(printable(answer.hint), style="dim")]) if answer.hint else text
     text = Text()
+    if isinstance(answer, RqaError):
+        text.append(f"failed: {printable(answer.message)}", style="red")
+        if answer.hint:
+            text.append(f"\n\n{printable(answer.hint)}", style="dim")
+        return text
     if answer.text is None:
         text.append(f"no answer: {printable(answer.reason) or 'the passages do not hold one.'}")
     else:
