@@ -46,7 +46,8 @@ def own_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    libraries = {"PYTEST_CURRENT_TEST", "TORCHINDUCTOR_CACHE_DIR"}  # torch sets the latter when parts of it are loaded
+    return {name: value for name, value in os.environ.items() if name not in libraries}
 
 
 @pytest.fixture

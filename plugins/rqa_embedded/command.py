@@ -32,7 +32,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--base",
     type=_FOLDER,
     help="What to start from: a BERT encoder as transformers saves it, with tokenizer.json, or a model that this "
-    "command made. Default: the model in the package.",
+    "command made. An encoder of another family with BERT's words (MPNet) becomes a teacher in OUTPUT/torch. Default: "
+    "the model in the package.",
 )
 @click.option(
     "--epochs",
@@ -62,6 +63,21 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     multiple=True,
     type=_FOLDER,
     help="The output of another run that began with the same weights; the model is the mean of all. Repeatable.",
+)
+@click.option(
+    "--teacher",
+    "teachers",
+    multiple=True,
+    type=_FOLDER,
+    help="A model that this command made: its scores are learnt, too, also over passages near the questions; of "
+    "several their mean. Repeatable.",
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="An epoch goes so often through ROWS and --corpora, whose rows by rules are drawn anew from the next seed.",
 )
 @click.option("--seed", type=int, default=13, show_default=True, help="Of the order and of the rows made by rules.")
 def reader(rows: tuple[Path, ...], output: Path, **plan: object) -> None:

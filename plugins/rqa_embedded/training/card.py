@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
@@ -10,16 +10,26 @@ from pathlib import Path
 from ..engine import PACKAGED, file_digest
 from .train import Plan
 
-_MINILM = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # SHA-256 of its model.safetensors
-_BASE = """\
+_KNOWN = {  # by the SHA-256 of model.safetensors
+    "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db": """\
 The weights in this folder began as all-MiniLM-L6-v2 (sentence-transformers/all-MiniLM-L6-v2, Apache-2.0, by the authors
 of sentence-transformers), itself made from MiniLM-L6-H384-uncased (nreimers) and MiniLM (Microsoft). They were trained
 further with robust-qa. The vocabulary in tokenizer.json and vocabulary.json is theirs.
-"""
+""",
+    "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658": """\
+The weights in this folder began as all-mpnet-base-v2 (sentence-transformers/all-mpnet-base-v2, Apache-2.0, by the
+authors of sentence-transformers), itself made from MPNet (Microsoft, MIT). They were trained further with robust-qa.
+The vocabulary in tokenizer.json is theirs.
+""",
+}
 _OTHER_BASE = """\
 The weights in this folder began as the encoder in {base}, and were trained further with robust-qa.
 Its licence holds for them too.
 """
+_TEACHER = """
+They learnt the scores of another model, too, which is not in this folder. Of that one this holds:
+
+{origin}"""
 _BEFORE = "The model that it started from"
 _MADE, _MEASURED = "Made by\n", "| measured on rows held out of training"
 _CORPORA = """
@@ -33,16 +43,25 @@ None of these texts is in this folder.
 """
 
 
-def notice(base: Path | None, *, corpora: bool) -> str:
-    """Whose work the weights rest on, that began as those in `base`; None for the packaged ones."""
+def notice(base: Path | None, teachers: Sequence[Path] = (), *, corpora: bool) -> str:
+    """Whose work the weights rest on, that began as those in `base` (None: the packaged ones) and had `teachers`."""
     origin = _origin(base or PACKAGED)
-    return origin + (_CORPORA if corpora and _CORPORA not in origin else "")
+    told = origin + (_CORPORA if corpora and _CORPORA not in origin else "")
+    for origin in map(_origin, teachers):
+        told += "" if origin in told else _TEACHER.format(origin=origin)
+    return told
 
 
 def history(base: Path | None) -> str:
     """How the model in `base` was made, as its card tells; empty where there is none."""
     told = _made(base or PACKAGED)
     return f"{_BEFORE} was made by\n{told}" if told else ""
+
+
+def taught(teacher: Path) -> str:
+    """How the model in `teacher` was made, whose scores were learnt."""
+    told = _made(teacher).partition(_BEFORE)[0]
+    return f"A model whose scores it learnt was made by\n{told}" if told else ""
 
 
 def beside(run: Path) -> str:
@@ -60,9 +79,8 @@ def _origin(base: Path) -> str:
     told, weights = base / "NOTICE", base / "model.safetensors"
     if told.exists():
         return told.read_text(encoding="utf-8")
-    if weights.exists() and file_digest(weights) == _MINILM:
-        return _BASE
-    return _OTHER_BASE.format(base=base.name)
+    known = _KNOWN.get(file_digest(weights)) if weights.exists() else None
+    return known or _OTHER_BASE.format(base=base.name)
 
 
 def card(
@@ -75,7 +93,7 @@ def card(
     return f"""\
 # Model card
 
-An extractive reader: a BERT encoder with a start and an end score for each token, and a score for the answer being
+An extractive reader: an encoder with a start and an end score for each token, and a score for the answer being
 there. English. It points at words of a passage; it does not reason over several, count, or know anything by itself.
 
 {_MADE}

@@ -16,7 +16,7 @@ from robust_qa import RqaError
 
 from ..engine import CHECKSUMS, Marking, Settings, file_digest
 from .encoding import Example
-from .model import SpanReader
+from .model import HEADS, SpanReader, save_heads
 
 AGREEMENT = 1e-4  # largest difference of a score between torch and CTranslate2, both fp32
 
@@ -41,12 +41,7 @@ def convert(
         TransformersConverter(folder).convert(
             str(out), quantization=None if quantization == "float32" else quantization, force=True
         )
-    heads = (model.span, model.passage)
-    np.savez(
-        out / "heads.npz",
-        weight=np.concatenate([head.weight.detach().cpu().numpy() for head in heads]).astype(np.float32),
-        bias=np.concatenate([head.bias.detach().cpu().numpy() for head in heads]).astype(np.float32),
-    )
+    save_heads(model, out / HEADS)
     tokenizer: dict[str, Any] = json.loads(tokenizer_file.read_text(encoding="utf-8"))
     tokenizer["padding"] = tokenizer["truncation"] = None  # as published it cuts at 128
     (out / "tokenizer.json").write_text(json.dumps(tokenizer, ensure_ascii=False), encoding="utf-8")

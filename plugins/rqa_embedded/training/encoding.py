@@ -23,7 +23,7 @@ class Example:
     """Token ids and types of one row; `starts` and `ends` are the token positions right for them.
 
     Position 0, [CLS], stands for "not in this passage" and is the one right position then. `searched` says that the
-    answer is one stretch among them, not known which.
+    answer is one stretch among them, not known which; `untold`, that nothing is known of the row.
     """
 
     ids: Sequence[int]
@@ -33,6 +33,7 @@ class Example:
     answerable: bool
     row: int
     searched: bool = False
+    untold: bool = False
 
 
 def load_tokenizer(path: str, length: int) -> Tokenizer:
@@ -62,7 +63,8 @@ def encode(rows: list[Row], tokenizer: Tokenizer) -> list[Example]:
                 starts, ends = _positions(row, len(head(row.title)), coded)
             if starts and ends:
                 ids, types = array("i", coded.ids), array("b", coded.type_ids)  # 5 bytes a token, of lists 16 to 44
-                examples.append(Example(ids, types, starts, ends, row.answerable, number, row.within is not None))
+                searched = row.within is not None
+                examples.append(Example(ids, types, starts, ends, row.answerable, number, searched, row.untold))
     return examples
 
 

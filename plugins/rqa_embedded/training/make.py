@@ -5,7 +5,8 @@ from __future__ import annotations
 import filecmp
 import hashlib
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,9 +15,9 @@ import torch
 from robust_qa import InputError
 
 from ..choice import judged, spans, text_of
-from ..engine import Engine, Marking, Settings
+from ..engine import PACKAGED, Engine, Marking, Settings
 from .calibrate import Retrieved, calibrated, holds, read, retrieved, uncalibrated
-from .card import beside, card, history, notice
+from .card import beside, card, history, notice, taught
 from .convert import check, convert, settle
 from .data import HELD_OUT
 from .encoding import encode, load_tokenizer
@@ -24,13 +25,16 @@ from .marking import InTorch
 from .metrics import auc, exact, f1
 from .mixture import mixture
 from .model import HEADS, SpanReader, blend
+from .near import near_rows
 from .rows import Row, load_rows
-from .train import Plan, train
-from .unpack import base_folder
+from .train import Embedder, Plan, train
+from .unpack import base_folder, runs_here
 
 _BEGAN = [HEADS, "model.safetensors"]  # what a run began with, in its base
 _STRIDE = 64
 _GLANCE = 256  # rows measured on while training
+_TAUGHT = 0.75  # share of a teacher's scores in what is learnt of a row
+_NEAR = 1.0  # rows over another passage, of which only a teacher's scores are learnt, for each row
 _MEASURED = 2000  # rows held out at most: more would change no figure shown
 
 
@@ -45,50 +49,91 @@ def make(
     batch: int = 32,
     length: int = 192,
     seed: int = 13,
+    draws: int = 1,
     share: float = 0.0,
     others: Sequence[Path] = (),
+    teachers: Sequence[Path] = (),
     command: str = "",
     say: Callable[[str], None] = print,
 ) -> dict[str, float]:
     """Train on `files` and `corpora` and leave `output/model`; returns the figures of the model card.
 
-    Of the weights that training starts from, `share` is kept; `others` are outputs whose weights are averaged in.
+    Rows made by rules are drawn `draws` times, from `seed` on. Of the weights that training starts from, `share` is
+    kept; `others` are outputs whose weights are averaged in. `teachers` are models of this command's whose scores are
+    learnt, too, in the mean. A base that is no BERT, which the engine cannot run, becomes one: it is left in
+    `output/torch`.
     """
     rows, held = split([row for path in files for row in load_rows(path)])
+    rows = list(_drawn(rows, corpora, range(seed, seed + draws), near=_NEAR if teachers else 0.0))
     if corpora is not None:
-        rows += mixture(corpora, seed)
         held += mixture(corpora, seed, held=True)
     if not rows or not held:
         raise InputError("There are no rows to train on.", hint="Name a JSONL file of rows; `rqa train reader --help`.")
     held = random.Random(seed).sample(held, min(_MEASURED, len(held)))
     output.mkdir(parents=True, exist_ok=True)
-    rests_on, earlier = notice(base, corpora=corpora is not None), history(base)
+    rests_on, earlier = notice(base, teachers, corpora=corpora is not None), history(base)
     base = base_folder(base, output / "base", say)
     if (share or others) and not (base / HEADS).exists():
         raise InputError(
             f"The encoder in {base} has not learnt to read: there is nothing to keep, and no mean to take.",
             hint="Leave --keep and --with out, or start from a model that `rqa train reader` made.",
         )
-    tokenizer = base / "tokenizer.json"
     runs = [_trained(other, base) for other in others]
-    earlier = "".join(map(beside, others)) + earlier
+    earlier = "".join([*map(beside, others), *map(taught, teachers)]) + earlier
     plan = Plan(epochs=epochs, rate=rate, batch=batch, length=length, seed=seed)
     settings = uncalibrated(min(512, length + 32), _STRIDE)
     some = held[:_GLANCE]
+    if bert := runs_here(base):
+        tokenizer = base / "tokenizer.json"
+    else:
+        tokenizer = PACKAGED / "tokenizer.json"
+        plan = replace(plan, relevance=0.0, vectors=0.0)
+        say(f"CTranslate2 has no encoder like that of {base}: the model is left in torch, as a teacher.")
+    taught_by = [
+        _teacher(base_folder(folder, output / f"teacher-{n}", say), tokenizer) for n, folder in enumerate(teachers, 1)
+    ]
+    if teachers:
+        plan = replace(plan, taught=_TAUGHT)
 
     def glance(model: SpanReader) -> dict[str, float]:
         return measure(InTorch(model.eval(), tokenizer, settings), some, settings)
 
-    convert(SpanReader(base), tokenizer, output / "teacher", settings)
-    teacher = Engine(output / "teacher")
-    model = train(rows, base, tokenizer, output, plan, teacher=teacher, measure=glance, say=say)
+    embedder = _embedder(base, output / "embedder", settings) if bert else None
+    model = train(rows, base, tokenizer, output, plan, embedder=embedder, teachers=taught_by, measure=glance, say=say)
     model = model.to("cpu").eval()
     if share or runs:
-        blend(model, SpanReader(base), share, runs)
-    return finish(
-        model, tokenizer, output, settings, held,
-        plan=plan, rows=len(rows), command=command, rests_on=rests_on, earlier=earlier, say=say,
-    )  # fmt: skip
+        blend(model, SpanReader(base, tokenizer), share, runs)
+    made = Made(command, plan, len(rows), rests_on, earlier)
+    if not bert:
+        return leave(model, base, output / "torch", {"held out": float(len(some)), **glance(model)}, made)
+    return finish(model, tokenizer, output, settings, held, made=made, say=say)
+
+
+def _drawn(own: list[Row], corpora: Path | None, seeds: Iterable[int], *, near: float) -> Iterator[Row]:
+    """For each of `seeds` the rows `own`, those made of `corpora`, and a share `near` of all over other passages."""
+    for seed in seeds:
+        rows = own if corpora is None else [*own, *mixture(corpora, seed)]
+        yield from rows
+        if near:
+            yield from near_rows(rows, random.Random(seed), near)
+
+
+def _embedder(base: Path, folder: Path, settings: Settings) -> Embedder:
+    """The encoder at `base` as it is before training: in int8, or on the GPU, which takes fewer of a step's seconds."""
+    model, tokenizer = SpanReader(base), base / "tokenizer.json"
+    if torch.cuda.is_available():
+        return InTorch(model.to("cuda").eval(), tokenizer, settings)
+    convert(model, tokenizer, folder, settings)
+    return Engine(folder)
+
+
+def _teacher(folder: Path, tokenizer: Path) -> SpanReader:
+    if not (folder / HEADS).exists():
+        raise InputError(
+            f"The encoder in {folder} has not learnt to read, and cannot teach it.",
+            hint="Train it first: `rqa train reader --base FOLDER -o TEACHER`, then --teacher TEACHER/model or /torch.",
+        )
+    return SpanReader(folder, tokenizer)
 
 
 def _trained(other: Path, base: Path) -> dict[str, torch.Tensor]:
@@ -105,6 +150,33 @@ def _trained(other: Path, base: Path) -> dict[str, torch.Tensor]:
     return weights
 
 
+class Made(NamedTuple):
+    """How a model was made, for its card: the command, how it trained, on how many rows, on whose work, what before."""
+
+    command: str
+    plan: Plan
+    rows: int
+    rests_on: str
+    earlier: str
+
+    def describe(self, folder: Path, figures: dict[str, float]) -> dict[str, float]:
+        """Write card and notice into `folder`; returns all figures of the card."""
+        figures = {"rows": float(self.rows), **figures}
+        told = card(
+            figures, self.plan, command=self.command, torch=torch.__version__,
+            rests_on=self.rests_on, earlier=self.earlier,
+        )  # fmt: skip
+        (folder / "MODEL_CARD.md").write_text(told, encoding="utf-8")
+        (folder / "NOTICE").write_text(self.rests_on, encoding="utf-8")
+        return figures
+
+
+def leave(model: SpanReader, base: Path, folder: Path, figures: dict[str, float], made: Made) -> dict[str, float]:
+    """Leave a trained model that the engine cannot run in `folder`, to teach with, its tokenizer that of `base`."""
+    model.save(folder, base / "tokenizer.json")
+    return made.describe(folder, figures)
+
+
 def finish(
     model: SpanReader,
     tokenizer: Path,
@@ -112,35 +184,27 @@ def finish(
     settings: Settings,
     held: list[Row],
     *,
-    plan: Plan,
-    rows: int,
-    command: str,
-    rests_on: str,
-    earlier: str,
+    made: Made,
     say: Callable[[str], None],
 ) -> dict[str, float]:
     """Convert a trained model, check it, calibrate and measure it on `held`, and write its card."""
     full, small = output / "float32", output / "model"
     convert(model, tokenizer, full, settings, quantization="float32")
-    examples = encode(held[:32], load_tokenizer(str(tokenizer), plan.length))
+    examples = encode(held[:32], load_tokenizer(str(tokenizer), made.plan.length))
     off = check(InTorch(model, tokenizer, settings), Engine(full), examples)
     say(f"CTranslate2 in fp32 agrees with torch to {off:.1e}")
     convert(model, tokenizer, small, settings)
     settings = calibrated(Engine(small), held)
     settle(small, settings)
     found = _looked_at(Engine(small), held, settings)
-    figures = {"rows": float(rows), "held out": float(len(held)), "difference": off}
+    figures = {"held out": float(len(held)), "difference": off}
     figures |= {f"fp32 {key}": value for key, value in measure(Engine(full), held, settings).items()}
     figures |= {f"int8 {key}": value for key, value in _figures(found).items()}
     for source in sorted({row.source for row in held} - {""}):
         part = _figures([one for one in found if one.asked.row.source == source])
         figures |= {f"int8 {key} ({source})": value for key, value in part.items()}
+    figures = made.describe(small, figures)
     say("  ".join(f"{name} {value:.4g}" for name, value in figures.items()))
-    (small / "MODEL_CARD.md").write_text(
-        card(figures, plan, command=command, torch=torch.__version__, rests_on=rests_on, earlier=earlier),
-        encoding="utf-8",
-    )
-    (small / "NOTICE").write_text(rests_on, encoding="utf-8")
     return figures
 
 

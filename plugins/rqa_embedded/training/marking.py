@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..engine import Marks, Settings
 
 if TYPE_CHECKING:
@@ -53,3 +56,20 @@ class InTorch:
                 size = len(windows[n][0])
                 results[n] = Marks(start[row, :size], end[row, :size], float(answered[row]), float(relevant[row]))
         return [results[n] for n in range(len(windows))]
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """A unit vector of each text, (texts, width)."""
+        import torch
+
+        from .encoding import Example
+        from .train import collate
+
+        device = next(self._model.parameters()).device
+        begin, end = self.marks
+        coded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        found = [[begin, *one.ids[: self.settings.length - 2], end] for one in coded]
+        part = collate([Example(ids, [0] * len(ids), [0], [0], False, n) for n, ids in enumerate(found)])
+        with torch.no_grad(), torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type != "cpu"):
+            vectors = self._model.embed(part["ids"].to(device), part["mask"].to(device))
+        told: NDArray[np.float32] = vectors.cpu().numpy()
+        return told

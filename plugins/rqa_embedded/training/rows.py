@@ -16,7 +16,7 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True):
     `answers` are equally right texts; the first one is learnt. An empty list says that the passage does not answer.
     `start` is the answer's character offset in `context`; without it every occurrence, in the title too, is right.
     `within` (start, end) says instead that the answer stands somewhere in that stretch of `context`, for data that
-    names the right sentence but not the words.
+    names the right sentence but not the words. `untold`: nobody has said whether the passage answers; a teacher does.
     """
 
     question: str
@@ -25,6 +25,7 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True):
     answers: list[str] = []
     start: int | None = None
     within: tuple[int, int] | None = None
+    untold: bool = False
     source: str = ""
 
     @property

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 from .encoding import Example, encode, headed, load_tokenizer
-from .model import SpanReader, span_loss
+from .model import Scores, SpanReader, distance, span_loss
 from .rows import Row
 
 
@@ -33,19 +33,20 @@ class Plan:
     warmup: float = 0.05  # share of the steps
     length: int = 192  # tokens of question and passage
     answered: float = 0.5  # weight of the answered score's cross-entropy
-    relevance: float = 10.0  # weight of the squared error to the teacher's cosine
-    vectors: float = 1.0  # weight of the distance to the teacher's vectors
+    relevance: float = 10.0  # weight of the squared error to the embedder's cosine
+    vectors: float = 1.0  # weight of the distance to the embedder's vectors
+    taught: float = 0.0  # share of the teachers' scores in what is learnt of a row
     seed: int = 13
     save_every: int = 200  # steps
     measure_every: int = 600  # steps
 
 
 _EMBED_EVERY = 2  # steps between two looks at the vectors
-_THREADS = torch.get_num_threads()  # CTranslate2, once the teacher is loaded, has told OpenMP to use one
+_THREADS = torch.get_num_threads()  # CTranslate2, once the embedder is loaded, has told OpenMP to use one
 _EMBEDDED_PASSAGES = 6  # passages embedded then, beside all questions
 
 
-class Teacher(Protocol):
+class Embedder(Protocol):
     """What knows relevance already: unit vectors of texts, (texts, width)."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
@@ -58,15 +59,17 @@ def train(
     out: Path,
     plan: Plan,
     *,
-    teacher: Teacher | None = None,
+    embedder: Embedder | None = None,
+    teachers: Sequence[SpanReader] = (),
     measure: Callable[[SpanReader], dict[str, float]] | None = None,
     say: Callable[[str], None] = print,
 ) -> SpanReader:
     """Train from the encoder at `base`, and leave `out/model.pt`.
 
-    With a `teacher` the relevance score learns its cosine of question and passage (distillation), and the encoder keeps
-    its sentence vectors, so that one set of weights reads, judges and embeds. A run that was killed is taken up from
-    its last checkpoint.
+    With an `embedder` the relevance score learns its cosine of question and passage, and the encoder keeps its sentence
+    vectors, so that one set of weights reads, judges and embeds. What `teachers`, other readers, make of each row, in
+    the mean, is learnt beside what the row tells (distillation). A run that was killed is taken up from its last
+    checkpoint.
     """
     torch.manual_seed(plan.seed)
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -75,12 +78,12 @@ def train(
     examples = encode(rows, tokenizer)
     tokenizer.no_truncation()  # from here on it codes single texts, cut where they are used
     total = max(1, int(len(examples) // plan.batch * plan.epochs))
-    model = SpanReader(base)
+    model = SpanReader(base, tokenizer_file)
     model.to(device)
     if device == "cpu":  # where the gradient of fused attention takes half of a step
         model.encoder.set_attn_implementation("eager")
     optimiser = _optimiser(model, plan)
-    lesson = _Lesson(model, rows, plan, tokenizer, teacher, device)
+    lesson = _Lesson(model, rows, plan, tokenizer, embedder, [one.to(device).eval() for one in teachers], device)
     step = _resume(out, plan, total, model, optimiser)
     say(f"{len(examples):,} examples, {total:,} steps of {plan.batch} on {device}, from step {step:,}")
     began, seen, losses = time.monotonic(), 0, []
@@ -125,7 +128,8 @@ class _Lesson:
     rows: list[Row]
     plan: Plan
     tokenizer: Tokenizer
-    teacher: Teacher | None
+    embedder: Embedder | None
+    teachers: list[SpanReader]
     device: str
 
     def descend(self, batch: list[Example], step: int, total: int) -> float:
@@ -140,43 +144,57 @@ class _Lesson:
             part = self._loss(piece, searched=searched) * (len(piece) / len(batch))
             part.backward()
             loss += part.item()
-        if self.teacher is not None and step % _EMBED_EVERY == 0:
-            self._keep_vectors(batch, self.teacher)
+        if self.embedder is not None and step % _EMBED_EVERY == 0:
+            self._keep_vectors(batch, self.embedder)
         return loss
 
     def _loss(self, piece: list[Example], *, searched: bool) -> torch.Tensor:
         part = {name: tensor.to(self.device) for name, tensor in collate(piece).items()}
         with torch.autocast(self.device, dtype=torch.bfloat16):
             scores = self.model(part["ids"], part["types"], part["mask"])
-        loss = span_loss(scores, part["allowed"], part["starts"], part["ends"], part["searched"] & searched)
-        answered = torch.nn.functional.binary_cross_entropy_with_logits(scores.answered, part["has"])
-        loss = loss + self.plan.answered * answered
-        if self.teacher is not None:
-            asked, told = np.split(self.teacher.embed(self._texts(piece)), 2)
+        each = span_loss(scores, part["allowed"], part["starts"], part["ends"], part["searched"] & searched)
+        each = each + self.plan.answered * _entropy(scores.answered, part["has"])
+        if self.teachers:
+            share = torch.where(part["untold"], 1.0, self.plan.taught)
+            each = torch.lerp(each, self._from_teachers(part, scores), share)
+        loss = each.mean()
+        if self.embedder is not None:
+            asked, told = np.split(self.embedder.embed(self._texts(piece)), 2)
             cosine = torch.from_numpy((asked * told).sum(1)).to(self.device)
             loss = loss + self.plan.relevance * torch.nn.functional.mse_loss(scores.relevant, cosine)
         return loss
+
+    def _from_teachers(self, part: dict[str, torch.Tensor], scores: Scores) -> torch.Tensor:
+        with torch.no_grad(), torch.autocast(self.device, dtype=torch.bfloat16):
+            every = [teacher(part["ids"], part["types"], part["mask"]) for teacher in self.teachers]
+        told = Scores(*(torch.stack(each).mean(0) for each in zip(*every, strict=True)))
+        answered = _entropy(scores.answered, told.answered.sigmoid())
+        return distance(scores, told, part["allowed"]) + self.plan.answered * answered
 
     def _texts(self, examples: list[Example]) -> list[str]:
         """The questions of `examples`, then their passages."""
         found = [self.rows[example.row] for example in examples]
         return [row.question for row in found] + [headed(row) for row in found]
 
-    def _keep_vectors(self, batch: list[Example], teacher: Teacher) -> None:
-        """Add the gradient that holds the vectors of questions and of a few passages to the teacher's."""
+    def _keep_vectors(self, batch: list[Example], embedder: Embedder) -> None:
+        """Add the gradient that holds the vectors of questions and of a few passages to the embedder's."""
         texts = self._texts(batch)
         for group in (texts[: len(batch)], texts[len(batch) :][:: max(1, len(batch) // _EMBEDDED_PASSAGES)]):
             coded = self.tokenizer.encode_batch(group)
             part = collate([Example(one.ids[: self.plan.length], one.type_ids, [0], [0], False, 0) for one in coded])
             with torch.autocast(self.device, dtype=torch.bfloat16):
                 vectors = self.model.embed(part["ids"].to(self.device), part["mask"].to(self.device))
-            wanted = torch.from_numpy(teacher.embed(group)).to(self.device)
-            distance = 1 - (vectors * wanted).sum(1).mean()
-            (0.5 * self.plan.vectors * _EMBED_EVERY * distance).backward()
+            wanted = torch.from_numpy(embedder.embed(group)).to(self.device)
+            lost = 1 - (vectors * wanted).sum(1).mean()
+            (0.5 * self.plan.vectors * _EMBED_EVERY * lost).backward()
+
+
+def _entropy(scores: torch.Tensor, likely: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.binary_cross_entropy_with_logits(scores, likely, reduction="none")
 
 
 def collate(batch: list[Example]) -> dict[str, torch.Tensor]:
-    """Padded tensors of `batch`, all (examples, tokens) but `has` and `searched` (examples,)."""
+    """Padded tensors of `batch`, all (examples, tokens) but `has`, `searched` and `untold` (examples,)."""
     longest = max(len(example.ids) for example in batch)
     shape = (len(batch), -(-longest // 16) * 16)  # oneDNN keeps a kernel for each shape: few shapes, few kernels
     ids, types = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
@@ -191,6 +209,7 @@ def collate(batch: list[Example]) -> dict[str, torch.Tensor]:
         "ids": ids, "types": types, "mask": mask, "allowed": allowed, "starts": starts, "ends": ends,
         "has": np.array([example.answerable for example in batch], np.float32),
         "searched": np.array([example.searched for example in batch]),
+        "untold": np.array([example.untold for example in batch]),
     }  # fmt: skip
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
 

@@ -7,6 +7,7 @@ variable's name, shape, type and bytes.
 
 from __future__ import annotations
 
+import json
 import shutil
 import struct
 from collections.abc import Callable
@@ -42,6 +43,11 @@ def base_folder(given: Path | None, folder: Path, say: Callable[[str], None]) ->
     for name in ("tokenizer.json", "heads.npz"):
         shutil.copy(packed / name, folder / name)
     return folder
+
+
+def runs_here(folder: Path) -> bool:
+    """Whether the engine can run the encoder that transformers saved in `folder`."""
+    return bool(json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type") == "bert")
 
 
 def read_variables(path: Path) -> dict[str, NDArray[np.generic]]:

@@ -7,6 +7,7 @@ import random
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from standins.tiny_bert import WORDS, write_model
 
 torch = pytest.importorskip("torch", reason="the extra [train] is not installed")
@@ -18,8 +19,9 @@ from rqa_embedded.training.calibrate import uncalibrated
 from rqa_embedded.training.card import card, history
 from rqa_embedded.training.convert import convert
 from rqa_embedded.training.encoding import encode, load_tokenizer
-from rqa_embedded.training.make import make
-from rqa_embedded.training.model import Scores, SpanReader, span_loss
+from rqa_embedded.training.make import make, measure, split
+from rqa_embedded.training.marking import InTorch
+from rqa_embedded.training.model import Scores, SpanReader, distance, span_loss
 from rqa_embedded.training.rows import Row, load_rows
 from rqa_embedded.training.train import Plan, train
 from rqa_embedded.training.unpack import base_folder, encoder
@@ -212,19 +214,129 @@ def test_of_a_searched_answer_only_the_likeliest_span_is_learnt():
     assert loss == pytest.approx(float(expected))
 
 
-def test_a_teacher_keeps_the_vectors_and_teaches_relevance(base, rows, tmp_path):
+def test_an_embedder_keeps_the_vectors_and_teaches_relevance(base, rows, tmp_path):
     settings = uncalibrated(48, 8)
-    convert(SpanReader(base), base / "tokenizer.json", tmp_path / "teacher", settings)
-    teacher = Engine(tmp_path / "teacher", 1)
+    convert(SpanReader(base), base / "tokenizer.json", tmp_path / "embedder", settings)
+    before = Engine(tmp_path / "embedder", 1)
     examples = list(load_rows(rows))[:256]
     plan = Plan(batch=16, length=48, rate=5e-3, epochs=4)
 
-    def moved(teacher):
-        out = tmp_path / ("with" if teacher else "without")
-        model = train(examples, base, base / "tokenizer.json", out, plan, teacher=teacher, say=quiet)
+    def moved(embedder):
+        out = tmp_path / ("with" if embedder else "without")
+        model = train(examples, base, base / "tokenizer.json", out, plan, embedder=embedder, say=quiet)
         convert(model, base / "tokenizer.json", out / "model", settings)
         texts = [row.context for row in examples[:40]]
-        return float(1 - (Engine(out / "model", 1).embed(texts) * taught.embed(texts)).sum(1).mean())
+        return float(1 - (Engine(out / "model", 1).embed(texts) * before.embed(texts)).sum(1).mean())
 
-    taught = teacher
-    assert moved(teacher) < 0.3 * moved(None)
+    assert moved(before) < 0.3 * moved(None)
+
+
+def test_the_embedder_in_torch_says_what_the_engine_says(base, tmp_path):
+    settings = uncalibrated(16, 8)
+    convert(SpanReader(base), base / "tokenizer.json", tmp_path / "engine", settings, quantization="float32")
+    texts = ["ada was born in london", "river", "river " * 40 + "paris", ""]
+    ours = InTorch(SpanReader(base).eval(), base / "tokenizer.json", settings).embed(texts)
+    theirs = Engine(tmp_path / "engine", 1).embed(texts)
+    assert np.allclose(ours, theirs, atol=1e-4)
+
+
+def test_rows_are_drawn_again_with_each_seed(base, rows, tmp_path, monkeypatch):
+    made = {7: [Row("who", "ada", "", ["ada"])], 8: [Row("who", "bell", "", ["bell"])]}
+    kept = list(load_rows(rows))[:20]
+    monkeypatch.setattr(
+        "rqa_embedded.training.make.mixture", lambda _, seed, *, held=False: kept if held else made[seed]
+    )
+    figures = make(
+        [rows], tmp_path / "out", corpora=tmp_path, base=base, epochs=0.05, batch=16, length=48, seed=7, draws=2,
+        say=quiet,
+    )  # fmt: skip
+    assert figures["rows"] == 2 * (len(split(list(load_rows(rows)))[0]) + 1)
+
+
+@pytest.fixture
+def mpnet(base, tmp_path):
+    """A tiny encoder of another family: the words of `base` under other ids, and other names for its marks."""
+    from transformers import MPNetConfig, MPNetModel
+
+    tokenizer = json.loads((base / "tokenizer.json").read_text())
+    names = {"[CLS]": "<s>", "[SEP]": "</s>", "[PAD]": "<pad>", "[UNK]": "<unk>"}
+    words = sorted(tokenizer["model"]["vocab"], reverse=True)
+    order = ["<s>", "<pad>", "</s>", "<unk>", *(word for word in words if word not in names)]
+    ids = {word: n for n, word in enumerate(order)}
+    tokenizer["model"] |= {"vocab": ids, "unk_token": "<unk>"}
+    tokenizer["added_tokens"], tokenizer["post_processor"] = [], None
+    torch.manual_seed(3)
+    folder = tmp_path / "all-tiny"
+    MPNetModel(
+        MPNetConfig(
+            vocab_size=len(ids), hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128,
+            max_position_embeddings=80,
+        )
+    ).save_pretrained(folder)  # fmt: skip
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    return folder
+
+
+def test_an_encoder_with_other_ids_for_the_same_words_reads_the_same_words(base, mpnet):
+    from tokenizers import Tokenizer
+
+    ours, theirs = (Tokenizer.from_file(str(folder / "tokenizer.json")) for folder in (base, mpnet))
+    table = SpanReader(mpnet, base / "tokenizer.json").translation
+    ids = ours.encode("london in 1815", add_special_tokens=False).ids
+    assert table[ids].tolist() == theirs.encode("london in 1815", add_special_tokens=False).ids
+    marks = [ours.token_to_id(word) for word in ("[CLS]", "[PAD]", "[SEP]", "[UNK]")]
+    assert table[marks].tolist() == [0, 1, 2, 3]
+    assert SpanReader(base, base / "tokenizer.json").translation is None
+
+
+def test_an_encoder_of_other_words_cannot_teach(base, mpnet):
+    tokenizer = json.loads((mpnet / "tokenizer.json").read_text())
+    del tokenizer["model"]["vocab"]["london"]
+    (mpnet / "tokenizer.json").write_text(json.dumps(tokenizer))
+    with pytest.raises(InputError, match="does not have 'london' among its tokens"):
+        SpanReader(mpnet, base / "tokenizer.json")
+
+
+def test_what_a_teacher_knows_is_learnt_from_rows_that_tell_nothing(base, rows, tmp_path):
+    examples = list(load_rows(rows))[:400]
+    tokenizer = base / "tokenizer.json"
+    plan = Plan(batch=16, length=48, rate=5e-3, epochs=4)
+    teacher = train(examples, base, tokenizer, tmp_path / "teacher", plan, say=quiet)
+    untold = [replace(row, answers=[], start=None, untold=True) for row in examples]
+    taught = train(untold, base, tokenizer, tmp_path / "taught", plan, teachers=[teacher], say=quiet)
+    settings = uncalibrated(48, 8)
+    knows = measure(InTorch(teacher.eval(), tokenizer, settings), examples[:60], settings)
+    learnt = measure(InTorch(taught.eval(), tokenizer, settings), examples[:60], settings)
+    assert knows["F1"] > 90
+    assert learnt["F1"] > knows["F1"] - 5
+
+
+def test_scores_are_as_far_from_a_teachers_as_what_they_hold_likely():
+    allowed = torch.tensor([[True, True, True, False]])
+    scores = Scores(torch.tensor([[0.0, 2.0, 1.0, 9.0]]), torch.zeros(1, 4), torch.zeros(1), torch.zeros(1))
+    moved = scores._replace(start=scores.start + 3)  # the same probabilities
+    elsewhere = scores._replace(start=torch.tensor([[0.0, 2.0, 1.0, -9.0]]))  # another score of what is no answer
+    other = scores._replace(start=torch.tensor([[2.0, 0.0, 1.0, 9.0]]))
+    assert distance(scores, moved, allowed).item() == pytest.approx(0, abs=1e-5)
+    assert distance(scores, elsewhere, allowed).item() == pytest.approx(0, abs=1e-5)
+    assert distance(scores, other, allowed).item() > 0.1
+
+
+def test_an_encoder_that_the_engine_cannot_run_becomes_a_teacher(base, mpnet, rows, tmp_path, monkeypatch):
+    monkeypatch.setattr("rqa_embedded.training.make.PACKAGED", base)  # whose words the teacher must have
+    make([rows], tmp_path / "big", base=mpnet, epochs=0.2, batch=16, length=48, command="rqa big", say=quiet)
+    assert not (tmp_path / "big" / "model").exists()
+    left = tmp_path / "big" / "torch"
+    assert "the encoder in all-tiny" in (left / "NOTICE").read_text()
+
+    plan = {"epochs": 0.2, "batch": 16, "length": 48, "command": "rqa small"}
+    make([rows], tmp_path / "small", base=base, teachers=[left], **plan, say=quiet)
+    card = (tmp_path / "small" / "model" / "MODEL_CARD.md").read_text()
+    assert "taught 0.75" in card
+    assert "A model whose scores it learnt was made by\n\n    rqa big" in card
+    assert "the encoder in all-tiny" in (tmp_path / "small" / "model" / "NOTICE").read_text()
+
+
+def test_what_has_not_learnt_to_read_cannot_teach_it(base, rows, tmp_path):
+    with pytest.raises(InputError, match="has not learnt to read, and cannot teach it"):
+        make([rows], tmp_path / "out", base=base, teachers=[base], say=quiet)

@@ -15,6 +15,7 @@ from rqa_embedded.training.cloze import cloze_rows
 from rqa_embedded.training.data import clean, held_out, qamr_rows, sentence_rows
 from rqa_embedded.training.invented import invented_rows
 from rqa_embedded.training.mixture import cropped
+from rqa_embedded.training.near import near_rows
 from rqa_embedded.training.neighbours import Neighbours
 from rqa_embedded.training.people import people_rows
 from rqa_embedded.training.rows import Row, load_rows
@@ -178,6 +179,17 @@ def test_the_nearest_texts_share_rare_words():
     index = Neighbours(["the cat sat here", "the zebra ran here", "the cat ran here", "nothing"])
     assert index.nearest("where was the zebra", 2)[0] == 1
     assert index.nearest("quite different", 2) == []
+
+
+def test_a_question_is_asked_of_passages_near_it_and_never_of_its_own():
+    told = [Row(f"who built the {name} bridge", f"The {name} bridge stands.", "Bridges", [name]) for name in "abcdef"]
+    rows = [*told, Row("how high is mount fuji", "Mount Fuji is in Japan.", "", ["Japan"])]
+    found = list(near_rows(rows, random.Random(1), share=1.0))
+    assert [row.question for row in found] == [row.question for row in told]  # nothing is near the mountain
+    own = {row.question: row.context for row in rows}
+    assert all(row.untold and not row.answers and own[row.question] != row.context for row in found)
+    assert {row.context for row in found} <= {row.context for row in told}
+    assert 0 < len(list(near_rows(told * 20, random.Random(1), share=0.5))) < 120
 
 
 def test_a_topic_stands_in_for_a_title():
