@@ -67,8 +67,13 @@ def make(
     rows = list(_drawn(rows, corpora, range(seed, seed + draws), near=_NEAR if teachers else 0.0))
     if corpora is not None:
         held += mixture(corpora, seed, held=True)
-    if not rows or not held:
+    if not rows:
         raise InputError("There are no rows to train on.", hint="Name a JSONL file of rows; `rqa train reader --help`.")
+    if not held:
+        raise InputError(
+            f"None of the rows is held out to measure on: {HELD_OUT:.0%} of the contexts are, chosen by their words.",
+            hint="Give rows over more contexts, a hundred or so at least, or add --corpora.",
+        )
     held = random.Random(seed).sample(held, min(_MEASURED, len(held)))
     output.mkdir(parents=True, exist_ok=True)
     rests_on, earlier = notice(base, teachers, corpora=corpora is not None), history(base)

@@ -156,6 +156,13 @@ def test_no_rows_are_an_error(base, tmp_path):
         make([], tmp_path / "out", base=base, say=quiet)
 
 
+def test_rows_too_few_to_hold_any_out_are_an_error_that_says_so(base, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"question": "where", "context": "in paris", "answer": "paris"}))
+    with pytest.raises(InputError, match="None of the rows is held out"):
+        make([path], tmp_path / "out", base=base, say=quiet)
+
+
 def test_the_answers_tokens_are_marked_and_the_question_is_never_cut(base):
     tokenizer = load_tokenizer(str(base / "tokenizer.json"), 16)
     row = Row("who was ada", "born in paris . paris", "lovelace", ["paris"])
