@@ -85,7 +85,8 @@ def reader(rows: tuple[Path, ...], output: Path, **plan: object) -> None:
 
     A row is {"question": ..., "context": ..., "answer": ...}, with "title", "answer_start" and "answers" where known;
     "answer": null marks a passage that does not answer. One row in twelve, by its context, is kept out of training, to
-    calibrate and measure on. A run that was stopped goes on where it was. OUTPUT/model is then a model to read with:
+    calibrate and measure on. It trains on the GPU where torch finds one. A run that was stopped goes on where it was.
+    OUTPUT/model is then a model to read with:
 
     rqa ask --reader embedded -o reader.embedded.model=OUTPUT/model ...
     """
