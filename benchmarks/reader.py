@@ -11,6 +11,7 @@ A row of <set>.jsonl has `question`, `answers` and `passages` ({title, text}), a
 - AUC: of each passage's score, for telling those that contain a gold answer from the others; the score is that of the
   evaluator of the same name where there is one, else the reader's confidence in the passage read alone
 - at 100/75/50/25 %: accuracy of the rows with the highest confidence (nothing refused)
+- off: share refused over the passages of a question of the same set half of it further on
 - rgb: rows answered from `passages` (acc), and refused over `negative_passages` (none)
 """
 
@@ -92,12 +93,22 @@ def measure_set(name: str, path: Path, own: Any, forced: Any, judge: Callable[[S
         for p in ps
     ]
     scores = judge(requests)
+    half = len(requests) // 2
+    strange = [
+        (question, passages) for (question, _), (_, passages) in zip(requests, turned(requests, half), strict=True)
+    ]
+    off = [reading.text is None for reading in read(own, strange)]
     words = sum(given) / max(1, len(given))
     return (
-        f"{name:10} {pct(right)} {pct(same)} {words:6.1f} {pct(not t for t in text)} {auc(scores, there):6.2f} "
+        f"{name:10} {pct(right)} {pct(same)} {words:6.1f} {pct(not t for t in text)} {pct(off)} "
+        + f"{auc(scores, there):6.2f} "
         + " ".join(f"{100 * share:6.1f}" for share in at)
         + f" {calibration_error(confidence, always_right):6.2f}"
     )
+
+
+def turned(requests: Sequence[Request], by: int) -> list[Request]:
+    return [*requests[by:], *requests[:by]]
 
 
 def pct(values: Any) -> str:
@@ -148,7 +159,7 @@ def main() -> None:
         print(f"== {name}")
         if given.qamr:
             print(measure_qamr(given.qamr, forced, given.rows))
-        print("set           acc     EM  words   none    AUC  100 %   75 %   50 %   25 %    ECE")
+        print("set           acc     EM  words   none    off    AUC  100 %   75 %   50 %   25 %    ECE")
         judge = partial(passage_scores, name, given.model, forced)
         for one in SETS:
             print(measure_set(one, given.eval / f"{one}.jsonl", own, forced, judge), flush=True)
