@@ -11,7 +11,7 @@ A row of <set>.jsonl has `question`, `answers` and `passages` ({title, text}), a
 - AUC: of each passage's score, for telling those that contain a gold answer from the others; the score is that of the
   evaluator of the same name where there is one, else the reader's confidence in the passage read alone
 - at 100/75/50/25 %: accuracy of the rows with the highest confidence (nothing refused)
-- off: share refused over the passages of a question of the same set half of it further on
+- off: share refused over the passages of a question of the same set half of it away
 - rgb: rows answered from `passages` (acc), and refused over `negative_passages` (none)
 """
 
@@ -94,9 +94,7 @@ def measure_set(name: str, path: Path, own: Any, forced: Any, judge: Callable[[S
     ]
     scores = judge(requests)
     half = len(requests) // 2
-    strange = [
-        (question, passages) for (question, _), (_, passages) in zip(requests, turned(requests, half), strict=True)
-    ]
+    strange = [(question, requests[n - half][1]) for n, (question, _) in enumerate(requests)]
     off = [reading.text is None for reading in read(own, strange)]
     words = sum(given) / max(1, len(given))
     return (
@@ -105,10 +103,6 @@ def measure_set(name: str, path: Path, own: Any, forced: Any, judge: Callable[[S
         + " ".join(f"{100 * share:6.1f}" for share in at)
         + f" {calibration_error(confidence, always_right):6.2f}"
     )
-
-
-def turned(requests: Sequence[Request], by: int) -> list[Request]:
-    return [*requests[by:], *requests[:by]]
 
 
 def pct(values: Any) -> str:

@@ -85,20 +85,17 @@ def make(
         )
     runs = [_trained(other, base) for other in others]
     earlier = "".join([*map(beside, others), *map(taught, teachers)]) + earlier
-    plan = Plan(epochs=epochs, rate=rate, batch=batch, length=length, seed=seed)
+    plan = Plan(epochs=epochs, rate=rate, batch=batch, length=length, seed=seed, taught=_TAUGHT if teachers else 0.0)
     settings = uncalibrated(min(512, length + 32), _STRIDE)
     some = held[:_GLANCE]
-    if bert := runs_here(base):
-        tokenizer = base / "tokenizer.json"
-    else:
-        tokenizer = PACKAGED / "tokenizer.json"
+    bert = runs_here(base)
+    tokenizer = (base if bert else PACKAGED) / "tokenizer.json"
+    if not bert:
         plan = replace(plan, relevance=0.0, vectors=0.0)
         say(f"CTranslate2 has no encoder like that of {base}: the model is left in torch, as a teacher.")
     taught_by = [
         _teacher(base_folder(folder, output / f"teacher-{n}", say), tokenizer) for n, folder in enumerate(teachers, 1)
     ]
-    if teachers:
-        plan = replace(plan, taught=_TAUGHT)
 
     def glance(model: SpanReader) -> dict[str, float]:
         return measure(InTorch(model.eval(), tokenizer, settings), some, settings)
