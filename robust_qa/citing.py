@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from .text import contains_answer, normalise, sentences, words
+from .text import contains_answer, normalise, sentences, titled, words
 from .types import Citation, Passage, Reading
 
 _LONGEST_QUOTE = 400  # characters
@@ -33,10 +33,24 @@ def cite(passage: Passage, answer: str | None = None, *, start: int | None = Non
 def citations(reading: Reading, passages: Sequence[Passage]) -> tuple[Citation, ...]:
     """Citations of the `passages` that `reading`, which has a text, was told by: their sentences that tell it."""
     places = reading.places or (reading.start,)
-    return tuple(
-        cite(passages[position], reading.text, start=place)
-        for position, place in zip_longest(reading.passages, places[: len(reading.passages)])
-    )
+    told = list(zip_longest(reading.passages, places[: len(reading.passages)]))
+    if not any(place is not None for _, place in told):  # a model names them; no span was pointed at
+        bearing = bearing_out(reading.text or "", [passages[position] for position in reading.passages])
+        return tuple(cite(passage, reading.text) for passage in bearing)
+    return tuple(cite(passages[position], reading.text, start=place) for position, place in told)
+
+
+def bearing_out(answer: str, named: Sequence[Passage]) -> list[Passage]:
+    """Those of `named` in which `answer` stands, word for word; all of them where it stands in none.
+
+    Asked what an answer rests on, language models like to name every document that they were shown. Where an answer is
+    not in its documents' words, or is yes or no, theirs is the only word on it.
+    """
+    wanted = normalise(answer)
+    if wanted in ("", "yes", "no"):
+        return list(named)
+    holding = [p for p in named if f" {wanted} " in f" {normalise(titled(p.title, p.text))} "]
+    return holding or list(named)
 
 
 def _cite_original(summary: Passage, answer: str | None, sentence: str) -> Citation:

@@ -1,4 +1,6 @@
-from robust_qa import Passage, Reading, citations, cite
+import pytest
+
+from robust_qa import Passage, Reading, bearing_out, citations, cite
 
 TEXT = "Ada was born in London. She wrote the first program in 1843. It was for the Engine."
 
@@ -45,3 +47,22 @@ def test_an_empty_passage_has_an_empty_quote() -> None:
 def test_the_passage_can_be_found_again() -> None:
     citation = cite(Passage(TEXT, id="p1", title="Ada", source="ada.txt", origin="memory"), "1843")
     assert (citation.id, citation.title, citation.source, citation.origin) == ("p1", "Ada", "ada.txt", "memory")
+
+
+ROSES = [Passage("Sold in 1871."), Passage("It shut.", title="The year 1871"), Passage("No. 18 is shut."), Passage("")]
+
+
+def test_of_documents_that_a_model_names_those_are_cited_that_hold_the_answer() -> None:
+    assert bearing_out("the year of 1871", ROSES) == ROSES  # in other words than theirs
+    assert bearing_out("1871.", ROSES) == ROSES[:2]
+    assert bearing_out("18", ROSES) == [ROSES[2]]  # a word, not a part of one
+    assert [one.quote for one in citations(Reading("1871", passages=(2, 0)), ROSES)] == ["Sold in 1871."]
+
+
+@pytest.mark.parametrize("answer", ["No", "yes.", "", "?!"])
+def test_an_answer_that_no_document_would_word_leaves_those_named(answer: str) -> None:
+    assert bearing_out(answer, ROSES) == ROSES
+
+
+def test_none_named_is_none_cited() -> None:
+    assert bearing_out("1871", []) == []

@@ -14,6 +14,7 @@ from robust_qa import (
     Citation,
     Passage,
     Reading,
+    bearing_out,
     between,
     citations,
     cite,
@@ -72,8 +73,9 @@ def concluded(reply: str, passages: Sequence[Passage] = ()) -> Answer:
 
 
 def cited(found: Found, passages: Sequence[Passage]) -> tuple[Citation, ...]:
-    """The documents that a reply names for its answer."""
-    return tuple(cite(passages[number - 1], found.answer) for number in found.documents)
+    """The documents that a reply names for its answer, and that bear it out."""
+    named = [passages[number - 1] for number in found.documents]
+    return tuple(cite(passage, found.answer) for passage in bearing_out(found.answer, named))
 
 
 def read(reading: Reading, passages: Sequence[Passage]) -> Answer:

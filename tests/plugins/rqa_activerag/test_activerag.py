@@ -267,9 +267,9 @@ class TestAnswer:
         answer = await ask(scripted(inquire="<<<ANSWER>>> Austen <<</ANSWER>>>"))
         assert answer.conflicts == ()
 
-    async def test_it_cites_the_documents_that_the_reply_names(self) -> None:
+    async def test_it_cites_the_documents_that_the_reply_names_and_that_hold_the_answer(self) -> None:
         answer = await ask(scripted(accommodate=REVISION.replace("DOCUMENTS: 1", "DOCUMENTS: 2, 1, 77")))
-        assert [c.id for c in answer.citations] == ["fake", "emma"]
+        assert [c.id for c in answer.citations] == ["emma"]
         assert answer.details["citations_removed"] == 1
 
     async def test_else_those_that_corrected_the_thought(self) -> None:
