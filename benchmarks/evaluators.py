@@ -90,7 +90,7 @@ async def measure(path: Path, evaluators: Sequence[str], file: Path | None) -> N
         name, _, upper = given.partition("@")
         overrides = [("defaults.evaluator", name), ("cache.enabled", "false")]
         async with Session(config.load(file=file, overrides=overrides), Host.from_environment()) as session:
-            toolbox = session.toolbox("evaluator")
+            toolbox = session.toolbox("reader", "evaluator")  # `judge` asks the reader
             await toolbox.score(asked[0].question, [asked[0].candidates[0].text])  # loads the model
             began = time.perf_counter()
             found = await scored(toolbox, asked)
