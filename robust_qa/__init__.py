@@ -34,7 +34,6 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .citing import bearing_out as bearing_out
     from .citing import citations as citations
     from .citing import cite as cite
     from .cli.batch_run import Target as Target
@@ -113,7 +112,7 @@ __version__ = "0.1.0"
 
 # Resolved on first use (PEP 562), so that `rqa --version` imports none of it.
 _HOME = {
-    "citing": ("bearing_out", "citations", "cite"),
+    "citing": ("citations", "cite"),
     "cli.batch_run": ("Target", "answer_rows", "in_session"),
     "cli.options": ("Answering", "answering_options", "jobs_option", "output_option"),
     "cli.output": ("console",),

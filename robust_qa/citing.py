@@ -33,11 +33,13 @@ def cite(passage: Passage, answer: str | None = None, *, start: int | None = Non
 def citations(reading: Reading, passages: Sequence[Passage]) -> tuple[Citation, ...]:
     """Citations of the `passages` that `reading`, which has a text, was told by: their sentences that tell it."""
     places = reading.places or (reading.start,)
-    told = list(zip_longest(reading.passages, places[: len(reading.passages)]))
-    if not any(place is not None for _, place in told):  # a model names them; no span was pointed at
-        bearing = bearing_out(reading.text or "", [passages[position] for position in reading.passages])
-        return tuple(cite(passage, reading.text) for passage in bearing)
-    return tuple(cite(passages[position], reading.text, start=place) for position, place in told)
+    if all(place is None for place in places):  # a model names its passages, and points at no span
+        named = [passages[position] for position in reading.passages]
+        return tuple(cite(passage, reading.text) for passage in bearing_out(reading.text or "", named))
+    return tuple(
+        cite(passages[position], reading.text, start=place)
+        for position, place in zip_longest(reading.passages, places[: len(reading.passages)])
+    )
 
 
 def bearing_out(answer: str, named: Sequence[Passage]) -> list[Passage]:

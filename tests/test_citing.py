@@ -1,6 +1,7 @@
 import pytest
 
-from robust_qa import Passage, Reading, bearing_out, citations, cite
+from robust_qa import Passage, Reading, citations, cite
+from robust_qa.citing import bearing_out
 
 TEXT = "Ada was born in London. She wrote the first program in 1843. It was for the Engine."
 

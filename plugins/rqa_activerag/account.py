@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from robust_qa import Answer, Citation, Passage, Position, bearing_out, cite, contains_answer
+from robust_qa import Answer, Citation, Passage, Position, Reading, citations, cite, contains_answer
 
 from .parsing import Revision, Thought, references
 from .voting import agree, elect
@@ -113,8 +113,8 @@ def _citations(lesson: Lesson, answer: str, pool: Sequence[Passage]) -> tuple[Ci
     revision = lesson.revision
     corrected = dict.fromkeys(number for correction in revision.corrections for number in correction.documents)
     learnt = [n for n in references(lesson.knowledge, len(pool)) if contains_answer(pool[n - 1].text, [answer])]
-    named = [pool[number - 1] for number in revision.documents or corrected or learnt]
-    return tuple(cite(passage, answer) for passage in bearing_out(answer, named))
+    named = tuple(number - 1 for number in revision.documents or corrected or learnt)
+    return citations(Reading(answer, passages=named), pool)
 
 
 def _from_memory(thought: Thought) -> tuple[Citation, ...]:

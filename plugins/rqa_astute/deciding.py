@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from robust_qa import Answer, Passage, Position, bearing_out, cite, declines, normalise
+from robust_qa import Answer, Passage, Position, Reading, citations, declines, normalise
 
 from .parsing import Group, Verdict
 
@@ -41,10 +41,9 @@ def _positions(groups: Sequence[Group], pool: Sequence[Passage]) -> list[Positio
 
 def _position(agreeing: Sequence[Group], pool: Sequence[Passage]) -> Position:
     text = agreeing[0].answer
-    numbers = dict.fromkeys(number for group in agreeing for number in group.documents)
+    named = dict.fromkeys(number - 1 for group in agreeing for number in group.documents)
     confidences = [group.confidence for group in agreeing if group.confidence is not None]
-    citations = tuple(cite(passage, text) for passage in bearing_out(text, [pool[number - 1] for number in numbers]))
-    return Position(text, max(confidences, default=None), citations)
+    return Position(text, max(confidences, default=None), citations(Reading(text, passages=tuple(named)), pool))
 
 
 def _favoured(answer: str, positions: Sequence[Position]) -> Position | None:

@@ -14,7 +14,6 @@ from robust_qa import (
     Citation,
     Passage,
     Reading,
-    bearing_out,
     between,
     citations,
     cite,
@@ -74,8 +73,7 @@ def concluded(reply: str, passages: Sequence[Passage] = ()) -> Answer:
 
 def cited(found: Found, passages: Sequence[Passage]) -> tuple[Citation, ...]:
     """The documents that a reply names for its answer, and that bear it out."""
-    named = [passages[number - 1] for number in found.documents]
-    return tuple(cite(passage, found.answer) for passage in bearing_out(found.answer, named))
+    return citations(Reading(found.answer, passages=tuple(number - 1 for number in found.documents)), passages)
 
 
 def read(reading: Reading, passages: Sequence[Passage]) -> Answer:
