@@ -13,14 +13,12 @@ from robust_qa import Passage, Reading, normalise
 from .windows import Window, head
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from .engine import Marks, Settings
 
 LONGEST = 24  # tokens of an answer
 KEPT = 4  # spans of a window that may be chosen
-_LOOKED_AT = 40  # best sums of a window among which those spans are found
+_DEARER = 0.05  # what each token more costs a span: its ends are marked apart, and may be those of two answers
+_LOOKED_AT = 20  # best sums of a window among which those spans are found; far below the best all is chance
 
 Marked = tuple[Window, "Marks"]
 Fits = Callable[[str], bool]  # of an answer in normal form
@@ -61,7 +59,7 @@ class Choice:
 
 
 def spans(window: Window, marks: Marks, settings: Settings) -> list[Span]:
-    """The KEPT best spans of a window, best first; of overlapping ones the better."""
+    """The KEPT best spans of a window, best first; of overlapping ones the better. Each is of one sentence."""
     import numpy as np
 
     size = len(window.places)
@@ -69,8 +67,10 @@ def spans(window: Window, marks: Marks, settings: Settings) -> list[Span]:
         return []
     start = marks.start[window.first : window.first + size]
     end = marks.end[window.first : window.first + size]
-    sums = start[:, None] + end[None, :]
-    sums[~_band(size)] = -np.inf
+    longer = np.arange(size) - np.arange(size)[:, None]
+    parts = np.array(window.parts)
+    allowed = (longer >= 0) & (longer < LONGEST) & (parts == parts[:, None])
+    sums = np.where(allowed, start[:, None] + end - _DEARER * longer, -np.inf)
     null = float(marks.start[0] + marks.end[0])
     kept: list[tuple[int, int]] = []
     found = []
@@ -78,7 +78,7 @@ def spans(window: Window, marks: Marks, settings: Settings) -> list[Span]:
     best = np.argpartition(-flat, min(_LOOKED_AT, flat.size - 1))[:_LOOKED_AT]
     for at in best[np.argsort(-flat[best], kind="stable")]:
         first, last = divmod(int(at), size)
-        if first > last or any(first <= b and last >= a for a, b in kept):
+        if not allowed[first, last] or any(first <= b and last >= a for a, b in kept):
             continue
         kept.append((first, last))
         evidence = Evidence(float(flat[at]) - null, marks.answered, marks.relevant)
@@ -93,14 +93,6 @@ def likelihood(weights: Sequence[float], features: Sequence[float]) -> float:
     """The logistic function of the first weight and the others times `features`."""
     odds = weights[0] + sum(weight * value for weight, value in zip(weights[1:], features, strict=True))
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, odds))))
-
-
-def _band(size: int) -> NDArray[np.bool_]:
-    """Which (first, last) tokens can be an answer's."""
-    import numpy as np
-
-    every = np.ones((size, size), bool)
-    return np.triu(every) & ~np.triu(every, LONGEST)
 
 
 def chosen(
@@ -147,14 +139,21 @@ _Told = Mapping[str, Mapping[int, Span]]
 def _told(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings, fits: Fits | None) -> _Told:
     """The candidates that fit by what they say, in normal form, with the likeliest span of each passage."""
     told: dict[str, dict[int, Span]] = defaultdict(dict)
+    known = _named(marked[0][0].question) if marked else frozenset()
     for window, marks in marked:
         for span in spans(window, marks, settings):
             key = normalise(text_of(passages[span.passage], span))
-            if key and (fits is None or fits(key)):
+            if key and not known.issuperset(key.split()) and (fits is None or fits(key)):
                 held = told[key].get(span.passage)
                 if held is None or span.likely > held.likely:
                     told[key][span.passage] = span
     return told
+
+
+def _named(question: str) -> frozenset[str]:
+    """The words of a question that asks who, and offers no choice: it does not name whom it asks after."""
+    asked = frozenset(normalise(question).split())
+    return asked if asked & {"who", "whom", "whose"} and "or" not in asked else frozenset()
 
 
 def _lent(told: _Told) -> dict[str, list[float]]:

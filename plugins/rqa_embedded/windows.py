@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from robust_qa import Passage
+from robust_qa import Passage, sentences
 
 if TYPE_CHECKING:
     from .engine import Marking
@@ -21,15 +22,18 @@ def head(title: str) -> str:
 class Window:
     """One stretch of a passage. `places[n]` are the characters of token `first + n` in title, mark and text together.
 
-    `shift` is where the text begins in that string.
+    `shift` is where the text begins in that string; `parts[n]` is the sentence that the token stands in, 0 for the
+    title.
     """
 
     request: int
+    question: str
     passage: int
     ids: list[int]
     types: list[int]
     first: int
     places: list[tuple[int, int]]
+    parts: list[int]
     shift: int
 
 
@@ -43,12 +47,14 @@ def cut(engine: Marking, request: int, question: str, passages: Sequence[Passage
         head_ids, head_places = engine.tokens(before)
         head_ids, head_places = head_ids[: length // 6], head_places[: length // 6]
         ids, places = engine.tokens(passage.text)
+        starts = [a for a, _ in sentences(passage.text)]
+        parts = [bisect(starts, a) for a, _ in places]
         places = [(a + len(before), b + len(before)) for a, b in places]
         room = length - len(asked) - len(head_ids) - 1
         stride = min(engine.settings.stride, room // 2)
         for at in range(0, max(1, len(ids) - stride), room - stride):
             body = [*head_ids, *ids[at : at + room], end]
             yield Window(
-                request, number, asked + body, [0] * len(asked) + [1] * len(body), len(asked),
-                [*head_places, *places[at : at + room]], len(before),
+                request, question, number, asked + body, [0] * len(asked) + [1] * len(body), len(asked),
+                [*head_places, *places[at : at + room]], [*[0] * len(head_ids), *parts[at : at + room]], len(before),
             )  # fmt: skip

@@ -14,10 +14,10 @@ ALONE = (0.0, 1.0, 0.0, 0.0)  # the margin's logistic function
 SETTINGS = Settings(64, 8, span=ALONE, judge=(0.0, 1.0), answer=(0.0, 1.0, 0.0), threshold=0.3)
 
 
-def marked(engine, passages, *answers, null=0.0):
+def marked(engine, passages, *answers, null=0.0, question="who"):
     """Windows of `passages`, marked as if the model were sure of the given (passage, words, score) alone."""
     pairs = []
-    for window in cut(engine, 0, "who", passages):
+    for window in cut(engine, 0, question, passages):
         passage = passages[window.passage]
         text = (passage.title + " : " if passage.title else "") + passage.text
         start, end = np.full(len(window.ids), -20.0, np.float32), np.full(len(window.ids), -20.0, np.float32)
@@ -37,7 +37,7 @@ def test_the_answer_is_the_marked_words_with_their_place(engine):
     assert reading.text == "london , 1815"
     assert passages[0].text[reading.start : reading.end] == "london , 1815"
     assert reading.passages == (0,)
-    assert reading.score == pytest.approx(1 / (1 + np.exp(-4.0)), abs=1e-6)
+    assert reading.score == pytest.approx(1 / (1 + np.exp(-4.0 + 2 * 0.05)), abs=1e-6)  # two tokens more than one
 
 
 def test_case_and_accents_of_the_passage_are_kept(engine):
@@ -102,6 +102,32 @@ def test_spans_do_not_overlap_and_are_not_longer_than_allowed(engine):
     taken = [set(range(span.start, span.end)) for span in found]
     assert all(not a & b for n, a in enumerate(taken) for b in taken[:n])
     assert all(len(text.split()) <= LONGEST for text in (" " * span.start for span in found))
+
+
+def test_an_answer_is_of_one_sentence_or_of_the_title(engine):
+    passages = [Passage("it was lost . Paris was built .", title="london")]
+    for crossing, within in (("lost . Paris", "Paris"), ("london : it was", "it was")):
+        pairs = marked(engine, passages, (0, crossing, 4.0), (0, within, 1.0))
+        assert choose(passages, pairs, SETTINGS, 0.0).text == within
+
+
+def test_the_end_of_another_answer_far_off_is_not_taken_for_a_little_more(engine):
+    passages = [Passage("in london was born ada in paris")]
+    ((window, marks),) = marked(engine, passages, (0, "london", 4.0))
+    marks.end[window.first + len(window.places) - 1] = 2.1  # the one of "london" is 2
+    best = spans(window, marks, SETTINGS)[0]
+    assert passages[0].text[best.start : best.end] == "london"
+
+
+def test_who_is_asked_after_is_not_named_by_the_question(engine):
+    passages = [Passage("ada was born in london by a river")]
+    for question, answer in (
+        ("who was ada ?", "river"),
+        ("who was born , ada or paris ?", "ada"),
+        ("when ada ?", "ada"),
+    ):
+        pairs = marked(engine, passages, (0, "ada", 4.0), (0, "river", 1.0), question=question)
+        assert choose(passages, pairs, SETTINGS, 0.0).text == answer
 
 
 def test_a_passage_is_credited_with_the_best_supported_candidate_that_stands_in_it(engine):
