@@ -82,11 +82,13 @@ if TYPE_CHECKING:
     from .replies import declines as declines
     from .replies import parse_object as parse_object
     from .replies import parse_objects as parse_objects
+    from .replies import says_unknown as says_unknown
     from .replies import without_thoughts as without_thoughts
     from .rows import read_passages as read_passages
     from .secrets import Key as Key
     from .session import Session as Session
     from .settings import Url as Url
+    from .text import answer_key as answer_key
     from .text import contains_answer as contains_answer
     from .text import normalise as normalise
     from .text import printable as printable
@@ -144,12 +146,12 @@ _HOME = {
     "pool": ("Pool",),
     "prompts": ("Prompt", "fenced", "load_prompts", "render_passages"),
     "remarks": ("remark",),
-    "replies": ("between", "declines", "parse_object", "parse_objects", "without_thoughts"),
+    "replies": ("between", "declines", "parse_object", "parse_objects", "says_unknown", "without_thoughts"),
     "rows": ("read_passages",),
     "secrets": ("Key",),
     "session": ("Session",),
     "settings": ("Url",),
-    "text": ("contains_answer", "normalise", "printable", "sentences", "titled", "words"),
+    "text": ("answer_key", "contains_answer", "normalise", "printable", "sentences", "titled", "words"),
     "toolbox": ("Toolbox",),
     "types": (
         "Answer",

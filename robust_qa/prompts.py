@@ -15,7 +15,7 @@ from .types import Message, Passage
 _OWN = Path(__file__).with_name("prompts")
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 # What would end a document, and what replies are parsed by: answer marks and thoughts.
-_FENCE = re.compile(r"<(?=\s*/?\s*(?:document|think(?:ing)?)\b|<<)", re.IGNORECASE)
+_FENCE = re.compile(r"<(?=[\s/]*+(?:document|think(?:ing)?)\b|<<)", re.IGNORECASE)
 
 
 class Prompt:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .prompts import load_prompts
-from .replies import declines, parse_object, without_thoughts
+from .replies import parse_object, says_unknown, without_thoughts
 from .types import Completion, Passage, Reading
 
 PROMPT = load_prompts(Path(__file__).parent / "prompts")["read"]
@@ -33,20 +33,11 @@ _AS_LINES = (
     "Answer: the answer, or UNKNOWN when the documents do not contain it"
 )
 _LINE = re.compile(r"^\W*(documents?|answer)\W*:\W*(.*)$", re.IGNORECASE | re.MULTILINE)
-_UNKNOWN = re.compile(
-    r"\W*(none|null|not (stated|given|mentioned|found|in the documents)|the documents do not .*)\W*",
-    re.IGNORECASE | re.DOTALL,
-)
 
 
 def reply_format(structured: bool) -> str:
     """What to tell the model about the form of its reply."""
     return _AS_OBJECT if structured else _AS_LINES
-
-
-def says_unknown(answer: str) -> bool:
-    """Whether a reply's answer field says that there is no answer."""
-    return declines(answer) or _UNKNOWN.fullmatch(answer) is not None
 
 
 def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Reading:

@@ -25,6 +25,11 @@ _DECLINING = re.compile(
           |(?i:i\ (?:do\ not|don['’]?t)\ know|unknown|not\ known|n/a|no\ answer)\W*\Z)""",
     re.VERBOSE,
 )
+_UNKNOWN = re.compile(
+    r"\W*(none|null|not (stated|given|mentioned|found|(in|from|by) the (documents|passages))|"
+    r"the (documents|passages) do not .*)\W*",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def without_thoughts(reply: str) -> str:
@@ -35,6 +40,11 @@ def without_thoughts(reply: str) -> str:
 def declines(text: str) -> bool:
     """Whether `text` says that the answer is not known, or says nothing at all."""
     return not text.strip(" \t\r\n.…") or _DECLINING.match(text) is not None
+
+
+def says_unknown(answer: str) -> bool:
+    """Whether `answer`, the one that a reply marks or labels as such, says that there is none."""
+    return declines(answer) or _UNKNOWN.fullmatch(answer) is not None
 
 
 def between(text: str, mark: str) -> list[str]:

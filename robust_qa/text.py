@@ -15,6 +15,9 @@ _ABBREVIATIONS = frozenset(
 _BOUNDARY = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*(?=\s+[\"'“‘(\[]*[^\sa-z])|[。！？]+|\n\s*\n")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WORD = re.compile(r"\w+(?:['’.\-]\w+)*")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)[.,:/–-](?=\d)")
+_NEGATIVE = re.compile(r"(?<![\w.,)–-])[-−](?=\d)")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 # C0 and C1 controls other than tab and newline, bidirectional overrides, and lone surrogates: they can steer
 # a terminal or an editor, never an answer.
@@ -65,6 +68,15 @@ def titled(title: str | None, text: str) -> str:
 def normalise(text: str) -> str:
     """An answer as SQuAD's evaluation compares it: lower case, no punctuation, no articles, single spaces."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def answer_key(answer: str) -> str:
+    """What two answers that say the same have in common: their normal form, in which numbers stay apart.
+
+    `normalise` makes 1.5 and -15 the same as 15, and nothing of "A".
+    """
+    number = _BETWEEN_DIGITS.sub("·", _NEGATIVE.sub("minus ", _THOUSANDS.sub("", answer)))
+    return normalise(number) or " ".join(answer.lower().split())
 
 
 def contains_answer(text: str, answers: Iterable[str]) -> bool:

@@ -117,7 +117,7 @@ class Toolbox:
         *,
         prompt: Prompt | None = None,
         order: Order = "descending",
-        seed: int = 0,
+        seed: int | None = None,
         temperature: float | None = None,
     ) -> Reading:
         """The answer to `question` in `passages` (most relevant first), by whichever power the reader has.

@@ -1,3 +1,4 @@
+import time
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,13 @@ def test_a_passage_cannot_leave_or_open_a_fence(parts: list[str], title: str) ->
     assert rendered.count("<document") == 2
     assert rendered.replace(" ", "").count("</document") == 2
     assert "\x00" not in rendered
+
+
+@pytest.mark.parametrize("text", ["<" + " " * 300_000 + "x", "< / " * 100_000, "<" * 300_000])
+def test_a_huge_passage_is_fenced_in_no_time(text: str) -> None:
+    began = time.monotonic()
+    render_passages([Passage(text)])
+    assert time.monotonic() - began < 1
 
 
 def test_an_override_replaces_a_prompt(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa import between, declines, parse_object, parse_objects, without_thoughts
+from robust_qa import between, declines, parse_object, parse_objects, says_unknown, without_thoughts
 
 # Text made of what the parsers look for comes closer to their edges than any text does.
 _PIECES = r"""{ } [ ] " \ , : ``` <<< A <<<A>>> <<</A>>> <think> </think> "a" 1e999 NaN I don't know""".split(" ")
@@ -16,6 +16,25 @@ def test_no_text_makes_a_parser_raise(text: str) -> None:
     assert all(block in text for block in between(text, "A"))
     assert without_thoughts(text) in text
     assert declines(text) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("answer", "unknown"),
+    [
+        ("I don't know", True),
+        ("None.", True),
+        ("null", True),
+        ("Not mentioned", True),
+        ("not in the passages", True),
+        ("The documents do not say who it was.", True),
+        ("", True),
+        ("Nonesuch Palace", False),
+        ("Not Without My Daughter", False),
+        ("0", False),
+    ],
+)
+def test_an_answer_field_may_say_that_there_is_none(answer: str, unknown: bool) -> None:
+    assert says_unknown(answer) is unknown
 
 
 def test_deep_nesting_is_no_object_and_no_crash() -> None:

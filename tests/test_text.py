@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa import contains_answer, normalise, printable, sentences, words
+from robust_qa import answer_key, contains_answer, normalise, printable, sentences, words
 
 
 def split(text: str) -> list[str]:
@@ -42,6 +42,26 @@ def test_words_are_lower_case_and_keep_inner_marks() -> None:
 )
 def test_normalise_is_squads(text: str, expected: str) -> None:
     assert normalise(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("The Jane Austen!", "jane austen", True),
+        ("1.5 million", "15 million", False),
+        ("5 million", "1.5 million", False),
+        ("1,500", "1500", True),
+        ("-5 °C", "5 °C", False),
+        ("3-1", "31", False),
+        ("2019-05-03", "2019/05/03", True),
+        ("A", "", False),
+        ("A", "a", True),
+        ("A", "The", False),
+        ("+", "-", False),
+    ],
+)
+def test_answers_with_one_key_say_the_same(one: str, other: str, same: bool) -> None:
+    assert (answer_key(one) == answer_key(other)) is same
 
 
 def test_an_answer_counts_when_any_gold_one_is_contained() -> None:

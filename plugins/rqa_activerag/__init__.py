@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from robust_qa import Answer, Order, Passage, fenced, hookimpl, load_prompts, without_thoughts
+from robust_qa import Answer, ContextError, Order, Passage, fenced, hookimpl, load_prompts, without_thoughts
 
 from . import schemas
 from .account import Lesson, answered, details, explained, remembered
@@ -99,21 +99,27 @@ class ActiveRag:
     async def _accommodate(
         self, toolbox: Toolbox, which: Instruction, pool: Sequence[Passage], knowledge: str, thought: Thought | None
     ) -> Revision:
-        """y. Without assimilation D stands in the place of T; without accommodation there is no P."""
+        """y. Without assimilation D stands in the place of T; without accommodation, or room for it, there is no P."""
         role, form, schema = "accommodate", "revision", schemas.revision(len(pool))
         if thought is None:
             role, form, schema = "conclude", "conclusion", schemas.conclusion(len(pool))
         learnt = self._part("evidence", knowledge=fenced(knowledge) or "(nothing)")
-        reply = await self._ask(
-            toolbox,
-            role,
-            [] if self.options.assimilation else pool,
-            schema=schema if toolbox.structured else None,
-            evidence=learnt if self.options.assimilation else "",
-            instruction=self._part(f"{which}_accommodate"),
-            thought=fenced(thought.text) or "(nothing)" if thought else "",
-            format=self._part(f"{form}_{'json' if toolbox.structured else 'text'}"),
-        )
+        try:
+            reply = await self._ask(
+                toolbox,
+                role,
+                [] if self.options.assimilation else pool,
+                schema=schema if toolbox.structured else None,
+                evidence=learnt if self.options.assimilation else "",
+                instruction=self._part(f"{which}_accommodate"),
+                thought=fenced(thought.text) or "(nothing)" if thought else "",
+                format=self._part(f"{form}_{'json' if toolbox.structured else 'text'}"),
+            )
+        except ContextError:
+            if thought is None:
+                raise
+            toolbox.note("the window does not hold the reasoning from memory beside what was learnt; left out")
+            return await self._accommodate(toolbox, which, pool, knowledge, None)
         return parse_revision(reply, len(pool), structured=toolbox.structured)
 
     def _part(self, name: str, **fields: str) -> str:

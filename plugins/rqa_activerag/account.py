@@ -33,13 +33,13 @@ def answered(thought: Thought | None, lessons: Sequence[Lesson], pool: Sequence[
         return Answer(None, reason="The language model gave no answer, neither from the documents nor from memory.")
     text = agreeing[0].revision.answer
     confidence = len(agreeing) / len(lessons) if len(lessons) > 1 else None
-    citations = tuple(dict.fromkeys(cited for lesson in agreeing for cited in _citations(lesson, text, pool)))
-    positions = [Position(text, confidence, citations, chosen=True)]
+    cited = tuple(dict.fromkeys(one for lesson in agreeing for one in _citations(lesson, text, pool)))
+    positions = [Position(text, confidence, cited, chosen=True)]
     for lesson in lessons:
         _add(positions, lesson.revision.answer, _citations(lesson, lesson.revision.answer, pool))
     if thought:
         _add(positions, thought.answer, _from_memory(thought))
-    return Answer(text, confidence, citations, tuple(positions) if len(positions) > 1 else ())
+    return Answer(text, confidence, cited, tuple(positions) if len(positions) > 1 else ())
 
 
 def elected(lessons: Sequence[Lesson]) -> list[Lesson]:

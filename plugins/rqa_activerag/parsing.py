@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from robust_qa import between, declines, parse_object, printable
+from robust_qa import between, parse_object, printable, says_unknown
 
 _LONGEST_TEXT = 4000  # characters of a thought or a correction
 _LONGEST_ANSWER = 300  # characters
@@ -159,7 +159,7 @@ def _documents(named: object, size: int) -> tuple[tuple[int, ...], int]:
 
 def _answer(value: object) -> str:
     text = _text(value)
-    if declines(text):
+    if says_unknown(text):
         return ""
     return text if len(text) <= _LONGEST_ANSWER else text[: _LONGEST_ANSWER - 1].rstrip() + "…"
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robust_qa import normalise
+from robust_qa import answer_key
 
 
 def elect(answers: Sequence[str]) -> list[int]:
     """Positions of the winner and of the answers that agree with it, the winner first; none of none.
 
-    Each answer has the votes of those that say the same. The most votes win, and of equals the first answer.
+    Each answer has the votes of those that say as much or more, so that "either of two" does not win by the votes for
+    both. The most votes win, and of equals the first answer.
     """
-    supporters = [[other for other, text in enumerate(answers) if agree(own, text)] for own in answers]
-    winner = max(range(len(answers)), key=lambda position: len(supporters[position]), default=0)
-    return [winner, *(other for other in supporters[winner] if other != winner)] if answers else []
+    voters = [[other for other, text in enumerate(answers) if _says(text, own)] for own in answers]
+    winner = max(range(len(answers)), key=lambda position: len(voters[position]), default=0)
+    return [winner, *(other for other in voters[winner] if other != winner)] if answers else []
 
 
 def agree(one: str, other: str) -> bool:
     """Whether one answer occurs in the other as whole words, both normalised."""
-    shorter, longer = sorted((f" {normalise(one)} ", f" {normalise(other)} "), key=len)
-    return shorter in longer if shorter.strip() else one == other
+    return _says(one, other) or _says(other, one)
+
+
+def _says(text: str, answer: str) -> bool:
+    return f" {answer_key(answer)} " in f" {answer_key(text)} "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from robust_qa import Answer, Passage, Position, Reading, citations, declines, normalise
+from robust_qa import Answer, Passage, Position, Reading, answer_key, citations, says_unknown
 
 from .parsing import Group, Verdict
 
@@ -23,7 +23,7 @@ def decide(verdict: Verdict, pool: Sequence[Passage]) -> Answer:
     text = verdict.answer or (favoured.text if favoured else "")
     if verdict.degraded and not text:
         return Answer(None, reason="The language model gave no usable reply.")
-    if declines(text):
+    if says_unknown(text):
         reason = "Neither the documents nor the model's memory hold a reliable answer."
         return Answer(None, conflicts=conflicts, reason=reason)
     if favoured is None:
@@ -35,7 +35,7 @@ def _positions(groups: Sequence[Group], pool: Sequence[Passage]) -> list[Positio
     by_answer: dict[str, list[Group]] = {}
     for group in groups:
         if group.answer:
-            by_answer.setdefault(normalise(group.answer) or group.answer, []).append(group)
+            by_answer.setdefault(answer_key(group.answer), []).append(group)
     return [_position(agreeing, pool) for agreeing in by_answer.values()]
 
 
@@ -49,12 +49,12 @@ def _position(agreeing: Sequence[Group], pool: Sequence[Passage]) -> Position:
 def _favoured(answer: str, positions: Sequence[Position]) -> Position | None:
     """The position that `answer` repeats, be it in more or fewer words; the most confident for no answer."""
     if answer:
-        positions = [position for position in positions if normalise(position.text) == normalise(answer)] or [
+        positions = [position for position in positions if answer_key(position.text) == answer_key(answer)] or [
             position for position in positions if _rephrases(position.text, answer)
         ]
     return max(positions, key=lambda position: position.confidence or 0.0, default=None)
 
 
 def _rephrases(one: str, other: str) -> bool:
-    fewer, more = sorted((set(normalise(one).split()), set(normalise(other).split())), key=len)
+    fewer, more = sorted((set(answer_key(one).split()), set(answer_key(other).split())), key=len)
     return bool(fewer) and fewer <= more

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from robust_qa import between, declines, parse_object, parse_objects, printable
+from robust_qa import between, declines, parse_object, parse_objects, printable, says_unknown
 
 _LONGEST_TEXT = 4000  # characters of a passage, a consolidated document or a summary
 _LONGEST_ANSWER = 1000  # characters
@@ -28,6 +28,7 @@ _SYNTAX = '{}[]"`'  # what a line of JSON or a code fence begins with
 _QUOTED_ANSWER = re.compile(r'"answer"\s*:\s*("(?:[^"\\]|\\.)+")')
 _AMOUNT = re.compile(r"(\d{1,9}(?:[.,]\d+)?)\s*(?:(%)|(?:/|out of)\s*(\d{1,9}))?")
 _DEGREES = {"very high": 0.95, "very low": 0.1, "certain": 1.0, "high": 0.9, "medium": 0.6, "moderate": 0.6, "low": 0.3}
+_DEGREE = re.compile(rf"(?<!not )\b({'|'.join(_DEGREES)})\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,9 @@ class Verdict:
 def parse_memory(reply: str, limit: int) -> list[str]:
     """At most `limit` passages. A reply in no known form is one passage, unless it declines or is broken JSON."""
     plain = [] if reply.startswith(("{", "[", "```")) else [reply]
-    listed = (parse_object(reply, "passages") or {}).get("passages")
-    passages = between(reply, "PASSAGE") or (listed if isinstance(listed, list) else plain)
+    whole = parse_object(reply, "passages") or parse_object(f'{{"passages": {reply}}}', "passages") or {}
+    listed = whole.get("passages", plain)
+    passages = between(reply, "PASSAGE") or (listed if isinstance(listed, list) else [listed])
     texts = [_text(passage.get("text") if isinstance(passage, dict) else passage) for passage in passages]
     return [text for text in texts if not declines(text)][:limit]
 
@@ -111,23 +113,26 @@ def plain_answer(reply: str) -> str:
     return _text(_parts(reply)[1].get("answer") or "".join(lines[-1:]), _LONGEST_LINE)
 
 
-def confidence(value: object) -> float | None:
-    """A confidence in [0, 1] from a number on a scale of 1, 10 or 100, "90%", "9/10" or "high"."""
-    if isinstance(value, str):
-        return _written_confidence(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
-        return None
-    return float(value) / next(scale for scale in (1, 10, 100) if value <= scale)
+def confidences(values: Sequence[object]) -> list[float | None]:
+    """Confidences in [0, 1] from "90%", "9/10", "high", or numbers: all on the scale of 1, 10 or 100 of the largest."""
+    amounts = [_amount(value) for value in values]
+    largest = max((number for number, whole in amounts if number is not None and whole is None), default=0.0)
+    scale = next((scale for scale in (1, 10, 100) if largest <= scale), 0)
+    shares = [(number, whole if whole is not None else scale) for number, whole in amounts]
+    return [number / whole if number is not None and number <= whole else None for number, whole in shares]
 
 
-def _written_confidence(text: str) -> float | None:
-    amount = _AMOUNT.search(text)
-    if amount is None:
-        return next((share for degree, share in _DEGREES.items() if degree in text.lower()), None)
-    number, whole = float(amount[1].replace(",", ".")), 100.0 if amount[2] else float(amount[3] or 0)
-    if not whole:
-        return confidence(number)
-    return number / whole if number <= whole else None
+def _amount(value: object) -> tuple[float | None, float | None]:
+    """A number, if there is one, and what it is a share of, where that is said."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 100:
+        return float(value), None
+    if not isinstance(value, str):
+        return None, None
+    if amount := _AMOUNT.search(value):
+        whole = 100.0 if amount[2] else float(amount[3]) if amount[3] else None
+        return float(amount[1].replace(",", ".")), whole
+    degree = _DEGREE.search(value)
+    return (_DEGREES[degree[1].lower()], 1.0) if degree else (None, None)
 
 
 def _json_form(reply: str, size: int) -> Verdict | None:
@@ -136,28 +141,32 @@ def _json_form(reply: str, size: int) -> Verdict | None:
         return _verdict([], whole, size)
     # Of a reply that was cut short the groups before the cut remain.
     groups = _dicts(whole.get("groups")) or [found for found in parse_objects(reply) if "documents" in found]
-    verdict = _verdict(groups, whole, size)
-    return verdict if any(group.answer for group in verdict.groups) else None
+    return _of_use(_verdict(groups, whole, size))
 
 
 def _text_form(reply: str, size: int) -> Verdict | None:
     groups, end = _parts(reply)
     marked = between(reply, "ANSWER")
-    verdict = _verdict(groups, {**end, "answer": marked[-1]} if marked else end, size)
-    declined = bool(verdict.answer) and declines(verdict.answer)
+    return _of_use(_verdict(groups, {**end, "answer": marked[-1]} if marked else end, size))
+
+
+def _of_use(verdict: Verdict) -> Verdict | None:
+    """A verdict that has an answer in a group, or says that there is none."""
+    declined = bool(verdict.answer) and says_unknown(verdict.answer)
     return verdict if declined or any(group.answer for group in verdict.groups) else None
 
 
 def _verdict(parts: Sequence[Mapping[str, Any]], end: Mapping[str, Any], size: int) -> Verdict:
-    groups = tuple(_group(part, size) for part in parts)
+    sure = confidences([part.get("confidence") for part in parts])
+    groups = tuple(_group(part, size, share) for part, share in zip(parts, sure, strict=True))
     return Verdict(groups, _text(end.get("answer"), _LONGEST_ANSWER), _text(end.get("reason")))
 
 
-def _group(part: Mapping[str, Any], size: int) -> Group:
+def _group(part: Mapping[str, Any], size: int, confidence: float | None) -> Group:
     documents, removed = _documents(part.get("documents"), size)
     answer = _text(part.get("answer"), _LONGEST_ANSWER)
-    answer = "" if declines(answer) else answer
-    return Group(documents, answer, confidence(part.get("confidence")), _text(part.get("summary")), removed)
+    answer = "" if says_unknown(answer) else answer
+    return Group(documents, answer, confidence, _text(part.get("summary")), removed)
 
 
 def _parts(reply: str) -> tuple[list[dict[str, str]], dict[str, str]]:

@@ -25,7 +25,7 @@ class PassageOptions(Options):
     """Of a strategy that shows passages to the model."""
 
     order: Order = "descending"  # of the passages in a prompt, by relevance
-    seed: int = 0  # of the random order
+    seed: int | None = None  # of the sampling and of the random order; by default as the reader is configured
 
 
 @dataclass
@@ -112,4 +112,4 @@ class Agent:
 
     async def read(self, toolbox: Toolbox, question: str, passages: Sequence[Passage]) -> Reading:
         """What the reader finds in `passages`, as the strategy rag reads them."""
-        return await toolbox.read(question, passages, prompt=self.reading, order=self.order, seed=self.seed or 0)
+        return await toolbox.read(question, passages, prompt=self.reading, order=self.order, seed=self.seed)

@@ -18,9 +18,9 @@ from robust_qa import (
     citations,
     cite,
     contains_answer,
-    declines,
     parse_object,
     printable,
+    says_unknown,
 )
 
 _LONGEST_ANSWER = 300  # characters
@@ -101,6 +101,6 @@ def _stated(reply: str) -> str:
 
 def _short(text: str) -> str:
     line = " ".join(_MARK.sub(" ", printable(text)).split()).strip("* ")
-    if declines(line):
+    if says_unknown(line):
         return ""
     return line if len(line) <= _LONGEST_ANSWER else line[: _LONGEST_ANSWER - 1].rstrip() + "…"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robust_qa import Answer, Passage, Position, normalise
+from robust_qa import Answer, Passage, Position, answer_key
 
 from .replies import cited, find
 
@@ -19,7 +19,7 @@ def voted(replies: Sequence[str], passages: Sequence[Passage], *, chosen: int | 
     camps: dict[str, list[int]] = {}
     for number, one in enumerate(found):
         if one.answer:
-            camps.setdefault(normalise(one.answer) or one.answer, []).append(number)
+            camps.setdefault(answer_key(one.answer), []).append(number)
     if not camps:
         return Answer(None, reason="No reply of the language model has an answer.")
     winner = max(camps.values(), key=lambda camp: (chosen in camp, len(camp)))

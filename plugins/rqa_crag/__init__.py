@@ -137,7 +137,7 @@ class Crag:
             return []
         if not options.refine:
             return found.retrieved
-        strips = found.internal or cut(found.retrieved, options.strips)
+        strips = cut(found.retrieved, options.strips)
         # Nothing that is not Incorrect is discarded whole: the best strip stays, whatever it scores.
         least = options.keep if found.doubtful else 1
         found.internal = await self._judged(question, toolbox, strips, least)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from robust_qa import declines, printable
+from robust_qa import declines, parse_objects, printable
 
 MOST = 3  # keywords
 _LONGEST = 80  # characters of a keyword
@@ -14,6 +14,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’.&/-][^\W_]+)*[.]?(?=\s|\W|\Z)")
 _QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{2,80})[\"”»“]")
 _POSSESSIVE = re.compile(r"['’]s?\Z")
 _LABEL = re.compile(r"\s*(?:[-*\d.)]+\s*)?(?:search |web )?(?:quer(?:y|ies)|keywords?)\s*[:=]\s*", re.IGNORECASE)
+_ITEM = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _LINKS = frozenset("of the de la le du del der van von da di al el &".split())
 _STOPWORDS = frozenset(
     """a about after all also am an and any are as at be because been before being both but by called can could
@@ -37,19 +38,35 @@ def extracted(question: str) -> str:
 
 
 def parsed(reply: str) -> str:
-    """The keywords in a model's reply, parted by commas; empty when it has none."""
+    """The keywords in a model's reply, parted by commas; empty when it has none.
+
+    They are taken from the first line that has some, from all lines of a list, or from a JSON object's values.
+    """
     if declines(reply):
         return ""
-    for line in printable(reply[:_LONGEST_READ]).splitlines():
-        if line.rstrip().endswith(":"):
+    text = printable(reply[:_LONGEST_READ])
+    if whole := parse_objects(text):
+        text = ", ".join(_strings(list(whole[-1].values())))
+    found: dict[str, None] = {}
+    for line in text.splitlines():
+        item = _ITEM.match(line)
+        if (found and not item) or line.rstrip().endswith(":"):
             continue  # it announces the next
         label = _LABEL.match(line)
-        parts = re.split(r"[,;、，]", line[label.end() :] if label else line)
-        keywords = [part.strip(" \t\"'`“”.*-<>[]()") for part in parts]
-        found = [keyword for keyword in dict.fromkeys(keywords) if keyword and len(keyword) <= _LONGEST]
-        if found:
-            return ", ".join(found[:MOST])
-    return ""
+        parts = re.split(r"[,;、，]", line[label.end() if label else item.end() if item else 0 :])
+        keywords = (part.strip(" \t\"'`“”.*-<>[](){}") for part in parts)
+        found.update(dict.fromkeys(keyword for keyword in keywords if keyword and len(keyword) <= _LONGEST))
+        if found and not item:
+            break
+    return ", ".join(list(found)[:MOST])
+
+
+def _strings(values: Iterable[object]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, list):
+            yield from _strings(value)
+        elif isinstance(value, str):
+            yield value
 
 
 def _phrases(question: str) -> Iterator[tuple[bool, str]]:

@@ -71,7 +71,7 @@ def _details(election: Election, voter: Voter, left_out: Mapping[str, str]) -> d
             for group in election.groups
         ],
         "answers": list(election.answers),
-        "similarities": dict(zip(voter.similarities, election.tensor.round(4).tolist(), strict=True)),
+        "similarities": dict(zip(voter.similarities, election.tensor.round(12).tolist(), strict=True)),
         "passages": [{"id": passage.id, "title": passage.title, "text": passage.text} for passage in passages],
     }
 

@@ -7,7 +7,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from robust_qa import CallError, Citation, Passage, Prompt, citations, declines, fenced, without_thoughts
+from robust_qa import (
+    CallError,
+    Citation,
+    ContextError,
+    Passage,
+    Prompt,
+    citations,
+    fenced,
+    says_unknown,
+    without_thoughts,
+)
 
 from .pools import NOTHING
 
@@ -30,7 +40,7 @@ class Said:
     retriever: str
     passages: tuple[Passage, ...] = ()
     replies: tuple[Reply, ...] = ()
-    error: CallError | None = None
+    error: CallError | ContextError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +65,7 @@ async def ask_all(question: str, toolbox: Toolbox, retrievers: Iterable[str], as
         async def ask(retriever: str) -> Said:
             try:
                 passages = tuple(await pool.retrieve(retriever))
-            except CallError as error:
+            except (CallError, ContextError) as error:
                 return Said(retriever, error=error)
             if not passages and retriever != NOTHING:
                 return Said(retriever)
@@ -63,7 +73,7 @@ async def ask_all(question: str, toolbox: Toolbox, retrievers: Iterable[str], as
             readings = (read(passages, sample) for sample in range(samples))
             replies = await asyncio.gather(*readings, return_exceptions=True)
             for reply in replies:
-                if isinstance(reply, CallError):
+                if isinstance(reply, CallError | ContextError):
                     return Said(retriever, passages, error=reply)
                 if isinstance(reply, BaseException):
                     raise reply
@@ -88,7 +98,7 @@ async def _read(
             asking.recall, fields={"question": fenced(question)}, temperature=asking.temperature, seed=seed
         )
         text = without_thoughts(completion.text)
-        return None if declines(text) else Reply(text)
+        return None if says_unknown(text) else Reply(text)
     found = await toolbox.read(question, passages, order=asking.order, seed=seed, temperature=asking.temperature)
     if found.text is None or not found.text.strip():
         return None

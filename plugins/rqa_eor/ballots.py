@@ -114,7 +114,7 @@ def load(path: Path, metric: Metric) -> tuple[Ballots, int]:
     retrievers = tuple(dict.fromkeys(entry["retriever"] for account in accounts for entry in account["retrievers"]))
     similarities = tuple(accounts[0]["similarities"])
     shape = len(rows), len(similarities), len(retrievers), len(retrievers)
-    tensor = np.zeros(shape, dtype=np.float32)
+    tensor = np.zeros(shape)  # as precise as the vote itself, or ties go another way
     rightness = np.zeros((shape[0], shape[2]), dtype=np.float32)
     present = np.zeros(rightness.shape, dtype=bool)
     for number, (row, account) in enumerate(zip(rows, accounts, strict=True)):

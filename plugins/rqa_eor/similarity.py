@@ -60,6 +60,7 @@ async def _by_evaluator(name: str, question: str, texts: Sequence[str], toolbox:
 
     scored = np.array(await asyncio.gather(*(toolbox.score(text, texts, evaluator=name) for text in texts)))
     halved: Matrix = (scored + scored.T) / 4 + 0.5
+    np.fill_diagonal(halved, 1.0)  # an answer says what it says, whatever a judge thinks of it as evidence
     return halved
 
 

@@ -20,7 +20,7 @@ class Rag:
     @dataclass
     class Options:
         order: Order = "descending"  # of the passages in a prompt, by relevance
-        seed: int = 0  # of the random order
+        seed: int | None = None  # of the sampling and of the random order; by default as the reader is configured
         prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: read
 
     def __init__(self, options: Options) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from robust_qa import Answer, Position, normalise
+from robust_qa import Answer, Position, answer_key
 
 from .. import asking
 from ..replies import concluded, find
@@ -40,7 +40,7 @@ class AnswerRefinement:
         refined = dataclasses.replace(
             concluded(reply, passages), details={"before": before or None, "reasoning": reply}
         )
-        if not before or refined.text is None or normalise(before) == normalise(refined.text):
+        if not before or refined.text is None or answer_key(before) == answer_key(refined.text):
             return refined
         after = Position(refined.text, citations=refined.citations, chosen=True)
         return dataclasses.replace(refined, conflicts=(after, Position(before)))

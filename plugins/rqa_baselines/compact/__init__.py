@@ -49,7 +49,8 @@ class CompAct:
         while seen < len(passages):
             segment = passages[seen : seen + self.segment]
             reply = await self.agent.ask(toolbox, "compress", segment, summary=summary or "(nothing yet)")
-            summary, complete = compressed(reply)
+            found, complete = compressed(reply)
+            summary = found or summary  # an empty reply takes nothing back
             summaries.append(summary)
             seen += len(segment)
             if complete:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from robust_qa import Answer, Passage, normalise
+from robust_qa import Answer, ContextError, Passage, answer_key
 
 from .. import asking
 from ..replies import find, numbers
@@ -58,20 +59,24 @@ class Madra:
             debate.append([task.result() for task in speaking])
         last, picked = debate[-1], tuple[int, ...]()
         if options.judge and not agreed(last):
-            verdict = await self.agent.ask(toolbox, "judge", passages, replies=last)
-            picked = numbers(find(verdict).answer, len(last))
+            with suppress(ContextError):  # the window holds not all of them: the majority decides
+                verdict = await self.agent.ask(toolbox, "judge", passages, replies=last)
+                picked = numbers(find(verdict).answer, len(last))
         answer = voted(last, passages, chosen=picked[0] - 1 if picked else None)
         return dataclasses.replace(answer, details={"rounds": debate, "judged": picked[0] if picked else None})
 
     async def _speak(self, toolbox: Toolbox, number: int, passages: Sequence[Passage], before: Sequence[str]) -> str:
-        """What one agent says, having heard what all said before."""
+        """What one agent says, having heard what all said before; the same again where that overflows the window."""
         seen = passages if number % 2 == 0 else ()
         if not before:
             return await self.agent.ask(toolbox, "answer_documents" if seen else "answer_memory", seen, sample=number)
         others = [reply for other, reply in enumerate(before) if other != number]
-        return await self.agent.ask(toolbox, "debate", seen, sample=number, own=before[number], replies=others)
+        try:
+            return await self.agent.ask(toolbox, "debate", seen, sample=number, own=before[number], replies=others)
+        except ContextError:
+            return before[number]
 
 
 def agreed(replies: Sequence[str]) -> bool:
     """Whether all replies give one answer, or none does."""
-    return len({normalise(find(reply).answer) for reply in replies}) == 1
+    return len({answer_key(find(reply).answer) for reply in replies}) == 1

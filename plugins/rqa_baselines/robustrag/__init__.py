@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from robust_qa import Answer, cite, contains_answer, declines, normalise
+from robust_qa import Answer, answer_key, cite, contains_answer, declines
 
 from .. import asking
 from ..replies import concluded
@@ -87,7 +87,7 @@ class RobustRag:
                 return corrupted - 1
             async with asyncio.TaskGroup() as group:
                 asking_again = [group.create_task(self._aggregate(toolbox, some)) for some in further]
-            if any(normalise(task.result().text or "") != normalise(text) for task in asking_again):
+            if any(answer_key(task.result().text or "") != answer_key(text) for task in asking_again):
                 return corrupted - 1
         return len(readings)
 

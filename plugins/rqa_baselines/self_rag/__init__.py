@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from robust_qa import Answer, ContextError, Continuation, Passage, cite, declines, normalise
+from robust_qa import Answer, ContextError, Continuation, Passage, answer_key, cite, says_unknown
 
 from .. import asking
 from .paths import Path, Segment
@@ -71,7 +71,7 @@ class SelfRag:
         scores = [{"score": round(path.score, 3), "text": path.text} for path in paths]
         toolbox.note(f"of {len(paths)} paths one with the score {best.score:.3f} is taken", paths=scores)
         details = {"wanted": probability, "retrieved": bool(passages), "paths": [path.listed() for path in paths]}
-        if declines(best.text):
+        if says_unknown(best.text):
             reason = "The language model does not know the answer." if best.text else "The model wrote no answer."
             return Answer(None, reason=reason, details=details)
         used = [segment for segment in best.segments if segment.stands and segment.text]
@@ -147,5 +147,5 @@ class SelfRag:
             return paths[0]
         sums: dict[str, float] = {}
         for path in paths:
-            sums[normalise(path.text)] = sums.get(normalise(path.text), 0.0) + path.score
-        return max(paths, key=lambda path: (bool(path.text), sums[normalise(path.text)], path.score))
+            sums[answer_key(path.text)] = sums.get(answer_key(path.text), 0.0) + path.score
+        return max(paths, key=lambda path: (bool(path.text), sums[answer_key(path.text)], path.score))

@@ -7,9 +7,10 @@ n = 3 at temperature 0.7, as the Astute RAG paper compares it (4 calls).
 from __future__ import annotations
 
 import dataclasses
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from robust_qa import Answer
+from robust_qa import Answer, ContextError
 
 from .. import asking
 from ..replies import find, numbers
@@ -30,13 +31,15 @@ class UniversalSelfConsistency:
         self.agent = asking.Agent(options, __file__)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """n + 1 calls. Where the pick names no reply with an answer, the majority decides.
+        """n + 1 calls. Where the pick names no reply with an answer, or the window holds not all, the majority decides.
 
         Abstains when no reply has an answer.
         """
         passages = await toolbox.retrieve(question)
         replies = await self.agent.sample(toolbox, "answer", self.samples, passages)
-        picked = numbers(find(await self.agent.ask(toolbox, "select", replies=replies)).answer, len(replies))
+        picked = tuple[int, ...]()
+        with suppress(ContextError):
+            picked = numbers(find(await self.agent.ask(toolbox, "select", replies=replies)).answer, len(replies))
         chosen = picked[0] - 1 if picked else None
         answer = voted(replies, passages, chosen=chosen)
         return dataclasses.replace(answer, details={"replies": replies, "picked": picked[0] if picked else None})

@@ -200,6 +200,14 @@ class TestAblations:
             ActiveRag.Options(assimilation=False, accommodation=False)
 
 
+class TestWindow:
+    async def test_a_thought_too_long_for_it_is_left_out(self) -> None:
+        model = ScriptedModel(by_role(inquire="So it seems. " * 900 + THOUGHT), window=2500)
+        answer = await ask(model)
+        assert [role(prompt) for prompt in model.prompts][-1] == "conclude"
+        assert answer.text == "Jane Austen"
+
+
 class TestSeveralInstructions:
     @staticmethod
     def disagreeing() -> ScriptedModel:
@@ -222,14 +230,14 @@ class TestSeveralInstructions:
 
     async def test_the_answer_of_most_is_chosen_with_their_share_as_confidence(self) -> None:
         answer = await ask(self.disagreeing(), instructions=["anchoring", "reasoning", "association", "reflection"])
-        assert (answer.text, answer.confidence) == ("It was Jane Austen", 0.5)
+        assert (answer.text, answer.confidence) == ("Jane Austen", 0.5)
         chosen = [lesson["instruction"] for lesson in answer.details["lessons"] if lesson["chosen"]]
         assert chosen == ["reasoning", "reflection"]
 
     async def test_the_others_answers_and_the_thoughts_are_the_conflict(self) -> None:
         answer = await ask(self.disagreeing(), instructions=list(TELLING))
         assert [(position.text, position.chosen) for position in answer.conflicts] == [
-            ("It was Jane Austen", True),
+            ("Jane Austen", True),
             ("Charlotte", False),
             ("Mary Shelley", False),
         ]

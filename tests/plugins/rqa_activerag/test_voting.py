@@ -26,7 +26,9 @@ def test_answers_agree_when_one_holds_the_words_of_the_other(one: str, other: st
     [
         ([], []),
         (["A b"], [0]),
-        (["Mary", "Jane Austen", "Austen"], [1, 2]),  # two say Austen
+        (["Mary", "Jane Austen", "Austen"], [2, 1]),  # two say Austen
+        (["1871", "1902", "1871 or 1902"], [0, 2]),  # and nobody but one that it may be either
+        (["1.5", "15", "15"], [1, 2]),
         (["Mary", "Jane"], [0]),  # of equals the first
         (["Austen", "Mary", "jane austen", "Mary Shelley", "Mary S."], [1, 3, 4]),  # three against two
     ],

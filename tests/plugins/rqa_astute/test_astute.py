@@ -387,6 +387,12 @@ class TestForms:
         assert answer.abstained
         assert answer.reason == "Neither the documents nor the model's memory hold a reliable answer."
 
+    async def test_json_that_declines_is_as_good_as_an_answer(self) -> None:
+        groups = [{"documents": [1, 2], "summary": "Two names.", "answer": "I don't know", "confidence": 0}]
+        model = ScriptedModel([MEMORY, json.dumps({"groups": groups, "answer": "I don't know"})], structured=True)
+        answer = await ask(model)
+        assert (answer.abstained, answer.details["degraded"], len(model.calls)) == (True, False, 2)
+
     async def test_json_with_groups_and_nothing_else_is_settled_by_confidence(self) -> None:
         groups = json.dumps({"groups": json.loads(JSON)["groups"]})
         answer = await ask(ScriptedModel([MEMORY, groups], structured=True))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rqa_astute.parsing import (
     Consolidated,
-    confidence,
+    confidences,
     parse_consolidation,
     parse_memory,
     parse_verdict,
@@ -101,14 +101,36 @@ def test_names_of_no_document_are_counted(named: object, removed: int) -> None:
     ],
 )
 def test_a_confidence_is_written_in_many_ways(value: object, share: float) -> None:
-    assert confidence(value) == pytest.approx(share)
+    assert confidences([value]) == [pytest.approx(share)]
+
+
+def test_confidences_of_one_verdict_are_on_one_scale() -> None:
+    assert confidences([9, 1]) == [0.9, 0.1]
+    assert confidences([95, 9, "50%"]) == [0.95, 0.09, 0.5]
 
 
 @pytest.mark.parametrize(
-    "value", [None, True, "", "unsure", -1, 101, float("nan"), float("inf"), "11/10", "150%", [1], 10**400]
+    "value",
+    [
+        None,
+        True,
+        "",
+        "unsure",
+        -1,
+        101,
+        float("nan"),
+        float("inf"),
+        "11/10",
+        "150%",
+        [1],
+        10**400,
+        "uncertain",
+        "highly unlikely",
+        "not certain",
+    ],
 )
 def test_what_is_no_confidence_is_none(value: object) -> None:
-    assert confidence(value) is None
+    assert confidences([value]) == [None]
 
 
 @pytest.mark.parametrize(

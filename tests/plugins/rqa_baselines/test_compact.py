@@ -37,6 +37,11 @@ async def test_the_compressed_passages_that_hold_the_answer_are_cited(ask: Ask) 
     assert [c.id for c in part.citations] == ["3"]
 
 
+async def test_an_empty_reply_takes_nothing_of_the_evidence_back(ask: Ask) -> None:
+    answer = await ask(CompAct, ScriptedModel([step("Jane Austen wrote it."), "<think>Hm.", READING]), EIGHT)
+    assert answer.text == "Jane Austen"
+
+
 async def test_nothing_left_abstains_without_reading(ask: Ask) -> None:
     assert (await ask(CompAct, ScriptedModel([""]))).reason == "Nothing in the passages bears on the question."
     assert (await ask(CompAct, ScriptedModel([]), [])).reason == "No passage was found."

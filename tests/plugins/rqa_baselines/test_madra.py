@@ -47,6 +47,18 @@ async def test_a_judge_who_names_none_leaves_it_to_the_majority(ask: Ask, verdic
     assert (answer.text, answer.details["judged"]) == ("A", None)
 
 
+async def test_replies_too_long_for_the_window_stand_and_the_majority_decides(ask: Ask) -> None:
+    model = ScriptedModel([f"{'Hm. ' * 900}{said(answer)}" for answer in "BAA"], window=2500)
+    answer = await ask(Madra, model)
+    assert (answer.text, answer.details["judged"], len(model.calls)) == ("A", None, 3)
+
+
+async def test_agents_that_know_nothing_do_not_agree_with_one_who_answers_a(ask: Ask) -> None:
+    model = ScriptedModel([said("A"), said("I don't know"), said("I don't know"), said("1")])
+    answer = await ask(Madra, model, rounds=0)
+    assert (answer.text, answer.details["judged"]) == ("A", 1)
+
+
 async def test_each_agent_has_a_seed_of_its_own_and_the_judge_is_not_sampled(ask: Ask) -> None:
     model = ScriptedModel([said("A"), said("B"), said("A"), said("1")])
     await ask(Madra, model, rounds=0, seed=4)

@@ -32,6 +32,8 @@ def test_no_reply_makes_anything_raise_or_point_outside_the_passages(replies: li
         ("So the answer is Jane Austen\nDocuments: 2", "Jane Austen"),
         ("Hm.\nJane Austen\n", "Jane Austen"),
         ("Hm.\n<<<ANSWER>>> I don't know <<</ANSWER>>>", ""),
+        ("Hm.\n<<<ANSWER>>> Not mentioned <<</ANSWER>>>", ""),
+        ("Hm.\nThe answer is not in the documents.", ""),
         ("", ""),
     ],
 )

@@ -25,6 +25,12 @@ async def test_a_pick_of_no_reply_leaves_it_to_the_majority(ask: Ask, pick: str)
     assert (answer.text, answer.details["picked"]) == ("Mary Shelley", None)
 
 
+async def test_replies_too_long_to_be_compared_leave_it_to_the_majority(ask: Ask) -> None:
+    model = ScriptedModel([f"{'Hm. ' * 900}{sample}" for sample in SAMPLES], window=2500)
+    answer = await ask(UniversalSelfConsistency, model)
+    assert (answer.text, answer.details["picked"], len(model.calls)) == ("Mary Shelley", None, 3)
+
+
 async def test_the_pick_itself_is_not_sampled(ask: Ask) -> None:
     model = ScriptedModel([*SAMPLES, "<<<ANSWER>>> Reply 1 <<</ANSWER>>>"])
     await ask(UniversalSelfConsistency, model)

@@ -61,6 +61,11 @@ def test_a_text_that_stands_in_two_passages_is_one_strip_of_the_first() -> None:
     assert strip.passage.id == "1"
 
 
+def test_texts_that_differ_in_a_number_alone_are_two() -> None:
+    passages = [Passage("It cost them 1.5 million."), Passage("It cost them 15 million.")]
+    assert len(cut(passages, "excerption")) == 2
+
+
 def test_pages_are_cut_at_their_blank_lines_and_scraps_are_left_out() -> None:
     page = Passage("The first paragraph.\nStill the first.\n \n\nTen chars.\n\nThe second paragraph.")
     assert [s.text for s in paragraphs([page])] == ["The first paragraph.\nStill the first.", "The second paragraph."]

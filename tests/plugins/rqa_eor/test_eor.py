@@ -13,6 +13,7 @@ from robust_qa import (
     Answer,
     Completion,
     ConfigError,
+    ContextError,
     MissingError,
     Passage,
     Question,
@@ -217,7 +218,7 @@ def test_all_that_the_vote_was_made_of_is_in_the_details() -> None:
             }
         ],
         "answers": ["Austen", "Miss Austen"],
-        "similarities": {"em": [[1, 1], [1, 1]], "f1": [[1, 0.6667], [0.6667, 1]]},
+        "similarities": {"em": [[1, 1], [1, 1]], "f1": [[1, 0.666666666667], [0.666666666667, 1]]},
         "passages": [
             {"id": "1", "title": "Austen", "text": "It is Austen."},
             {"id": "2", "title": "Miss Austen", "text": "It is Miss Austen."},
@@ -270,6 +271,22 @@ def test_one_retriever_that_fails_is_told_and_the_others_vote() -> None:
     assert answer.text == "Austen"
     assert "web@4 failed, and does not vote: The key is wrong." in notes
     assert answer.details["retrievers"][0]["error"] == "The key is wrong."
+
+
+class Narrow:
+    """A reader whose provider turns down more than one passage."""
+
+    async def read(self, question: str, passages: list[Passage]) -> Reading:
+        if len(passages) > 1:
+            raise ContextError("The prompt overflows the window.")
+        return Reading(passages[0].title, 0.5, (0,), 0, 1)
+
+
+def test_one_whose_passages_overflow_the_window_is_told_and_the_others_vote() -> None:
+    names = {"long": StaticRetriever(passages("Bronte", "Bronte")), "wiki": StaticRetriever(passages("Austen"))}
+    answer, notes = asked(names=names, reader=Narrow(), pool=["long@2", "wiki@1"])
+    assert answer.text == "Austen"
+    assert "long@2 failed, and does not vote: The prompt overflows the window." in notes
 
 
 def test_an_outage_never_reads_as_an_abstention() -> None:

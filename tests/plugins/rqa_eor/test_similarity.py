@@ -140,3 +140,8 @@ def test_a_name_that_is_no_similarity_is_an_evaluators() -> None:
 def test_a_name_of_nothing_is_refused() -> None:
     with pytest.raises(ConfigError, match="'rouge'"):
         compared("rouge", ["a", "b"])
+
+
+def test_an_answer_is_like_itself_whatever_an_evaluator_says() -> None:
+    found = compared("judge", ["a", "b"], names={"judge": Judge(a_a=-1.0, b_b=0.0)})
+    assert found.diagonal().tolist() == [1.0, 1.0]

@@ -46,6 +46,13 @@ async def test_a_generative_reading_is_cited_by_the_documents_it_names() -> None
     assert [c.quote for c in given.citations] == ["Jane Austen wrote it."]
 
 
+async def test_sampling_is_left_to_the_readers_configuration() -> None:
+    for options, seed in ((dict[str, object](), None), ({"seed": 3}, 3)):
+        model = ScriptedModel(["Documents: 2\nAnswer: Jane Austen"])
+        await answer(model, [SEA, EMMA], **options)
+        assert [decoding.seed for _, decoding in model.calls] == [seed]
+
+
 async def test_without_passages_it_abstains_and_reads_nothing() -> None:
     model = ScriptedModel([])
     given = await answer(model, [])
