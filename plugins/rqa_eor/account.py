@@ -13,18 +13,18 @@ _LONGEST = 60  # characters of an answer in a sentence
 
 
 def outcome(election: Election, voter: Voter, left_out: Mapping[str, str]) -> Answer:
-    """The winner's answer; its confidence is the share of its group, and groups that differ are a conflict."""
+    """The winner's answer with the confidence of its group; groups that differ are a conflict."""
     details = _details(election, voter, left_out)
     if not election.groups:
         return Answer(None, reason=f"None of {len(election.votes)} retrievers leads to an answer.", details=details)
     winner, *others = election.groups
     conflicts = tuple(
-        Position(group.text, group.share, _citations(group), chosen=group is winner) for group in election.groups
+        Position(group.text, _confidence(group), _citations(group), chosen=group is winner) for group in election.groups
     )
     sides = [f"Said by {_names(winner)}", *(f"{_shortened(group.text)!r} by {_names(group)}" for group in others)]
     return Answer(
         winner.text,
-        winner.share,
+        _confidence(winner),
         _citations(winner),
         conflicts if others else (),
         reason=f"{'; '.join(sides)}.",
@@ -74,6 +74,12 @@ def _details(election: Election, voter: Voter, left_out: Mapping[str, str]) -> d
         "similarities": dict(zip(voter.similarities, election.tensor.round(12).tolist(), strict=True)),
         "passages": [{"id": passage.id, "title": passage.title, "text": passage.text} for passage in passages],
     }
+
+
+def _confidence(group: Group) -> float:
+    """Its share, times how sure the reader is on average, where it tells: many may agree on what each doubts."""
+    scores = [vote.reply.score for vote in group.votes if vote.reply and vote.reply.score is not None]
+    return group.share * sum(scores) / len(scores) if scores else group.share
 
 
 def _citations(group: Group) -> tuple[Citation, ...]:

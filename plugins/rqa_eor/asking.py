@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer, and where it stands."""
+    """An answer, where it stands, and how sure of it the reader is, where it tells."""
 
     text: str
     citations: tuple[Citation, ...] = ()
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,4 +103,4 @@ async def _read(
     found = await toolbox.read(question, passages, order=asking.order, seed=seed, temperature=asking.temperature)
     if found.text is None or not found.text.strip():
         return None
-    return Reply(found.text, citations(found, passages))
+    return Reply(found.text, citations(found, passages), found.score)

@@ -37,13 +37,14 @@ class Pointing:
 
     cached = False
 
-    def __init__(self) -> None:
+    def __init__(self, score: float | None = None) -> None:
         self.calls: list[list[str]] = []
+        self.score = score
 
     async def read(self, question: str, passages: list[Passage]) -> Reading:
         self.calls.append([passage.id for passage in passages])
         title = passages[0].title
-        return Reading(None) if title == "?" else Reading(title, 0.5, (0,), 0, 1)
+        return Reading(None) if title == "?" else Reading(title, self.score, (0,), 0, 1)
 
 
 def passages(*titles: str) -> tuple[Passage, ...]:
@@ -136,6 +137,8 @@ def test_most_retrievers_decide_and_the_share_of_their_group_is_the_confidence()
         ("Brontë", pytest.approx(2 / 5), False),
     ]
     assert answer.reason == "Said by given, given-first, given-odd; 'Brontë' by given-last, given-even."
+    doubted, _ = asked("Jane Austen", "Brontë", "Brontë", "Brontë", "Austen", reader=Pointing(0.5))
+    assert [side.confidence for side in doubted.conflicts] == [pytest.approx(0.3), pytest.approx(0.2)]
     assert notes[-2:] == [
         "'Jane Austen' has 60% of the vote, by given, given-first, given-odd, whose answers are 100% alike",
         "'Brontë' has 40% of the vote, by given-last, given-even, whose answers are 100% alike",
