@@ -12,7 +12,9 @@ A row of <set>.jsonl has `question`, `answers` and `passages` ({title, text}), a
   evaluator of the same name where there is one, else the reader's confidence in the passage read alone
 - at 100/75/50/25 %: accuracy of the rows with the highest confidence (nothing refused)
 - off: share refused over the passages of a question of the same set half of it away
-- rgb: rows answered from `passages` (acc), and refused over `negative_passages` (none)
+- odds: share of rows where another answer is told beside the one given, as the sources are at odds
+- rgb: rows answered from `passages` (acc), and refused over `negative_passages` (none); and, with the later half of the
+  passages replaced by `counterfactual_passages`, how often another answer is told, and the right one among those told
 """
 
 from __future__ import annotations
@@ -97,8 +99,9 @@ def measure_set(name: str, path: Path, own: Any, forced: Any, judge: Callable[[S
     strange = [(question, requests[n - half][1]) for n, (question, _) in enumerate(requests)]
     off = [reading.text is None for reading in read(own, strange)]
     words = sum(given) / max(1, len(given))
+    odds = [bool(reading.rivals) for reading in answers]
     return (
-        f"{name:10} {pct(right)} {pct(same)} {words:6.1f} {pct(not t for t in text)} {pct(off)} "
+        f"{name:10} {pct(right)} {pct(same)} {words:6.1f} {pct(not t for t in text)} {pct(off)} {pct(odds)} "
         + f"{auc(scores, there):6.2f} "
         + " ".join(f"{100 * share:6.1f}" for share in at)
         + f" {calibration_error(confidence, always_right):6.2f}"
@@ -130,7 +133,23 @@ def measure_rgb(path: Path, own: Any) -> str:
     ]
     negative = read(own, [(row["question"], passages_of(row, "negative_passages")) for row in rows])
     refused = [reading.text is None for reading in negative]
-    return f"rgb: acc {pct(right)}  refused over negative passages {pct(refused)}"
+    planted = read(own, [(row["question"], half_planted(row)) for row in rows])
+    told = [[reading.text or "", *(rival.text or "" for rival in reading.rivals)] for reading in planted]
+    named = [
+        any(all(contains_answer(text, group) for group in groups(row["answers"])) for text in texts)
+        for texts, row in zip(told, rows, strict=True)
+    ]
+    return (
+        f"rgb: acc {pct(right)}  refused over negative passages {pct(refused)}  "
+        f"half planted: at odds {pct(len(texts) > 1 for texts in told)}, the right one told {pct(named)}"
+    )
+
+
+def half_planted(row: dict[str, Any]) -> list[Passage]:
+    """The passages of a row, those of the later half replaced by ones that tell a false answer."""
+    true, false = passages_of(row), passages_of(row, "counterfactual_passages")
+    half = len(true) // 2
+    return [*true[:half], *false[: len(true) - half]]
 
 
 def groups(answers: Sequence[Any]) -> list[list[str]]:
@@ -153,7 +172,7 @@ def main() -> None:
         print(f"== {name}")
         if given.qamr:
             print(measure_qamr(given.qamr, forced, given.rows))
-        print("set           acc     EM  words   none    off    AUC  100 %   75 %   50 %   25 %    ECE")
+        print("set           acc     EM  words   none    off   odds    AUC  100 %   75 %   50 %   25 %    ECE")
         judge = partial(passage_scores, name, given.model, forced)
         for one in SETS:
             print(measure_set(one, given.eval / f"{one}.jsonl", own, forced, judge), flush=True)

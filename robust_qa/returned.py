@@ -39,7 +39,8 @@ def _beyond(result: Any, arguments: Sequence[Any]) -> str:
     if not isinstance(result, Reading):
         return ""
     number = len(arguments[1])
-    beyond = next((position for position in result.passages if not 0 <= position < number), None)
+    pointed = (position for reading in (result, *result.rivals) for position in reading.passages)
+    beyond = next((position for position in pointed if not 0 <= position < number), None)
     return "" if beyond is None else f"a Reading that points at passage {beyond} of {number}, counted from 0"
 
 

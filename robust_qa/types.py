@@ -116,6 +116,7 @@ class Reading:
     (or in there being none), None where it has no measure; `passages` are 0-based positions in the list read,
     best first; `start` and `end` are character offsets of the answer in the first of them, for readers that point.
     `places`, where the reader tells, are offsets in each of `passages` at which the words begin that it was told by.
+    `rivals` are the answers that others of the passages give instead, likeliest first; these have no rivals.
     """
 
     text: str | None
@@ -125,6 +126,7 @@ class Reading:
     end: int | None = None
     usage: Usage = Usage()
     places: tuple[int | None, ...] = ()
+    rivals: tuple[Reading, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

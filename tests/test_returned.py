@@ -45,7 +45,8 @@ def test_scores_that_are_none_are_told(result: Any, told: str) -> None:
 
 def test_a_reading_of_a_passage_that_was_not_there_is_told() -> None:
     told = "a Reading that points at passage 3 of 3, counted from 0"
-    assert misfit(Reading("x", passages=(0, 3)), Reading, ("question", [Passage("x")] * 3)) == told
+    for reading in (Reading("x", passages=(0, 3)), Reading("x", rivals=(Reading("y", passages=(3,)),))):
+        assert misfit(reading, Reading, ("question", [Passage("x")] * 3)) == told
 
 
 def test_an_answer_whose_details_are_no_json_is_told() -> None:

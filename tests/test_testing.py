@@ -198,6 +198,8 @@ BROKEN_READERS = {
     "span-of-nothing": (reader(lambda question, passages: Reading(None, None, (0,), 0, 5)), FITTING),
     "place-outside": (reader(lambda question, passages: Reading("Paris", None, (0,), places=(10_000,))), FITTING),
     "places-short": (reader(lambda question, passages: Reading("Paris", None, (0, 1), places=(0,))), FITTING),
+    "rival-of-nothing": (reader(lambda question, passages: Reading("Paris", rivals=(Reading(None),))), FITTING),
+    "rival-outside": (reader(lambda question, passages: Reading("Paris", rivals=(Reading("Rome", 2.0),))), FITTING),
     "blank": (reader(lambda question, passages: Reading("")), FITTING),
     "from-nothing": (
         reader(lambda question, passages: Reading("Paris")),

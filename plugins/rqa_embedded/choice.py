@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,8 @@ LONGEST = 24  # tokens of an answer
 KEPT = 4  # spans of a window that may be chosen
 _DEARER = 0.05  # what each token more costs a span: its ends are marked apart, and may be those of two answers
 _LOOKED_AT = 20  # best sums of a window among which those spans are found; far below the best all is chance
+_RIVAL = 0.5  # likelihood from which an answer that other passages give is told, too
+_MOST_RIVALS = 3
 
 Marked = tuple[Window, "Marks"]
 Fits = Callable[[str], bool]  # of an answer in normal form
@@ -104,7 +107,10 @@ def chosen(
     ("Obama", "Barack Obama"). Told twice with some doubt is better than told once with a little less; and the less
     sure the surest passage is, the more it counts how many agree, for small likelihoods differ by chance.
     """
-    told = _told(passages, marked, settings, fits)
+    return _chosen(_told(passages, marked, settings, fits))
+
+
+def _chosen(told: _Told) -> Choice | None:
     if not told:
         return None
     lent = _lent(told)
@@ -162,11 +168,31 @@ def _lent(told: _Told) -> dict[str, list[float]]:
     for key in told:
         lent: dict[int, float] = {}
         for other, group in told.items():
-            if f" {key} " in f" {other} " or f" {other} " in f" {key} ":
+            if _alike(key, other):
                 for passage, span in group.items():
                     lent[passage] = max(lent.get(passage, 0.0), span.likely)
         every[key] = list(lent.values())
     return every
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two answers in normal form say the same, be it in more or fewer words."""
+    return f" {one} " in f" {other} " or f" {other} " in f" {one} "
+
+
+def _rivals(passages: Sequence[Passage], told: _Told, choice: Choice) -> list[Choice]:
+    """What passages that do not tell the choice tell in its place, each more likely right than not, likeliest first."""
+    first = choice.spans[0]
+    key = normalise(text_of(passages[first.passage], first))
+    telling = {n for n, passage in enumerate(passages) if f" {key} " in f" {normalise(passage.text)} "}
+    telling |= {n for other, group in told.items() if _alike(key, other) for n in group}
+    apart = {other: [span for n, span in group.items() if n not in telling] for other, group in told.items()}
+    found: dict[str, Choice] = {}
+    for other, spans in sorted(apart.items(), key=lambda item: -max((span.likely for span in item[1]), default=0.0)):
+        ranked = sorted(spans, key=lambda span: -span.likely)
+        if ranked and ranked[0].likely >= _RIVAL and not any(_alike(other, one) for one in found):
+            found[other] = Choice(tuple(ranked), tuple(span.likely for span in ranked))
+    return list(found.values())[:_MOST_RIVALS]
 
 
 def choose(
@@ -176,13 +202,19 @@ def choose(
     threshold: float,
     fits: Fits | None = None,
 ) -> Reading:
-    """The reading of `passages`: the chosen answer and where it stands, or None below `threshold`."""
-    choice = chosen(passages, marked, settings, fits)
+    """The reading of `passages`: the chosen answer, its places and its rivals, or None below `threshold`."""
+    told = _told(passages, marked, settings, fits)
+    choice = _chosen(told)
     if choice is None:
         return Reading(None, score=1.0)
     confidence = likelihood(settings.answer, choice.features)
     if confidence < threshold:
         return Reading(None, score=1 - confidence)
+    rivals = tuple(_reading(passages, rival, settings) for rival in _rivals(passages, told, choice))
+    return dataclasses.replace(_reading(passages, choice, settings), rivals=rivals)
+
+
+def _reading(passages: Sequence[Passage], choice: Choice, settings: Settings) -> Reading:
     first = choice.spans[0]
     passage = passages[first.passage]
     text = text_of(passage, first)
@@ -193,6 +225,7 @@ def choose(
     place = (start, end) if 0 <= start < end <= len(passage.text) else (None, None)
     told_by = tuple(span.passage for span in choice.spans)
     places = (place[0], *(span.start - span.shift if span.start >= span.shift else None for span in choice.spans[1:]))
+    confidence = likelihood(settings.answer, choice.features)
     return Reading(text, score=confidence, passages=told_by, start=place[0], end=place[1], places=places)
 
 

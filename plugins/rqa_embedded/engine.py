@@ -42,7 +42,7 @@ class Settings(msgspec.Struct, frozen=True):
     answer: tuple[float, float, float]  # that an answer is right: bias, log-odds of its best span, the others' support
     threshold: float  # confidence below which the answer counts as not there
     upper: float = 0.0  # judge's score of the best passage from which two questions in three are answered in them,
-    lower: float = 0.0  # and under which nine in ten are not
+    lower: float = 0.0  # and under which three in four are not
     identity: str = ""  # of the weights and of these
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robust_qa import Answer, Order, citations, hookimpl, load_prompts
+from robust_qa import Answer, Order, Position, citations, hookimpl, load_prompts
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
@@ -36,7 +36,13 @@ class Rag:
         reading = await toolbox.read(question, passages, prompt=self.prompt, order=options.order, seed=options.seed)
         if reading.text is None:
             return Answer(None, reading.score, reason="The passages do not hold an answer.")
-        return Answer(reading.text, reading.score, citations(reading, passages))
+        sides = [
+            Position(side.text, side.score, citations(side, passages), chosen=side is reading)
+            for side in (reading, *reading.rivals)
+            if side.text
+        ]
+        first = sides[0]
+        return Answer(first.text, first.confidence, first.citations, tuple(sides) if len(sides) > 1 else ())
 
 
 @hookimpl

@@ -201,6 +201,12 @@ def _valid_reading(reading: Any, passages: list[Passage]) -> None:
         expect(position in range(len(passages)), f"`passages` names {position!r}, of {len(passages)} passages")
     expect(len(set(reading.passages)) == len(reading.passages), f"`passages` is {reading.passages!r}")
     _valid_usage(reading.usage)
+    expect(isinstance(reading.rivals, tuple), f"`rivals` is {reading.rivals!r}, and should be a tuple")
+    for rival in reading.rivals:
+        expect(
+            rival.text is not None and not rival.rivals, f"a rival is {rival!r}: an answer without rivals of its own"
+        )
+        _valid_reading(rival, passages)
     if reading.places:
         lengths = [len(passages[position].text) for position in reading.passages]
         expect(

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 WORTH = 0.04  # probability of being right below which an answer is not given; low, as retrieved passages are unlike
 # those that it is fitted to, and doubt that is justified there is too strong for them
 SURE = 2 / 3  # share of questions answered in their passages from which these count as Correct,
-GONE = 0.9  # and of questions that are not, from which they count as Incorrect: to discard them takes more
+GONE = 0.75  # and of questions that are not, from which they count as Incorrect: to discard them takes more
 _OTHERS = 5  # passages beside a row's own
 
 

@@ -130,6 +130,27 @@ def test_who_is_asked_after_is_not_named_by_the_question(engine):
         assert choose(passages, pairs, SETTINGS, 0.0).text == answer
 
 
+def test_what_others_tell_more_likely_than_not_is_a_rival(engine):
+    passages = [Passage("in london"), Passage("in the london"), Passage("in paris"), Passage("in paris or london")]
+    pairs = marked(engine, passages, (0, "london", 2.0), (1, "london", 2.0), (2, "paris", 1.5), (3, "paris", 1.0))
+    reading = choose(passages, pairs, SETTINGS, 0.3)
+    ((rival,), told) = reading.rivals, [reading.text, *(rival.text for rival in reading.rivals)]
+    assert told == ["london", "paris"]
+    assert (rival.passages, rival.rivals) == ((2,), ())  # the last names both, and takes no side
+    assert passages[2].text[rival.start : rival.end] == "paris"
+
+
+@pytest.mark.parametrize(
+    ("words", "score"),
+    [("paris", -1.0), ("london", 3.0)],
+    ids=["less likely than not", "the same"],
+)
+def test_what_is_less_sure_or_the_same_is_no_rival(engine, words, score):
+    passages = [Passage("in london"), Passage("in the london"), Passage(f"in the old {words}")]
+    pairs = marked(engine, passages, (0, "london", 9.0), (1, "london", 9.0), (2, words, score))
+    assert choose(passages, pairs, SETTINGS, 0.3).rivals == ()
+
+
 def test_a_passage_is_credited_with_the_best_supported_candidate_that_stands_in_it(engine):
     passages = [
         Passage("was born in london"),

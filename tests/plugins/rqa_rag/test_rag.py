@@ -53,6 +53,17 @@ async def test_sampling_is_left_to_the_readers_configuration() -> None:
         assert [decoding.seed for _, decoding in model.calls] == [seed]
 
 
+async def test_what_others_of_the_passages_tell_is_a_conflict() -> None:
+    other = Passage("Mary Shelley wrote it.", id="fake")
+    rival = Reading("Mary Shelley", 0.6, (1,), 0, 12)
+    given = await answer(PointingReader(Reading("Jane Austen", 0.8, (0,), 17, 28, rivals=(rival,))), [EMMA, other])
+    assert (given.text, given.confidence, [c.id for c in given.citations]) == ("Jane Austen", 0.8, ["emma"])
+    assert [(p.text, p.confidence, [c.id for c in p.citations], p.chosen) for p in given.conflicts] == [
+        ("Jane Austen", 0.8, ["emma"], True),
+        ("Mary Shelley", 0.6, ["fake"], False),
+    ]
+
+
 async def test_without_passages_it_abstains_and_reads_nothing() -> None:
     model = ScriptedModel([])
     given = await answer(model, [])
