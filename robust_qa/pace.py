@@ -12,6 +12,7 @@ class Pace:
         self._interval = 60.0 / rpm if rpm else 0.0
         self._next = 0.0
         self._paused_until = 0.0
+        self._first_in_line = asyncio.Lock()
 
     def pause(self, seconds: float) -> None:
         """Let nobody through for so long, those who wait already included."""
@@ -21,8 +22,10 @@ class Pace:
         """Return when it is the caller's turn."""
         if not self._interval and not self._paused_until:
             return
-        now = asyncio.get_running_loop().time()
-        turn = max(now, self._next)
-        self._next = turn + self._interval
-        while (wait := max(turn, self._paused_until) - asyncio.get_running_loop().time()) > 0:  # noqa: ASYNC110
-            await asyncio.sleep(wait)
+        time = asyncio.get_running_loop().time
+        # Only the first in line has a turn, so that no turns pass during a pause and are made up for after it.
+        async with self._first_in_line:
+            turn = max(time(), self._next)
+            while (wait := max(turn, self._paused_until) - time()) > 0:  # noqa: ASYNC110
+                await asyncio.sleep(wait)
+            self._next = max(turn, self._paused_until) + self._interval

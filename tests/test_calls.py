@@ -366,6 +366,14 @@ async def test_a_pause_holds_those_who_wait_already(build: Build) -> None:
     assert min(model.times[1:]) - model.times[0] >= 0.29
 
 
+async def test_after_a_pause_the_calls_that_it_held_are_spaced_as_before(build: Build) -> None:
+    model = Model(UnavailableError("busy", retry_after=0.3))
+    channel = build(model, rpm=1200)  # one in 50 ms
+    await asyncio.gather(*(channel.call(generate(str(n)), Trace()) for n in range(6)))
+    assert model.times[1] - model.times[0] >= 0.29
+    assert model.times[5] - model.times[1] >= 0.15
+
+
 @pytest.fixture(autouse=True)
 async def nothing_left_running() -> AsyncIterator[None]:
     yield
