@@ -142,8 +142,8 @@ class OutFile:
     def _begin(self, state: State, *, resume: bool, force: bool) -> None:
         state_file = self.path.with_name(f"{self.path.name}.state.json")
         if os.fstat(self._descriptor).st_size == 0 or force:
+            state.save(state_file)  # before anything is lost: where this fails, there is no new run
             os.ftruncate(self._descriptor, 0)
-            state.save(state_file)
             return
         if not resume:
             raise InputError(

@@ -62,6 +62,16 @@ def test_force_replaces_it(path: Path) -> None:
     assert path.read_bytes() == line(2)
 
 
+def test_what_force_replaces_stays_where_the_new_run_cannot_begin(path: Path) -> None:
+    begun(path, line(1))
+    state = path.with_name("out.jsonl.state.json")
+    state.unlink()
+    state.mkdir()
+    with pytest.raises(InputError, match="Cannot write"):
+        OutFile(path, STATE, force=True)
+    assert path.read_bytes() == line(1)
+
+
 def test_resuming_knows_the_rows_and_the_failures_and_appends(path: Path) -> None:
     failure = parse_row(b"Q", 3).failed(RqaError("no"))
     begun(path, line(1), failure)
