@@ -100,24 +100,35 @@ class Cache:
             self._reader = None
 
     def info(self) -> CacheInfo:
-        """Entries and sizes."""
+        """Entries and sizes; no entries where they cannot be read, and then `trouble` says why."""
         entries, size = 0, 0
         if self._reader is not None:
-            entries, size = self._reader.execute("SELECT count(*), total(size) FROM calls").fetchone()
+            try:
+                entries, size = self._reader.execute("SELECT count(*), total(size) FROM calls").fetchone()
+            except sqlite3.Error as error:
+                self._give_up(error)
         files = self.path.parent.glob(_FILE_NAME + "*")
         return CacheInfo(self.path, entries, int(size), sum(file.stat().st_size for file in files))
 
-    def clear(self) -> int:
-        """Forget everything; the number of entries forgotten. BusyError while another process writes on and on."""
+    def clear(self) -> int | None:
+        """Forget everything; the number of entries forgotten, None where the file was damaged and is a new one now.
+
+        BusyError while another process writes on and on.
+        """
         if self._reader is None:
             return 0
         try:
-            count = self._reader.execute("DELETE FROM calls").rowcount
+            count: int = self._reader.execute("DELETE FROM calls").rowcount
             self._reader.commit()
             self._reader.execute("VACUUM")
             self._reader.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.OperationalError as error:
             raise BusyError(f"The cache {self.path} is in use: {error}.", hint="Try again in a while.") from error
+        except sqlite3.DatabaseError:
+            self._reader.close()
+            self._remove()
+            self._reader, self.trouble = self._connect(), ""
+            return None
         return count
 
     def _open(self) -> sqlite3.Connection:
@@ -127,9 +138,12 @@ class Cache:
             if isinstance(error, sqlite3.OperationalError):
                 raise
             # A damaged file: everything in it can be made again, so it makes room for a new one.
-            for file in self.path.parent.glob(_FILE_NAME + "*"):
-                file.unlink(missing_ok=True)
+            self._remove()
             return self._connect()
+
+    def _remove(self) -> None:
+        for file in self.path.parent.glob(_FILE_NAME + "*"):
+            file.unlink(missing_ok=True)
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
@@ -203,7 +217,9 @@ class Cache:
         connection.execute("PRAGMA incremental_vacuum")
 
     def _give_up(self, error: sqlite3.Error) -> None:
-        self.trouble = f"The cache {self.path} cannot be used: {error}"  # the reader may be in use: `close` closes it
+        remedy = "" if isinstance(error, sqlite3.OperationalError) else "; `rqa cache clear` begins a new one"
+        # The reader may be in use: `close` closes it.
+        self.trouble = f"The cache {self.path} cannot be used: {error}{remedy}"
 
 
 def open_cache(config: Config) -> Cache | None:

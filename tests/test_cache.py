@@ -67,6 +67,33 @@ def test_a_damaged_file_makes_room_for_a_new_one(tmp_path: Path) -> None:
     assert stored(tmp_path, "a") == b"1"
 
 
+@pytest.fixture
+def damaged(tmp_path: Path) -> Path:
+    """The folder of a cache whose first page alone is whole: it can be opened, and not be read."""
+    cache = Cache(tmp_path, MEGABYTE)
+    for n in range(100):
+        cache.put(f"k{n}", bytes(1000))
+    cache.close()
+    path = tmp_path / "calls.sqlite3"
+    content = path.read_bytes()
+    path.write_bytes(content[:4096] + b"\xa5" * (len(content) - 4096))
+    return tmp_path
+
+
+def test_a_file_damaged_further_on_is_told_with_what_to_do(damaged: Path) -> None:
+    with closing(Cache(damaged, MEGABYTE)) as cache:
+        assert cache.info().entries == 0
+        assert "malformed; `rqa cache clear` begins a new one" in cache.trouble
+
+
+def test_clearing_a_file_damaged_further_on_begins_a_new_one(damaged: Path) -> None:
+    with closing(Cache(damaged, MEGABYTE)) as cache:
+        cache.get("k1")
+        assert cache.clear() is None
+        cache.put("a", b"1")
+    assert stored(damaged, "a") == b"1"
+
+
 def test_a_folder_that_cannot_be_made_leaves_a_cache_that_remembers_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     cache = Cache(tmp_path / "file" / "below", MEGABYTE)

@@ -44,7 +44,8 @@ def clear(run: Run) -> None:
     cache.close()
     indexes = len(list((environment.cache_dir() / "docs").glob("*.used")))
     shutil.rmtree(environment.cache_dir() / "docs", ignore_errors=True)
-    click.echo(f"Forgot {forgotten} calls and {indexes} indexes of --docs.", err=True)
+    calls = "the calls of a damaged cache" if forgotten is None else f"{forgotten} calls"
+    click.echo(f"Forgot {calls} and {indexes} indexes of --docs.", err=True)
 
 
 def _megabytes(size: int) -> str:

@@ -1,0 +1,40 @@
+"""`rqa cache`: what a person reads of the cache, whole or damaged."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import environment
+from robust_qa.cache import Cache
+
+Rqa = Callable[..., Any]
+
+
+@pytest.fixture
+def path() -> Path:
+    """The file of a cache that holds a hundred calls."""
+    with closing(Cache(environment.cache_dir(), 1024 * 1024)) as cache:
+        for n in range(100):
+            cache.put(f"k{n}", bytes(1000))
+    return cache.path
+
+
+def test_calls_are_counted_and_forgotten(rqa: Rqa, path: Path) -> None:
+    assert rqa("cache", "info").out.startswith(f"{path}: 100 calls, 0.1 MB (at most 1024.0 MB)\n")
+    assert rqa("cache", "clear").err == "Forgot 100 calls and 0 indexes of --docs.\n"
+    assert rqa("cache", "info").out.startswith(f"{path}: 0 calls")
+
+
+def test_a_damaged_cache_is_told_and_cleared(rqa: Rqa, path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[:4096] + b"\xa5" * (len(content) - 4096))
+    told = rqa("cache", "info")
+    assert (told.code, told.err) == (
+        0,
+        f"rqa: The cache {path} cannot be used: database disk image is malformed; `rqa cache clear` begins a new one\n",
+    )
+    assert rqa("cache", "clear").err == "Forgot the calls of a damaged cache and 0 indexes of --docs.\n"
+    assert rqa("cache", "info").err == ""
