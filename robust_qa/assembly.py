@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -61,6 +62,18 @@ class Part:
     registration: Registration
     limits: Limits
     options: Any
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What its work depends on besides what it keeps or loads: kind, plugin, version, and all its options.
+
+        A Key's repr shows its name alone.
+        """
+        plugin = self.registration.plugin
+        fields = () if self.options is None else dataclasses.fields(self.options)
+        # One by one: their dataclass may leave some out of what it prints.
+        values = [(each.name, repr(getattr(self.options, each.name))) for each in fields]
+        return self.registration.kind, self.registration.name, plugin.distribution, plugin.version, values
 
     def build(self) -> Any:
         """A new instance."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import environment
-from .assembly import Assembly
+from .assembly import Assembly, Part
 from .components import IndexProgress, IndexReport
 from .config import Config
 from .errors import BusyError, ConfigError
@@ -57,9 +57,14 @@ def for_documents(
 ) -> tuple[str, dict[str, str], IndexReport]:
     """An index of just `paths`, made or brought up to date: the retriever, its options, and what was done."""
     name = indexing_retriever(Assembly(config, host))
-    folder = _folder(paths)
-    options = {"index": str(folder)}
-    assembly = Assembly(config, host, overrides={("retriever", name): options})
+    shelf = environment.cache_dir() / "docs"
+
+    def kept_in(folder: Path) -> Assembly:
+        return Assembly(config, host, overrides={("retriever", name): {"index": str(folder)}})
+
+    # A retriever refuses an index of another plugin, or one made with other options: each has its own.
+    folder = shelf / _key(paths, kept_in(shelf).part("retriever", name))
+    assembly = kept_in(folder)
     give_up = time.monotonic() + _WAIT_FOR_OTHERS
     while True:
         try:
@@ -69,14 +74,14 @@ def for_documents(
             if time.monotonic() > give_up:
                 raise
             time.sleep(0.2)
-    (folder.parent / f"{folder.name}.used").touch()
-    _forget_unused(folder.parent)
-    return name, options, report
+    (shelf / f"{folder.name}.used").touch()
+    _forget_unused(shelf)
+    return name, {"index": str(folder)}, report
 
 
-def _folder(paths: Sequence[Path]) -> Path:
-    names = "\0".join(sorted(str(path.resolve()) for path in paths))
-    return environment.cache_dir() / "docs" / hashlib.sha256(names.encode("utf-8", "surrogateescape")).hexdigest()[:20]
+def _key(paths: Sequence[Path], retriever: Part) -> str:
+    content = "\0".join([repr(retriever.identity), *sorted(str(path.resolve()) for path in paths)])
+    return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:20]
 
 
 def _forget_unused(folder: Path) -> None:

@@ -167,10 +167,7 @@ class Session:
             fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else ""
         identity = None
         if getattr(component, "cached", True) and not hasattr(component, "needs"):  # what it calls is cached
-            plugin = part.registration.plugin
-            origin = (kind, part.registration.name, plugin.distribution, plugin.version)
-            # A Key's repr shows its name alone.
-            content = repr((*origin, _values(part.options), fingerprint))
+            content = repr((*part.identity, fingerprint))
             identity = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
         return Channel(
             f"{kind}.{name}",
@@ -294,10 +291,3 @@ async def _closed(channel: Channel) -> PluginError | None:
         failure.__cause__ = error
         return failure
     return None
-
-
-def _values(options: Any) -> list[tuple[str, str]]:
-    """The options, also those that their dataclass does not print."""
-    return (
-        [(field.name, repr(getattr(options, field.name))) for field in dataclasses.fields(options)] if options else []
-    )

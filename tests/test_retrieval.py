@@ -343,6 +343,13 @@ def test_documents_of_the_command_line_are_what_an_expression_then_finds(run: Rq
     assert retrieved(json.loads(ended.out)) == {"retriever.bm25": ["The lighthouse of Skerry was built in 1900."]}
 
 
+def test_documents_are_indexed_anew_for_other_options_of_the_retriever(rqa: Rqa) -> None:
+    Path("more.txt").write_text("The lighthouse of Skerry was built in 1900.")
+    for language in ("en", "de", "en"):
+        ended = rqa("ask", "--docs", "more.txt", "-o", f"retriever.bm25.language={language}", QUESTION)
+        assert ended.code == 0 and "1900" in ended.out, ended.err
+
+
 def test_a_strangers_expression_reaches_no_further_than_its_names(rqa: Rqa, run: Rqa) -> None:
     Path("own.toml").unlink()
     folder = Path("repository")
