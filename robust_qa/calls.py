@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import dataclasses
 import hashlib
 import inspect
 import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -22,6 +20,7 @@ from .batching import Batcher
 from .cache import Cache
 from .errors import CallTimeout, PluginError, RqaError, UnavailableError
 from .flight import Flight
+from .gate import Gate, Job
 from .pace import Pace
 from .remarks import listening
 from .returned import misfit
@@ -101,9 +100,14 @@ class Channel:
         self._flights: dict[str, Flight] = {}
         self._pace = Pace(limits.rpm)
         self._batchers: dict[str, Batcher] = {}
-        self._gates: dict[str, asyncio.Semaphore] = {}
+        self._gates: dict[str, Gate] = {}
         # What it calls through a toolbox of its own accord is limited and retried there.
         self._delegates = hasattr(component, "needs")
+
+    @property
+    def holds_leftovers(self) -> bool:
+        """Whether the component still works, in a thread, on a call that was given up."""
+        return any(gate.holds_leftovers for gate in self._gates.values())
 
     async def call(self, call: Call[T], trace: Trace) -> T:
         """The result of `call`, from the cache, from an equal call under way, or from the component."""
@@ -224,8 +228,16 @@ class Channel:
         return result
 
     async def _limited(self, power: str, method: Callable[..., Any], *arguments: Any) -> Any:
-        gate, limit, job = self._gate(power, method), asyncio.timeout(self._timeout(method)), _Job()
-        await gate.acquire()
+        gate, timeout, job = self._gate(power, method), self._timeout(method), Job()
+        hint = f"Raise `timeout` under [{self.name}] if it needs longer."
+        try:
+            await gate.enter(timeout)
+        except TimeoutError as error:
+            raise CallTimeout(
+                f"{self.name} did not come to {power} within {timeout:g} s: it is at work on calls that were given up.",
+                hint=hint,
+            ) from error
+        limit = asyncio.timeout(timeout)
         try:
             await self._pace.wait()
             async with limit:
@@ -233,17 +245,11 @@ class Channel:
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            raise CallTimeout(
-                f"{self.name} did not {power} within {self._timeout(method):g} s.",
-                hint=f"Raise `timeout` under [{self.name}] if it needs longer.",
-            ) from error
+            raise CallTimeout(f"{self.name} did not {power} within {timeout:g} s.", hint=hint) from error
         finally:
-            if limit.expired() or not job.works_on():
-                gate.release()
-            else:  # the caller was cancelled, and the thread goes on: the component is not free before it ends
-                job.when_done(gate.release)
+            gate.leave(job)
 
-    async def _run(self, method: Callable[..., Any], *arguments: Any, job: _Job) -> Any:
+    async def _run(self, method: Callable[..., Any], *arguments: Any, job: Job) -> Any:
         try:
             if inspect.iscoroutinefunction(method):
                 return await method(*arguments)
@@ -259,13 +265,13 @@ class Channel:
                 hint="This is a fault of the plugin; RQA_DEBUG=1 shows where.",
             ) from error
 
-    def _gate(self, power: str, method: Callable[..., Any]) -> asyncio.Semaphore:
+    def _gate(self, power: str, method: Callable[..., Any]) -> Gate:
         width = self.limits.concurrency or getattr(self.component, "concurrency", None)
         shared = "all" if width else power  # what is said of the component holds for its powers together
         gate = self._gates.get(shared)
         if gate is None:
             default = 1_000_000 if inspect.iscoroutinefunction(method) else max(8, os.cpu_count() or 1)
-            gate = self._gates[shared] = asyncio.Semaphore(width or default)
+            gate = self._gates[shared] = Gate(width or default)
         return gate
 
     def _timeout(self, method: Callable[..., Any]) -> float | None:
@@ -273,30 +279,6 @@ class Channel:
             return self.limits.timeout or None
         # A thread cannot be stopped: to give up on it would leave it running behind the next call.
         return _ASYNC_TIMEOUT if inspect.iscoroutinefunction(method) and not self._delegates else None
-
-
-class _Job:
-    """A call in a worker thread, if it came to one; the thread works on when its caller is cancelled."""
-
-    def __init__(self) -> None:
-        self._future: Future[Any] | None = None
-
-    async def run(self, threads: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Any) -> Any:
-        self._future = threads.submit(contextvars.copy_context().run, function, *arguments)
-        return await asyncio.wrap_future(self._future)
-
-    def works_on(self) -> bool:
-        return self._future is not None and not self._future.done()
-
-    def when_done(self, act: Callable[[], None]) -> None:
-        assert self._future is not None
-        loop = asyncio.get_running_loop()
-
-        def tell(_: object) -> None:
-            with suppress(RuntimeError):  # the loop has ended, and with it whoever waited
-                loop.call_soon_threadsafe(act)
-
-        self._future.add_done_callback(tell)
 
 
 _NO_USAGE = Usage()

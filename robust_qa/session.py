@@ -68,9 +68,10 @@ class Session:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        failures = [failure for channel in self._channels.values() if (failure := await _closed(channel))]
-        # An interrupted run does not wait for engines that cannot be stopped.
-        self._threads.shutdown(wait=kind is None, cancel_futures=True)
+        # An engine that works on what was given up cannot be stopped: it is neither waited for nor closed at its work.
+        idle = [channel for channel in self._channels.values() if not channel.holds_leftovers]
+        failures = [failure for channel in idle if (failure := await _closed(channel))]
+        self._threads.shutdown(wait=kind is None and len(idle) == len(self._channels), cancel_futures=True)
         if self._cache is not None:
             self._cache.close()
         if failures and kind is None:

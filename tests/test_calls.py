@@ -352,6 +352,42 @@ async def test_a_thread_that_outlives_its_caller_keeps_its_place(build: Build) -
     assert blocking.most == 1
 
 
+async def test_a_thread_that_outlives_its_time_keeps_its_place(build: Build) -> None:
+    class Blocking:
+        concurrency = 2
+        running = most = 0
+
+        def generate(self, messages: Any, decoding: Any) -> Completion:
+            self.running += 1
+            self.most = max(self.most, self.running)
+            time.sleep(0.2)
+            self.running -= 1
+            return REPLY
+
+    blocking = Blocking()
+    channel = build(blocking, timeout=0.05, retries=0)
+    calls = [asyncio.create_task(channel.call(generate(str(n)), Trace())) for n in range(8)]
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [CallTimeout] * 8
+    assert "did not come to generate within 0.05 s" in str(outcomes[-1])
+    assert blocking.most == 2 and channel.holds_leftovers
+    await asyncio.sleep(0.3)
+    assert not channel.holds_leftovers
+
+
+async def test_waiting_behind_calls_that_end_in_time_has_no_limit(build: Build) -> None:
+    class Blocking:
+        concurrency = 1
+
+        def generate(self, messages: Any, decoding: Any) -> Completion:
+            time.sleep(0.05)
+            return REPLY
+
+    channel = build(Blocking(), timeout=0.2, retries=0)
+    replies = await asyncio.gather(*(channel.call(generate(str(n)), Trace()) for n in range(8)))
+    assert replies == [REPLY] * 8
+
+
 async def test_a_file_that_is_missing_is_not_tried_again(build: Build) -> None:
     model = Model(FileNotFoundError(2, "gone"))
     with pytest.raises(PluginError, match="FileNotFoundError"):

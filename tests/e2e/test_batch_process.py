@@ -152,6 +152,13 @@ def test_an_interruption_does_not_wait_for_what_cannot_be_stopped(start: Any) ->
     assert process.wait(timeout=3) == 130
 
 
+def test_a_call_that_was_given_up_does_not_hold_the_end(start: Any) -> None:
+    process = start("-O", "reader.blocking.timeout=0.1", "-O", "reader.blocking.retries=0")
+    out, _ = process.communicate(b"block\na\n", timeout=20)
+    assert [row.get("error", {}).get("type") for row in rows(out)] == ["CallTimeout", None]
+    assert process.returncode == 3
+
+
 def test_a_device_takes_output_and_keeps_nothing_to_resume(start: Any) -> None:
     process = start("-o", "/dev/null")
     process.communicate(b"a\n")
