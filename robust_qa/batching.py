@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from .errors import PluginError
+from .remarks import listening, remark
 
 
 class Batcher:
@@ -23,12 +24,15 @@ class Batcher:
         self._worker: asyncio.Task[None] | None = None
 
     async def submit(self, request: tuple[Any, ...]) -> Any:
-        """The result of `request`."""
+        """The result of `request`. What was remarked of its batch is remarked here again, to each of its callers."""
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, future))
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work())
-        return await future
+        result, remarks = await future
+        for text in remarks:
+            remark(text)
+        return result
 
     async def _work(self) -> None:
         while self._waiting:
@@ -40,7 +44,9 @@ class Batcher:
 
     async def _serve(self, batch: list[tuple[tuple[Any, ...], asyncio.Future[Any]]]) -> None:
         try:
-            results = await self._run([request for request, _ in batch])
+            # The worker was begun by one caller, who is to hear nothing of the others' batches.
+            with listening() as remarks:
+                results = await self._run([request for request, _ in batch])
             if len(results) != len(batch):
                 raise PluginError(f"A batch of {len(batch)} requests came back as {len(results)} results.")
         except BaseException as error:
@@ -56,4 +62,4 @@ class Batcher:
             return
         for (_, future), result in zip(batch, results, strict=True):
             if not future.done():
-                future.set_result(result)
+                future.set_result((result, remarks))

@@ -19,6 +19,7 @@ from msgspec import Meta
 from .batching import Batcher
 from .cache import Cache
 from .errors import CallTimeout, PluginError, RqaError, UnavailableError
+from .faults import PLUGIN_FAULT
 from .flight import Flight
 from .gate import Gate, Job
 from .pace import Pace
@@ -257,13 +258,16 @@ class Channel:
             return await result if inspect.isawaitable(result) else result
         except RqaError:
             raise
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Nobody cancelled this call, and whoever waits for it must not take it for the end of the run.
+            raise PluginError(f"{self.name} let a cancellation of its own escape.", hint=PLUGIN_FAULT) from error
         except (ConnectionError, TimeoutError) as error:  # of the plugin's own, that it did not translate
             raise UnavailableError(f"{self.name} failed: {error or type(error).__name__}.") from error
         except (Exception, SystemExit) as error:  # a plugin does not end the process
-            raise PluginError(
-                f"{self.name} failed with {type(error).__name__}: {error}.",
-                hint="This is a fault of the plugin; RQA_DEBUG=1 shows where.",
-            ) from error
+            raise PluginError(f"{self.name} failed with {type(error).__name__}: {error}.", hint=PLUGIN_FAULT) from error
 
     def _gate(self, power: str, method: Callable[..., Any]) -> Gate:
         width = self.limits.concurrency or getattr(self.component, "concurrency", None)

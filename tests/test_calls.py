@@ -330,6 +330,23 @@ async def test_what_spoils_a_batch_fails_alone(build: Build) -> None:
     assert (outcomes[0], type(outcomes[1]), outcomes[2]) == ([0.5], PluginError, [0.5])
 
 
+async def test_an_engine_that_cancels_its_batch_fails_it_and_is_asked_again(build: Build) -> None:
+    class Judge:
+        async def score_many(self, requests: list[tuple[str, list[str]]]) -> list[list[float]]:
+            await asyncio.sleep(0.01)
+            if any(question == "q0" for question, _ in requests):
+                raise asyncio.CancelledError
+            return [[0.5] for _ in requests]
+
+    channel = build(Judge())
+    first = asyncio.create_task(channel.call(Call("score", ("q0", ["x"]), list[float], "texts"), Trace()))
+    await asyncio.sleep(0.005)
+    late = asyncio.create_task(channel.call(Call("score", ("q1", ["x"]), list[float], "texts"), Trace()))
+    with pytest.raises(PluginError, match=r"reader\.r let a cancellation of its own escape"):
+        await asyncio.wait_for(first, 5)
+    assert await asyncio.wait_for(late, 5) == [0.5]
+
+
 async def test_a_thread_that_outlives_its_caller_keeps_its_place(build: Build) -> None:
     class Blocking:
         concurrency = 1
@@ -473,6 +490,23 @@ async def test_a_result_with_a_remark_is_not_cached(build: Build, tmp_path: Path
         await build(other, cache=cache, identity="j").call(generate(), Trace())
         cache.close()  # which writes what is waiting
     assert (careless.calls, other.calls) == (2, 1)
+
+
+async def test_a_remark_on_a_batch_is_for_the_calls_in_it(build: Build) -> None:
+    class Judge:
+        def score_many(self, requests: list[tuple[str, list[str]]]) -> list[list[float]]:
+            time.sleep(0.2)  # in which those that come late make the next batch
+            remark(f"of {len(requests)}")
+            return [[0.5] for _ in requests]
+
+    channel, traces = build(Judge()), [Trace() for _ in range(3)]
+
+    async def call(n: int) -> None:
+        await asyncio.sleep(0.05 if n else 0)
+        await channel.call(Call("score", (f"q{n}", ["x"]), list[float], "texts"), traces[n])
+
+    await asyncio.gather(*map(call, range(3)))
+    assert [trace.steps[0].data["remarks"] for trace in traces] == [["of 1"], ["of 2"], ["of 2"]]
 
 
 async def test_of_failed_attempts_no_remark_is_kept(build: Build) -> None:
