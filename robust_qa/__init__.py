@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from .replies import parse_objects as parse_objects
     from .replies import says_unknown as says_unknown
     from .replies import without_thoughts as without_thoughts
+    from .rows import portable as portable
     from .rows import read_passages as read_passages
     from .secrets import Key as Key
     from .session import Session as Session
@@ -147,7 +148,7 @@ _HOME = {
     "prompts": ("Prompt", "fenced", "load_prompts", "render_passages"),
     "remarks": ("remark",),
     "replies": ("between", "declines", "parse_object", "parse_objects", "says_unknown", "without_thoughts"),
-    "rows": ("read_passages",),
+    "rows": ("portable", "read_passages"),
     "secrets": ("Key",),
     "session": ("Session",),
     "settings": ("Url",),

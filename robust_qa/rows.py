@@ -25,8 +25,7 @@ OWN_FIELDS = frozenset(
 )
 _BOM = b"\xef\xbb\xbf"
 
-# JSON as Python and pandas write it: NaN and infinities, which become null, and halves of surrogate pairs,
-# which become U+FFFD. Strings are matched whole, so that nothing inside one is taken for a number; also one that
+# What `portable` mends. Strings are matched whole, so that nothing inside one is taken for a number; also one that
 # does not end, so that the time stays linear.
 _STRING_OR_NAN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|-?\b(?:NaN|Infinity)\b', re.DOTALL)
 _ESCAPE = re.compile(
@@ -171,14 +170,14 @@ def read_passages(raw: bytes, name: str) -> list[Passage]:
 
 def _read_array(raw: bytes, name: str) -> list[Raw]:
     try:
-        return msgspec.json.decode(_portable(raw.removeprefix(_BOM)), type=list[Raw])
+        return msgspec.json.decode(portable(raw.removeprefix(_BOM)), type=list[Raw])
     except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(f"{name} is not a JSON array of passages: {_plain(error)}.") from error
 
 
 def _read_passage(raw: bytes | Raw, where: str) -> Passage:
     try:
-        return _passage(msgspec.json.decode(_portable(bytes(raw)), type=str | _Given))
+        return _passage(msgspec.json.decode(portable(bytes(raw)), type=str | _Given))
     except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(
             f"{where} is no passage: {_plain(error)}.",
@@ -216,7 +215,7 @@ def _fields(line: bytes) -> dict[str, Raw]:
     except (msgspec.DecodeError, RecursionError):
         pass  # perhaps it is JSON but for what Python puts into it
     try:
-        return _decode_fields(_portable(line))
+        return _decode_fields(portable(line))
     except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(
             f"The row is not JSON: {_plain(error)}.",
@@ -224,8 +223,8 @@ def _fields(line: bytes) -> dict[str, Raw]:
         ) from error
 
 
-def _portable(line: bytes) -> bytes:
-    """The line with what JSON does not have replaced by what it has."""
+def portable(json: bytes) -> bytes:
+    """JSON of Python and pandas as others read it: NaN and infinities are null, halves of surrogate pairs U+FFFD."""
 
     def repair(match: re.Match[bytes]) -> bytes:
         token = match.group()
@@ -233,7 +232,7 @@ def _portable(line: bytes) -> bytes:
             return b"null"
         return _ESCAPE.sub(lambda m: b"\\ufffd" if m.group(1) else m.group(), token)
 
-    return _STRING_OR_NAN.sub(repair, line)
+    return _STRING_OR_NAN.sub(repair, json)
 
 
 def _writable(text: str) -> str:

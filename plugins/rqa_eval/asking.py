@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -33,8 +34,9 @@ def read_sets(paths: Sequence[Path], layout: str | None, *, sample: int | None, 
     sets: list[QuestionSet] = []
     for path in paths:
         questions, found = read_set(path, layout)
-        name = _free(path.resolve().stem, [known.name for known in sets])
-        about: dict[str, Any] = {"name": name, "path": str(path.resolve()), "sha256": _digest(path), "format": found}
+        whole = str(path.resolve()).encode("utf-8", "replace").decode()  # a file's name may be no text
+        name = _free(Path(whole).stem, [known.name for known in sets])
+        about: dict[str, Any] = {"name": name, "path": whole, "sha256": _digest(path), "format": found}
         about["rows"] = len(questions)
         if sample is not None and sample < len(questions):
             drawn = random.Random(f"{seed} {name}").sample(range(len(questions)), sample)
@@ -91,23 +93,27 @@ def passage_of(row: items.Passage) -> Passage:
 
 def _number(value: Any) -> float:
     try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError, OverflowError):
         return 0.0
+    return number if math.isfinite(number) else 0.0  # JSON has no others
 
 
 def _written(passage: Passage) -> items.Passage:
-    fields = {"id": passage.id, "title": passage.title, "source": passage.source, "score": passage.score}
+    fields = {"id": passage.id, "title": passage.title, "source": passage.source, "score": _number(passage.score)}
     return {"text": passage.text, **{name: value for name, value in fields.items() if value}}
 
 
 def lines(sets: Sequence[QuestionSet], conditions: Sequence[Condition], *, seed: int) -> Iterator[str]:
-    """The lines of questions.jsonl: each set under each condition."""
+    """The lines of questions.jsonl: each set under each condition.
+
+    Halves of surrogate pairs that a retriever brought stay as they are: the file is written without them.
+    """
     for one in sets:
         for condition in conditions:
             for item in one.items:
                 asked = condition.apply(item, seed=f"{seed} {one.name} {item.number}")
-                yield json.dumps(_row(asked, one.name, condition.name)) + "\n"
+                yield json.dumps(_row(asked, one.name, condition.name), ensure_ascii=False) + "\n"
 
 
 def _row(asked: Asked, name: str, condition: str) -> dict[str, Any]:

@@ -7,14 +7,15 @@ it is asked for, so that all of them can be told at once.
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from robust_qa import InputError
+import msgspec
+
+from robust_qa import InputError, portable
 
 from .items import Item, Malformed, item
 
@@ -88,13 +89,22 @@ _SIGNS: tuple[tuple[str, set[str]], ...] = (
 )
 
 
-def _loads(text: bytes | str) -> Any:
+def _loads(text: bytes) -> Any:
+    """What of it is written to the run can be read again, also where it is JSON as Python writes it alone."""
     try:
-        return json.loads(text)
+        text.decode()
+        try:
+            return _decode(text)
+        except msgspec.DecodeError:
+            return _decode(portable(text))
     except UnicodeDecodeError as error:
         raise Malformed(f"it is not UTF-8 text: {error.reason} at byte {error.start + 1}") from error
-    except (ValueError, RecursionError) as error:
-        raise Malformed(f"it is not JSON: {error}") from error
+    except (msgspec.DecodeError, RecursionError) as error:
+        told = str(error).removeprefix("JSON is malformed: ")
+        raise Malformed(f"it is not JSON: {told}") from error
+
+
+_decode = msgspec.json.Decoder().decode
 
 
 def _lines(path: Path) -> Iterator[Entry]:
@@ -186,7 +196,7 @@ def _same(row: Any) -> Any:
 
 def _popqa(path: Path) -> Iterator[Entry]:
     def change(row: Mapping[str, Any]) -> dict[str, Any]:
-        return {**row, "answers": _loads(row["possible_answers"])}
+        return {**row, "answers": _loads(row["possible_answers"].encode())}
 
     csv.field_size_limit(min(sys.maxsize, 1 << 28))
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:

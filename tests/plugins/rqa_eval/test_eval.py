@@ -1,6 +1,7 @@
 """`rqa eval` from the command line, over a language model whose answers are worked out by hand (standins/mind.py)."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,21 @@ def test_every_strategy_is_asked_every_question_and_scored(evaluate: Any) -> Non
     assert figures("refusal") == {"norag": 3 / 8, "rag": 2 / 8, "self_route": 1 / 8}
     assert figures("calls") == {"norag": 1, "rag": 1, "self_route": 10 / 8}
     assert figures("tokens") == {"norag": 10, "rag": 10, "self_route": 12.5}  # a call of the stand-in takes 7 + 3
+
+
+def test_a_set_as_pandas_writes_it_is_scored(rqa: Any, question_set: Any) -> None:
+    passage = {"text": "The capital of Arda is Aa.", "score": float("nan")}
+    odd = ROWS[0] | {"passages": [passage, passage | {"score": "nan"}], "popularity": float("nan"), "note": "\ud800"}
+    assert rqa("eval", question_set([odd]), "-s", "rag", "-o", RUN).code == 0
+    (asked,) = lines("questions.jsonl")
+    assert asked["fields"] == {"popularity": None, "note": "\ufffd"}
+    assert [sorted(passage) for passage in asked["passages"]] == [["text"], ["text"]]  # and no score
+
+
+def test_a_set_whose_file_name_is_no_text_is_scored(rqa: Any, question_set: Any) -> None:
+    path = question_set(ROWS[:1], os.fsdecode(b"caf\xe9.jsonl"))
+    assert rqa("eval", path, "-s", "rag", "-o", RUN).code == 0
+    assert lines("scores.jsonl")[0]["set"] == "caf?"
 
 
 def test_costs_are_at_the_prices_of_the_configuration(evaluate: Any) -> None:
