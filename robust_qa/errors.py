@@ -114,7 +114,7 @@ class UnavailableError(CallError):
 
 
 class RefusedError(CallError):
-    """The provider refused (a bad key, an unknown model); trying again will not help."""
+    """The provider refused (a bad key, an unknown model, a filter); trying again will not help."""
 
 
 class CallTimeout(CallError):

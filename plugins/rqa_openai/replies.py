@@ -184,7 +184,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -> Completion:
-    """The completion in `reply`, without a reasoning model's thoughts, cut at the first of `stops`."""
+    """The completion in `reply`, without a reasoning model's thoughts, cut at the first of `stops`.
+
+    RefusedError when the model or the provider's filter declined.
+    """
     try:
         body = _decoder.decode(reply.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
@@ -193,7 +196,8 @@ def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -
         raise not_understood("no choices", reply, endpoint)
     choice = body.choices[0]
     if choice.message.refusal:
-        raise ReplyError(f"{endpoint} declined to answer: {endpoint.excerpt(choice.message.refusal)}")
+        raise RefusedError(f"{endpoint} declined to answer: {endpoint.excerpt(choice.message.refusal)}")
+    check_filtered(choice.finish_reason, endpoint)
     content = choice.message.content
     if isinstance(content, list):
         content = "".join(part if isinstance(part, str) else part.text or "" for part in content)
@@ -209,6 +213,12 @@ def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -
     for stop in stops:
         text = text.partition(stop)[0]
     return Completion(text, usage_in(body.usage), "length" if cut else "stop")
+
+
+def check_filtered(finish_reason: str | None, endpoint: Endpoint) -> None:
+    """RefusedError when the provider withheld the reply, or broke it off; Gemini says why after the reason's name."""
+    if finish_reason and finish_reason.startswith("content_filter"):
+        raise RefusedError(f"{endpoint} withheld its reply: the provider's content filter stopped it.")
 
 
 def not_understood(what: str, reply: Reply, endpoint: Endpoint) -> ReplyError:

@@ -94,6 +94,12 @@ async def test_an_endpoint_that_tells_no_probabilities_is_refused(connect):
     assert "vLLM" in raised.value.hint
 
 
+async def test_what_a_filter_broke_off_is_refused(connect):
+    reply = continuation(*PARIS, finish="content_filter")
+    with serve(lambda request, n: reply) as server, pytest.raises(RefusedError, match="content filter"):
+        await connect(server.url).continue_text("a", GREEDY, 20)
+
+
 async def test_nothing_written_needs_no_probabilities(connect):
     reply = continuation()
     reply["choices"][0]["logprobs"] = None

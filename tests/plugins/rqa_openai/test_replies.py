@@ -8,7 +8,7 @@ import json
 import pytest
 from standins.openai import HTML, MALFORMED, Fault, completion, error, serve
 
-from robust_qa import CallError, Completion, Decoding, Message, ReplyError, UnavailableError, Usage
+from robust_qa import CallError, Completion, Decoding, Message, RefusedError, ReplyError, UnavailableError, Usage
 
 ASKED = [Message("user", "Where is the Louvre?")]
 
@@ -32,7 +32,7 @@ async def test_a_reply_cut_at_the_bound_says_so(replied):
     assert await replied(completion("Par", finish="length")) == Completion("Par", Usage(1, 7, 3), "length")
 
 
-@pytest.mark.parametrize("finish", ["stop", "content_filter", "eos", None])
+@pytest.mark.parametrize("finish", ["stop", "eos", None])
 async def test_every_other_finish_is_a_stop(replied, finish):
     assert (await replied(completion("Paris.", finish=finish))).finish == "stop"
 
@@ -100,7 +100,6 @@ async def test_a_bound_used_up_by_thoughts_says_what_to_raise_and_is_not_tried_a
         {"choices": [{"message": {"content": 7}}]},
         completion(None),
         completion(None, tool_calls=[{"id": "1", "type": "function", "function": {"name": "f"}}]),
-        completion(None, refusal="I can't help with that."),
     ],
 )
 async def test_what_is_no_completion_is_a_reply_error(replied, reply):
@@ -117,9 +116,18 @@ async def test_a_reply_error_shows_the_start_of_the_body_harmlessly(replied):
     assert "base_url" in raised.value.hint
 
 
-async def test_a_refusal_of_the_model_is_quoted(replied):
-    with pytest.raises(ReplyError, match="can't help"):
+async def test_a_refusal_of_the_model_is_quoted_and_not_asked_for_again(replied):
+    with pytest.raises(RefusedError, match=r"'qwen' at http://127.*can't help") as raised:
         await replied(completion(None, refusal="I can't help with that."))
+    assert not raised.value.retryable
+
+
+@pytest.mark.parametrize("text", [None, "", "Par"])
+@pytest.mark.parametrize("finish", ["content_filter", "content_filter: RECITATION"])
+async def test_what_a_filter_broke_off_is_no_answer(replied, text, finish):
+    with pytest.raises(RefusedError, match=r"'qwen' at http://127.*content filter") as raised:
+        await replied(completion(text, finish=finish))
+    assert not raised.value.retryable
 
 
 async def test_an_error_inside_a_success_is_an_error(replied):
