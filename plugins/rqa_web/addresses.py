@@ -7,6 +7,7 @@ import ipaddress
 import socket
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_UNICAST = ipaddress.ip_network("2000::/3")  # all of IPv6 that is given out: what is global beyond it leads elsewhere
 
 
 async def resolve(host: str, port: int, *, private: bool) -> list[str]:
@@ -29,4 +30,6 @@ def is_public(address: str) -> bool:
         inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF) if ip in _NAT64 else ip.ipv4_mapped or ip.sixtofour
         if inner is not None:
             return is_public(str(inner))
+        if ip not in _UNICAST:
+            return False
     return ip.is_global and not ip.is_multicast

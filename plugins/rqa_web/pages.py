@@ -16,6 +16,14 @@ from robust_qa import printable
 _SHORTEST = 10  # characters; a paragraph has more than that (published code of CRAG)
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s{0,9}=\s{0,9}["']?([\w-]{1,40})""", re.IGNORECASE)
 _HEAD = 4096  # bytes in which a page says its charset
+# Those of the web (whatwg's Encoding Standard), by Python's names. Python has others, which are none of text, or take
+# a quadratic time: 250 kB of punycode hold up everything for seconds.
+_CHARSETS = frozenset(
+    """ascii big5 big5hkscs cp866 cp874 cp932 cp949 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258
+    euc_jp euc_kr gb18030 gb2312 gbk iso2022_jp iso8859-1 iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7
+    iso8859-8 iso8859-9 iso8859-10 iso8859-11 iso8859-13 iso8859-14 iso8859-15 iso8859-16 koi8-r koi8-u mac-cyrillic
+    mac-roman shift_jis tis-620 utf-8 utf-8-sig utf-16 utf-16-be utf-16-le""".split()
+)
 _TAG = re.compile(r"<(/?[a-z][a-z0-9]*)\b[^<>]*>", re.IGNORECASE)
 _HIDDEN_BEGINS = re.compile(r"<!--|<(?:script|style)\b", re.IGNORECASE)
 _HIDDEN_ENDS = re.compile(r"-->|</(?:script|style)\b[^<>]*>", re.IGNORECASE)
@@ -34,17 +42,17 @@ class Page:
     charset: str = ""
 
     def decoded(self) -> str:
-        """The text, by the charset that the site names, else the page, else UTF-8; what does not fit is replaced."""
+        """The text, by the charset that the site names, else the page; UTF-8 where none of the web is named.
+
+        What does not fit is replaced.
+        """
         inside = _CHARSET.search(self.body[:_HEAD])
         named = self.charset or (inside[1].decode("ascii", "replace") if inside else "")
         try:
-            codecs.lookup(named)
+            charset = codecs.lookup(named).name
         except (LookupError, ValueError):
-            named = "utf-8"
-        try:
-            return self.body.decode(named, "replace")
-        except (LookupError, ValueError):  # a codec that is none of text
-            return self.body.decode("utf-8", "replace")
+            charset = ""
+        return self.body.decode(charset if charset in _CHARSETS else "utf-8", "replace")
 
 
 def read(page: Page, words: int) -> str:

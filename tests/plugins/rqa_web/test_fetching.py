@@ -188,6 +188,10 @@ async def test_however_a_private_address_is_written_it_is_one(host: str) -> None
         ("::ffff:10.0.0.1", False),
         ("64:ff9b::7f00:1", False),
         ("2002:7f00:1::", False),
+        ("64:ff9b:1::a00:1", False),
+        ("fec0::1", False),
+        ("::127.0.0.1", False),
+        ("::ffff:0:127.0.0.1", False),
     ],
 )
 def test_which_addresses_are_public(address: str, public: bool) -> None:

@@ -79,10 +79,26 @@ def test_control_characters_are_gone() -> None:
         ("Fährhäuser am Kai".encode(), "rot13"),
         ("Fährhäuser am Kai".encode(), "\x00"),
         ("Fährhäuser am Kai".encode("utf-16"), "utf-16"),
+        ("Fährhäuser am Kai".encode(), "idna"),
+        ("Fährhäuser am Kai".encode(), "unicode_escape"),
+        ("<meta charset=utf-7>Fährhäuser am Kai".encode(), ""),
     ],
 )
 def test_the_charset_is_the_sites_or_the_pages_or_utf_8(body: bytes, charset: str) -> None:
     assert Page(body, "text/html", charset).decoded().endswith("Fährhäuser am Kai")
+
+
+def test_a_charset_that_is_slow_to_read_is_not_taken_from_a_site() -> None:
+    began = time.monotonic()
+    Page(b"a" * 500_000, "text/plain", "punycode").decoded()
+    assert time.monotonic() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "label"), [("灯台", "Shift_JIS"), ("灯塔", "GB18030"), ("燈塔", "Big5"), ("маяк", "KOI8-R")]
+)
+def test_the_charsets_of_the_web_are_read(text: str, label: str) -> None:
+    assert Page(text.encode(label), "text/plain", label).decoded() == text
 
 
 @pytest.mark.parametrize(
