@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import math
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +75,7 @@ async def with_passages(session: Session, questions: Sequence[Item], *, jobs: in
                 if session.assembly.retriever is not None or own is not None:
                     raise
                 return item
-            return replace(item, passages=list(map(_written, found)))
+            return replace(item, passages=[items.passage(asdict(passage)) for passage in found])
 
     retrieved: list[Item] = []
     for start in range(0, len(questions), 8 * jobs):
@@ -84,24 +83,9 @@ async def with_passages(session: Session, questions: Sequence[Item], *, jobs: in
     return retrieved
 
 
-def passage_of(row: items.Passage) -> Passage:
+def passage_of(row: Mapping[str, Any]) -> Passage:
     """A passage as rows bring it."""
-    source = row.get("source") or row.get("url") or ""
-    identity = "" if row.get("id") is None else str(row["id"])
-    return Passage(row["text"], identity, str(row.get("title") or ""), str(source), _number(row.get("score")))
-
-
-def _number(value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return 0.0
-    return number if math.isfinite(number) else 0.0  # JSON has no others
-
-
-def _written(passage: Passage) -> items.Passage:
-    fields = {"id": passage.id, "title": passage.title, "source": passage.source, "score": _number(passage.score)}
-    return {"text": passage.text, **{name: value for name, value in fields.items() if value}}
+    return Passage(**items.passage(row))
 
 
 def lines(sets: Sequence[QuestionSet], conditions: Sequence[Condition], *, seed: int) -> Iterator[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from robust_qa import normalise
 
-Passage = dict[str, Any]  # as rows bring them: `text`, and perhaps title, id, source, url, score
+Passage = dict[str, Any]  # as `passage` gives it: text, and perhaps id, title, source and score
 
 POOLS = ("negative_passages", "poisoned_passages", "counterfactual_passages")
 _OWN = frozenset({"id", "question", "answers", "passages", "fake_answer", "relevant", *POOLS})
@@ -91,9 +92,31 @@ def _passages(given: Any, name: str) -> list[Passage]:
     if not isinstance(given, list):
         raise Malformed(f"`{name}` must be a list of texts, or of objects with `text`")
     passages = []
-    for place, passage in enumerate(given, start=1):
-        made = {"text": passage} if isinstance(passage, str) else passage
+    for place, one in enumerate(given, start=1):
+        made = {"text": one} if isinstance(one, str) else one
         if not isinstance(made, dict) or not isinstance(made.get("text"), str):
             raise Malformed(f"`{name}` must be a list of texts, or of objects with `text`; number {place} is neither")
-        passages.append(made)
+        passages.append(passage(made))
     return passages
+
+
+def passage(brought: Mapping[str, Any]) -> Passage:
+    """A passage as rows bring it, in the one form that is written and read again; what says nothing is left out."""
+    source = brought.get("source") or brought.get("url")
+    fields = {"id": _name(brought.get("id")), "title": _name(brought.get("title")), "source": _name(source)}
+    return {
+        "text": brought["text"],
+        **{name: value for name, value in (fields | {"score": _number(brought.get("score"))}).items() if value},
+    }
+
+
+def _name(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _number(value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+    return number if math.isfinite(number) else 0.0  # JSON has no others

@@ -44,6 +44,14 @@ def test_a_row_of_rqa_keeps_all_that_it_brings(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("field", ["passages", "negative_passages", "poisoned_passages", "counterfactual_passages"])
+def test_passages_are_brought_into_one_form(tmp_path: Path, field: str) -> None:
+    brought = [{"text": "a", "id": 7, "title": None, "url": "u", "rank": 1, "score": "2.5"}, {"text": "b", "title": 9}]
+    (item,), _ = read_set(put(tmp_path / "a.jsonl", lines({"question": "Q", field: brought})))
+    kept = item.passages if field == "passages" else item.pools[field]
+    assert kept == [{"text": "a", "id": "7", "source": "u", "score": 2.5}, {"text": "b", "title": "9"}]
+
+
 @pytest.mark.parametrize(
     ("answers", "gold"),
     [
