@@ -53,7 +53,7 @@ def item(number: int, row: Any) -> Item:
         facts(row.get("answers")),
         None if given is None else _passages(given, "passages"),
         _text(row["fake_answer"], "fake_answer") if row.get("fake_answer") is not None else "",
-        [str(identity) for identity in row.get("relevant") or ()],
+        _ids(row.get("relevant"), "relevant"),
         {name: _passages(row[name], name) for name in POOLS if row.get(name) is not None},
         {name: value for name, value in row.items() if name not in _OWN},
     )
@@ -86,6 +86,14 @@ def _text(value: Any, name: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise Malformed(f"`{name}` must be text, and not empty")
     return value.strip()
+
+
+def _ids(given: Any, name: str) -> list[str]:
+    if given is None:
+        return []
+    if not isinstance(given, list) or not all(isinstance(one, str | int) for one in given):
+        raise Malformed(f"`{name}` must be a list of ids of passages")
+    return list(map(str, given))
 
 
 def _passages(given: Any, name: str) -> list[Passage]:

@@ -129,6 +129,9 @@ def test_beir_takes_the_judged_queries_of_the_test_split(tmp_path: Path) -> None
         ),
         ('{"question": "Q", "passages": {}}', "`passages` must be a list"),
         ('{"question": "Q", "fake_answer": 3}', "`fake_answer` must be text"),
+        ('{"question": "Q", "relevant": 5}', "`relevant` must be a list of ids"),
+        ('{"question": "Q", "relevant": "d17"}', "`relevant` must be a list of ids"),
+        ('{"question": "Q", "relevant": [{"id": 5}]}', "`relevant` must be a list of ids"),
     ],
 )
 def test_a_malformed_row_is_told_with_its_line(tmp_path: Path, line: str, complaint: str) -> None:
