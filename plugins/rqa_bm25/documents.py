@@ -8,7 +8,6 @@ for Windows-1252, the superset of Latin-1, each for itself, so that one bad byte
 from __future__ import annotations
 
 import codecs
-import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -17,8 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from .tables import read_csv, read_tsv
+
 _BLOCK = 1 << 20  # characters of a text file that make one document; a longer file gives several
-_LONGEST_ROW = 1 << 24  # characters in a line of jsonl or a field of csv
+_LONGEST_ROW = 1 << 24  # characters in a line of jsonl
 _LONGEST_TITLE = 300  # characters
 
 
@@ -37,7 +38,7 @@ class Unreadable(Exception):
 
 
 Report = Callable[[str, str], None]
-"""Told of each row left out: where (path:line), and why."""
+"""Told of each row left out: where (path:line, or path:first-last), and why."""
 
 
 def read(path: Path, report: Report) -> Iterator[Document]:
@@ -180,27 +181,21 @@ def _jsonl(path: Path, report: Report) -> Iterator[Document]:
 
 
 def _table(path: Path, report: Report) -> Iterator[Document]:
-    csv.field_size_limit(_LONGEST_ROW)  # the module's own limit is process-wide, and too short for articles
     with _open_text(path, newline="") as stream:
-        rows = csv.reader(stream, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
-        try:
-            header = [name.strip().lower() for name in next(rows, [])]
-        except csv.Error:
-            header = []
+        rows = read_tsv(stream) if path.suffix.lower() == ".tsv" else read_csv(stream)
+        first = next(rows, None)
+        header = [name.strip().lower() for name in first.cells] if first else []
         if not set(header) & set(_NAMES["text"]):
             raise Unreadable("its first line names no column `text`")
-        while True:
+        for row in rows:
             try:
-                row = next(rows, None)
-                if row is None:
-                    return
-                if not row:
-                    continue
-                if len(row) != len(header):
-                    raise ValueError(f"it has {len(row)} columns, and the first line names {len(header)}")
-                yield _row(dict(zip(header, row, strict=True)), path, rows.line_num)
-            except (csv.Error, ValueError) as error:
-                report(f"{path}:{rows.line_num}", str(error))
+                if row.wrong:
+                    raise ValueError(row.wrong)
+                if len(row.cells) != len(header):
+                    raise ValueError(f"it has {len(row.cells)} columns, and the first line names {len(header)}")
+                yield _row(dict(zip(header, row.cells, strict=True)), path, row.last)
+            except ValueError as error:
+                report(f"{path}:{row.lines}", str(error))
 
 
 READERS: dict[str, Callable[[Path, Report], Iterator[Document]]] = {

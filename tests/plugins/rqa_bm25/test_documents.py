@@ -176,6 +176,31 @@ def test_an_article_longer_than_the_csv_modules_own_limit_is_read(tmp_path):
     assert len(only(tmp_path / "a.csv", stream.getvalue()).text) == 500_000
 
 
+def test_a_quote_in_a_tsv_is_text_unless_it_is_around_the_cell(tmp_path):
+    rows = ['"Heroes" is a song.\tA', '"Heroes, unclosed\tB', '"Said ""yes""."\tC', 'of 5"\tD', '"a\ttab"\tE', 'x\t"F']
+    found, skipped = documents(tmp_path / "a.tsv", "text\ttitle\n" + "".join(f"{row}\r\n" for row in rows))
+    texts = ['"Heroes" is a song.', '"Heroes, unclosed', 'Said "yes".', 'of 5"', "a\ttab", "x"]
+    assert [(document.text, document.title) for document in found] == list(zip(texts, [*"ABCDE", '"F'], strict=True))
+    assert skipped == []
+
+
+@pytest.mark.parametrize("last", ["41,no quote\n", '41,a "word" of it\n'])
+def test_a_quote_in_a_csv_that_is_not_closed_is_reported_with_the_lines_that_it_swallowed(tmp_path, last):
+    rows = ["1,one\n", '2,"Heroes\n', *(f"{n},row\n" for n in range(3, 41)), last]
+    found, [(where, why)] = documents(tmp_path / "a.csv", "id,text\n" + "".join(rows))
+    assert [document.text for document in found] == ["one"]
+    assert (where, why.partition(":")[0]) == (
+        f"{tmp_path / 'a.csv'}:3-42",
+        "a quote in its first line is not closed as one should be",
+    )
+
+
+def test_a_quote_within_a_line_of_a_csv_loses_nothing(tmp_path):
+    found, skipped = documents(tmp_path / "a.csv", 'text,title\n"Heroes" is a song.,A\nof 5",B\n"two\nlines",C\n')
+    assert [document.text for document in found] == ["Heroes is a song.", 'of 5"', "two\nlines"]
+    assert skipped == []
+
+
 # -- pdf
 
 

@@ -1,0 +1,84 @@
+"""The rows of csv and tsv files, of which no stray quote takes away any untold."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TextIO
+
+_LONGEST_CELL = 1 << 24  # characters
+_QUOTED = re.compile(r'"((?:[^"]++|"")*+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The cells of a row, or what is `wrong` with it, and the lines in which it begins and ends."""
+
+    cells: list[str]
+    first: int
+    last: int
+    wrong: str = ""
+
+    @property
+    def lines(self) -> str:
+        """Its lines, for people."""
+        return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
+
+
+def read_csv(stream: TextIO) -> Iterator[Row]:
+    """The rows of a csv file. A quoted cell may have many lines; one whose quotes do not match is wrong."""
+    csv.field_size_limit(_LONGEST_CELL)  # the module's own limit is process-wide, and too short for articles
+    line = ""
+
+    def lines() -> Iterator[str]:
+        nonlocal line
+        while line := stream.readline():
+            yield line
+
+    rows = csv.reader(lines(), strict=True)
+    while True:
+        first = rows.line_num + 1
+        try:
+            cells = next(rows, None)
+            if cells is None:
+                return
+            if cells:
+                yield Row(cells, first, rows.line_num)
+        except csv.Error as error:
+            if rows.line_num > first:  # perhaps a quote that was none has swallowed other rows
+                yield Row(
+                    [], first, rows.line_num, f"a quote in its first line is not closed as one should be: {error}"
+                )
+            else:
+                yield _lenient(line, first)
+
+
+def _lenient(line: str, number: int) -> Row:
+    """A row of one line: what follows on a closing quote is of its cell, too."""
+    try:
+        return Row(next(csv.reader([line])), number, number)
+    except csv.Error as error:
+        return Row([], number, number, str(error))
+
+
+def read_tsv(stream: TextIO) -> Iterator[Row]:
+    """The rows of a tsv file, one a line. A quote is text, unless it and another are around the whole of a cell."""
+    csv.field_size_limit(_LONGEST_CELL)
+    columns = 0
+    for number, line in enumerate(iter(lambda: stream.readline(_LONGEST_CELL), ""), start=1):
+        if line.strip("\r\n"):
+            row = Row(_cells(line.rstrip("\r\n"), columns), number, number)
+            columns = columns or len(row.cells)
+            yield row
+
+
+def _cells(line: str, columns: int) -> list[str]:
+    cells = line.split("\t")
+    if columns and len(cells) != columns:  # perhaps a tab stands between quotes
+        try:
+            return next(csv.reader([line], delimiter="\t", strict=True))
+        except csv.Error:
+            return cells
+    return [found[1].replace('""', '"') if (found := _QUOTED.fullmatch(cell)) else cell for cell in cells]
