@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,7 +12,7 @@ from .calls import Call, Channel
 from .channels import Channels
 from .context import Layout, fit_window
 from .errors import ConfigError, MissingError, PluginError
-from .expressions import GIVEN, Source, Top, Tree, parse_expression
+from .expressions import BUILT_IN, GIVEN, Source, Top, Tree, expanded, parse_expression, sized, sources
 from .faults import answer_of
 from .order import Order
 from .pool import Pool
@@ -59,6 +60,19 @@ class Toolbox:
         """The expression that `retrieve` follows by default, "given" for the question's own passages; None without."""
         nothing = self._channels.expression is None and self.question.passages is None
         return None if nothing else str(self._configured())
+
+    def retrieval(self) -> dict[str, str]:
+        """What `retrieve` follows by default: the expression with its numbers, and a digest of each retriever in it.
+
+        Empty where there is nothing to retrieve from. ConfigError or MissingError where a retriever is not there.
+        """
+        if self.retriever is None:
+            return {}
+        channels = self._channels
+        whole = expanded(self._configured(), channels.names.expressions)
+        retrievers = [name for name in sources(whole) if name not in BUILT_IN]
+        digests = {name: _digest(channels.names.retriever(name)) for name in retrievers}
+        return {"expression": str(sized(whole, channels.k, given_k=channels.given_k)), **digests}
 
     def thresholds(self, evaluator: str | None = None) -> tuple[float, float] | None:
         """`upper` and `lower` of the configured evaluator, or the one named; None where it has none.
@@ -292,6 +306,12 @@ class Toolbox:
     def note(self, what: str, **data: Any) -> None:
         """Put a decision, and why, into the trace; `data` is JSON-ready."""
         self.trace.add("note", what, data=data)
+
+
+def _digest(channel: Channel) -> str:
+    """Of what its results depend on: its options, and what it says itself."""
+    fingerprint = getattr(channel.component, "fingerprint", str)()
+    return hashlib.sha256(repr((channel.options, fingerprint)).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _lacking(kind: str) -> MissingError:

@@ -53,6 +53,18 @@ def test_the_expression_that_is_retrieved_by_default_is_known() -> None:
     assert toolbox(Question("Who?", passages=()), retriever=StaticRetriever([])).retriever == "given"
 
 
+def test_what_retrieving_depends_on_by_default_is_known() -> None:
+    class Shelf(StaticRetriever):
+        def fingerprint(self) -> str:
+            return "another shelf"
+
+    assert toolbox("Who?").retrieval() == {}
+    assert toolbox(Question("Who?", passages=()), retriever=StaticRetriever([])).retrieval() == {"expression": "given"}
+    plain, other = (toolbox("Who?", retriever=kind([])).retrieval() for kind in (StaticRetriever, Shelf))
+    assert (plain["expression"], other["expression"]) == ("test@10", "test@10")
+    assert plain["test"] != other["test"]
+
+
 async def test_a_reading_can_be_sampled() -> None:
     model = ScriptedModel("Documents: 1\nAnswer: Austen")
     await toolbox("Who?", reader=model).read("Who?", [Passage("It was Austen.")], temperature=0.7, seed=3)

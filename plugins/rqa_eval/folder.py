@@ -22,7 +22,13 @@ from robust_qa import InputError, RqaError
 FORMAT = 1
 _FILES = ("metrics.json", "scores.jsonl", "questions.jsonl", "run.json")
 # What the questions depend on: a run with other values is another run.
-_FIXED = {"sets": "the sets", "sample": "--sample", "seed": "--seed", "conditions": "the conditions"}
+_FIXED = {
+    "sets": "the sets",
+    "sample": "--sample",
+    "seed": "--seed",
+    "conditions": "the conditions",
+    "retrieval": "where passages come from (--retriever, -k, --docs, and what these hold)",
+}
 _NEW_RUN = "`--force` replaces it by a new run."
 
 
@@ -37,10 +43,11 @@ class Folder:
         """The file of that strategy's answers."""
         return self.path / "answers" / f"{quote(strategy, safe='')}.jsonl"
 
-    def begin(self, description: Mapping[str, Any], *, resume: bool, force: bool) -> None:
-        """Make it a new run's, or see that it is the run to be continued.
+    def begin(self, description: Mapping[str, Any], *, resume: bool, force: bool) -> list[str]:
+        """Make it a new run's, or see that it is the run to be continued. The strategies of the run.
 
-        InputError when it is there already and neither is asked for, or when it is another run.
+        The strategies of an earlier run that have answers stay in it, before new ones. InputError when it is there
+        already and neither is asked for, or when it is another run.
         """
         earlier = self._description()
         if force:
@@ -48,15 +55,22 @@ class Folder:
         elif earlier is not None and not resume:
             raise InputError(f"{self.path} is there already.", hint=f"`--resume` continues that run. {_NEW_RUN}")
         elif earlier is not None:
-            changed = [what for key, what in _FIXED.items() if _fixed(earlier, key) != _fixed(description, key)]
+            known = [(key, what) for key, what in _FIXED.items() if key in earlier]
+            changed = [what for key, what in known if _fixed(earlier, key) != _fixed(description, key)]
             if changed:
-                verb = "differs" if len(changed) == 1 and changed[0].startswith("--") else "differ"
+                verb = "differ" if len(changed) > 1 or changed[0] in ("the sets", "the conditions") else "differs"
                 raise InputError(
                     f"{self.path} cannot be continued: {', '.join(changed)} {verb} from what it was begun with.",
                     hint=f"Continue it with what it was begun with. {_NEW_RUN}",
                 )
-        began = earlier["began"] if earlier and resume else description["began"]
-        self.write("run.json", json.dumps({"format": FORMAT, **description, "began": began}, indent=2) + "\n")
+        whole = {"format": FORMAT, **description}
+        if earlier and not force:
+            names = [one["name"] for one in description["strategies"]]
+            kept = [one for one in earlier["strategies"] if one["name"] in names or self.answers(one["name"]).exists()]
+            whole["began"] = earlier["began"]
+            whole["strategies"] = [*kept, *(one for one in description["strategies"] if one not in kept)]
+        self.write("run.json", json.dumps(whole, indent=2) + "\n")
+        return [one["name"] for one in whole["strategies"]]
 
     def write(self, name: str, content: str) -> None:
         """Replace a file by `content`."""

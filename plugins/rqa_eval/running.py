@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from robust_qa import Metric, RqaError, Target, __version__, answer_rows
+from robust_qa import Metric, Question, RqaError, Target, __version__, answer_rows
 
 from .asking import QuestionSet, lines, with_passages
 from .conditions import Condition, with_fakes
@@ -77,7 +77,8 @@ async def evaluate(run: Run, session: Session, plan: Plan) -> Result:
     names = _names(session, plan)
     _able(names, _refused(session, names, has_passages=True))
     folder = Folder(plan.folder)
-    folder.begin(_description(plan, folder, names), resume=plan.resume, force=plan.force)
+    description = _description(session, plan, folder, names)
+    whole = folder.begin(description, resume=plan.resume, force=plan.force)
     if not folder.questions.exists():
         await _write_questions(run, session, plan, folder)
     refused = _refused(session, names, has_passages=_bring_passages(folder))
@@ -106,7 +107,8 @@ async def evaluate(run: Run, session: Session, plan: Plan) -> Result:
                 trace=True,
             )
     left_out = [Standing(name, "left out", message=error.message) for name, error in refused.items()]
-    return await _score(session, plan, folder, able, left_out)
+    scored = [name for name in whole if name in able or name not in names]
+    return await _score(run, session, plan, folder, scored, left_out=left_out, judging=_judging(session, able[0]))
 
 
 def _names(session: Session, plan: Plan) -> list[str]:
@@ -146,7 +148,7 @@ def _bring_passages(folder: Folder) -> bool:
         return "passages" in json.loads(file.readline())
 
 
-def _description(plan: Plan, folder: Folder, names: Sequence[str]) -> dict[str, Any]:
+def _description(session: Session, plan: Plan, folder: Folder, names: Sequence[str]) -> dict[str, Any]:
     return {
         "rqa": __version__,
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -156,9 +158,16 @@ def _description(plan: Plan, folder: Folder, names: Sequence[str]) -> dict[str, 
         "views": [view.name for view in plan.views],
         "sample": plan.sample,
         "seed": plan.seed,
+        "retrieval": _retrieval(session, plan),
         "baseline": plan.baseline,
         "metric": plan.metrics[0].name,
     }
+
+
+def _retrieval(session: Session, plan: Plan) -> list[dict[str, str]]:
+    """What the passages depend on, of questions that bring none and of those that bring some."""
+    brings = {item.passages is not None for one in plan.sets for item in one.items}
+    return [session.toolbox_for(Question("", passages=() if some else None)).retrieval() for some in sorted(brings)]
 
 
 async def _write_questions(run: Run, session: Session, plan: Plan, folder: Folder) -> None:
@@ -170,20 +179,34 @@ async def _write_questions(run: Run, session: Session, plan: Plan, folder: Folde
     folder.write_lines("questions.jsonl", lines(sets, plan.conditions, seed=plan.seed))
 
 
+def _judging(session: Session, strategy: str) -> dict[str, Any]:
+    """What judges citations, as fields of Outcome; none where no evaluator is configured."""
+    if not session.plan(has_passages=True, strategy=strategy, as_given=True)[2].evaluator:
+        return {}
+    toolbox = session.toolbox("evaluator")
+    return {"judge": toolbox.score, "bar": (toolbox.thresholds() or (0.0,))[0]}
+
+
 async def _score(
-    session: Session, plan: Plan, folder: Folder, able: Sequence[str], left_out: Sequence[Standing]
+    run: Run,
+    session: Session,
+    plan: Plan,
+    folder: Folder,
+    scored: Sequence[str],
+    *,
+    left_out: Sequence[Standing],
+    judging: Mapping[str, Any],
 ) -> Result:
-    evaluator = session.plan(has_passages=True, strategy=able[0], as_given=True)[2].evaluator
-    judging: dict[str, Any] = {}
-    if evaluator:
-        toolbox = session.toolbox("evaluator")
-        judging = {"judge": toolbox.score, "bar": (toolbox.thresholds() or (0.0,))[0]}
-    files = {name: folder.answers(name) for name in able}
+    files = {name: folder.answers(name) for name in scored}
     asked = read_outcomes(folder, files, cost=session.cost, **judging)
-    scores = await Scores.of(asked, able, plan.metrics, plan.views)
+    scores = await Scores.of(asked, scored, plan.metrics, plan.views)
     folder.write_lines("scores.jsonl", scores.lines())
-    standings = [_standing(name, scores) for name in able] + list(left_out)
-    baseline = plan.baseline if plan.baseline in able else None
+    for name in scored:
+        if scores.rows[name] < len(scores.questions):
+            answered = f"{scores.rows[name]:,} of {len(scores.questions):,} questions"
+            run.say(f"{name} was asked {answered}; name it with -s to ask the others")
+    standings = [_standing(name, scores) for name in scored] + list(left_out)
+    baseline = plan.baseline if plan.baseline in scored else None
     metrics = {
         "format": FORMAT,
         "metric": plan.metrics[0].name,

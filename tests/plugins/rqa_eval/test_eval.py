@@ -392,6 +392,39 @@ def test_a_strategy_and_a_view_can_be_added_to_a_run(rqa: Any, reader: Any, ques
     assert figures("accuracy", slice="both right") == {"norag": 1, "rag": 1}
 
 
+def test_the_strategies_of_a_run_stay_in_it_when_others_are_added(rqa: Any, reader: Any, question_set: Any) -> None:
+    command = ("eval", question_set(ROWS), "-o", RUN, "--no-cache", "--resume")
+    with reader(WORLD) as server:
+        rqa(*command, "-s", "rag,norag")
+        rag = figures("accuracy")["rag"]
+        answers = RUN / "answers" / "norag.jsonl"
+        answers.write_bytes(answers.read_bytes().splitlines(keepends=True)[0])
+        ended = rqa(*command, "-s", "cot")
+        assert server.count == 24  # what is not named is not asked
+    assert ended.code == 0
+    assert "norag was asked 1 of 8 questions; name it with -s to ask the others" in ended.err
+    assert list(figures("accuracy")) == ["rag", "norag", "cot"]
+    assert figures("accuracy")["rag"] == rag
+    described = json.loads((RUN / "run.json").read_text("utf-8"))
+    assert [one["name"] for one in described["strategies"]] == ["rag", "norag", "cot"]
+
+
+def test_a_run_over_other_passages_is_not_continued(rqa: Any, tmp_path: Path, question_set: Any) -> None:
+    for name in ("docs", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text(f"The capital of Arda is in {name}.")
+    source = question_set([{"question": "What is the capital of Arda?"}])
+    command = ("eval", source, "-s", "rag", "-o", RUN, "-d", tmp_path / "docs")
+    assert rqa(*command).code == 0
+    assert rqa(*command, "--resume").code == 0
+    for options in (("-k", "3"), ("-d", tmp_path / "other"), ("-r", "bm25@2"), ("-r", "bm25 & none")):
+        ended = rqa(*command, "-s", "crag", "--resume", *options)
+        assert (ended.code, "where passages come from" in ended.err) == (2, True)
+    (tmp_path / "docs" / "b.txt").write_text("More is told of Arda.")
+    ended = rqa(*command, "-s", "crag", "--resume")
+    assert (ended.code, "where passages come from" in ended.err) == (2, True)
+
+
 def test_a_run_over_other_questions_is_not_continued(evaluate: Any) -> None:
     evaluate("-s", "norag")
     for options, rows in ((("--seed", "1"), ROWS), (("--worst-case",), ROWS), ((), ROWS[:3])):
