@@ -9,15 +9,17 @@ metrics.json     the means; written last
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from robust_qa import InputError, RqaError
+from robust_qa import BusyError, InputError, RqaError
 
 FORMAT = 1
 _FILES = ("metrics.json", "scores.jsonl", "questions.jsonl", "run.json")
@@ -42,6 +44,29 @@ class Folder:
     def answers(self, strategy: str) -> Path:
         """The file of that strategy's answers."""
         return self.path / "answers" / f"{quote(strategy, safe='')}.jsonl"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes out of it meanwhile. BusyError when one is at it, InputError when it is no folder."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileExistsError as error:
+            raise self._no_run() from error
+        except OSError as error:
+            raise RqaError(f"Cannot write {self.path}: {error.strerror}.") from error
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise BusyError(
+                    f"Another process is writing {self.path}.", hint="Wait for it to end, or choose another folder."
+                ) from error
+            except OSError:
+                pass  # the file system has no locks
+            yield
+        finally:
+            os.close(descriptor)
 
     def begin(self, description: Mapping[str, Any], *, resume: bool, force: bool) -> list[str]:
         """Make it a new run's, or see that it is the run to be continued. The strategies of the run.
@@ -101,13 +126,16 @@ class Folder:
             found = json.loads((self.path / "run.json").read_bytes())
         except FileNotFoundError:
             if self.path.exists() and not self._is_begun():
-                raise InputError(f"{self.path} is there, and it is no run of `rqa eval`.") from None
+                raise self._no_run() from None
             return None
         except (OSError, ValueError) as error:
             raise InputError(f"{self.path / 'run.json'} cannot be read: {error}.") from error
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise InputError(f"{self.path} is a run of another version of rqa.", hint="Choose another folder with -o.")
         return found
+
+    def _no_run(self) -> InputError:
+        return InputError(f"{self.path} is there, and it is no run of `rqa eval`.")
 
     def _is_begun(self) -> bool:
         """Whether it is empty, or a run that was killed before it had a description."""

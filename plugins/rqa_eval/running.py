@@ -71,14 +71,23 @@ class Result:
 async def evaluate(run: Run, session: Session, plan: Plan) -> Result:
     """Ask, score, and leave it all in the folder. What is there already of the same run is kept.
 
-    Raises InputError where the folder is of another run, ConfigError or MissingError where no strategy can run,
-    CallError where passages cannot be retrieved. A row that fails is that strategy's matter.
+    Raises InputError where the folder is of another run, BusyError where another process is writing it, ConfigError or
+    MissingError where no strategy can run, CallError where passages cannot be retrieved. A row that fails is that
+    strategy's matter.
     """
     names = _names(session, plan)
     _able(names, _refused(session, names, has_passages=True))
     folder = Folder(plan.folder)
     description = _description(session, plan, folder, names)
-    whole = folder.begin(description, resume=plan.resume, force=plan.force)
+    with folder.locked():
+        whole = folder.begin(description, resume=plan.resume, force=plan.force)
+        return await _evaluate(run, session, plan, folder, names=names, whole=whole)
+
+
+async def _evaluate(
+    run: Run, session: Session, plan: Plan, folder: Folder, *, names: Sequence[str], whole: Sequence[str]
+) -> Result:
+    """Ask the strategies of these `names`, and score them with the others of the `whole` run."""
     if not folder.questions.exists():
         await _write_questions(run, session, plan, folder)
     refused = _refused(session, names, has_passages=_bring_passages(folder))

@@ -77,11 +77,12 @@ def test_ctrl_c_says_how_to_continue(start: Any, tmp_path: Path) -> None:
     assert again.returncode == 0
 
 
-def test_a_second_process_does_not_write_the_same_run(start: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["--resume", "--force"])
+def test_a_second_process_does_not_write_the_same_run(start: Any, tmp_path: Path, option: str) -> None:
     process = start()
     wait_for(tmp_path / "run" / "answers" / "scripted.jsonl", 1, process)
     process.send_signal(signal.SIGSTOP)  # it would be done before the other has started, on a busy machine
-    other = start("--resume")
+    other = start(option)
     _, err = other.communicate()
     process.send_signal(signal.SIGCONT)
     assert (other.returncode, b"Another process is writing" in err) == (1, True)
