@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from .errors import UnavailableError as UnavailableError
     from .expressions import Expression as Expression
     from .expressions import parse_expression as parse_expression
+    from .headers import retry_after as retry_after
     from .hookspecs import hookimpl as hookimpl
     from .host import Registry as Registry
     from .metrics import Metric as Metric
@@ -140,6 +141,7 @@ _HOME = {
         "UnavailableError",
     ),
     "expressions": ("Expression", "parse_expression"),
+    "headers": ("retry_after",),
     "hookspecs": ("hookimpl",),
     "host": ("Registry",),
     "metrics": ("Metric", "Outcome"),

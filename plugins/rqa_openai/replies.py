@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
-from time import time
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,6 +20,7 @@ from robust_qa import (
     UnavailableError,
     Usage,
     printable,
+    retry_after,
     without_thoughts,
 )
 
@@ -168,19 +167,6 @@ def _advice(status: int, endpoint: Endpoint) -> str:
     if status == 404:
         return f"Check `model` and `base_url`; most endpoints list their models at {endpoint.address}/models."
     return ""
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait by `retry-after-ms` or `Retry-After` (RFC 9110, 10.2.3), None where neither says."""
-    milliseconds, wish = headers.get("retry-after-ms"), headers.get("retry-after", "")
-    try:
-        seconds = float(milliseconds) / 1000 if milliseconds else float(wish)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(wish).timestamp() - time()
-        except (ValueError, OverflowError):
-            return None
-    return max(0.0, seconds) if seconds < float("inf") else None
 
 
 def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -> Completion:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
-from time import time
 from urllib.parse import urlsplit
 
 import httpx
 import msgspec
 
-from robust_qa import CallError, CallTimeout, Key, RefusedError, ReplyError, UnavailableError, printable
+from robust_qa import CallError, CallTimeout, Key, RefusedError, ReplyError, UnavailableError, printable, retry_after
 
 from .fetching import client
 from .providers import APIS, Query, Request, Result
@@ -92,7 +90,7 @@ class Provider:
     def _refusal(self, status: int, headers: Mapping[str, str], told: str) -> CallError:
         said = f"{self._where} answered {status}: {told or 'nothing more'}"
         if status == 429 or status >= 500:
-            return UnavailableError(said, retry_after=_retry_after(headers.get("Retry-After", "")))
+            return UnavailableError(said, retry_after=retry_after(headers))
         if 300 <= status < 400:
             return RefusedError(said, hint="It points elsewhere: check `base_url`.")
         hint = ""
@@ -122,13 +120,3 @@ def _words_of(body: bytes) -> str:
             return body.decode("utf-8", "replace")
         told = inner
     return str(told)
-
-
-def _retry_after(header: str) -> float | None:
-    """Seconds to wait, from seconds or an HTTP date; None for neither."""
-    if header.strip().isdigit():
-        return float(header)
-    try:
-        return max(parsedate_to_datetime(header).timestamp() - time(), 0.0)
-    except (ValueError, TypeError, OverflowError):
-        return None

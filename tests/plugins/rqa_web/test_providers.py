@@ -242,7 +242,9 @@ async def test_a_wiki_says_why_it_found_nothing(web: Web, connect: Any) -> None:
         await connect(**options("mediawiki", web)).retrieve("lighthouse", 10)
 
 
-@pytest.mark.parametrize(("header", "seconds"), [("7", 7.0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("soon", None)])
+@pytest.mark.parametrize(
+    ("header", "seconds"), [("7", 7.0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("soon", None), ("\xb2", None)]
+)
 async def test_the_wish_of_a_provider_to_wait_is_passed_on(
     header: str, seconds: float | None, web: Web, connect: Any
 ) -> None:
