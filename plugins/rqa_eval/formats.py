@@ -7,6 +7,7 @@ it is asked for, so that all of them can be told at once.
 from __future__ import annotations
 
 import csv
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -31,6 +32,11 @@ def read_set(path: Path, layout: str | None = None) -> tuple[list[Item], str]:
     Without `layout` it is found out, where that is unambiguous.
     """
     try:
+        if not (stat.S_ISREG(mode := path.stat().st_mode) or stat.S_ISDIR(mode)):
+            raise InputError(
+                f"{path} is a stream, and a set is read more than once.",
+                hint="Write it to a file first, and name that.",
+            )
         layout = layout or _detect(path)
         items, problems = [], []
         for number, where, row in LAYOUTS[layout](path):

@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,17 @@ def test_a_malformed_entry_of_a_public_set_is_told_where_it_stands(
 def test_what_is_no_set_is_refused_in_clear_words(tmp_path: Path, content: str) -> None:
     with pytest.raises(InputError, match=r"holds no questions|cannot be told"):
         read_set(put(tmp_path / "a.jsonl", content))
+
+
+@pytest.mark.parametrize("layout", [None, "jsonl"])
+def test_a_stream_is_refused_since_it_can_be_read_only_once(layout: str | None) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, lines({"question": "Q"}).encode())
+    os.close(writing)
+    with pytest.raises(InputError, match="is a stream") as raised:
+        read_set(Path(f"/dev/fd/{reading}"), layout)
+    os.close(reading)
+    assert "to a file first" in raised.value.hint
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
