@@ -20,11 +20,6 @@ from .holding import precision
 _ROUGE_WORD = re.compile(r"\w+")
 
 
-def accuracy(outcome: Outcome) -> float | None:
-    """1 where the answer contains a gold answer (of each fact), both normalised: the papers' string match."""
-    return hit(outcome)
-
-
 def str_em(outcome: Outcome) -> float | None:
     """The share of the facts that the answer contains (ASQA: STR-EM; Stelmakh et al. 2022, Section 4.2)."""
     if not outcome.gold:
@@ -34,7 +29,7 @@ def str_em(outcome: Outcome) -> float | None:
 
 
 def hit(outcome: Outcome) -> float | None:
-    """1 where the answer contains every fact (ASQA: STR-EM hit)."""
+    """1 where the answer contains every fact, both normalised: the papers' string match, and ASQA's STR-EM hit."""
     share = str_em(outcome)
     return None if share is None else float(share == 1)
 
@@ -147,7 +142,7 @@ def _of_answered(value: Callable[[Outcome], float]) -> Callable[[Outcome], float
 
 
 METRICS = [
-    Metric("accuracy", accuracy, "the answer contains a gold answer, of every fact"),
+    Metric("accuracy", hit, "the answer contains a gold answer, of every fact"),
     Metric("em", exact_match, "the answer is a gold answer"),
     Metric("f1", f1, "words shared with a gold answer"),
     Metric("recall", recall, "words of a gold answer that the answer has"),
