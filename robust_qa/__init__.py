@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .cli.options import jobs_option as jobs_option
     from .cli.options import output_option as output_option
     from .cli.output import console as console
+    from .cli.passages import passages_in as passages_in
     from .cli.run import Run as Run
     from .command_groups import command_group as command_group
     from .components import IndexProgress as IndexProgress
@@ -86,7 +87,6 @@ if TYPE_CHECKING:
     from .replies import says_unknown as says_unknown
     from .replies import without_thoughts as without_thoughts
     from .rows import portable as portable
-    from .rows import read_passages as read_passages
     from .secrets import Key as Key
     from .session import Session as Session
     from .settings import Url as Url
@@ -120,6 +120,7 @@ _HOME = {
     "cli.batch_run": ("Target", "answer_rows", "in_session"),
     "cli.options": ("Answering", "answering_options", "jobs_option", "output_option"),
     "cli.output": ("console",),
+    "cli.passages": ("passages_in",),
     "cli.run": ("Run",),
     "command_groups": ("command_group",),
     "components": ("IndexProgress", "IndexReport"),
@@ -150,7 +151,7 @@ _HOME = {
     "prompts": ("Prompt", "fenced", "load_prompts", "render_passages"),
     "remarks": ("remark",),
     "replies": ("between", "declines", "parse_object", "parse_objects", "says_unknown", "without_thoughts"),
-    "rows": ("portable", "read_passages"),
+    "rows": ("portable",),
     "secrets": ("Key",),
     "session": ("Session",),
     "settings": ("Url",),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from robust_qa import Answer, Passage, Run, Session
+    from robust_qa import Answer, Run, Session
 
 _NARROWEST = 24  # characters of a column; with less, strategies go below one another
 _GAP = 2
@@ -38,7 +37,7 @@ _MOST_QUOTES = 3
 @click.pass_obj
 def compare(run: Run, /, *, question: str, strategy: str | None, passages: Path | None, **answering: Any) -> None:
     """Answer QUESTION with several strategies, side by side."""
-    from robust_qa import console, in_session
+    from robust_qa import console, in_session, passages_in
 
     options = Answering(**answering)
     names = list(dict.fromkeys(name.strip() for name in (strategy or "").split(",") if name.strip()))
@@ -50,7 +49,7 @@ def compare(run: Run, /, *, question: str, strategy: str | None, passages: Path 
         raise click.UsageError("The passages come from --passages, so leave out --docs and --retriever.")
     # An argument that is not UTF-8 arrives with lone surrogates, which no engine or file takes.
     text = question.encode("utf-8", "replace").decode().strip()
-    asked = Question(text, passages=_passages(passages) if passages else None)
+    asked = Question(text, passages=passages_in(passages) if passages else None)
     answers = in_session(run, options, lambda session: _answers(session, asked, names))
     failures = [answer for answer in answers if isinstance(answer, RqaError)]
     if len(failures) == len(answers):
@@ -60,16 +59,6 @@ def compare(run: Run, /, *, question: str, strategy: str | None, passages: Path 
         _print(out, table)
     if failures:
         raise click.exceptions.Exit(Exit.ROWS_FAILED)
-
-
-def _passages(path: Path) -> tuple[Passage, ...]:
-    from robust_qa import read_passages
-
-    try:
-        content = sys.stdin.buffer.read() if path == Path("-") else path.read_bytes()
-    except OSError as error:
-        raise InputError(f"Cannot read passages from {path}: {error.strerror}.") from error
-    return tuple(read_passages(content, str(path)))
 
 
 async def _answers(session: Session, question: Question, names: Sequence[str]) -> list[Answer | RqaError]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InputError
-from ..types import Answer, Passage, Question
+from ..types import Answer, Question
 from .options import Answering, answering_options
 from .run import Run, pass_run
 
@@ -72,7 +72,9 @@ def _names_given(retriever: str) -> bool:
 
 
 def _question(text: str | None, passages: Path | None) -> Question:
-    own = _passages(passages) if passages else None
+    from .passages import passages_in
+
+    own = passages_in(passages) if passages else None
     if text is None or text == "-":
         if passages == Path("-"):
             raise click.UsageError("Passages come from stdin here, so give the question as an argument.")
@@ -83,16 +85,6 @@ def _question(text: str | None, passages: Path | None) -> Question:
         raise InputError("The question is empty.", hint='Ask one: rqa ask "Who wrote the first compiler?"')
     # An argument that is not UTF-8 arrives with lone surrogates, which no engine or file takes.
     return Question(text.encode("utf-8", "replace").decode().strip(), passages=own)
-
-
-def _passages(path: Path) -> tuple[Passage, ...]:
-    from ..rows import read_passages
-
-    try:
-        raw = sys.stdin.buffer.read() if path == Path("-") else path.read_bytes()
-    except OSError as error:
-        raise InputError(f"Cannot read passages from {path}: {error.strerror}.") from error
-    return tuple(read_passages(raw, str(path)))
 
 
 async def _answer(session: Session, question: Question) -> Answer:

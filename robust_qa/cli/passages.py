@@ -1,0 +1,19 @@
+"""Passages that people bring on the command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ..errors import InputError
+from ..rows import read_passages
+from ..types import Passage
+
+
+def passages_in(path: Path) -> tuple[Passage, ...]:
+    """The passages in a file, which is stdin where it is named "-". InputError when there are none to be read."""
+    try:
+        raw = sys.stdin.buffer.read() if path == Path("-") else path.read_bytes()
+    except OSError as error:
+        raise InputError(f"Cannot read passages from {path}: {error.strerror}.") from error
+    return tuple(read_passages(raw, str(path)))
