@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import queue
+import select
 import threading
 from collections import deque
 
@@ -66,7 +67,7 @@ class Lines:
             future = self._wanted.get()
             chunk: bytes | OSError
             try:
-                chunk = os.read(self._descriptor, _CHUNK)
+                chunk = _read(self._descriptor)
             except OSError as error:
                 chunk = error
             try:
@@ -96,6 +97,14 @@ class Lines:
         if self._length <= LONGEST:
             self._parts.append(part)
         self._length += len(part)
+
+
+def _read(descriptor: int) -> bytes:
+    while True:
+        try:
+            return os.read(descriptor, _CHUNK)
+        except BlockingIOError:  # whoever shares the stream with us may have made it so
+            select.select([descriptor], [], [])
 
 
 def _deliver(future: asyncio.Future[bytes], chunk: bytes | OSError) -> None:

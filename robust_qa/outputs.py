@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
 import stat
 import zlib
 from array import array
@@ -235,7 +236,10 @@ def _write(descriptor: int, line: bytes, name: str) -> None:
     rest = memoryview(line)
     try:
         while rest:
-            rest = rest[os.write(descriptor, rest) :]
+            try:
+                rest = rest[os.write(descriptor, rest) :]
+            except BlockingIOError:  # whoever shares the stream with us may have made it so
+                select.select([], [descriptor], [])
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -86,6 +86,15 @@ async def test_closing_ends_the_wait_for_a_pipe_that_says_nothing(pipe: tuple[in
     assert await source.next() is None
 
 
+async def test_a_pipe_that_does_not_block_is_waited_for(pipe: tuple[int, int]) -> None:
+    os.set_blocking(pipe[0], False)
+    source = Lines(pipe[0])
+    waiting = asyncio.create_task(source.next())
+    await asyncio.sleep(0.05)
+    os.write(pipe[1], b"one\n")
+    assert await waiting == b"one"
+
+
 async def test_a_descriptor_that_cannot_be_read_is_an_input_error(pipe: tuple[int, int]) -> None:
     with pytest.raises(InputError, match="Reading the input failed"):
         await Lines(pipe[1]).next()

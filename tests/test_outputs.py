@@ -1,5 +1,7 @@
 import json
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -263,3 +265,19 @@ def test_a_pipe_has_no_digest() -> None:
 def test_writing_to_a_full_device_says_so() -> None:
     with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(RqaError, match="No space left"):
         Stream(full.fileno(), "/dev/full").write([b"x\n"])
+
+
+def test_a_pipe_that_does_not_block_takes_whole_lines() -> None:
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    lines = [bytes([letter]) * 300_000 + b"\n" for letter in b"abc"]  # each more than a pipe holds
+
+    def send() -> None:
+        with os.fdopen(write, "wb", buffering=0):
+            Stream(write, "a pipe").write(lines)
+
+    with ThreadPoolExecutor(1) as threads, os.fdopen(read, "rb") as reader:
+        sending = threads.submit(send)
+        time.sleep(0.05)
+        assert reader.read() == b"".join(lines)
+        sending.result()
