@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from . import __version__
+from . import __version__, settings
 from .calls import RESERVED
 from .channels import Channels
-from .config import Config
-from .errors import InputError
+from .config import Config, Value
+from .errors import InputError, RqaError
 from .expressions import BUILT_IN, sources
 from .files import write_private
 from .secrets import scrubbed
@@ -37,7 +37,9 @@ class State(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, config: Config, plan: tuple[str, Any, Channels] | None, input_digest: str | None) -> State:
         """The state of a run that is about to begin."""
-        values = {key: scrubbed(key, value.value) for key, value in config.leaves() if _matters(key)}
+        leaves = [(key, value) for key, value in config.leaves() if _matters(key)]
+        values = {key: scrubbed(key, value.value) for key, value in leaves}
+        values.update((f"{key} content", content) for key, value in leaves if (content := _content(key, value)))
         configuration: dict[str, Any] = msgspec.to_builtins(values, enc_hook=str)
         return cls(__version__.rpartition(".")[0], input_digest, _described(plan), configuration)
 
@@ -77,6 +79,20 @@ def _matters(key: str) -> bool:
     """Whether answers depend on the option of that dotted name: not on the cache, and not on limits."""
     *table, option = key.split(".")
     return table[:1] != ["cache"] and not (len(table) == 2 and option in _LIMITS)
+
+
+def _content(key: str, value: Value) -> str:
+    """The digest of the prompt that the option names; empty for other options, and where there is none to read.
+
+    Other files are the matter of the component's `fingerprint`: not every file that an option names is one to read.
+    """
+    if key.split(".")[-2:-1] != ["prompts"]:
+        return ""
+    try:
+        path: Path = settings.convert(value, Path, key)
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
+    except (RqaError, OSError):
+        return ""  # of a strategy that is not used: its table may hold anything
 
 
 def _described(plan: tuple[str, Any, Channels] | None) -> dict[str, str]:

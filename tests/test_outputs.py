@@ -137,6 +137,26 @@ def test_another_configuration_is_refused_with_what_changed(
     assert reason in caught.value.message
 
 
+@pytest.mark.parametrize("table", ["strategy.rag", "defaults"])
+def test_a_prompt_that_was_edited_is_refused(path: Path, tmp_path: Path, table: str) -> None:
+    prompt = tmp_path / "read.txt"
+    tree: dict[str, Any] = {"prompts": {"read": str(prompt)}}
+    for name in reversed(table.split(".")):
+        tree = {name: tree}
+    prompt.write_text("Answer {question}")
+    begun(path, line(1), state=state_of(tree))
+    resumed(path, state_of(tree)).close()
+    prompt.write_text("Answer {question} in verse")
+    with pytest.raises(InputError, match=rf"`{table}\.prompts\.read content` was"):
+        resumed(path, state_of(tree))
+
+
+def test_what_cannot_be_a_prompt_is_no_hindrance(path: Path, tmp_path: Path) -> None:
+    tree = {"strategy": {"other": {"prompts": {"a": str(tmp_path), "b": "none.txt", "c": 5, "d": "", "e": ["x"]}}}}
+    begun(path, line(1), state=state_of(tree))
+    resumed(path, state_of(tree)).close()
+
+
 def test_what_changes_no_answer_is_no_change(path: Path) -> None:
     limits = {"concurrency": 3, "rpm": 60, "timeout": 5, "retries": 0}
     begun(path, line(1), state=state_of({"reader": {"m": {"model": "x"}}, "cache": {"enabled": False}}))
