@@ -85,10 +85,13 @@ class Config:
             raise ConfigError.of(problems)
 
     def table(self, *path: str) -> Table:
-        """The table at `path`, empty when no layer has it. Tables under an option merge key by key."""
+        """The table at `path`, empty when no layer has it. Tables under an option merge key by key.
+
+        Raises ConfigError where a layer has a value there.
+        """
         values: dict[str, Value] = {}
         for layer in reversed(self.layers):
-            for key, value in _descend(layer.tree, path).items():
+            for key, value in _descend(layer, path).items():
                 weaker = values.get(key)
                 merging = weaker is not None and isinstance(weaker.value, dict) and isinstance(value, dict)
                 values[key] = Value(value, layer, weaker if merging else None)
@@ -288,9 +291,13 @@ def _deeper(value: Any, levels: int) -> bool:
     return levels < 0 or any(_deeper(item, levels - 1) for item in inner)
 
 
-def _descend(tree: Tree, path: Sequence[str]) -> Tree:
-    for part in path:
+def _descend(layer: Layer, path: Sequence[str]) -> Tree:
+    tree = layer.tree
+    for depth, part in enumerate(path, start=1):
         tree = tree.get(part, {})
+        if not isinstance(tree, dict):
+            key = ".".join(path[:depth])
+            raise ConfigError(f"{layer.origin}: `{key}` must be a table, not {shown(key, tree)}.")
     return tree
 
 

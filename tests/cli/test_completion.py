@@ -71,3 +71,8 @@ def test_a_trouble_does_not_disturb_the_tab_key(installed: str) -> None:
     Path("rqa.toml").write_text("[broken\n")
     assert complete(installed, f"rqa --plugin {PLUGIN} ask -s jud") == []
     assert complete(installed, "rqa as") == ["ask"]
+
+
+def test_bash_offers_nothing_where_the_configuration_is_wrong(installed: str) -> None:
+    Path("rqa.toml").write_text('[defaults]\nexpressions = "x"\n')
+    assert complete(installed, "rqa ask -r ") == []
