@@ -150,9 +150,8 @@ class Session:
 
     def toolbox(self, *kinds: Literal["reader", "evaluator"]) -> Toolbox:
         """A toolbox over the configured components of those kinds, for what is done without a question."""
-        reader = self._chosen("reader", self.defaults.reader) if "reader" in kinds else None
-        evaluator = self._chosen("evaluator", self.defaults.evaluator) if "evaluator" in kinds else None
-        return Toolbox(Question(""), Channels(reader=reader, evaluator=evaluator), Trace(detailed=False))
+        chosen: dict[str, Any] = {kind: self._chosen(kind, getattr(self.defaults, kind)) for kind in kinds}
+        return Toolbox(Question(""), Channels(**chosen), Trace(detailed=False))
 
     def channel(self, kind: Kind, name: str) -> Channel:
         """The component of that name behind its limits, built on first use."""
