@@ -293,6 +293,20 @@ def test_without_man_a_page_shows_no_markup(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
+def test_no_sentence_of_a_page_breaks_off_or_begins_in_its_middle(name: str) -> None:
+    prose = re.sub(r"^\.nf$.*?^\.fi$", ".PP", PAGES[name].read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    lines, broken = prose.splitlines(), []
+    for tag, before, line in zip(lines, lines[1:], lines[2:], strict=False):
+        if tag == ".TP" or line.startswith(".") or re.match(r"\.(?![BIR]+ )", before):
+            continue
+        last = plain(before).rstrip()[-1:]
+        in_bold = before.startswith(".") and last not in ".,:;!?)"
+        if (last == "." and re.match(r"[a-z]+\b", line)) or (in_bold and line[:1].isupper()):
+            broken.append((before, line))
+    assert broken == []
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_names_its_version_and_only_pages_that_are_there(name: str) -> None:
     source = PAGES[name].read_text("utf-8")
     assert f'"robust-qa {__version__}"' in source.splitlines()[0]
