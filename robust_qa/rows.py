@@ -1,7 +1,8 @@
 """Rows of a batch: a line to a question, an answer to a line; and passages that people bring.
 
 A row is a JSON object with `question` and, if it likes, `id` and `passages`; any other line is a question as it
-stands. What the object holds besides is passed through as it was written, byte for byte, in its order.
+stands. What the object holds besides is passed through as it was written, byte for byte, in its order, except for
+what is no JSON.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def cli(ctx: click.Context, /, **params: Any) -> None:
 
 
 def main() -> None:
-    """The `rqa` command: runs it, turns errors into two lines on stderr, and ends with an exit code."""
+    """The `rqa` command: runs it, tells errors on stderr, and ends with an exit code."""
     _open_missing_streams()
     if environment.COMPLETE in os.environ:
         cli.main(prog_name="rqa")  # click answers the shell, and exits
