@@ -4,6 +4,7 @@ A page is read as `rqa help` shows it without man(1): headings at the margin, su
 by 7, their paragraphs by 14, and examples by 11.
 """
 
+import ast
 import dataclasses
 import json
 import re
@@ -136,6 +137,22 @@ def options(context: click.Context, *, helping: bool = False) -> set[str]:
     """The options of a command as its help writes them, such as `-k N`."""
     parameters = context.command.get_params(context) if helping else context.command.params
     return {record[0] for p in parameters if isinstance(p, click.Option) and (record := p.get_help_record(context))}
+
+
+def declared(source: str) -> dict[str, list[str]]:
+    """What Python declares: the fields of each class, and what each alias stands for."""
+    found = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef):
+            found[node.name] = [ast.unparse(part) for part in node.body if isinstance(part, ast.AnnAssign)]
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
+            name = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+            found[ast.unparse(name)] = [
+                str(node.value.value) if isinstance(node.value, ast.Constant) else ast.unparse(node.value)
+            ]
+    return {
+        name: [part.replace("field(default_factory=dict)", "{}") for part in parts] for name, parts in found.items()
+    }
 
 
 def host() -> Host:

@@ -19,6 +19,7 @@ from documentation import (
     PAGES,
     ROOT,
     commands,
+    declared,
     default,
     examples,
     fields,
@@ -33,6 +34,7 @@ from documentation import (
     usage,
 )
 
+import robust_qa
 from robust_qa import __version__, config, environment, errors
 from robust_qa.assembly import Assembly
 from robust_qa.calls import RESERVED, Limits
@@ -185,6 +187,33 @@ def test_rqa_strategies_7_has_every_strategy_with_its_options_and_prompts() -> N
         folder = Path(inspect.getfile(registration.factory)).with_name("prompts")
         prompts = folder if folder.is_dir() else ROOT / "robust_qa" / "prompts"
         assert {prompt.stem for prompt in prompts.glob("*.txt")} - told["Prompts"] == set(), name
+
+
+def types_told() -> dict[str, list[str]]:
+    text = "\n".join(line[7:] for line in read("rqa-plugin(7)")["TYPES", ""].lines)
+    return declared(text[text.index("from ") :])
+
+
+def test_rqa_plugin_7_has_the_fields_of_every_type_as_they_are_declared() -> None:
+    told = types_told()
+    modules = [ROOT / "robust_qa" / f"{name}.py" for name in ("types", "metrics", "components")]
+    code = {name: fields for module in modules for name, fields in declared(module.read_text("utf-8")).items()}
+    assert told == {name: code.get(name) for name in told}
+
+
+def test_rqa_plugin_7_names_all_that_is_public_with_its_arguments() -> None:
+    helpers = [
+        (name, arguments)
+        for tag in read("rqa-plugin(7)")["HELPERS", ""].tags
+        for name, arguments in re.findall(r"(\w+)(?:\((.*?)\))?(?:, |$)", tag)
+    ]
+    named = {*types_told(), *read("rqa-plugin(7)")["ERRORS", ""].tags, *(name for name, _ in helpers)}
+    assert set(robust_qa.__all__) - named == set()
+    for name, arguments in helpers:
+        if arguments and name in robust_qa.__all__:
+            signature = inspect.signature(getattr(robust_qa, name))
+            told = re.findall(r"(\w+)(?:=[^,]+)?(?:, |$)", arguments)
+            assert told == list(signature.parameters)[: len(told) if "..." in arguments else None], name
 
 
 # -- config.example.toml
