@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -84,6 +85,24 @@ def test_the_configuration_names_the_component_and_only_options_it_has(project: 
 
 def test_the_readme_shows_that_configuration(project: Path, kind: str) -> None:
     assert f"    [{kind}.field-notes]\n" in (project / "README.md").read_text()
+
+
+def test_the_line_that_tries_the_configuration_gets_an_answer_from_the_component(project: Path, tmp_path: Path) -> None:
+    line = (project / "rqa.toml").read_text().splitlines()[0].removeprefix("# Try it: ")
+    rqa = f"{shlex.quote(sys.executable)} -m robust_qa --plugin src/field_notes ask --explain"
+    folders = {f"RQA_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "CACHE")}
+    done = subprocess.run(
+        line.replace("rqa ask", rqa),
+        shell=True,
+        cwd=project,
+        env={**os.environ, **folders},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "worms" in done.stdout.splitlines()[0].lower()
+    assert "field-notes" in done.stderr
 
 
 def test_no_placeholder_is_left(project: Path) -> None:
