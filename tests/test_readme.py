@@ -37,7 +37,12 @@ def test_the_readmes_plugin_answers_the_readmes_question(tmp_path: Path) -> None
     (tmp_path / "notes.txt").write_text(shlex.split(note)[1], "utf-8")
     command = [sys.executable, "-m", "robust_qa", *shlex.split(ask)[1:]]
     folders = {f"RQA_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "CACHE")}
-    done = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, **folders}, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.startswith("Ada Quill\n")
+
+    def answer() -> str:
+        env = {**os.environ, **folders}
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+        return done.stdout.splitlines()[0]
+
+    assert answer() == "Ada Quill"
+    (tmp_path / "notes.txt").write_text("The boiler was last serviced by Tobias Renn.", "utf-8")
+    assert answer() == "Tobias Renn"
