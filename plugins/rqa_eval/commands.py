@@ -105,10 +105,12 @@ def evaluate_sets(
     drop: tuple[float, ...] | None,
     order: tuple[str, ...] | None,
     jobs: int,
-    strategy: str | None,
+    strategy: tuple[str, ...],
     **answering: Any,
 ) -> None:
     """Answer the questions of DATA with several strategies, and show which is right how often, at what cost.
+
+    `-s all` takes every strategy that the configuration can run.
 
     DATA is a file of JSON lines with `question`, `answers` and perhaps `passages`, or a public set as it is published.
     """
@@ -130,7 +132,7 @@ def evaluate_sets(
     plan = Plan(
         folder=out or _default_folder(data),
         sets=read_sets(data, layout, sample=sample, seed=seed),
-        strategies=list(dict.fromkeys(name.strip() for name in (strategy or "").split(",") if name.strip())),
+        strategies=strategy,
         conditions=_conditions(worst_case, attack, rates or (0.2,), drop, order),
         views=[VIEWS[name] for name in dict.fromkeys(views)],
         metrics=_metrics(run, metrics),

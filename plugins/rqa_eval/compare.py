@@ -11,6 +11,8 @@ import click
 
 from robust_qa import Answering, Exit, InputError, Question, RqaError, answering_options
 
+from .strategies import ALL, able, named, refused
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -35,13 +37,15 @@ _MOST_QUOTES = 3
     help="Answer from the passages in this file (- is stdin): JSON lines, or plain text.",
 )
 @click.pass_obj
-def compare(run: Run, /, *, question: str, strategy: str | None, passages: Path | None, **answering: Any) -> None:
-    """Answer QUESTION with several strategies, side by side."""
+def compare(run: Run, /, *, question: str, strategy: tuple[str, ...], passages: Path | None, **answering: Any) -> None:
+    """Answer QUESTION with the strategies that -s names, side by side.
+
+    -s is required; `-s all` takes every strategy that the configuration can run.
+    """
     from robust_qa import console, in_session, passages_in
 
     options = Answering(**answering)
-    names = list(dict.fromkeys(name.strip() for name in (strategy or "").split(",") if name.strip()))
-    if not names:
+    if not strategy:
         raise click.UsageError("Name the strategies to compare, as in -s rag,astute,norag.")
     if not question.strip():
         raise InputError("The question is empty.")
@@ -50,7 +54,8 @@ def compare(run: Run, /, *, question: str, strategy: str | None, passages: Path 
     # An argument that is not UTF-8 arrives with lone surrogates, which no engine or file takes.
     text = question.encode("utf-8", "replace").decode().strip()
     asked = Question(text, passages=passages_in(passages) if passages else None)
-    answers = in_session(run, options, lambda session: _answers(session, asked, names))
+    found = in_session(run, options, lambda session: _answers(run, session, asked, strategy))
+    names, answers = list(found), list(found.values())
     failures = [answer for answer in answers if isinstance(answer, RqaError)]
     if len(failures) == len(answers):
         raise failures[0]
@@ -61,10 +66,18 @@ def compare(run: Run, /, *, question: str, strategy: str | None, passages: Path 
         raise click.exceptions.Exit(Exit.ROWS_FAILED)
 
 
-async def _answers(session: Session, question: Question, names: Sequence[str]) -> list[Answer | RqaError]:
+async def _answers(
+    run: Run, session: Session, question: Question, asked: Sequence[str]
+) -> dict[str, Answer | RqaError]:
     """The answer of each strategy, or why there is none. ConfigError where there is no such strategy."""
+    names = named(session, asked)
     for name in names:
         session.assembly.part("strategy", name)
+    if ALL in asked:
+        unable = refused(session, names, has_passages=question.passages is not None)
+        names = able(names, unable)
+        if unable:
+            run.say(f"not with this configuration: {', '.join(unable)}")
 
     async def answer(name: str) -> Answer | RqaError:
         try:
@@ -72,7 +85,7 @@ async def _answers(session: Session, question: Question, names: Sequence[str]) -
         except RqaError as error:
             return error
 
-    return await asyncio.gather(*map(answer, names))
+    return dict(zip(names, await asyncio.gather(*map(answer, names)), strict=True))
 
 
 def side_by_side(names: Sequence[str], answers: Sequence[Answer | RqaError], width: int) -> list[Table]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from robust_qa import Metric, Question, RqaError, Target, __version__, answer_rows
+from robust_qa import Metric, Question, Target, __version__, answer_rows
 
 from .asking import QuestionSet, lines, with_passages
 from .conditions import Condition, with_fakes
@@ -17,11 +17,10 @@ from .folder import FORMAT, Folder
 from .outcomes import read_outcomes
 from .scoring import Scores
 from .slices import View
+from .strategies import ALL, able, named, refused
 
 if TYPE_CHECKING:
     from robust_qa import Run, Session
-
-ALL = "all"  # in the place of names: every strategy that the configuration can run
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ async def evaluate(run: Run, session: Session, plan: Plan) -> Result:
     strategy's matter.
     """
     names = _names(session, plan)
-    _able(names, _refused(session, names, has_passages=True))
+    able(names, refused(session, names, has_passages=True, as_given=True))
     folder = Folder(plan.folder)
     description = _description(session, plan, folder, names)
     with folder.locked():
@@ -90,17 +89,17 @@ async def _evaluate(
     """Ask the strategies of these `names`, and score them with the others of the `whole` run."""
     if not folder.questions.exists():
         await _write_questions(run, session, plan, folder)
-    refused = _refused(session, names, has_passages=_bring_passages(folder))
-    able = _able(names, refused)
+    unable = refused(session, names, has_passages=_bring_passages(folder), as_given=True)
+    running = able(names, unable)
     if ALL in plan.strategies:
-        if refused:
-            run.say(f"not with this configuration: {', '.join(refused)}")
-        refused = {}
-    for name, error in refused.items():
+        if unable:
+            run.say(f"not with this configuration: {', '.join(unable)}")
+        unable = {}
+    for name, error in unable.items():
         run.say(f"{name} is left out: {error.message}")
-    for hint in dict.fromkeys(error.hint for error in refused.values() if error.hint):
+    for hint in dict.fromkeys(error.hint for error in unable.values() if error.hint):
         run.say(" ".join(hint.splitlines()))
-    for name in able:
+    for name in running:
         with folder.questions.open("rb", buffering=0) as questions:
             target = Target(folder.answers(name), resume=True, force=False, retry=plan.retry)
             await answer_rows(
@@ -115,40 +114,19 @@ async def _evaluate(
                 details=True,
                 trace=True,
             )
-    left_out = [Standing(name, "left out", message=error.message) for name, error in refused.items()]
-    scored = [name for name in whole if name in able or name not in names]
-    return await _score(run, session, plan, folder, scored, left_out=left_out, judging=_judging(session, able[0]))
+    left_out = [Standing(name, "left out", message=error.message) for name, error in unable.items()]
+    scored = [name for name in whole if name in running or name not in names]
+    return await _score(run, session, plan, folder, scored, left_out=left_out, judging=_judging(session, running[0]))
 
 
 def _names(session: Session, plan: Plan) -> list[str]:
     """The strategies to run, in order, with those that the views look at. ConfigError where there is no such one."""
-    if ALL in plan.strategies:
-        host, config = session.assembly.host, session.assembly.config
-        named = [*(r.name for r in host.components("strategy")), *config.names("strategy")]
-    else:
-        named = list(plan.strategies) or [session.plan(has_passages=True)[0]]
+    asked = named(session, plan.strategies) or [session.plan(has_passages=True)[0]]
     looked_at = [name for view in plan.views for name in view.needs]
-    names = list(dict.fromkeys([*named, *looked_at, *([plan.baseline] if plan.baseline else [])]))
+    names = list(dict.fromkeys([*asked, *looked_at, *([plan.baseline] if plan.baseline else [])]))
     for name in names:
         session.assembly.part("strategy", name)
     return names
-
-
-def _refused(session: Session, names: Sequence[str], *, has_passages: bool) -> dict[str, RqaError]:
-    """Who cannot answer such questions, and why; nothing is asked."""
-    refused: dict[str, RqaError] = {}
-    for name in names:
-        try:
-            session.plan(has_passages=has_passages, strategy=name, as_given=True)
-        except RqaError as error:
-            refused[name] = error
-    return refused
-
-
-def _able(names: Sequence[str], refused: Mapping[str, RqaError]) -> list[str]:
-    if len(refused) == len(names):
-        raise refused[names[0]]
-    return [name for name in names if name not in refused]
 
 
 def _bring_passages(folder: Folder) -> bool:

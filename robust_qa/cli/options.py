@@ -113,18 +113,28 @@ def jobs_option(command: F) -> F:
     return add(command)
 
 
+def _split(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
+    """The names of all the lists, each once."""
+    names = (name.strip() for value in values for name in value.split(","))
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
 def answering_options(*option_flags: str, several: bool = False) -> Callable[[F], F]:
     """Add the answering options to a command; `option_flags` are the flags of the KEY=VALUE option.
 
-    With `several` the value of -s is for the command to split at its commas.
+    With `several` -s names strategies, separated by commas, and may be repeated: `strategy` is the tuple of them all.
     """
     decorators: Sequence[Callable[[F], F]] = (
         click.option(
             "-s",
             "--strategy",
             metavar="NAMES" if several else "NAME",
+            multiple=several,
+            callback=_split if several else None,
             shell_complete=_names("strategy"),
-            help=f"How to answer{', separated by commas' if several else ''}; `rqa plugins` lists the ways.",
+            help="How to answer, separated by commas; `rqa plugins` lists the ways. May be repeated."
+            if several
+            else "How to answer; `rqa plugins` lists the ways.",
         ),
         click.option(
             "-r",

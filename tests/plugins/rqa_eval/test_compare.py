@@ -31,6 +31,20 @@ def test_answers_stand_side_by_side(compare: Any, width: int) -> None:
     assert max(map(len, ended.out.splitlines())) <= width
 
 
+def test_strategies_are_also_named_one_by_one(compare: Any) -> None:
+    ended = compare("norag", "-s", "rag,norag")
+    assert ended.out.splitlines()[0].split() == ["norag", "rag"]
+
+
+def test_all_are_those_that_can_run(rqa: Any) -> None:
+    Path("passages.txt").write_text("The capital of Gondal is Gg.", encoding="utf-8")
+    ended = rqa("compare", "What is the capital of Gondal?", "--passages", "passages.txt", "-s", "all")
+    assert ended.code == 0
+    assert "rag" in ended.out.split()
+    assert "norag" not in ended.out  # the offline reader does not write
+    assert "not with this configuration: " in ended.err and "norag" in ended.err
+
+
 def test_citations_and_costs_stand_below_them(compare: Any) -> None:
     out = compare("rag").out
     assert "passages.txt: “The capital of Gondal is Gg.”" in out

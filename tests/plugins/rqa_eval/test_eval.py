@@ -278,6 +278,11 @@ def test_all_are_those_that_can_run(rqa: Any, question_set: Any) -> None:
     assert "not with this configuration: " in ended.err
 
 
+def test_strategies_are_also_named_one_by_one(evaluate: Any) -> None:
+    evaluate("-s", "norag", "-s", "rag,norag")
+    assert list(figures("accuracy")) == ["norag", "rag"]
+
+
 def test_when_no_strategy_can_run_that_is_the_error(rqa: Any, question_set: Any) -> None:
     ended = rqa("eval", question_set(ROWS), "-s", "norag", "-o", RUN)
     assert ended.code == 4
