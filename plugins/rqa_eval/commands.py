@@ -127,8 +127,11 @@ def evaluate_sets(
     from .asking import read_sets
     from .running import Plan, evaluate
     from .slices import VIEWS
+    from .strategies import check
     from .table import legend, tables
 
+    options = Answering(**answering)
+    check(run, options, [*strategy, *([baseline] if baseline else [])])
     plan = Plan(
         folder=out or _default_folder(data),
         sets=read_sets(data, layout, sample=sample, seed=seed),
@@ -145,7 +148,7 @@ def evaluate_sets(
         retry=retry_failed,
         force=force,
     )
-    result = in_session(run, Answering(**answering), lambda session: evaluate(run, session, plan))
+    result = in_session(run, options, lambda session: evaluate(run, session, plan))
     out_console = console()
     for table in tables(result.metrics, chosen=metrics):
         for line in [*table.lines(out_console.width), ""]:

@@ -11,7 +11,7 @@ import click
 
 from robust_qa import Answering, Exit, InputError, Question, RqaError, answering_options
 
-from .strategies import ALL, able, named, refused
+from .strategies import ALL, able, check, named, refused
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,6 +54,7 @@ def compare(run: Run, /, *, question: str, strategy: tuple[str, ...], passages: 
     # An argument that is not UTF-8 arrives with lone surrogates, which no engine or file takes.
     text = question.encode("utf-8", "replace").decode().strip()
     asked = Question(text, passages=passages_in(passages) if passages else None)
+    check(run, options, strategy)
     found = in_session(run, options, lambda session: _answers(run, session, asked, strategy))
     names, answers = list(found), list(found.values())
     failures = [answer for answer in answers if isinstance(answer, RqaError)]
@@ -72,7 +73,7 @@ async def _answers(
     """The answer of each strategy, or why there is none. ConfigError where there is no such strategy."""
     names = named(session, asked)
     for name in names:
-        session.assembly.part("strategy", name)
+        session.assembly.part("strategy", name)  # its options, too
     if ALL in asked:
         unable = refused(session, names, has_passages=question.passages is not None)
         names = able(names, unable)

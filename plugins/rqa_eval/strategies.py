@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from robust_qa import RqaError
 
 if TYPE_CHECKING:
-    from robust_qa import Session
+    from robust_qa import Answering, Run, Session
 
 ALL = "all"  # in the place of names: every strategy that the configuration can run
+
+
+def check(run: Run, answering: Answering, names: Iterable[str]) -> None:
+    """ConfigError where there is no strategy of a name: before anything is read or indexed."""
+    configured = run.load_config(answering.overrides()).names("strategy")
+    for name in names:
+        if name != ALL and name not in configured:
+            run.host.find("strategy", name, configured=configured)
 
 
 def named(session: Session, names: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import stamina.instrumentation
 
+from ..assembly import Assembly
 from ..errors import MissingError
 from ..session import Session
 from ..types import Kind
@@ -23,8 +24,12 @@ def open_session(run: Run, answering: Answering, *, detailed: bool = True) -> Se
         from .. import indexing
         from .progress import indexing_progress
 
+        config = run.load_config(pairs)
+        assembly = Assembly(config, run.host)
+        for kind in ("strategy", "reader", "evaluator"):
+            assembly.check_default(kind)  # before the wait for an index
         with indexing_progress(run) as progress:
-            name, options, report = indexing.for_documents(run.load_config(pairs), run.host, answering.docs, progress)
+            name, options, report = indexing.for_documents(config, run.host, answering.docs, progress)
         for path, why in report.skipped:
             run.say(f"{path} is left out: {why}")
         if not report.passages:

@@ -61,6 +61,16 @@ def test_a_retriever_whose_name_begins_like_given_is_asked(installed: str, plugi
     assert json.loads(ended.stdout)["answer"] == "found"
 
 
+@pytest.mark.parametrize("misspelt", [("-s", "frist"), ("--reader", "lexicla"), ("-o", "defaults.evaluator=jugde")])
+def test_a_misspelt_name_is_told_before_documents_are_indexed(
+    installed: str, plugin: Path, misspelt: tuple[str, str]
+) -> None:
+    command = [installed, "--plugin", str(plugin), "ask", "--docs", str(plugin), *misspelt, "Where?"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 2
+    assert "There is no " in ended.stderr and "indexing" not in ended.stderr
+
+
 def test_an_interruption_does_not_wait_for_indexing(installed: str, plugin: Path) -> None:
     child = subprocess.Popen(
         [installed, "--plugin", str(plugin), "ask", "--docs", str(plugin), "Where?"],

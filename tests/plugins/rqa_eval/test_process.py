@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from standins.mind import ROWS
 
+from robust_qa import environment
+
 SCRIPTED = Path(__file__).parents[2] / "standins" / "scripted.py"
 RQA = [sys.executable, "-c", "from robust_qa.cli import main; main()", "--plugin", str(SCRIPTED)]
 QUESTIONS = [f"sleep 0.0{n % 10} q{n}" for n in range(60)]
@@ -117,6 +119,16 @@ def test_a_metric_that_fails_is_named_and_the_answers_stay(rqa: Any, tmp_path: P
     assert ended.code == 1
     assert "Metric 'words' failed with ZeroDivisionError" in ended.err
     assert (Path("run") / "answers" / "rag.jsonl").read_text().count("\n") == len(ROWS)
+
+
+@pytest.mark.parametrize("command", [("eval", "rows.jsonl"), ("compare", "Who?")])
+@pytest.mark.parametrize("names", [("-s", "rag,rog"), ("-s", "rag", "-s", "rog")])
+def test_a_misspelt_strategy_is_told_before_the_documents_are_indexed(rqa: Any, command: Any, names: Any) -> None:
+    Path("rows.jsonl").write_text('{"question": "Who?", "answers": ["x"]}\n')
+    Path("a.txt").write_text("The lighthouse was built in 1871.")
+    ended = rqa(*command, *names, "-d", "a.txt")
+    assert (ended.code, "There is no strategy named 'rog'" in ended.err) == (2, True)
+    assert not environment.cache_dir().joinpath("docs").exists()
 
 
 def test_passages_come_from_documents_once_for_all_strategies(rqa: Any, tmp_path: Path, question_set: Any) -> None:
