@@ -267,8 +267,13 @@ class Session:
                     f"of its tokens, and {reader} does not."
                 )
                 able = [r.name for r in self.assembly.host.components("reader") if hasattr(r.factory, "continue_text")]
-                advice = [*advice, f"Installed plugins whose readers do: {', '.join(able) or 'none'}."]
-            hint = "\n".join([*advice, "Name it with `reader = ...` under [defaults]."])
+                advice.append(f"Installed plugins whose readers do: {', '.join(able) or 'none'}.")
+            others = [name for name in self.assembly.config.names("reader") if f"reader.{name}" != reader]
+            if others:
+                advice.append(f"Of those configured, choose one that does with --reader: {', '.join(others)}.")
+            else:
+                advice.append("For one that is served elsewhere, `rqa init` starts a configuration.")
+            hint = "\n".join(advice)
             if self.defaults.reader:
                 return ConfigError(message, hint=hint)
             return MissingError(message, hint=hint)

@@ -93,6 +93,16 @@ async def test_a_model_nobody_configured_is_missing_rather_than_wrong(host: Host
         await ask(host, {**SHELF, "defaults": {"strategy": "writes"}})
 
 
+async def test_a_strategy_without_a_model_says_how_to_get_one_or_which_to_choose(host: Host) -> None:
+    with pytest.raises(MissingError) as caught:
+        await ask(host, {**SHELF, "defaults": {"strategy": "writes"}})
+    assert "`parrot pull`" in caught.value.hint and "`rqa init`" in caught.value.hint
+    configured = {"reader": {"first": {}, "bird": {"plugin": "parrot"}}}
+    with pytest.raises(ConfigError) as caught_too:
+        await ask(host, {**SHELF, **configured, "defaults": {"strategy": "writes", "reader": "first"}})
+    assert "--reader: bird." in caught_too.value.hint
+
+
 async def test_an_unknown_option_names_file_table_and_the_nearest(host: Host) -> None:
     with pytest.raises(ConfigError, match=r"test\.toml: \[reader\.parrot\] has no option `repy`") as caught:
         await ask(host, {"reader": {"parrot": {"repy": "x"}}})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from robust_qa import hookimpl
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
     import click
 
     from robust_qa import Registry
+
+_MODEL = "qwen2.5-1.5b"  # of catalogue.py
 
 
 @hookimpl
@@ -21,7 +24,17 @@ def rqa_register(registry: Registry) -> None:
         "llamacpp",
         LlamaCpp,
         summary="a GGUF language model in this process",
-        advice="`rqa models pull qwen2.5-1.5b` gets a language model for this machine.",
+        advice=_advice(),
+    )
+
+
+def _advice() -> str:
+    """The steps to a language model, each as it is typed."""
+    installed = find_spec("llama_cpp") and find_spec("huggingface_hub")
+    first = "" if installed else "`pip install 'robust-qa[llama]'`, "
+    return (
+        f"For a language model on this machine: {first}`rqa models pull {_MODEL}`, and ask with "
+        f"`--reader llamacpp -o reader.llamacpp.model={_MODEL}`."
     )
 
 

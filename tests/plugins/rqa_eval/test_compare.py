@@ -73,7 +73,7 @@ def test_a_strategy_that_fails_says_what_to_do(rqa: Any) -> None:
     ended = rqa("compare", "What is the capital of Gondal?", "--passages", "passages.txt", "-s", "rag,norag")
     assert ended.code == 3
     assert "needs a language model" in ended.out  # the offline reader does not write
-    assert "Name it with `reader = ...` under [defaults]." in " ".join(ended.out.split())
+    assert "`rqa init` starts a configuration." in " ".join(ended.out.split())
 
 
 def test_when_all_fail_that_is_the_error(compare: Any) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -27,6 +29,8 @@ from robust_qa.testing import assert_conforms
 
 pytest.importorskip("llama_cpp", reason="needs the extra [llama]")
 
+from rqa_llamacpp import library
+from rqa_llamacpp.catalogue import CATALOGUE
 from rqa_llamacpp.reader import LlamaCpp
 
 SCHEMA = {
@@ -318,6 +322,23 @@ def test_without_llama_cpp_python_the_extra_is_named(tiny, monkeypatch):
     with pytest.raises(MissingError) as missing:
         LlamaCpp(LlamaCpp.Options(model=str(tiny)))
     assert "pip install 'robust-qa[llama]'" in missing.value.hint
+
+
+def test_the_steps_that_a_strategy_without_a_model_tells_lead_to_an_answer(rqa, tiny):
+    told = rqa("ask", "-s", "norag", "Who?")
+    assert told.code == 4
+    pull, options = re.search(r"`rqa models pull (\S+)`, and ask with `(.+?)`", told.err).groups()
+    entry = CATALOGUE[pull]
+    path = library.folder() / entry.repo / entry.file
+    path.parent.mkdir(parents=True)
+    path.write_bytes(tiny.read_bytes())  # what the pull would have left there
+    assert rqa("ask", "-s", "norag", *shlex.split(options), "-o", "reader.llamacpp.max_tokens=2", "Who?").code == 0
+
+
+@pytest.mark.parametrize(("there", "first"), [(True, ""), (False, "`pip install 'robust-qa[llama]'`, ")])
+def test_installing_the_extra_is_a_step_only_where_it_lacks(rqa, monkeypatch, there, first):
+    monkeypatch.setattr("rqa_llamacpp.find_spec", lambda name: there or None)
+    assert f"on this machine: {first}`rqa models pull" in rqa("ask", "-s", "norag", "Who?").err
 
 
 @pytest.mark.parametrize(
