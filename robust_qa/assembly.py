@@ -166,6 +166,11 @@ class Assembly:
         elif (name := getattr(self.defaults, kind)) is not None:
             self.part(kind, name)
 
+    def own_expressions(self, kind: Kind, name: str) -> list[Tree]:
+        """The retriever expressions among the options of that component, the named ones in their places."""
+        given = settings.expressions(self.part(kind, name).options, self._table(kind, name).values)
+        return [expanded(parse_expression(text), self.expressions) for _, text in given]
+
     def _check_expressions(self, options: Any, table: Table) -> None:
         """ConfigError when an expression that `table` sets names what is neither configured nor installed."""
         for key, text in settings.expressions(options, table.values):

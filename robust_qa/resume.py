@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -16,9 +17,12 @@ from .calls import RESERVED
 from .channels import Channels
 from .config import Config, Value
 from .errors import InputError, RqaError
-from .expressions import BUILT_IN, sources
+from .expressions import BUILT_IN, Tree, sources
 from .files import write_private
 from .secrets import scrubbed
+
+if TYPE_CHECKING:
+    from .session import Session
 
 _LIMITS = RESERVED - {"plugin"}
 
@@ -35,13 +39,19 @@ class State(msgspec.Struct, frozen=True):
     configuration: dict[str, Any]
 
     @classmethod
-    def of(cls, config: Config, plan: tuple[str, Any, Channels] | None, input_digest: str | None) -> State:
-        """The state of a run that is about to begin."""
+    def of(
+        cls,
+        config: Config,
+        plan: tuple[str, Any, Channels] | None,
+        input_digest: str | None,
+        retrieved: Sequence[Tree] = (),
+    ) -> State:
+        """The state of a run that is about to begin: `plan` is that of its first row, `retrieved` as of that name."""
         leaves = [(key, value) for key, value in config.leaves() if _matters(key)]
         values = {key: scrubbed(key, value.value) for key, value in leaves}
         values.update((f"{key} content", content) for key, value in leaves if (content := _content(key, value)))
         configuration: dict[str, Any] = msgspec.to_builtins(values, enc_hook=str)
-        return cls(__version__.rpartition(".")[0], input_digest, _described(plan), configuration)
+        return cls(__version__.rpartition(".")[0], input_digest, _described(plan, retrieved), configuration)
 
     @classmethod
     def load(cls, path: Path) -> State:
@@ -75,6 +85,17 @@ class State(msgspec.Struct, frozen=True):
         return phrases
 
 
+def retrieved(session: Session, name: str, **way: Any) -> list[Tree]:
+    """What a run may retrieve whatever its first row brings: for rows without passages, and as the options of the
+    strategy `name` say. `way` is for Session.plan.
+    """
+    trees = session.assembly.own_expressions("strategy", name)
+    with suppress(RqaError):  # such rows fail, if there are any
+        _, _, channels = session.plan(has_passages=False, **way)
+        trees += [channels.expression] if channels.expression else []
+    return trees
+
+
 def _matters(key: str) -> bool:
     """Whether answers depend on the option of that dotted name: not on the cache, and not on limits."""
     *table, option = key.split(".")
@@ -95,16 +116,18 @@ def _content(key: str, value: Value) -> str:
         return ""  # of a strategy that is not used: its table may hold anything
 
 
-def _described(plan: tuple[str, Any, Channels] | None) -> dict[str, str]:
+def _described(plan: tuple[str, Any, Channels] | None, retrieved: Sequence[Tree]) -> dict[str, str]:
     if plan is None:
         return {}
     strategy, _, channels = plan
     described = {"strategy": strategy}
     components = {"reader": channels.reader, "evaluator": channels.evaluator}
-    if channels.expression is not None:
-        described["retriever"] = str(channels.expression)
-        names = [name for name in sources(channels.expression) if name not in BUILT_IN]
-        components.update({f"retriever {name}": channels.names.retriever(name) for name in names})
+    trees = [*([channels.expression] if channels.expression else []), *retrieved]
+    if trees:
+        described["retriever"] = ", ".join(dict.fromkeys(map(str, trees)))
+    for name in (name for tree in trees for name in sources(tree) if name not in BUILT_IN):
+        with suppress(RqaError):  # one that is not there is left out by the strategy that names it
+            components[f"retriever {name}"] = channels.names.retriever(name)
     for what, channel in components.items():
         if channel is None:
             continue

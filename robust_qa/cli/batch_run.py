@@ -22,7 +22,7 @@ from ..batch import Batch, Tally, check
 from ..errors import InputError
 from ..lines import Lines
 from ..outputs import OutFile, Stream
-from ..resume import State, digest
+from ..resume import State, digest, retrieved
 from ..session import Session
 from .answering import open_session
 from .batch_progress import rate, watch
@@ -97,7 +97,8 @@ async def answer_rows(
     lines = Lines(descriptor)
     way: dict[str, Any] = {"strategy": strategy, "as_given": as_given}
     plan = await check(partial(session.plan, **way), lines)
-    with _output(target, partial(State.of, session.assembly.config, plan, content)) as output:
+    trees = retrieved(session, plan[0], **way) if plan and target.keeps else []
+    with _output(target, partial(State.of, session.assembly.config, plan, content, trees)) as output:
         file = output if isinstance(output, OutFile) else None
         done = file.has if file else None
         batch = Batch(partial(session.answer, **way), lines, output, ordered=ordered, done=done, **how)

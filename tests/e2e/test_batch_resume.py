@@ -182,3 +182,42 @@ def test_two_runs_do_not_write_one_file(run: Run) -> None:
     assert "Another process is writing" in err
     first.kill()
     first.communicate()
+
+
+CONFIG = """
+[retriever.notes]
+plugin = "bm25"
+index = "notes"
+
+[retriever.papers]
+plugin = "bm25"
+index = "papers"
+
+[defaults]
+retriever = "notes"
+"""
+
+
+@pytest.mark.parametrize("named", ["notes", "papers"])
+def test_an_index_that_changed_is_told_though_the_first_row_brings_passages(rqa: Any, named: str) -> None:
+    def index(name: str, year: int) -> None:
+        Path(f"{name}.txt").write_text(f"The tower on the hill was built in {year}.")
+        assert rqa("index", f"{name}.txt", "-r", name).code == 0
+
+    Path("rqa.toml").write_text(CONFIG)
+    rows = [{"question": "When was the tower built?", **more} for more in ({"passages": ["Elsewhere."]}, {})]
+    Path("in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    index("notes", 1871)
+    index("papers", 1871)
+    command = ["batch", "in.jsonl", "-o", "out.jsonl", "-s", "eor", "-O", 'strategy.eor.pool=["given", "papers@2"]']
+    rqa(*command)
+    assert "nothing to do" in rqa(*command, "--resume").err
+    index(named, 1999)
+    refused = rqa(*command, "--resume")
+    assert (refused.code, f"`retriever {named} content` was" in refused.err) == (2, True)
+
+
+def test_a_run_whose_rows_all_bring_passages_needs_no_index(rqa: Any) -> None:
+    Path("in.jsonl").write_text(json.dumps({"question": "Where?", "passages": ["Here."]}) + "\n")
+    command = ["batch", "in.jsonl", "-o", "out.jsonl", "-s", "rag"]
+    assert [rqa(*command).code, rqa(*command, "--resume").code] == [0, 0]
