@@ -28,7 +28,7 @@ from .expressions import (
     parse_expression,
     sized,
 )
-from .faults import blaming_strategy
+from .faults import awaited, blaming_strategy
 from .flight import Flight
 from .prompts import Prompt, fenced, load_prompts
 from .replies import declines, without_thoughts
@@ -187,7 +187,8 @@ class Pool:
     async def _corrected(self, name: str, passages: list[Passage]) -> list[Passage]:
         toolbox = self._toolbox.handing(name, passages)
         with blaming_strategy(name):
-            corrected: list[Passage] = await self._channels.names.corrector(name).correct(self._query, toolbox)
+            pending = self._channels.names.corrector(name).correct(self._query, toolbox)
+            corrected: list[Passage] = await awaited(name, "correct", pending)
         if wrong := misfit(corrected, list[Passage]):
             raise PluginError(
                 f"Strategy {name!r} corrected passages to {wrong}.", hint="This is a fault of the plugin."

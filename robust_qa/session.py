@@ -19,7 +19,7 @@ from .channels import Channels
 from .config import Config
 from .errors import ConfigError, MissingError, PluginError, RqaError
 from .expressions import Source, Top, names_given
-from .faults import PLUGIN_FAULT, answer_of
+from .faults import PLUGIN_FAULT, answer_of, check_strategy
 from .host import Host
 from .pool import Names, check
 from .toolbox import Toolbox
@@ -229,11 +229,7 @@ class Session:
     def _strategy(self, name: str) -> Any:
         if name not in self._strategies:
             strategy = self.assembly.part("strategy", name).build()
-            if not (hasattr(strategy, "needs") and hasattr(strategy, "answer")):
-                raise PluginError(
-                    f"Strategy {name!r} lacks `needs`, or the method `answer(question, toolbox)`.",
-                    hint="`rqa help plugin` has the contract.",
-                )
+            check_strategy(name, strategy)
             self._strategies[name] = strategy
         return self._strategies[name]
 
@@ -277,9 +273,9 @@ class Session:
             if self.defaults.reader:
                 return ConfigError(message, hint=hint)
             return MissingError(message, hint=hint)
-        kind = "reader" if "read" in lacking else "evaluator"
+        kind, one = ("reader", "a reader") if "read" in lacking else ("evaluator", "an evaluator")
         return ConfigError(
-            f"Strategy {strategy!r} needs a {kind}, and none is configured.",
+            f"Strategy {strategy!r} needs {one}, and none is configured.",
             hint=f"Set `{kind} = ...` under [defaults]; `rqa plugins` lists what is installed.",
         )
 

@@ -234,6 +234,28 @@ async def test_a_strategy_without_needs_is_a_fault_of_the_plugin(host: Host, mon
         await ask(host, {**SHELF, "defaults": {"strategy": "fails"}})
 
 
+async def test_a_misspelt_need_of_a_strategy_is_named(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Fails, "needs", {"retrive", "read"})
+    with pytest.raises(PluginError, match="Strategy 'fails' needs 'retrive', and a strategy can need continue_text, "):
+        await ask(host, {**SHELF, "defaults": {"strategy": "fails"}})
+
+
+async def test_an_answer_method_that_is_no_async_def_is_a_fault_of_the_plugin(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Reads, "answer", lambda *_: Answer("x"))
+    with pytest.raises(PluginError, match="`answer` of strategy 'reads' is a plain `def`: write `async def`"):
+        await ask(host, SHELF)
+
+
+async def test_a_strategy_that_needs_an_evaluator_says_so_where_there_is_none(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "components", lambda kind=None: [])
+    with pytest.raises(ConfigError, match="Strategy 'judged' needs an evaluator, and none is configured"):
+        await ask(host, {**SHELF, "defaults": {"strategy": "judged", "reader": "first", "retriever": "shelf"}})
+
+
 # -- for commands that ask several strategies
 
 
