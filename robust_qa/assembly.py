@@ -216,7 +216,8 @@ class Assembly:
                 value = next(iter(table.values.values()))
                 raise ConfigError(
                     f"{value.layer.origin}: [{table.name}] does not say which plugin it configures. {error.message}",
-                    hint=f'Add `plugin = "..."` under [{table.name}]. {error.hint}',
+                    hint="If a plugin of yours has it, install that: `pip install -e .` in its folder. If not, "
+                    f'add `plugin = "..."` under [{table.name}]. {error.hint}',
                 ) from error
         if not isinstance(named.value, str):
             raise ConfigError(f"{named.layer.origin}: `{table.name}.plugin` must be text, and it is {named.value!r}.")

@@ -246,7 +246,7 @@ class Host:
         known = [registration.name for registration in self.components(kind)]
         raise ConfigError(
             f"There is no {kind} named {name!r}; installed: {', '.join(known) or 'none'}.",
-            hint=did_you_mean(name, [*known, *configured])
+            hint=did_you_mean(name, [other for other in (*known, *configured) if other != name])
             or "`rqa plugins` lists what is installed, and what is broken.",
         )
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,6 +82,16 @@ def test_the_configuration_names_the_component_and_only_options_it_has(project: 
 
     assert configuration["defaults"] == {kind: "field-notes"}
     assert set(configuration[kind]["field-notes"]) <= set(options.__dataclass_fields__)  # type: ignore[union-attr]
+
+
+def test_a_project_that_is_not_installed_yet_says_so_where_it_is_asked(
+    project: Path, kind: str, rqa: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    ended = rqa("ask", "Who?")
+    assert ended.code == 2
+    assert f"There is no {kind} named 'field-notes'" in ended.err
+    assert "`pip install -e .`" in ended.err and "Did you mean" not in ended.err
 
 
 def test_the_readme_shows_that_configuration(project: Path, kind: str) -> None:

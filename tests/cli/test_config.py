@@ -203,4 +203,4 @@ def test_a_table_that_names_no_plugin_is_told_so(rqa: Rqa, own: Path) -> None:
     ended = rqa("config", "check")
     assert ended.code == 2
     assert f"{here}: [reader.server] does not say which plugin it configures. There is no reader named" in ended.err
-    assert 'Add `plugin = "..."` under [reader.server].' in ended.err
+    assert 'add `plugin = "..."` under [reader.server].' in ended.err
