@@ -95,6 +95,8 @@ class Crag:
             answer = await toolbox.answer_with(_MEMORY, [])
         else:
             answer = Answer(None)
+        if answer.text is None:
+            self._check_outage(found)
         return dataclasses.replace(
             answer, reason=found.reason(answer), details={**found.details(), "then": dict(answer.details)}
         )
@@ -123,12 +125,17 @@ class Crag:
             internal = both.create_task(self._refined(question, toolbox, found))
             external = both.create_task(self._searched(question, toolbox, found))
         found.passages = [*internal.result(), *external.result()]
-        if not found.passages and found.outage and options.without_search == "abstain":
-            raise found.outage  # which an abstention would hide
+        if not found.passages:
+            self._check_outage(found)
         if not found.passages and options.without_search == "doubtful":
             found.doubtful = True
             found.passages = await self._refined(question, toolbox, found)
         return found
+
+    def _check_outage(self, found: Correction) -> None:
+        """Raise what kept the search from being made, which an abstention would hide."""
+        if found.outage and self.options.without_search == "abstain":
+            raise found.outage
 
     async def _refined(self, question: str, toolbox: Toolbox, found: Correction) -> list[Passage]:
         """Internal knowledge, of any action but Incorrect: the best strips of the passages."""

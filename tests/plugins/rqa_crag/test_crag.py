@@ -61,6 +61,13 @@ class Then:
         return Answer(first.text, 0.8, (cite(first),), details={"read": len(self.given)})
 
 
+class Silent(Then):
+    """The passages never hold an answer."""
+
+    async def answer(self, question: str, tools: Toolbox) -> Answer:
+        return Answer(None, reason="The passages do not hold an answer.")
+
+
 class Asked:
     """One question put to `crag`, and everything that was done for it."""
 
@@ -79,7 +86,12 @@ class Asked:
             Question(QUESTION, passages=tuple(passages)),
             evaluator=self.judge,
             reader=reader,
-            names={"rag": self.then, "norag": self.memory, **({"web": self.web} if self.web else {})},
+            names={
+                "rag": self.then,
+                "silent": Silent(),
+                "norag": self.memory,
+                **({"web": self.web} if self.web else {}),
+            },
         )
         self.crag = Crag(Crag.Options(**({"search": "web"} if self.web else {}), **options))
         self.answer = asyncio.run(self.crag.answer(QUESTION, self.tools))
@@ -365,6 +377,13 @@ DOWN = UnavailableError("the provider is down", retry_after=1000)
 def test_a_failed_search_fails_the_question_rather_than_abstain() -> None:
     with pytest.raises(UnavailableError, match="the provider is down"):
         Asked([BAD], search=DOWN, lower=-0.5)
+
+
+def test_a_failed_search_fails_the_question_where_what_is_kept_leads_to_no_answer() -> None:
+    with pytest.raises(UnavailableError, match="the provider is down"):
+        Asked([SO_SO], search=DOWN, then="silent")
+    asked = Asked([SO_SO], search=DOWN, without_search="doubtful", then="silent")
+    assert (asked.answer.text, "the search failed" in asked.answer.reason) == (None, True)
 
 
 def test_what_is_not_incorrect_keeps_its_best_strip_under_the_floor() -> None:
