@@ -32,11 +32,15 @@ class Output(Protocol):
 
 @dataclass(slots=True)
 class Tally:
-    """What a run has done so far, in rows. `blank` lines have no output line; `done` ones had it before."""
+    """What a run has done so far, in rows. `blank` lines have no output line; `done` ones had it before.
+
+    Of the `failed` ones some are `unreadable`: the same input cannot but fail again.
+    """
 
     answered: int = 0
     abstained: int = 0
     failed: int = 0
+    unreadable: int = 0
     blank: int = 0
     done: int = 0
     done_bytes: int = 0  # of input
@@ -209,6 +213,7 @@ class Batch:
 
     def _fail(self, row: Row, error: RqaError) -> bytes:
         self.tally.failed += 1
+        self.tally.unreadable += isinstance(error, InputError)
         self.tally.first_error = self.tally.first_error or f"row {row.number}: {error.message}"
         return row.failed(error, passages=self._passages)
 

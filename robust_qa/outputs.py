@@ -42,7 +42,8 @@ class Stream:
 
 
 class OutFile:
-    """The file OUT, open and locked, and what earlier runs left in it: `failed` counts the rows with an error.
+    """The file OUT, open and locked, and what earlier runs left in it: `failed` counts the rows with an error, and
+    `unreadable` those of them that were no rows.
 
     A row that was written stays, whatever happens, unless it failed and is to be tried again; a line that a crash tore
     is removed. In a file that interruptions left out of order the lines are sorted by `put_in_order`.
@@ -60,6 +61,7 @@ class OutFile:
         """
         self.path = path.resolve()
         self.failed = 0
+        self.unreadable = 0
         self._marks = array("I")  # by row number: what the row asks, hashed; 0 when it is not there
         self._compare = state.input is None  # a stream cannot be recognised but by its rows
         self._descriptor = _open(self.path)
@@ -166,7 +168,9 @@ class OutFile:
             if line.row >= len(self._marks):
                 self._marks.extend([0] * (line.row + 1 - len(self._marks)))
             self._marks[line.row] = _mark(bytes(line.question), bytes(line.id))
-            self.failed += line.error is not msgspec.UNSET
+            if line.error is not msgspec.UNSET:
+                self.failed += 1
+                self.unreadable += line.error.type == InputError.__name__
 
     def _lines(self) -> Iterator[tuple[int, _Line]]:
         """The lines of the file, each with the offset of its end; the last one is mended if it is torn."""
@@ -186,13 +190,17 @@ class OutFile:
                     return
 
 
+class _Error(msgspec.Struct):
+    type: str = ""
+
+
 class _Line(msgspec.Struct):
     """What is read back of an output line."""
 
     row: Annotated[int, Meta(ge=1)]
     question: Raw = Raw()
     id: Raw = Raw()
-    error: Raw | msgspec.UnsetType = msgspec.UNSET
+    error: _Error | msgspec.UnsetType = msgspec.UNSET
 
 
 _decode_line = msgspec.json.Decoder(_Line).decode

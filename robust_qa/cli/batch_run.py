@@ -120,8 +120,8 @@ async def answer_rows(
             batch.tally.failed += file.failed
             if target.resume and ordered:
                 file.put_in_order()
-            if batch.tally.failed:
-                run.say(f"rows that failed: {batch.tally.failed:,}; --retry-failed answers them again")
+            batch.tally.unreadable += file.unreadable
+            _say_what_failed(run, batch.tally)
         return batch.tally
 
 
@@ -214,6 +214,13 @@ def _summarise(run: Run, tally: Tally, label: str) -> None:
     run.say(f"{label}: {line}" if label else line)
     if tally.first_error:
         run.say(f"the first failure: {tally.first_error[:_LONGEST_MESSAGE]}")
+
+
+def _say_what_failed(run: Run, tally: Tally) -> None:
+    if tally.unreadable:
+        run.say(f"rows that cannot be read: {tally.unreadable:,}; mend them, and answer them as an input of their own")
+    if failed := tally.failed - tally.unreadable:
+        run.say(f"rows that failed: {failed:,}; --retry-failed answers them again")
 
 
 def _say_how_to_continue(run: Run, *, resumable: bool) -> None:

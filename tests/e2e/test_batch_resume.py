@@ -143,6 +143,18 @@ def test_the_rows_that_failed_are_answered_again_and_no_others(run: Run) -> None
     assert run.asked["a"] == 1
 
 
+def test_rows_that_cannot_be_read_are_counted_apart_from_those_to_retry(run: Run) -> None:
+    run.write("a", "refuse b", '{"query": "c"}', '{"question": 4}')
+    code, err = run.finish()
+    told = ["rows that cannot be read: 2; mend them", "rows that failed: 1; --retry-failed answers"]
+    assert (code, [line in err for line in told]) == (3, [True, True])
+    code, err = run.finish("--resume")  # and so are those of earlier runs
+    assert (code, [line in err for line in told]) == (3, [True, True])
+    run.write("a", '{"query": "c"}')
+    code, err = run.finish("--force")
+    assert (code, "--retry-failed" in err) == (3, False)
+
+
 def test_another_configuration_is_refused_and_nothing_is_changed(run: Run) -> None:
     run.write("a", "b")
     run.finish()
