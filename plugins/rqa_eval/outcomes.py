@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from robust_qa import Answer, Citation, InputError, Outcome, Usage
+from robust_qa import Answer, Citation, InputError, Outcome, Step, Usage
 
 from .asking import passage_of
 from .folder import Folder
@@ -28,6 +28,7 @@ class _Line(msgspec.Struct):
     seconds: float = 0.0
     strategy: str = ""
     details: dict[str, Any] = {}
+    trace: tuple[Step, ...] = ()
     error: dict[str, Any] | None = None
 
 
@@ -111,4 +112,5 @@ def _answer(line: _Line) -> Answer:
         strategy=line.strategy,
         usage=line.usage,
         seconds=line.seconds,
+        trace=line.trace,
     )

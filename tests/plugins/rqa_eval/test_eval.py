@@ -278,6 +278,14 @@ def test_all_are_those_that_can_run(rqa: Any, question_set: Any) -> None:
     assert "not with this configuration: " in ended.err
 
 
+def test_what_comes_from_the_cache_takes_no_time_to_speak_of(rqa: Any, question_set: Any) -> None:
+    told = []
+    for _ in range(2):
+        ended = rqa("eval", question_set(ROWS), "-s", "rag", "-o", RUN, "--force")
+        told.append((figures("seconds")["rag"] is None, "seconds" in ended.out))
+    assert told == [(False, True), (True, False)]
+
+
 def test_strategies_are_also_named_one_by_one(evaluate: Any) -> None:
     evaluate("-s", "norag", "-s", "rag,norag")
     assert list(figures("accuracy")) == ["norag", "rag"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Answer, Citation, Metric, Outcome, Passage, Usage
+from robust_qa import Answer, Citation, Metric, Outcome, Passage, Step, Usage
 from rqa_eval.measures import METRICS
 
 NAMED = {metric.name: metric for metric in METRICS}
@@ -141,6 +141,13 @@ def test_costs_are_those_of_the_answer_and_a_failure_has_none() -> None:
     names = ("calls", "prompt-tokens", "completion-tokens", "tokens", "seconds", "cost")
     assert [NAMED[name].measure(outcome) for name in names] == [2, 300, 20, 320, 1.5, 0.25]
     assert [NAMED[name].measure(failed) for name in names] == [None] * 6
+
+
+@pytest.mark.parametrize(("cached", "told"), [((True, True), None), ((True, False), 1.5), ((), 1.5)])
+def test_an_answer_that_came_whole_from_the_cache_has_no_time(cached: Sequence[bool], told: float | None) -> None:
+    calls = [Step("read", "?", "reader.x", cached=was) for was in cached]
+    answer = Answer("x", seconds=1.5, trace=(Step("retrieve", "?", "given"), *calls, Step("note", "so it is")))
+    assert NAMED["seconds"].measure(Outcome("?", (), answer)) == told
 
 
 # -- citations
