@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from robust_qa import Passage, Reading, normalise
+from robust_qa import Passage, Reading, answer_key, normalise
 
 from .windows import Window, head
 
@@ -133,7 +133,7 @@ def judged(
     support = {key: sum(each) for key, each in _lent(told).items()}
     scores = []
     for number, passage in enumerate(passages):
-        text = f" {normalise(head(passage.title) + passage.text)} "
+        text = f" {answer_key(head(passage.title) + passage.text)} "
         held = [support[key] for key, group in told.items() if number in group or f" {key} " in text]
         scores.append(likelihood(settings.judge, (math.log(max(held)),)) if held else 0.0)
     return scores
@@ -148,8 +148,9 @@ def _told(passages: Sequence[Passage], marked: Sequence[Marked], settings: Setti
     known = _named(marked[0][0].question) if marked else frozenset()
     for window, marks in marked:
         for span in spans(window, marks, settings):
-            key = normalise(text_of(passages[span.passage], span))
-            if key and not known.issuperset(key.split()) and (fits is None or fits(key)):
+            text = text_of(passages[span.passage], span)
+            key = answer_key(text)
+            if normalise(text) and not known.issuperset(key.split()) and (fits is None or fits(key)):
                 held = told[key].get(span.passage)
                 if held is None or span.likely > held.likely:
                     told[key][span.passage] = span
@@ -158,7 +159,7 @@ def _told(passages: Sequence[Passage], marked: Sequence[Marked], settings: Setti
 
 def _named(question: str) -> frozenset[str]:
     """The words of a question that asks who, and offers no choice: it does not name whom it asks after."""
-    asked = frozenset(normalise(question).split())
+    asked = frozenset(answer_key(question).split())
     return asked if asked & {"who", "whom", "whose"} and "or" not in asked else frozenset()
 
 
@@ -183,8 +184,8 @@ def _alike(one: str, other: str) -> bool:
 def _rivals(passages: Sequence[Passage], told: _Told, choice: Choice) -> list[Choice]:
     """What passages that do not tell the choice tell in its place, each more likely right than not, likeliest first."""
     first = choice.spans[0]
-    key = normalise(text_of(passages[first.passage], first))
-    telling = {n for n, passage in enumerate(passages) if f" {key} " in f" {normalise(passage.text)} "}
+    key = answer_key(text_of(passages[first.passage], first))
+    telling = {n for n, passage in enumerate(passages) if f" {key} " in f" {answer_key(passage.text)} "}
     telling |= {n for other, group in told.items() if _alike(key, other) for n in group}
     apart = {other: [span for n, span in group.items() if n not in telling] for other, group in told.items()}
     found: dict[str, Choice] = {}

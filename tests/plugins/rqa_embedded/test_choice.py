@@ -130,6 +130,12 @@ def test_who_is_asked_after_is_not_named_by_the_question(engine):
         assert choose(passages, pairs, SETTINGS, 0.0).text == answer
 
 
+def test_numbers_that_differ_in_a_point_alone_do_not_agree(engine):
+    passages = [Passage("it cost 15 pounds"), Passage("it cost 1.5 pounds")]
+    reading = choose(passages, marked(engine, passages, (0, "15", 2.0), (1, "1.5", 1.5)), SETTINGS, 0.3)
+    assert (reading.text, reading.passages, [rival.text for rival in reading.rivals]) == ("15", (0,), ["1.5"])
+
+
 def test_what_others_tell_more_likely_than_not_is_a_rival(engine):
     passages = [Passage("in london"), Passage("in the london"), Passage("in paris"), Passage("in paris or london")]
     pairs = marked(engine, passages, (0, "london", 2.0), (1, "london", 2.0), (2, "paris", 1.5), (3, "paris", 1.0))
