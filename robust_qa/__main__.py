@@ -1,12 +1,23 @@
-"""`python -m robust_qa`: the same as `rqa`."""
+"""The entry of `rqa`, and of `python -m robust_qa`: what is imported is imported where Ctrl-C is minded."""
 
+import os
 import sys
-from pathlib import Path
 
-if sys.path and sys.path[0] == str(Path.cwd()):
-    # Python puts the working directory there, and what a stranger left in it is no plugin.
-    del sys.path[0]
+_INTERRUPTED = 130  # Exit.INTERRUPTED, before anything is there to say so
 
-from .cli import main
 
-main()
+def main() -> None:
+    """Run the command. An interruption ends it quietly, also one that comes while its modules are imported."""
+    try:
+        from .cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        os._exit(_INTERRUPTED)
+
+
+if __name__ == "__main__":
+    if sys.path and sys.path[0] == os.getcwd():  # noqa: PTH109  (pathlib is slow to import)
+        # Python puts the working directory there, and what a stranger left in it is no plugin.
+        del sys.path[0]
+    main()

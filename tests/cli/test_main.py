@@ -5,17 +5,19 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from robust_qa import __version__
+from robust_qa import Exit, __version__
 from robust_qa.cli import COMMANDS
 
 Rqa = Callable[..., Any]
 
+ROOT = Path(__file__).parents[2]
 BROKEN_TOML = "[defaults\n"
 
 
@@ -128,6 +130,26 @@ def test_a_fault_is_told_without_a_traceback_unless_asked_for(
     monkeypatch.setenv("RQA_DEBUG", "1")
     with pytest.raises(KeyError, match="oops"):
         rqa("--plugin", failing, "fail")
+
+
+INTERRUPTED_IMPORT = """
+import os, signal, sys
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupts())
+"""
+
+
+@pytest.mark.parametrize(
+    "start", ["import runpy; runpy.run_module('robust_qa', run_name='__main__')", "from {0} import {1}; {1}()"]
+)
+def test_an_interruption_while_it_starts_ends_it_as_quietly(start: str) -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]["rqa"]
+    program = INTERRUPTED_IMPORT + start.format(*declared.split(":"))
+    ended = process(sys.executable, "-c", program)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (Exit.INTERRUPTED, "", "")
 
 
 def test_an_interruption_ends_at_once_with_130_also_while_an_engine_runs(installed: str, failing: Path) -> None:
