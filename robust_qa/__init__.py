@@ -31,8 +31,8 @@ and, in its pyproject, an entry point of group `rqa`::
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # not typing's: what is imported here comes before Ctrl-C is minded (__main__.py)
 if TYPE_CHECKING:
     from .citing import citations as citations
     from .citing import cite as cite
