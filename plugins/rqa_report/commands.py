@@ -185,4 +185,6 @@ def _write(parts: Iterable[str], out: Path | None) -> None:
         raise InputError(f"Cannot write {out}: {error.strerror}.") from error
     finally:
         beside.unlink(missing_ok=True)
-    click.echo(f"{printable(str(out))}: {out.stat().st_size / 1e6:,.1f} MB", err=True)
+    size = out.stat().st_size
+    told = f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+    click.echo(f"{printable(str(out))}: {told}", err=True)

@@ -24,7 +24,7 @@ def info(run: Run) -> None:
     cache = open_cache(run.load_config([("cache.enabled", "true")]))
     assert cache is not None
     held = cache.info()
-    click.echo(f"{held.path}: {held.entries} calls, {_megabytes(held.size)} (at most {_megabytes(cache.max_bytes)})")
+    click.echo(f"{held.path}: {held.entries} calls, {_size(held.size)} (at most {_size(cache.max_bytes)})")
     indexes = list((environment.cache_dir() / "docs").glob("*.used"))
     click.echo(f"{environment.cache_dir() / 'docs'}: {len(indexes)} indexes of --docs")
     cache.close()
@@ -48,5 +48,5 @@ def clear(run: Run) -> None:
     click.echo(f"Forgot {calls} and {indexes} indexes of --docs.", err=True)
 
 
-def _megabytes(size: int) -> str:
-    return f"{size / 1024 / 1024:.1f} MB"
+def _size(count: int) -> str:
+    return f"{count / 1024 / 1024:.1f} MB" if count >= 1024 * 1024 else f"{count / 1024:.0f} kB"

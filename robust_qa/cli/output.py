@@ -32,7 +32,10 @@ def complain(error: RqaError) -> None:
 
 
 def console(*, err: bool = False) -> Console:
-    """A console that styles only for terminals (NO_COLOR and FORCE_COLOR decide otherwise) and guesses nothing."""
+    """A console that styles only for terminals (NO_COLOR and FORCE_COLOR decide otherwise) and guesses nothing.
+
+    It is as wide as the terminal, whichever stream that is on: what is piped is often shown there, too.
+    """
     from rich.console import Console
 
     class Piped(Console):
@@ -40,7 +43,7 @@ def console(*, err: bool = False) -> Console:
             raise BrokenPipeError
 
     stream = sys.stderr if err else sys.stdout
-    width = None if stream.isatty() or "COLUMNS" in os.environ else 100
+    width = None if "COLUMNS" in os.environ or any(map(os.isatty, range(3))) else 100
     return Piped(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False, width=width)
 
 

@@ -1,18 +1,25 @@
 """The command as a process: streams, exit codes, interruption, and what it does not import."""
 
+import fcntl
 import os
+import pty
+import re
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 import tomllib
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from robust_qa import Exit, __version__
+from robust_qa import Exit, __version__, environment
+from robust_qa.cache import Cache
 from robust_qa.cli import COMMANDS
 
 Rqa = Callable[..., Any]
@@ -264,3 +271,29 @@ def test_a_question_without_quotes_is_given_back_with_them(rqa: Rqa) -> None:
 
 def test_the_commands_of_a_group_are_told_in_whole_sentences(rqa: Rqa) -> None:
     assert "..." not in rqa("config", "--help").out.partition("Commands:")[2]
+
+
+def test_a_small_cache_is_told_in_kilobytes(rqa: Rqa) -> None:
+    with closing(Cache(environment.cache_dir(), 1024 * 1024)) as cache:
+        cache.put("a call", bytes(40_000))
+    assert re.search(r": 1 calls, \d\d kB \(at most 1024\.0 MB\)\n", rqa("cache", "info").out)
+
+
+def test_what_is_piped_is_as_wide_as_the_terminal(installed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RQA_PLUGINS")
+    terminal, side = pty.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("4H", 24, 90, 0, 0))  # lines and columns
+    alone = {name: value for name, value in os.environ.items() if name != "COLUMNS"}  # readline sets it behind us
+    for wide, err in ((90, side), (100, subprocess.DEVNULL)):
+        piped = subprocess.run(
+            [installed, "plugins"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=err,
+            env=alone,
+            text=True,
+            check=True,
+        )
+        assert wide - 10 < max(map(len, piped.stdout.splitlines())) <= wide
+    os.close(terminal)
+    os.close(side)

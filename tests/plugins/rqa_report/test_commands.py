@@ -1,6 +1,7 @@
 """`rqa report RUN...` and `rqa report inconsistency RUN`, as typed."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ def test_the_name_of_the_file_says_how_to_write_it(ending: str, begins: str, rqa
     out = run.parent / f"report.{ending}"
     ended = rqa("report", run, "-o", out)
     assert (ended.code, ended.out) == (0, "")
-    assert ended.err.startswith(f"{out}: ") and ended.err.endswith(" MB\n")
+    assert ended.err.startswith(f"{out}: ") and re.search(r": [1-9]\d* kB\n$", ended.err)
     assert out.read_text("utf-8").startswith(begins)
 
 
