@@ -82,6 +82,8 @@ if TYPE_CHECKING:
     from .remarks import remark as remark
     from .replies import between as between
     from .replies import declines as declines
+    from .replies import named_documents as named_documents
+    from .replies import one_line as one_line
     from .replies import parse_object as parse_object
     from .replies import parse_objects as parse_objects
     from .replies import says_unknown as says_unknown
@@ -150,7 +152,16 @@ _HOME = {
     "pool": ("Pool",),
     "prompts": ("Prompt", "fenced", "load_prompts", "render_passages"),
     "remarks": ("remark",),
-    "replies": ("between", "declines", "parse_object", "parse_objects", "says_unknown", "without_thoughts"),
+    "replies": (
+        "between",
+        "declines",
+        "named_documents",
+        "one_line",
+        "parse_object",
+        "parse_objects",
+        "says_unknown",
+        "without_thoughts",
+    ),
     "rows": ("portable",),
     "secrets": ("Key",),
     "session": ("Session",),

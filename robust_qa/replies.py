@@ -9,6 +9,11 @@ import json
 import re
 from typing import Any
 
+from .text import printable
+
+_MARK = re.compile(r"<<<\s*/?\s*\w+\s*>>>")
+_NUMBERS = re.compile(r"(?<![\d.–-])(\d+)(?:\.0+)?(?:\s*[–-]\s*(\d+))?")
+_NONE = re.compile(r"\W*(?:none)?\W*", re.IGNORECASE)
 _LONGEST = 100_000  # characters searched for JSON: far above any reply, and a bound on the work
 # Some chat templates open the tag themselves, and the reply holds only the closing one.
 _THOUGHTS = re.compile(
@@ -62,6 +67,50 @@ def between(text: str, mark: str) -> list[str]:
 def _blocks(text: str, opening: str, closing: str) -> list[str]:
     pattern = re.compile(f"{opening}((?:(?!{opening}).)*?){closing}", re.DOTALL | re.IGNORECASE)
     return [content.strip() for content in pattern.findall(text)]
+
+
+def one_line(value: object, longest: int = 4000) -> str:
+    """A field of a reply as one line of at most `longest` characters, without marks; "" for what is no text.
+
+    Of a list the items, parted by commas.
+    """
+    if isinstance(value, list):
+        value = ", ".join(str(item) for item in value if isinstance(item, str | int | float))
+    if not isinstance(value, str | int | float):
+        return ""
+    line = " ".join(_MARK.sub(" ", printable(str(value))).split()).strip("* ")
+    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+
+
+def named_documents(named: object, size: int) -> tuple[tuple[int, ...], int]:
+    """Which of `size` documents are named, as 3, "3", "Doc 3", "1, 3" or "1-3" or a list of such; and how many
+    names are of none.
+    """
+    found: dict[int, None] = {}
+    removed = 0
+    for item in named if isinstance(named, list) else [named]:
+        numbers = _numbers(item, size)
+        valid = [number for number in numbers if 1 <= number <= size]
+        found.update(dict.fromkeys(valid))
+        removed += len(numbers) - len(valid)
+    return tuple(found), removed
+
+
+def _numbers(item: object, size: int) -> list[int]:
+    """The numbers in `item`; a name without one counts as 0, which no document has."""
+    if isinstance(item, int | float) and not isinstance(item, bool):
+        return [int(item) if item == item // 1 else 0]
+    if not isinstance(item, str) or _NONE.fullmatch(item):
+        return []
+    numbers: list[int] = []
+    for first, last in _NUMBERS.findall(item):
+        start, stop = _bounded(first, size), _bounded(last or first, size)
+        numbers += range(start, stop + 1) if 0 < start <= stop <= size else {start, stop}
+    return numbers or [0]
+
+
+def _bounded(digits: str, size: int) -> int:
+    return int(digits) if len(digits) < 10 else size + 1
 
 
 def parse_objects(text: str) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from robust_qa import between, parse_object, printable, says_unknown
+from robust_qa import between, named_documents, one_line, parse_object, printable, says_unknown
 
 _LONGEST_TEXT = 4000  # characters of a thought or a correction
 _LONGEST_ANSWER = 300  # characters
@@ -21,7 +21,6 @@ _MARK = re.compile(r"<<<\s*/?\s*\w+\s*>>>")
 _FIELD = re.compile(r"[\s*_#>\d.)-]*(before|after|thought|documents?|(?:final )?answer)[\s*_]*:[\s*_]*(.*)", re.I)
 _HEADING = re.compile(r"[\s*_#>-]*corrections?\b[^:]{0,40}:?[\s*_]*\Z|\s*(?:<<<|```|---)", re.I)
 _CANONICAL = {"document": "documents", "final answer": "answer"}
-_NUMBERS = re.compile(r"(?<![\d.–-])(\d{1,6})(?:\.0+)?(?:\s*[–-]\s*(\d{1,6}))?")
 _REFERENCE = re.compile(r"\[([^\[\]]*)\]")
 _STATED_ANSWER = re.compile(r"\banswer\s*(?:is\b|[*_]*:)[\s:*_]*+(.*\w.*)", re.I)
 _QUOTED_ANSWER = re.compile(r'"answer"\s*:\s*("(?:[^"\\]|\\.)+")')
@@ -85,9 +84,9 @@ def plain_answer(reply: str) -> str:
     if marked := between(reply, "ANSWER"):
         return marked[-1]
     if whole := parse_object(reply, "answer"):
-        return _text(whole["answer"])
+        return one_line(whole["answer"])
     if quoted := _QUOTED_ANSWER.findall(reply):
-        return _text((parse_object(f'{{"answer": {quoted[-1]}}}') or {}).get("answer"))
+        return one_line((parse_object(f'{{"answer": {quoted[-1]}}}') or {}).get("answer"))
     lines = [line for line in reply.splitlines() if re.search(r"\w", line) and line.strip()[0] not in _SYNTAX]
     stated = [found[1] for line in lines if (found := _STATED_ANSWER.search(line))]
     return "".join((stated or lines)[-1:])
@@ -95,19 +94,19 @@ def plain_answer(reply: str) -> str:
 
 def references(knowledge: str, size: int) -> tuple[int, ...]:
     """Which of `size` documents T names in square brackets, in order of their first mention."""
-    return _documents(_REFERENCE.findall(knowledge), size)[0]
+    return named_documents(_REFERENCE.findall(knowledge), size)[0]
 
 
 def _revision(parts: Mapping[str, Any], size: int) -> Revision:
-    documents, removed = _documents(parts.get("documents"), size)
+    documents, removed = named_documents(parts.get("documents"), size)
     corrections = []
     for part in parts["corrections"]:
-        shown, unknown = _documents(part.get("documents"), size)
+        shown, unknown = named_documents(part.get("documents"), size)
         removed += unknown
-        before, after = _text(part.get("before")), _text(part.get("after"))
+        before, after = one_line(part.get("before")), one_line(part.get("after"))
         if not _NOTHING.fullmatch(after) and before != after:
             corrections.append(Correction(before, after, shown))
-    return Revision(_answer(parts["answer"]), _text(parts.get("thought")), tuple(corrections), documents, removed)
+    return Revision(_answer(parts["answer"]), one_line(parts.get("thought")), tuple(corrections), documents, removed)
 
 
 def _json_form(reply: str) -> dict[str, Any] | None:
@@ -144,30 +143,6 @@ def _text_form(reply: str) -> dict[str, Any] | None:
     return {**end, "corrections": corrections} if "answer" in end else None
 
 
-def _documents(named: object, size: int) -> tuple[tuple[int, ...], int]:
-    """Which of `size` documents are named in a list or in text, and how many numbers are of none."""
-    numbers: dict[int, None] = {}
-    removed = 0
-    for first, last in _NUMBERS.findall(str(named)):
-        start, stop = int(first), int(last or first)
-        if 1 <= start <= stop <= size:
-            numbers.update(dict.fromkeys(range(start, stop + 1)))
-        else:
-            removed += 1
-    return tuple(numbers), removed
-
-
 def _answer(value: object) -> str:
-    text = _text(value)
-    if says_unknown(text):
-        return ""
-    return text if len(text) <= _LONGEST_ANSWER else text[: _LONGEST_ANSWER - 1].rstrip() + "…"
-
-
-def _text(value: object) -> str:
-    """`value` as one line; "" for what is no text."""
-    if isinstance(value, list):
-        value = ", ".join(str(item) for item in value if isinstance(item, str | int | float))
-    if not isinstance(value, str | int | float):
-        return ""
-    return " ".join(_MARK.sub(" ", printable(str(value))).split()).strip("* ")[:_LONGEST_TEXT]
+    text = one_line(value, _LONGEST_ANSWER)
+    return "" if says_unknown(text) else text

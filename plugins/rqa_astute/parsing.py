@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from robust_qa import between, declines, parse_object, parse_objects, printable, says_unknown
+from robust_qa import between, declines, named_documents, one_line, parse_object, parse_objects, says_unknown
 
-_LONGEST_TEXT = 4000  # characters of a passage, a consolidated document or a summary
 _LONGEST_ANSWER = 1000  # characters
 _LONGEST_LINE = 300  # characters of a line that is taken for the answer
 
@@ -22,8 +21,6 @@ _FIELD = re.compile(
 )
 _HEADING = re.compile(r"[\s*_#>-]*group\b[^:]{0,40}:?[\s*_]*\Z|\s*(?:<<<|```|---)", re.I)
 _CANONICAL = {"document": "documents", "final answer": "answer"}
-_MARK = re.compile(r"<<<\s*/?\s*\w+\s*>>>")
-_NUMBERS = re.compile(r"(\d+)(?:\s*[-–]\s*(\d+))?")
 _SYNTAX = '{}[]"`'  # what a line of JSON or a code fence begins with
 _QUOTED_ANSWER = re.compile(r'"answer"\s*:\s*("(?:[^"\\]|\\.)+")')
 _AMOUNT = re.compile(r"(\d{1,9}(?:[.,]\d+)?)\s*(?:(%)|(?:/|out of)\s*(\d{1,9}))?")
@@ -77,7 +74,7 @@ def parse_memory(reply: str, limit: int) -> list[str]:
     whole = parse_object(reply, "passages") or parse_object(f'{{"passages": {reply}}}', "passages") or {}
     listed = whole.get("passages", plain)
     passages = between(reply, "PASSAGE") or (listed if isinstance(listed, list) else [listed])
-    texts = [_text(passage.get("text") if isinstance(passage, dict) else passage) for passage in passages]
+    texts = [one_line(passage.get("text") if isinstance(passage, dict) else passage) for passage in passages]
     return [text for text in texts if not declines(text)][:limit]
 
 
@@ -88,7 +85,7 @@ def parse_consolidation(reply: str, size: int) -> list[Consolidated]:
         return []
     parts = _parts(reply)[0] or _dicts(listed) or [found for found in parse_objects(reply) if "text" in found]
     documents = [
-        Consolidated(_text(part.get("text")), *_documents(part.get("documents"), size))
+        Consolidated(one_line(part.get("text")), *named_documents(part.get("documents"), size))
         for part in parts or [{"text": reply}]
     ]
     return [document for document in documents if document.text]
@@ -106,11 +103,11 @@ def parse_verdict(reply: str, size: int, *, structured: bool) -> Verdict | None:
 def plain_answer(reply: str) -> str:
     """The answer in a reply of no known form: what is marked or labelled as such, else its last line."""
     if marked := between(reply, "ANSWER"):
-        return _text(marked[-1], _LONGEST_ANSWER)
+        return one_line(marked[-1], _LONGEST_ANSWER)
     if quoted := _QUOTED_ANSWER.findall(reply):
-        return _text((parse_object(f'{{"answer": {quoted[-1]}}}') or {}).get("answer"), _LONGEST_ANSWER)
+        return one_line((parse_object(f'{{"answer": {quoted[-1]}}}') or {}).get("answer"), _LONGEST_ANSWER)
     lines = [line for line in reply.splitlines() if re.search(r"\w", line) and line.strip()[0] not in _SYNTAX]
-    return _text(_parts(reply)[1].get("answer") or "".join(lines[-1:]), _LONGEST_LINE)
+    return one_line(_parts(reply)[1].get("answer") or "".join(lines[-1:]), _LONGEST_LINE)
 
 
 def confidences(values: Sequence[object]) -> list[float | None]:
@@ -159,14 +156,14 @@ def _of_use(verdict: Verdict) -> Verdict | None:
 def _verdict(parts: Sequence[Mapping[str, Any]], end: Mapping[str, Any], size: int) -> Verdict:
     sure = confidences([part.get("confidence") for part in parts])
     groups = tuple(_group(part, size, share) for part, share in zip(parts, sure, strict=True))
-    return Verdict(groups, _text(end.get("answer"), _LONGEST_ANSWER), _text(end.get("reason")))
+    return Verdict(groups, one_line(end.get("answer"), _LONGEST_ANSWER), one_line(end.get("reason")))
 
 
 def _group(part: Mapping[str, Any], size: int, confidence: float | None) -> Group:
-    documents, removed = _documents(part.get("documents"), size)
-    answer = _text(part.get("answer"), _LONGEST_ANSWER)
+    documents, removed = named_documents(part.get("documents"), size)
+    answer = one_line(part.get("answer"), _LONGEST_ANSWER)
     answer = "" if says_unknown(answer) else answer
-    return Group(documents, answer, confidence, _text(part.get("summary")), removed)
+    return Group(documents, answer, confidence, one_line(part.get("summary")), removed)
 
 
 def _parts(reply: str) -> tuple[list[dict[str, str]], dict[str, str]]:
@@ -194,44 +191,5 @@ def _parts(reply: str) -> tuple[list[dict[str, str]], dict[str, str]]:
     return parts, end
 
 
-def _documents(named: object, size: int) -> tuple[tuple[int, ...], int]:
-    """Which of `size` documents are named, and how many names are of none."""
-    found: dict[int, None] = {}
-    removed = 0
-    for item in named if isinstance(named, list) else [named]:
-        numbers = _numbers(item, size)
-        valid = [number for number in numbers if 1 <= number <= size]
-        found.update(dict.fromkeys(valid))
-        removed += len(numbers) - len(valid)
-    return tuple(found), removed
-
-
-def _numbers(item: object, size: int) -> list[int]:
-    """The numbers in "3", "Doc 3", "1-3" or 3; a name without a number counts as 0, which no document has."""
-    if isinstance(item, int | float) and not isinstance(item, bool):
-        return [int(item) if item == item // 1 else 0]
-    if not isinstance(item, str) or re.fullmatch(r"\W*(?:none)?\W*", item, re.I):
-        return []
-    numbers: list[int] = []
-    for first, last in _NUMBERS.findall(item):
-        start, stop = _bounded(first, size), _bounded(last or first, size)
-        numbers += range(start, stop + 1) if 0 < start <= stop <= size else {start, stop}
-    return numbers or [0]
-
-
-def _bounded(digits: str, size: int) -> int:
-    return int(digits) if len(digits) < 10 else size + 1
-
-
 def _dicts(value: object) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def _text(value: object, longest: int = _LONGEST_TEXT) -> str:
-    """`value` as one line of at most `longest` characters; "" for what is no text."""
-    if isinstance(value, list):
-        value = ", ".join(str(item) for item in value if isinstance(item, str | int | float))
-    if not isinstance(value, str | int | float):
-        return ""
-    line = " ".join(_MARK.sub(" ", printable(str(value))).split()).strip("* ")
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

@@ -18,8 +18,9 @@ from robust_qa import (
     citations,
     cite,
     contains_answer,
+    named_documents,
+    one_line,
     parse_object,
-    printable,
     says_unknown,
 )
 
@@ -29,8 +30,6 @@ _LABELLED = re.compile(
     r"^[^\w\n]*(?:(?:so|thus|therefore),?\s+)?(?:the\s+)?(?:final\s+)?answer\s*(?:is\b|[*_]*:)[\s:*_]*+(.*\w.*)$",
     re.I | re.M,
 )
-_NUMBERS = re.compile(r"(?<![\d.–-])(\d{1,4})(?:\s*[–-]\s*(\d{1,4}))?")
-_MARK = re.compile(r"<<<\s*/?\s*\w+\s*>>>")
 _SYNTAX = '{}[]"`'  # what a line of JSON or a code fence begins with
 
 
@@ -54,12 +53,7 @@ def documents_line(reply: str) -> str | None:
 
 def numbers(text: str, size: int) -> tuple[int, ...]:
     """The numbers of documents in text such as "1, 3" or "2-4", those that are none of `size` left out."""
-    found: dict[int, None] = {}
-    for first, last in _NUMBERS.findall(text):
-        start, stop = int(first), int(last or first)
-        if 1 <= start <= stop <= size:
-            found.update(dict.fromkeys(range(start, stop + 1)))
-    return tuple(found)
+    return named_documents(text, size)[0]
 
 
 def concluded(reply: str, passages: Sequence[Passage] = ()) -> Answer:
@@ -100,7 +94,5 @@ def _stated(reply: str) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join(_MARK.sub(" ", printable(text)).split()).strip("* ")
-    if says_unknown(line):
-        return ""
-    return line if len(line) <= _LONGEST_ANSWER else line[: _LONGEST_ANSWER - 1].rstrip() + "…"
+    line = one_line(text, _LONGEST_ANSWER)
+    return "" if says_unknown(line) else line

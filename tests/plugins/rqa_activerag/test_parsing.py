@@ -75,7 +75,7 @@ def test_a_thought_that_declines_has_no_answer() -> None:
         ("none", (), 0),
         ("3, 1, 3", (3, 1), 0),
         ("0, 7, -2", (), 2),  # -2 is no number of a document at all
-        ("4-9", (), 1),
+        ("4-9", (4,), 1),
         ("[1.0, 2]", (1, 2), 0),
     ],
 )
