@@ -134,12 +134,11 @@ def cross_validate(
 
     count = len(ballots.right)
     fold = np.random.default_rng(seed).permutation(count) % folds
-    by_plain, by_fitted, by_single = np.zeros(count), np.zeros(count), np.zeros(count)
+    even = plain(ballots)
+    by_plain, by_fitted, by_single = ballots.elected(even.weights, even.lambdas), np.zeros(count), np.zeros(count)
     for held in range(folds):
         seen, unseen = ballots.of(np.flatnonzero(fold != held)), np.flatnonzero(fold == held)
-        part, even = ballots.of(unseen), plain(ballots)
-        fitted = fit(seen, restarts=restarts, seed=seed, told=told)
-        by_plain[unseen] = part.elected(even.weights, even.lambdas)
+        part, fitted = ballots.of(unseen), fit(seen, restarts=restarts, seed=seed, told=told)
         by_fitted[unseen] = part.elected(fitted.weights, fitted.lambdas)
         by_single[unseen] = part.right[:, seen.right.mean(0).argmax()]
     gain = by_fitted - by_plain
