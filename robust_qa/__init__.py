@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from .secrets import Key as Key
     from .session import Session as Session
     from .settings import Url as Url
+    from .sharing import even_batches as even_batches
     from .text import answer_key as answer_key
     from .text import contains_answer as contains_answer
     from .text import normalise as normalise
@@ -166,6 +167,7 @@ _HOME = {
     "secrets": ("Key",),
     "session": ("Session",),
     "settings": ("Url",),
+    "sharing": ("even_batches",),
     "text": ("answer_key", "contains_answer", "normalise", "printable", "sentences", "titled", "words"),
     "toolbox": ("Toolbox",),
     "types": (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from robust_qa import MissingError, cores
+from robust_qa import MissingError, cores, even_batches
 
 if TYPE_CHECKING:
     import numpy as np
@@ -155,7 +155,7 @@ class Engine:
 
     def _of_each(self, windows: Sequence[tuple[list[int], list[int]]], take: Callable[[Floats], T]) -> list[T]:
         """What `take` makes of the encoder's output for each window, (tokens, width), which is not kept."""
-        groups = _batches([len(ids) for ids, _ in windows], self._workers)
+        groups = even_batches([len(ids) for ids, _ in windows], BATCH, self._workers)
         taken = self._pool.map(lambda group: self._of_batch([windows[n] for n in group], take), groups)
         results: dict[int, T] = {}
         for group, found in zip(groups, taken, strict=True):
@@ -199,18 +199,3 @@ def file_digest(path: Path) -> str:
     """SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _batches(lengths: list[int], workers: int) -> list[list[int]]:
-    """Positions in groups of like length, the longest first, of at most BATCH tokens each, padding included.
-
-    They are smaller where there is little to do, so that the windows of one question keep every worker busy, too.
-    """
-    most = min(BATCH, -(-len(lengths) // workers) * max(lengths, default=0))
-    groups: list[list[int]] = []
-    for n in sorted(range(len(lengths)), key=lambda n: -lengths[n]):
-        if groups and (len(groups[-1]) + 1) * lengths[groups[-1][0]] <= most:
-            groups[-1].append(n)
-        else:
-            groups.append([n])
-    return groups

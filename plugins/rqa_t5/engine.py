@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_qa import MissingError, cores
+from robust_qa import MissingError, cores, even_batches
 
 from .folder import Settings, check, read_settings
-from .pairs import Pair, Pairing, batches, empty
+from .pairs import Pair, Pairing, empty
 
 CHUNK = 1024  # tokens of one engine batch, padding included; larger ones fall out of a core's cache
 NOTHING = -1.0  # the score of an empty text, as in the published code
@@ -64,8 +64,7 @@ class Engine:
     def logits(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """The logit of each pair, in order."""
         lengths = [len(pair.ids) for pair in pairs]
-        share = -(-len(pairs) // self._workers) * max(lengths)
-        groups = batches(lengths, min(CHUNK, share))
+        groups = even_batches(lengths, CHUNK, self._workers)
         found = np.empty(len(pairs))
         chunks = ([pairs[n] for n in group] for group in groups)
         for group, logits in zip(groups, self._pool.map(self._logits, chunks), strict=True):

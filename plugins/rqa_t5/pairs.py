@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -104,15 +103,3 @@ def _folded(text: str) -> str:
 def empty(text: str) -> bool:
     """Whether there is nothing to read."""
     return not text or text.isspace()
-
-
-def batches(lengths: Iterable[int], tokens: int) -> list[list[int]]:
-    """Positions in groups of like length, the longest first, of at most `tokens` each, padding included."""
-    listed = list(lengths)
-    groups: list[list[int]] = []
-    for n in sorted(range(len(listed)), key=lambda n: -listed[n]):
-        if groups and (len(groups[-1]) + 1) * listed[groups[-1][0]] <= tokens:
-            groups[-1].append(n)
-        else:
-            groups.append([n])
-    return groups

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from robust_qa import InputError
+from robust_qa import InputError, even_batches
 
-from ..pairs import Pair, batches
+from ..pairs import Pair
 from ..thresholds import auc
 from .checkpoints import Checkpoint
 from .examples import Example
@@ -127,7 +127,7 @@ def logits(checkpoint: Checkpoint, pairs: Sequence[Pair]) -> list[float]:
     found = [0.0] * len(pairs)
     checkpoint.model.eval()
     with torch.inference_mode(), torch.autocast(device, dtype=torch.bfloat16):
-        for group in batches([len(pair.ids) for pair in pairs], _PIECE[device]):
+        for group in even_batches([len(pair.ids) for pair in pairs], _PIECE[device], 1):
             for n, logit in zip(group, checkpoint.logits([pairs[n] for n in group]).tolist(), strict=True):
                 found[n] = logit
     return found
@@ -139,7 +139,7 @@ def _descend(checkpoint: Checkpoint, batch: Sequence[Sample], device: str, *, se
     checkpoint.model.train()
     checkpoint.model.zero_grad(set_to_none=True)
     total = 0.0
-    for group in batches([len(sample.pair.ids) for sample in batch], _PIECE[device]):
+    for group in even_batches([len(sample.pair.ids) for sample in batch], _PIECE[device], 1):
         with torch.autocast(device, dtype=torch.bfloat16):
             found = checkpoint.logits([batch[n].pair for n in group])
         targets = torch.tensor([batch[n].target for n in group], device=device)

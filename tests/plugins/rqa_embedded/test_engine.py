@@ -11,7 +11,7 @@ import pytest
 from standins.tiny_bert import WORDS
 
 from robust_qa import MissingError
-from rqa_embedded.engine import BATCH, CHECKSUMS, Engine, _batches
+from rqa_embedded.engine import CHECKSUMS, Engine
 
 
 def windows(*lengths: int) -> list[tuple[list[int], list[int]]]:
@@ -38,21 +38,6 @@ def test_token_types_count(engine):
 
 def test_no_windows_give_no_marks(engine):
     assert engine.mark([]) == []
-
-
-def test_batches_are_sorted_by_length_and_hold_so_many_tokens():
-    lengths = [5, 200, 7, 150, 200, 3000, 6] * 20
-    groups = _batches(lengths, 2)
-    assert sorted(n for group in groups for n in group) == list(range(len(lengths)))
-    for group in groups:
-        assert len(group) == 1 or len(group) * max(lengths[n] for n in group) <= BATCH
-
-
-@pytest.mark.parametrize(("count", "workers"), [(1, 4), (4, 2), (10, 2), (10, 4), (3, 16)])
-def test_a_few_windows_are_dealt_to_all_workers(count: int, workers: int):
-    groups = _batches([16] * count, workers)
-    assert len(groups) >= min(count, workers)
-    assert max(map(len, groups)) == -(-count // workers)
 
 
 def test_more_workers_say_the_same(folder: Path):

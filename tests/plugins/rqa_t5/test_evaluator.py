@@ -19,7 +19,6 @@ from robust_qa.testing import assert_conforms
 from rqa_t5 import T5
 from rqa_t5.engine import Engine
 from rqa_t5.folder import CHECKSUMS, SETTINGS, TOKENIZER, read_settings, settle
-from rqa_t5.pairs import batches
 
 QUESTION = "Who wrote Moby-Dick?"
 TEXT = "Herman Melville wrote the novel about a white whale."
@@ -119,13 +118,6 @@ def test_ten_passages_keep_every_worker_busy(tiny: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(engine, "_logits", lambda pairs: sizes.append(len(pairs)) or [0.0] * len(pairs))
     engine.score([(QUESTION, TEXT + " moles" * n) for n in range(10)])
     assert sizes == [5, 5]
-
-
-def test_batches_are_of_like_length_and_bounded_with_their_padding() -> None:
-    lengths = [5, 100, 7, 90, 6, 300]
-    groups = batches(lengths, 200)
-    assert groups == [[5], [1, 3], [2, 4, 0]]
-    assert batches([], 10) == []
 
 
 # -- folders
