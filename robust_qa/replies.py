@@ -11,9 +11,9 @@ from typing import Any
 
 from .text import printable
 
-_MARK = re.compile(r"<<<\s*/?\s*\w+\s*>>>")
-_NUMBERS = re.compile(r"(?<![\d.–-])(\d+)(?:\.0+)?(?:\s*[–-]\s*(\d+))?")
-_NONE = re.compile(r"\W*(?:none)?\W*", re.IGNORECASE)
+_MARK = re.compile(r"<<<[\s/]*+\w++\s*+>>>")
+_NUMBERS = re.compile(r"(?<![\d.–]|\B-)(\d+)(?:\.0+)?(?:\s*[–-]\s*(\d+))?")
+_NONE = re.compile(r"\W*+(?:none\W*+)?", re.IGNORECASE)
 _LONGEST = 100_000  # characters searched for JSON: far above any reply, and a bound on the work
 # Some chat templates open the tag themselves, and the reply holds only the closing one.
 _THOUGHTS = re.compile(
@@ -44,7 +44,7 @@ def without_thoughts(reply: str) -> str:
 
 def declines(text: str) -> bool:
     """Whether `text` says that the answer is not known, or says nothing at all."""
-    return not text.strip(" \t\r\n.…") or _DECLINING.match(text) is not None
+    return not text.strip().strip(".… \t\r\n") or _DECLINING.match(text) is not None
 
 
 def says_unknown(answer: str) -> bool:

@@ -85,15 +85,28 @@ class State(msgspec.Struct, frozen=True):
         return phrases
 
 
-def retrieved(session: Session, name: str, **way: Any) -> list[Tree]:
-    """What a run may retrieve whatever its first row brings: for rows without passages, and as the options of the
-    strategy `name` say. `way` is for Session.plan.
+def retrieved(session: Session, name: str, *, lacking: bool, **way: Any) -> list[Tree]:
+    """What a run may retrieve whatever its first row brings: for rows without passages, if some may be `lacking` them,
+    and as the options of the strategy `name` say. `way` is for Session.plan.
     """
     trees = session.assembly.own_expressions("strategy", name)
-    with suppress(RqaError):  # such rows fail, if there are any
-        _, _, channels = session.plan(has_passages=False, **way)
-        trees += [channels.expression] if channels.expression else []
+    if lacking:
+        with suppress(RqaError):  # such rows fail, if there are any
+            _, _, channels = session.plan(has_passages=False, **way)
+            trees += [channels.expression] if channels.expression else []
     return trees
+
+
+def lacks_passages(descriptor: int) -> bool:
+    """Whether a row that is still to be read may lack passages; so of every stream, which nobody knows ahead."""
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return True
+    position = os.lseek(descriptor, 0, os.SEEK_CUR)
+    try:
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            return any(b'"passages"' not in line for line in file if line.strip())
+    finally:
+        os.lseek(descriptor, position, os.SEEK_SET)
 
 
 def _matters(key: str) -> bool:

@@ -1,8 +1,19 @@
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa import between, declines, parse_object, parse_objects, says_unknown, without_thoughts
+from robust_qa import (
+    between,
+    declines,
+    named_documents,
+    one_line,
+    parse_object,
+    parse_objects,
+    says_unknown,
+    without_thoughts,
+)
 
 # Text made of what the parsers look for comes closer to their edges than any text does.
 _PIECES = r"""{ } [ ] " \ , : ``` <<< A <<<A>>> <<</A>>> <think> </think> "a" 1e999 NaN I don't know""".split(" ")
@@ -28,6 +39,7 @@ def test_no_text_makes_a_parser_raise(text: str) -> None:
         ("not in the passages", True),
         ("The documents do not say who it was.", True),
         ("", True),
+        ("\u00a0", True),
         ("Nonesuch Palace", False),
         ("Not Without My Daughter", False),
         ("0", False),
@@ -35,6 +47,37 @@ def test_no_text_makes_a_parser_raise(text: str) -> None:
 )
 def test_an_answer_field_may_say_that_there_is_none(answer: str, unknown: bool) -> None:
     assert says_unknown(answer) is unknown
+
+
+@pytest.mark.parametrize(
+    ("named", "found"),
+    [
+        ([1, 3], ((1, 3), 0)),
+        ("Doc-3", ((3,), 0)),
+        (["Document 1", "2.0"], ((1, 2), 0)),
+        ("-1", ((), 1)),
+        ("1-3, 9", ((1, 2, 3), 1)),
+        (["Wikipedia"], ((), 1)),
+        ("None.", ((), 0)),
+        (None, ((), 0)),
+    ],
+)
+def test_documents_are_named_in_many_ways(named: object, found: tuple[tuple[int, ...], int]) -> None:
+    assert named_documents(named, 5) == found
+
+
+def test_runs_of_spaces_take_no_time() -> None:
+    began = time.monotonic()
+    for text in (" " * 200_000 + "x", "<<<" + " " * 200_000):
+        named_documents(text, 5)
+        one_line(text)
+    assert time.monotonic() - began < 1
+
+
+def test_a_field_is_one_line_without_marks() -> None:
+    assert one_line("**a** <<<ANSWER>>>\n b") == "a** b"
+    assert one_line(["a", 1, None]) == "a, 1"
+    assert (one_line({}), one_line("abcdef", 4)) == ("", "abc…")
 
 
 def test_deep_nesting_is_no_object_and_no_crash() -> None:

@@ -17,7 +17,7 @@ _LONGEST_TEXT = 4000  # characters of a thought or a correction
 _LONGEST_ANSWER = 300  # characters
 
 _OPENING = re.compile(r"<<<\s*ANSWER\s*>>>[ \t]*", re.I)
-_MARK = re.compile(r"<<<\s*/?\s*\w+\s*>>>")
+_MARK = re.compile(r"<<<[\s/]*+\w++\s*+>>>")
 _FIELD = re.compile(r"[\s*_#>\d.)-]*(before|after|thought|documents?|(?:final )?answer)[\s*_]*:[\s*_]*(.*)", re.I)
 _HEADING = re.compile(r"[\s*_#>-]*corrections?\b[^:]{0,40}:?[\s*_]*\Z|\s*(?:<<<|```|---)", re.I)
 _CANONICAL = {"document": "documents", "final answer": "answer"}

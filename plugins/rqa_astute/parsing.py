@@ -111,12 +111,21 @@ def plain_answer(reply: str) -> str:
 
 
 def confidences(values: Sequence[object]) -> list[float | None]:
-    """Confidences in [0, 1] from "90%", "9/10", "high", or numbers: all on the scale of 1, 10 or 100 of the largest."""
+    """Confidences in [0, 1] from "90%", "9/10", "high", or numbers on a scale of 1, 10 or 100.
+
+    Whole numbers are all on the scale of the largest; a broken one that is 1 at most is a share, whatever the others.
+    """
     amounts = [_amount(value) for value in values]
     largest = max((number for number, whole in amounts if number is not None and whole is None), default=0.0)
     scale = next((scale for scale in (1, 10, 100) if largest <= scale), 0)
-    shares = [(number, whole if whole is not None else scale) for number, whole in amounts]
-    return [number / whole if number is not None and number <= whole else None for number, whole in shares]
+    found: list[float | None] = []
+    for number, whole in amounts:
+        if number is None:
+            found.append(None)
+            continue
+        of = whole if whole is not None else 1 if 0 < number < 1 else scale
+        found.append(number / of if number <= of else None)
+    return found
 
 
 def _amount(value: object) -> tuple[float | None, float | None]:

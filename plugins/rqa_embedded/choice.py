@@ -107,18 +107,18 @@ def chosen(
     ("Obama", "Barack Obama"). Told twice with some doubt is better than told once with a little less; and the less
     sure the surest passage is, the more it counts how many agree, for small likelihoods differ by chance.
     """
-    return _chosen(_told(passages, marked, settings, fits))
+    told = _unnamed(_told(passages, marked, settings, fits), marked)
+    return _chosen(told)[1] if told else None
 
 
-def _chosen(told: _Told) -> Choice | None:
-    if not told:
-        return None
+def _chosen(told: _Told) -> tuple[str, Choice]:
+    """The key of the candidate that is chosen, and the choice."""
     lent = _lent(told)
     power = (1 + max(map(max, lent.values()))) / 2  # a root where nothing is sure, the sum where something is certain
     weight = {key: sum(likely**power for likely in each) for key, each in lent.items()}
     own = {key: sum(span.likely for span in group.values()) for key, group in told.items()}
     key = max(told, key=lambda key: (round(weight[key], 6), own[key]))
-    return Choice(tuple(sorted(told[key].values(), key=lambda span: -span.likely)), tuple(lent[key]))
+    return key, Choice(tuple(sorted(told[key].values(), key=lambda span: -span.likely)), tuple(lent[key]))
 
 
 def judged(
@@ -129,7 +129,7 @@ def judged(
     The passages of a question are judged together. One alone says how well its words fit the question; what the others
     tell as well says whether that is the answer. A passage without a word has 0.
     """
-    told = _told(passages, marked, settings, fits)
+    told = _unnamed(_told(passages, marked, settings, fits), marked)
     support = {key: sum(each) for key, each in _lent(told).items()}
     scores = []
     for number, passage in enumerate(passages):
@@ -145,22 +145,23 @@ _Told = Mapping[str, Mapping[int, Span]]
 def _told(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings, fits: Fits | None) -> _Told:
     """The candidates that fit by what they say, in normal form, with the likeliest span of each passage."""
     told: dict[str, dict[int, Span]] = defaultdict(dict)
-    known = _named(marked[0][0].question) if marked else frozenset()
     for window, marks in marked:
         for span in spans(window, marks, settings):
             text = text_of(passages[span.passage], span)
             key = answer_key(text)
-            if normalise(text) and not known.issuperset(key.split()) and (fits is None or fits(key)):
+            if normalise(text) and (fits is None or fits(key)):
                 held = told[key].get(span.passage)
                 if held is None or span.likely > held.likely:
                     told[key][span.passage] = span
     return told
 
 
-def _named(question: str) -> frozenset[str]:
-    """The words of a question that asks who, and offers no choice: it does not name whom it asks after."""
-    asked = frozenset(answer_key(question).split())
-    return asked if asked & {"who", "whom", "whose"} and "or" not in asked else frozenset()
+def _unnamed(told: _Told, marked: Sequence[Marked]) -> _Told:
+    """The candidates of which the question itself does not have every word, where it asks who and offers no choice."""
+    asked = set(answer_key(marked[0][0].question).split()) if marked else set[str]()
+    if not asked & {"who", "whom", "whose"} or "or" in asked:
+        return told
+    return {key: group for key, group in told.items() if not asked.issuperset(key.split())}
 
 
 def _lent(told: _Told) -> dict[str, list[float]]:
@@ -181,19 +182,22 @@ def _alike(one: str, other: str) -> bool:
     return f" {one} " in f" {other} " or f" {other} " in f" {one} "
 
 
-def _rivals(passages: Sequence[Passage], told: _Told, choice: Choice) -> list[Choice]:
-    """What passages that do not tell the choice tell in its place, each more likely right than not, likeliest first."""
-    first = choice.spans[0]
-    key = answer_key(text_of(passages[first.passage], first))
+def _rivals(passages: Sequence[Passage], told: _Told, key: str) -> list[Choice]:
+    """What passages that do not tell `key` tell in its place, each more likely right than not, likeliest first."""
     telling = {n for n, passage in enumerate(passages) if f" {key} " in f" {answer_key(passage.text)} "}
-    telling |= {n for other, group in told.items() if _alike(key, other) for n in group}
-    apart = {other: [span for n, span in group.items() if n not in telling] for other, group in told.items()}
-    found: dict[str, Choice] = {}
-    for other, spans in sorted(apart.items(), key=lambda item: -max((span.likely for span in item[1]), default=0.0)):
-        ranked = sorted(spans, key=lambda span: -span.likely)
-        if ranked and ranked[0].likely >= _RIVAL and not any(_alike(other, one) for one in found):
-            found[other] = Choice(tuple(ranked), tuple(span.likely for span in ranked))
-    return list(found.values())[:_MOST_RIVALS]
+    telling |= {n for other, group in told.items() if _compatible(key, other) for n in group}
+    found: list[tuple[str, Choice]] = []
+    for other, group in sorted(told.items(), key=lambda item: -max(span.likely for span in item[1].values())):
+        spans = sorted((span for n, span in group.items() if n not in telling), key=lambda span: -span.likely)
+        if spans and spans[0].likely >= _RIVAL and not any(_compatible(other, one) for one, _ in found):
+            found.append((other, Choice(tuple(spans), tuple(span.likely for span in spans))))
+    return [choice for _, choice in found[:_MOST_RIVALS]]
+
+
+def _compatible(one: str, other: str) -> bool:
+    """Whether two answers need not contradict each other: the words of one are among the other's, or run together."""
+    fewer, more = sorted((set(one.split()), set(other.split())), key=len)
+    return fewer <= more or one.replace(" ", "") == other.replace(" ", "")
 
 
 def choose(
@@ -205,14 +209,15 @@ def choose(
 ) -> Reading:
     """The reading of `passages`: the chosen answer, its places and its rivals, or None below `threshold`."""
     told = _told(passages, marked, settings, fits)
-    choice = _chosen(told)
-    if choice is None:
-        return Reading(None, score=1.0)
-    confidence = likelihood(settings.answer, choice.features)
-    if confidence < threshold:
-        return Reading(None, score=1 - confidence)
-    rivals = tuple(_reading(passages, rival, settings) for rival in _rivals(passages, told, choice))
-    return dataclasses.replace(_reading(passages, choice, settings), rivals=rivals)
+    confidence = 0.0
+    # A question that asks who seldom names them. Where nothing else will do it may: an eponymous album's artist, say.
+    for candidates in filter(None, (_unnamed(told, marked), told)):
+        key, choice = _chosen(candidates)
+        confidence = likelihood(settings.answer, choice.features)
+        if confidence >= threshold:
+            rivals = tuple(_reading(passages, rival, settings) for rival in _rivals(passages, candidates, key))
+            return dataclasses.replace(_reading(passages, choice, settings), rivals=rivals)
+    return Reading(None, score=1 - confidence)
 
 
 def _reading(passages: Sequence[Passage], choice: Choice, settings: Settings) -> Reading:

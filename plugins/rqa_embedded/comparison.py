@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Sequence
 from math import prod
 from typing import NamedTuple, TypeAlias
 
-from robust_qa import Passage, Reading, normalise
+from robust_qa import Passage, Reading, answer_key, normalise
 
 from .choice import Fits
 
@@ -162,7 +162,7 @@ def compare(compared: Comparison, passages: Sequence[Passage]) -> Steps:
 
 
 def _other_than(name: str) -> Fits:
-    own = _words(name)
+    own = f" {answer_key(name)} "
     return lambda said: f" {said} " not in own
 
 
@@ -173,7 +173,7 @@ def says_date(said: str) -> bool:
 
 def years(text: str) -> Years | None:
     """The moments, in years, that a date may mean: the year 1940 is any of its days; None without a year."""
-    words = normalise(text)
+    words = answer_key(text)
     year = re.search(r"\b\d{1,4}(?= bce?\b)|\b\d{4}\b", words)
     if year is None:
         return None

@@ -89,7 +89,7 @@ def _text(value: Any, name: str) -> str:
 
 
 def _ids(given: Any, name: str) -> list[str]:
-    if given is None:
+    if not given:
         return []
     if not isinstance(given, list) or not all(isinstance(one, str | int) for one in given):
         raise Malformed(f"`{name}` must be a list of ids of passages")

@@ -36,13 +36,11 @@ class Rag:
         reading = await toolbox.read(question, passages, prompt=self.prompt, order=options.order, seed=options.seed)
         if reading.text is None:
             return Answer(None, reading.score, reason="The passages do not hold an answer.")
-        sides = [
-            Position(side.text, side.score, citations(side, passages), chosen=side is reading)
+        sides = tuple(
+            Position(side.text or "", side.score, citations(side, passages), chosen=side is reading)
             for side in (reading, *reading.rivals)
-            if side.text
-        ]
-        first = sides[0]
-        return Answer(first.text, first.confidence, first.citations, tuple(sides) if len(sides) > 1 else ())
+        )
+        return Answer(reading.text, reading.score, sides[0].citations, sides if reading.rivals else ())
 
 
 @hookimpl

@@ -22,7 +22,7 @@ from ..batch import Batch, Tally, check
 from ..errors import InputError
 from ..lines import Lines
 from ..outputs import OutFile, Stream
-from ..resume import State, digest, retrieved
+from ..resume import State, digest, lacks_passages, retrieved
 from ..session import Session
 from .answering import open_session
 from .batch_progress import rate, watch
@@ -93,11 +93,12 @@ async def answer_rows(
     The tally counts earlier runs' failures in. Raises ConfigError or MissingError, before anything is asked, where
     the first row cannot be answered, and BrokenPipeError when the reader of the answers has gone.
     """
-    content = digest(descriptor) if target.keeps else None  # before anything is read
+    # Of all that is to be read, and so before any of it is.
+    content, lacking = (digest(descriptor), lacks_passages(descriptor)) if target.keeps else (None, False)
     lines = Lines(descriptor)
     way: dict[str, Any] = {"strategy": strategy, "as_given": as_given}
     plan = await check(partial(session.plan, **way), lines)
-    trees = retrieved(session, plan[0], **way) if plan and target.keeps else []
+    trees = retrieved(session, plan[0], lacking=lacking, **way) if plan and target.keeps else []
     with _output(target, partial(State.of, session.assembly.config, plan, content, trees)) as output:
         file = output if isinstance(output, OutFile) else None
         done = file.has if file else None

@@ -107,6 +107,7 @@ def test_a_confidence_is_written_in_many_ways(value: object, share: float) -> No
 def test_confidences_of_one_verdict_are_on_one_scale() -> None:
     assert confidences([9, 1]) == [0.9, 0.1]
     assert confidences([95, 9, "50%"]) == [0.95, 0.09, 0.5]
+    assert confidences([0.9, 0.5, 5]) == [0.9, 0.5, 0.5]
 
 
 @pytest.mark.parametrize(

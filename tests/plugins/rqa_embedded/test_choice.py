@@ -157,6 +157,27 @@ def test_what_is_less_sure_or_the_same_is_no_rival(engine, words, score):
     assert choose(passages, pairs, SETTINGS, 0.3).rivals == ()
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("23 june 1912", "june 23 1912"),
+        ("ada king", "ada of king"),
+        ("100 m", "100m"),
+        ("1,500", "1 500"),
+    ],
+)
+def test_the_same_told_in_another_way_is_no_rival(engine, one, other):
+    passages = [Passage(f"in {one} there"), Passage(f"in {other} there")]
+    pairs = marked(engine, passages, (0, one, 3.0), (1, other, 2.0))
+    assert choose(passages, pairs, SETTINGS, 0.3).rivals == ()
+
+
+def test_what_the_question_says_is_given_where_there_is_nothing_else(engine):
+    passages = [Passage("ada , of ada")]
+    reading = choose(passages, marked(engine, passages, (0, "ada", 4.0), question="whose is ada ?"), SETTINGS, 0.3)
+    assert reading.text == "ada"
+
+
 def test_a_passage_is_credited_with_the_best_supported_candidate_that_stands_in_it(engine):
     passages = [
         Passage("was born in london"),
