@@ -233,3 +233,6 @@ def test_a_run_whose_rows_all_bring_passages_needs_no_index(rqa: Any) -> None:
     Path("in.jsonl").write_text(json.dumps({"question": "Where?", "passages": ["Here."]}) + "\n")
     command = ["batch", "in.jsonl", "-o", "out.jsonl", "-s", "rag"]
     assert [rqa(*command).code, rqa(*command, "--resume").code] == [0, 0]
+    Path("notes.txt").write_text("The tower on the hill was built in 1871.")
+    assert rqa("index", "notes.txt").code == 0
+    assert rqa(*command, "--resume").code == 0

@@ -72,6 +72,10 @@ async def test_without_passages_it_abstains_and_reads_nothing() -> None:
     assert not model.calls
 
 
+async def test_an_answer_of_nothing_is_none() -> None:
+    assert (await answer(ScriptedModel(['{"documents": [1], "answer": "\u00a0"}']), [SEA])).abstained
+
+
 async def test_passages_without_the_answer_make_it_abstain() -> None:
     given = await answer(PointingReader(Reading(None, 0.9)), [SEA])
     assert given == Answer(None, 0.9, reason="The passages do not hold an answer.")
