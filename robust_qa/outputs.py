@@ -145,8 +145,15 @@ class OutFile:
     def _begin(self, state: State, *, resume: bool, force: bool) -> None:
         state_file = self.path.with_name(f"{self.path.name}.state.json")
         if os.fstat(self._descriptor).st_size == 0 or force:
-            state.save(state_file)  # before anything is lost: where this fails, there is no new run
+            draft = state_file.with_name(f"{state_file.name}.new")
+            state.save(draft)  # before anything is lost: where this fails, there is no new run
+            try:
+                state_file.unlink(missing_ok=True)  # rows of a run without a state are not taken for another run's
+            except OSError as error:
+                draft.unlink()
+                raise InputError(f"Cannot write {state_file}: {error.strerror}.") from error
             os.ftruncate(self._descriptor, 0)
+            draft.replace(state_file)
             return
         if not resume:
             raise InputError(

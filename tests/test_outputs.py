@@ -72,6 +72,20 @@ def test_what_force_replaces_stays_where_the_new_run_cannot_begin(path: Path) ->
     with pytest.raises(InputError, match="Cannot write"):
         OutFile(path, STATE, force=True)
     assert path.read_bytes() == line(1)
+    assert sorted(one.name for one in path.parent.iterdir()) == ["out.jsonl", "out.jsonl.state.json"]
+
+
+def test_force_that_ends_half_way_leaves_nothing_to_resume(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun(path, line(1))
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "ftruncate", killed)
+    with pytest.raises(KeyboardInterrupt):
+        OutFile(path, STATE, force=True)
+    with pytest.raises(InputError, match="cannot be continued"):
+        resumed(path)
 
 
 def test_resuming_knows_the_rows_and_the_failures_and_appends(path: Path) -> None:

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import TextIO
 
 _LONGEST_CELL = 1 << 24  # characters
@@ -64,14 +65,27 @@ def _lenient(line: str, number: int) -> Row:
 
 
 def read_tsv(stream: TextIO) -> Iterator[Row]:
-    """The rows of a tsv file, one a line. A quote is text, unless it and another are around the whole of a cell."""
+    """The rows of a tsv file, one a line. A quote is text, unless it and another are around the whole of a cell.
+
+    A cell whose quotes seem to be around several lines is wrong: half of it is not taken for the whole.
+    """
     csv.field_size_limit(_LONGEST_CELL)
     columns = 0
-    for number, line in enumerate(iter(lambda: stream.readline(_LONGEST_CELL), ""), start=1):
-        if line.strip("\r\n"):
-            row = Row(_cells(line.rstrip("\r\n"), columns), number, number)
+    lines = (line.rstrip("\r\n") for line in iter(lambda: stream.readline(_LONGEST_CELL), ""))
+    for number, (line, following) in enumerate(pairwise(chain(lines, [""])), start=1):
+        if _runs_on(line, following, columns):
+            yield Row([], number, number, "its last cell is quoted and runs on: a row of tsv is one line")
+        elif line:
+            row = Row(_cells(line, columns), number, number)
             columns = columns or len(row.cells)
             yield row
+
+
+def _runs_on(line: str, following: str, columns: int) -> bool:
+    last = line.rpartition("\t")[2]
+    if not last.startswith('"') or last.count('"') % 2 == 0 or not following:
+        return False
+    return following.count("\t") + 1 != columns or (following.endswith('"') and following.count('"') % 2 == 1)
 
 
 def _cells(line: str, columns: int) -> list[str]:

@@ -176,6 +176,16 @@ def test_an_article_longer_than_the_csv_modules_own_limit_is_read(tmp_path):
     assert len(only(tmp_path / "a.csv", stream.getvalue()).text) == 500_000
 
 
+@pytest.mark.parametrize("columns", ["text", "id\ttext"])
+def test_half_of_a_quoted_cell_of_a_tsv_is_not_taken_for_the_whole(tmp_path, columns):
+    first = "1\t" * columns.count("\t")
+    content = f'{columns}\n{first}"Moles eat worms.\nOwls hunt at night."\n{first}Foxes sleep.\n'
+    found, skipped = documents(tmp_path / "a.tsv", content)
+    assert "Moles eat worms." not in " ".join(one.text for one in found)
+    assert found[-1].text == "Foxes sleep."
+    assert "runs on" in skipped[0][1]
+
+
 def test_a_quote_in_a_tsv_is_text_unless_it_is_around_the_cell(tmp_path):
     rows = ['"Heroes" is a song.\tA', '"Heroes, unclosed\tB', '"Said ""yes""."\tC', 'of 5"\tD', '"a\ttab"\tE', 'x\t"F']
     found, skipped = documents(tmp_path / "a.tsv", "text\ttitle\n" + "".join(f"{row}\r\n" for row in rows))
