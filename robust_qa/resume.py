@@ -97,18 +97,6 @@ def retrieved(session: Session, name: str, *, lacking: bool, **way: Any) -> list
     return trees
 
 
-def lacks_passages(descriptor: int) -> bool:
-    """Whether a row that is still to be read may lack passages; so of every stream, which nobody knows ahead."""
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return True
-    position = os.lseek(descriptor, 0, os.SEEK_CUR)
-    try:
-        with os.fdopen(os.dup(descriptor), "rb") as file:
-            return any(b'"passages"' not in line for line in file if line.strip())
-    finally:
-        os.lseek(descriptor, position, os.SEEK_SET)
-
-
 def _matters(key: str) -> bool:
     """Whether answers depend on the option of that dotted name: not on the cache, and not on limits."""
     *table, option = key.split(".")
@@ -151,15 +139,20 @@ def _described(plan: tuple[str, Any, Channels] | None, retrieved: Sequence[Tree]
     return described
 
 
-def digest(descriptor: int) -> str | None:
-    """The SHA-256 of what is still to be read, for a regular file; its position stays."""
+def surveyed(descriptor: int) -> tuple[str | None, bool]:
+    """Of a regular file's rows that are still to be read the SHA-256, and whether one may lack passages.
+
+    Its position stays. A stream has no digest, and what it will bring nobody knows.
+    """
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return None
-    content, position = hashlib.sha256(), os.lseek(descriptor, 0, os.SEEK_CUR)
-    while chunk := os.pread(descriptor, 1 << 20, position):
-        content.update(chunk)
-        position += len(chunk)
-    return content.hexdigest()
+        return None, True
+    content, lacking, position = hashlib.sha256(), False, os.lseek(descriptor, 0, os.SEEK_CUR)
+    with os.fdopen(os.dup(descriptor), "rb") as file:
+        for line in file:
+            content.update(line)
+            lacking = lacking or (b'"passages"' not in line and not line.isspace())
+    os.lseek(descriptor, position, os.SEEK_SET)
+    return content.hexdigest(), lacking
 
 
 def _shown(values: Mapping[str, Any], key: str) -> str:

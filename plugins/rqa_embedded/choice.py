@@ -188,9 +188,9 @@ def _rivals(passages: Sequence[Passage], told: _Told, key: str) -> list[Choice]:
     telling |= {n for other, group in told.items() if _compatible(key, other) for n in group}
     found: list[tuple[str, Choice]] = []
     for other, group in sorted(told.items(), key=lambda item: -max(span.likely for span in item[1].values())):
-        spans = sorted((span for n, span in group.items() if n not in telling), key=lambda span: -span.likely)
-        if spans and spans[0].likely >= _RIVAL and not any(_compatible(other, one) for one, _ in found):
-            found.append((other, Choice(tuple(spans), tuple(span.likely for span in spans))))
+        apart = sorted((span for n, span in group.items() if n not in telling), key=lambda span: -span.likely)
+        if apart and apart[0].likely >= _RIVAL and not any(_compatible(other, one) for one, _ in found):
+            found.append((other, Choice(tuple(apart), tuple(span.likely for span in apart))))
     return [choice for _, choice in found[:_MOST_RIVALS]]
 
 
@@ -215,12 +215,15 @@ def choose(
         key, choice = _chosen(candidates)
         confidence = likelihood(settings.answer, choice.features)
         if confidence >= threshold:
-            rivals = tuple(_reading(passages, rival, settings) for rival in _rivals(passages, candidates, key))
-            return dataclasses.replace(_reading(passages, choice, settings), rivals=rivals)
+            rivals = tuple(
+                _reading(passages, rival, likelihood(settings.answer, rival.features))
+                for rival in _rivals(passages, candidates, key)
+            )
+            return dataclasses.replace(_reading(passages, choice, confidence), rivals=rivals)
     return Reading(None, score=1 - confidence)
 
 
-def _reading(passages: Sequence[Passage], choice: Choice, settings: Settings) -> Reading:
+def _reading(passages: Sequence[Passage], choice: Choice, confidence: float) -> Reading:
     first = choice.spans[0]
     passage = passages[first.passage]
     text = text_of(passage, first)
@@ -231,7 +234,6 @@ def _reading(passages: Sequence[Passage], choice: Choice, settings: Settings) ->
     place = (start, end) if 0 <= start < end <= len(passage.text) else (None, None)
     told_by = tuple(span.passage for span in choice.spans)
     places = (place[0], *(span.start - span.shift if span.start >= span.shift else None for span in choice.spans[1:]))
-    confidence = likelihood(settings.answer, choice.features)
     return Reading(text, score=confidence, passages=told_by, start=place[0], end=place[1], places=places)
 
 

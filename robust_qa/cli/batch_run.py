@@ -22,7 +22,7 @@ from ..batch import Batch, Tally, check
 from ..errors import InputError
 from ..lines import Lines
 from ..outputs import OutFile, Stream
-from ..resume import State, digest, lacks_passages, retrieved
+from ..resume import State, retrieved, surveyed
 from ..session import Session
 from .answering import open_session
 from .batch_progress import rate, watch
@@ -93,8 +93,7 @@ async def answer_rows(
     The tally counts earlier runs' failures in. Raises ConfigError or MissingError, before anything is asked, where
     the first row cannot be answered, and BrokenPipeError when the reader of the answers has gone.
     """
-    # Of all that is to be read, and so before any of it is.
-    content, lacking = (digest(descriptor), lacks_passages(descriptor)) if target.keeps else (None, False)
+    content, lacking = surveyed(descriptor) if target.keeps else (None, False)  # before anything is read
     lines = Lines(descriptor)
     way: dict[str, Any] = {"strategy": strategy, "as_given": as_given}
     plan = await check(partial(session.plan, **way), lines)
