@@ -64,13 +64,16 @@ def checkpoint(size: str) -> Checkpoint:
     )
 
 
-def texts(count: int, seed: int) -> Pairs:
-    """Questions of ten words, each with PASSAGES passages of 90 to 170."""
+def texts(count: int, seed: int, source: Checkpoint) -> Pairs:
+    """Questions of ten words, each with PASSAGES passages of 90 to 170; a word is one token to `source`."""
     rng = random.Random(seed)
+    tokens = source.tokenizer.get_vocab()
+    whole = [token[1:] for token in tokens if token.startswith("▁")] or tokens  # BERT's have no mark
+    words = sorted(word for word in whole if len(word) > 2 and word.isalnum())
     drawn: Pairs = []
     while len(drawn) < count:
-        question = " ".join(rng.choices(WORDS, k=10))
-        drawn += [(question, " ".join(rng.choices(WORDS, k=rng.randint(90, 170)))) for _ in range(PASSAGES)]
+        question = " ".join(rng.choices(words, k=10))
+        drawn += [(question, " ".join(rng.choices(words, k=rng.randint(90, 170)))) for _ in range(PASSAGES)]
     return drawn[:count]
 
 
@@ -91,7 +94,7 @@ def compare(name: str, source: Checkpoint, folder: Path, given: argparse.Namespa
     torch.set_num_threads(given.threads)
     with closing(Engine(folder, given.threads)) as engine:
         for batch in given.batches:
-            pairs = texts(batch, seed=batch)
+            pairs = texts(batch, batch, source)
             by_torch(source, pairs)
             engine.score(pairs)
             rounds = [
@@ -119,8 +122,8 @@ async def through_the_host(folder: Path, pairs: Pairs, threads: int) -> float:
         return time.perf_counter() - began
 
 
-def end_to_end(name: str, folder: Path, given: argparse.Namespace) -> None:
-    pairs = texts(given.questions * PASSAGES, seed=7)
+def end_to_end(name: str, source: Checkpoint, folder: Path, given: argparse.Namespace) -> None:
+    pairs = texts(given.questions * PASSAGES, 7, source)
     bare, hosted = [], []
     with closing(Engine(folder, given.threads)) as engine:
         engine.score(pairs[:10])
@@ -153,7 +156,7 @@ def main() -> None:
             name = Path(source.name).name
             compare(name, source, out, given)
             if given.questions:
-                end_to_end(name, out, given)
+                end_to_end(name, source, out, given)
 
 
 if __name__ == "__main__":

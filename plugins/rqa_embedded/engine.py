@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 PACKAGED = Path(__file__).parent / "model"
 CHECKSUMS = "checksums.json"
-BATCH = 512  # tokens of one engine batch, padding included; larger ones fall out of a core's cache
+BATCH = 256  # tokens of one engine batch, padding included: it is computed, too, and larger ones fall out of the cache
 
 
 _TINY = 1e-9  # so that nothing is divided by 0

@@ -14,7 +14,7 @@ from robust_qa import MissingError, cores, even_batches
 from .folder import Settings, check, read_settings
 from .pairs import Pair, Pairing, empty
 
-CHUNK = 1024  # tokens of one engine batch, padding included; larger ones fall out of a core's cache
+CHUNK = 256  # tokens of one engine batch, padding included: it is computed, too, and larger ones fall out of the cache
 NOTHING = -1.0  # the score of an empty text, as in the published code
 
 
