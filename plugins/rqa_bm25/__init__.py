@@ -3,8 +3,8 @@
     rqa index notes/ papers/*.pdf wiki.tsv     # only what changed is read again
     rqa ask "Who wrote it?"
 
-What is read stands in `documents`, how it is cut into passages in `chunking`, what a word is in `analysis`,
-the index and its search in `index`, and how it is brought up to date in `indexing`.
+What is read stands in `documents`, what a heading is in `headings`, how text is cut into passages in `chunking`,
+what a word is in `analysis`, the index and its search in `index`, and how it is brought up to date in `indexing`.
 """
 
 from __future__ import annotations

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import codecs
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from .headings import Heading, front_matter, of_markdown, of_rst, one_line
 from .tables import read_csv, read_tsv
 
 _BLOCK = 1 << 20  # characters of a text file that make one document; a longer file gives several
 _LONGEST_ROW = 1 << 24  # characters in a line of jsonl
-_LONGEST_TITLE = 300  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +30,7 @@ class Document:
     title: str
     id: str
     source: str
+    headings: tuple[Heading, ...] = ()
 
 
 class Unreadable(Exception):
@@ -69,28 +69,23 @@ def _open_text(path: Path, newline: str | None = None) -> Iterator[TextIO]:
         yield stream
 
 
-def _title(text: str, path: Path) -> str:
-    return " ".join(text.split())[:_LONGEST_TITLE] or path.stem
-
-
 # -- plain text and its markups
 
-_MARKDOWN_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(\S.*)$|^(\S.*)\n=+[ \t]*$", re.M)
-_HEADINGS = {
-    ".md": _MARKDOWN_HEADING,
-    ".markdown": _MARKDOWN_HEADING,
-    ".rst": re.compile(r"^(\S.*)\n([=\-~^\"'`#*+.:_])\2{2,}[ \t]*$", re.M),
-}
+_HEADINGS = {".md": of_markdown, ".markdown": of_markdown, ".rst": of_rst}
 
 
 def _text(path: Path, report: Report) -> Iterator[Document]:
-    heading = _HEADINGS.get(path.suffix.lower())
-    title = path.stem
+    find = _HEADINGS.get(path.suffix.lower())
+    title = ""
     with _open_text(path) as stream:
         for number, block in enumerate(_blocks(stream)):
-            if number == 0 and heading and (found := heading.search(block)):
-                title = _title((found[1] or found[2]).rstrip(" \t#"), path)
-            yield Document(block, title, f"{path}@{number}" if number else str(path), str(path))
+            begin = 0
+            if number == 0 and find is of_markdown:
+                begin, title = front_matter(block)
+            text = block[begin:]
+            headings = tuple(find(text)) if find else ()
+            title = title or (headings[0].title if headings else path.stem)
+            yield Document(text, title, f"{path}@{number}" if number else str(path), str(path), headings)
 
 
 def _blocks(stream: TextIO) -> Iterator[str]:
@@ -110,8 +105,8 @@ def _html(path: Path, report: Report) -> Iterator[Document]:
     from .markup import extract
 
     with _open_text(path) as stream:
-        title, text = extract(stream.read())
-    yield Document(text, _title(title, path), str(path), str(path))
+        title, text, headings = extract(stream.read())
+    yield Document(text, one_line(title) or path.stem, str(path), str(path), headings)
 
 
 def _pdf(path: Path, report: Report) -> Iterator[Document]:
@@ -124,7 +119,7 @@ def _pdf(path: Path, report: Report) -> Iterator[Document]:
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # it warns of every oddity that it then copes with
     try:
         document = pypdf.PdfReader(path)
-        title = _title((document.metadata and document.metadata.title) or "", path)
+        title = one_line((document.metadata and document.metadata.title) or "") or path.stem
         pages = enumerate((page.extract_text() for page in document.pages), start=1)
         for number, text in pages:
             yield Document(text, title, f"{path}#page={number}", f"{path}#page={number}")
@@ -157,7 +152,7 @@ def _row(fields: Mapping[str, object], path: Path, line: int) -> Document:
         raise ValueError("it has no text")
     return Document(
         found["text"],
-        " ".join(found["title"].split())[:_LONGEST_TITLE],
+        one_line(found["title"]),
         found["id"] or f"{path}:{line}",
         found["source"] or str(path),
     )

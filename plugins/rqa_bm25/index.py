@@ -28,7 +28,7 @@ from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError
 
 from .analysis import LANGUAGES, analyzer, tidy
 
-FORMAT = 1
+FORMAT = 2
 MARKER = "rqa-index.json"
 _DRAFT = "rqa-index.json.new"
 _LOCK = "lock"

@@ -17,6 +17,7 @@ from .analysis import tidy
 from .chunking import Cut
 from .documents import Unreadable, read
 from .files import Skipped, find, is_gone, shown
+from .headings import sections, titled
 from .index import Index
 
 _REPORTED_ROWS = 20  # of one file; the rest are counted
@@ -161,11 +162,12 @@ class _Run:
         file = shown(path)
         rows = _BadRows(file)
         for document in read(path, rows):
-            title = tidy(document.title)
-            texts = self.cut(tidy(document.text))
-            for number, text in enumerate(texts, start=1):
+            heading = any(heading.title == document.title for heading in document.headings)
+            passages = list(self.cut.sections(sections(document.text, document.headings)))
+            for number, (above, text) in enumerate(passages, start=1):
+                title = titled(tidy(document.title), above, heading=heading)
                 entry = tantivy.Document(file=file, words=[title, title, text])
-                entry.add_bytes("id", _bytes(document.id if len(texts) == 1 else f"{document.id}#{number}"))
+                entry.add_bytes("id", _bytes(document.id if len(passages) == 1 else f"{document.id}#{number}"))
                 if document.source != str(path):
                     entry.add_bytes("source", _bytes(document.source))
                 if stamp:

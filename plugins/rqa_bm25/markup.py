@@ -6,6 +6,8 @@ import re
 from contextlib import suppress
 from html.parser import HTMLParser
 
+from .headings import Heading, one_line
+
 _UNSEEN = frozenset("script style template svg noscript".split())
 _BREAKS = {"br": "\n", "td": " ", "th": " "} | dict.fromkeys(
     """address article aside blockquote body dd details dialog div dl dt fieldset figcaption figure footer
@@ -18,8 +20,12 @@ _CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
 _STRAY = re.compile(r"<(?!!)(?=[^<>]*(?:<|\Z))")
 
 
-def extract(html: str) -> tuple[str, str]:
-    """The title (of <title>, else of the first <h1>, else "") and the text, a blank line between blocks."""
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_LONGEST_HEADING = 300  # characters; one of more is text that was marked for its looks
+
+
+def extract(html: str) -> tuple[str, str, tuple[Heading, ...]]:
+    """The title (of <title>, else of the first <h1>, else ""), the text, a blank line between blocks, its headings."""
     html = _STRAY.sub("&lt;", _CDATA.sub("", html))
     if html.rfind("<!--") > html.rfind("-->"):
         html += "-->"
@@ -27,8 +33,24 @@ def extract(html: str) -> tuple[str, str]:
     with suppress(AssertionError):  # the parser's word for a malformed <![; what stands before it was read
         page.feed(html)
         page.close()
-    text = re.sub(r" *\n *", "\n", re.sub(r" {2,}", " ", "".join(page.text)))
-    return page.title or page.heading, re.sub(r"\n{3,}", "\n\n", text).strip()
+    text = ""
+    headings = []
+    end = 0
+    for level, first, last in page.headings:
+        before, title = _tidied(page.text[end:first]), _tidied(page.text[first:last])
+        if not 0 < len(title) <= _LONGEST_HEADING:
+            continue
+        text += f"{before}\n\n" if before else ""
+        headings.append(Heading(len(text), len(text) + len(title), level, one_line(title)))
+        text += f"{title}\n\n"
+        end = last
+    text += _tidied(page.text[end:])
+    return page.title or page.heading, text.strip(), tuple(headings)
+
+
+def _tidied(parts: list[str]) -> str:
+    text = re.sub(r" *\n *", "\n", re.sub(r" {2,}", " ", "".join(parts)))
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
 class _Page(HTMLParser):
@@ -37,19 +59,32 @@ class _Page(HTMLParser):
         self.title = ""
         self.heading = ""
         self.text: list[str] = []
+        self.headings: list[tuple[int, int, int]] = []  # level, and between which places of `text`
+        self._heading: tuple[int, int] | None = None  # the open one: level, and its first place in `text`
         self._depth = dict.fromkeys((*_UNSEEN, "title", "h1"), 0)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in self._depth:
             self._depth[tag] += 1
+        if tag in _HEADINGS or _BREAKS.get(tag) == "\n\n":
+            self._end_heading()  # of one whose own end tag is missing
         self.text.append(_BREAKS.get(tag, ""))
+        if tag in _HEADINGS:
+            self._heading = _HEADINGS[tag], len(self.text)
 
     def handle_endtag(self, tag: str) -> None:
         if self._depth.get(tag):
             self._depth[tag] -= 1
         if tag == "h1" and self.heading.strip():
             self._depth.pop("h1", None)  # only the first counts
+        if tag in _HEADINGS:
+            self._end_heading()
         self.text.append(_BREAKS.get(tag, ""))
+
+    def _end_heading(self) -> None:
+        if self._heading and "".join(self.text[self._heading[1] :]).strip():
+            self.headings.append((*self._heading, len(self.text)))
+            self._heading = None
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.text.append(_BREAKS.get(tag, ""))

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rqa_bm25.chunking import Cut
+from rqa_bm25.headings import Section
 
 SENTENCE = "The small brown fox jumps over that very lazy dog. "  # ten words
 
@@ -33,6 +35,43 @@ def test_a_short_rest_joins_the_passage_before_it():
 def test_a_heading_does_not_stand_alone():
     passages = Cut(100)("Introduction\n\n" + "word " * 190 + ".\n\n" + SENTENCE * 10)
     assert passages[0].startswith("Introduction\n\nword")
+
+
+def test_a_line_that_looks_like_a_heading_goes_with_what_follows_it():
+    passages = Cut(100)("Part One\n\nCold Haven\n\n" + f"{SENTENCE * 10}\n\nMarrow Sound\n\n" * 2 + SENTENCE * 10)
+    assert [passage.splitlines()[0] for passage in passages] == ["Part One", "Marrow Sound", "Marrow Sound"]
+
+
+@pytest.mark.parametrize("words", [60, 95, 130])
+def test_a_passage_begins_with_its_section_and_is_told_its_heading(words):
+    body = SENTENCE * (words // 10) + "\n\n"
+    sections = [Section(f"## {name}\n\n", body, ("Coast", name)) for name in "ABCD"]
+    found = list(Cut(100).sections(sections))
+    assert [(path, text[:4]) for path, text in found] == [(["Coast", name], f"## {name}") for name in "ABCD"]
+
+
+def test_all_passages_of_a_section_are_told_its_heading():
+    found = list(Cut(100).sections([Section("", SENTENCE * 10), Section("# A\n\n", SENTENCE * 20, ("A",))]))
+    assert [path for path, _ in found] == [[], ["A"], ["A"]]
+
+
+def test_short_sections_share_a_passage_and_are_told_what_they_have_in_common():
+    sections = [Section(f"## {n}\n", SENTENCE, ("Coast", str(n))) for n in range(24)]
+    found = list(Cut(100).sections(sections))
+    assert [path for path, _ in found] == [["Coast"]] * 8
+    assert all(text.startswith("## ") and text.count("dog.") == 3 for _, text in found)
+
+
+def test_headings_without_text_go_with_the_section_after_them():
+    sections = [Section(f"# {name}\n\n", "", (name,)) for name in "AB"]
+    sections += [Section("## C\n\n", SENTENCE * 10, ("B", "C")), Section("# D\n\n", SENTENCE * 10, ("D",))]
+    (first, text), (second, _) = Cut(100).sections(sections)
+    assert (first, text[:16], second) == (["B", "C"], "# A\n\n# B\n\n## C\n\n", ["D"])
+
+
+def test_a_text_of_headings_alone_is_cut_like_any_other():
+    sections = [Section(f"# Heading {n}\n\n", "", (f"Heading {n}",)) for n in range(200)]
+    assert all(50 <= length <= 160 for length in lengths([text for _, text in Cut(100).sections(sections)]))
 
 
 def test_overlap_repeats_sentences():

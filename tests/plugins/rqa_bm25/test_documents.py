@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rqa_bm25.documents import Document, Unreadable, read
+from rqa_bm25.headings import sections
 
 Skipped = list[tuple[str, str]]
 
@@ -42,6 +43,11 @@ def test_plain_text_is_titled_by_its_file_name(tmp_path):
         ("a.md", "intro\n\n##  The Title ##\n\n# Another\n"),
         ("a.markdown", "The Title\n=========\n\ntext"),
         ("a.MD", "# The   Title\ntext"),
+        ("a.md", "```sh\n# a comment\n```\n\n# The Title"),
+        ("a.md", "~~~~\n# a comment\n~~~\n# another\n~~~~\nThe Title\n---------\n"),
+        ("a.md", "---\nlang: en\ntitle: The Title  # a comment\n---\n\n# Another\n"),
+        ("a.md", "---\ntags:\n- a\n\n'title': 'The Title'\n...\n"),
+        ("a.md", "---\ntitle: >\n  The\n  Title\n---\n"),
         ("a.rst", "=========\nThe Title\n=========\n\ntext"),
         ("a.rst", "The Title\n---------\n\nAnother\n======="),
         ("a.html", "<title>The\n Title</title><h1>Another</h1>"),
@@ -50,6 +56,34 @@ def test_plain_text_is_titled_by_its_file_name(tmp_path):
 )
 def test_the_title_is_the_first_heading(tmp_path, name, content):
     assert only(tmp_path / name, content).title == "The Title"
+
+
+def test_front_matter_is_no_part_of_the_text(tmp_path):
+    assert only(tmp_path / "a.md", "---\ntitle: T\ntags: [x]\n---\nIt eats bamboo.").text == "It eats bamboo."
+
+
+@pytest.mark.parametrize(
+    "content", ["---\n\nnote: this\n\n---\n\nthat", "---\nSome text.\n---\n", "---\n", "---\na: b\n"]
+)
+def test_a_rule_is_no_front_matter(tmp_path, content):
+    document = only(tmp_path / "a.md", content)
+    assert (document.title, document.text) == ("a", content)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.md", "Top\n===\n\n## One ##\ntext\n\n```\n## code\n```\n\n### Deep\n## C#\n| a |\n| --- |\n- b\n---\n"),
+        ("a.rst", "===\nTop\n===\n\nOne\n---\ntext\n\n::\n\n    Code\n    ====\n\nDeep\n~~~~\n\nC#\n---\n"),
+        ("a.html", "<h1>Top</h1><h2>One</h2>text<h3>Deep</h3><h2></h2><h2><b>C#</b><p>text</p>"),
+    ],
+)
+def test_headings_are_known_with_their_levels(tmp_path, name, content):
+    document = only(tmp_path / name, content)
+    found = list(sections(document.text, document.headings))
+    assert [section.path for section in found] == [("Top",), ("Top", "One"), ("Top", "One", "Deep"), ("Top", "C#")]
+    assert all(section.path[-1] in section.head for section in found)
+    assert "".join(section.head + section.body for section in found) == document.text
 
 
 def test_a_title_of_any_length_is_clipped(tmp_path):

@@ -107,6 +107,29 @@ def test_rows_of_passage_length_stay_whole_and_longer_ones_are_cut(docs, bm25):
     assert {passage.id for passage in retriever.retrieve("panda", 10)} == {"s", "l#1", "l#2", "l#3"}
 
 
+@pytest.mark.parametrize(
+    ("name", "begin", "heading"),
+    [
+        ("coast.md", "# Lights\n\n", "## {}\n\n"),
+        ("coast.md", "", "## {}\n\n"),
+        ("coast.md", "---\ntitle: Lights\n---\n", "# {}\n\n"),
+        ("coast.rst", "Lights\n======\n\n", "{}\n-----------------\n\n"),
+        ("coast.html", "<title>Lights</title>", "<h2>{}</h2>"),
+    ],
+)
+def test_a_section_is_found_by_its_heading_and_titled_by_it(docs, bm25, name, begin, heading):
+    body = "It was built by {} in that year. " + "The stairs are steep, and dogs are kept on a lead. " * 8 + "\n\n"
+    towers = {"Skerry Point": "Ada Quill", "Cold Haven": "Cora Finch", "Marrow Sound": "Dov Marsh"}
+    text = "".join(heading.format(place) + body.format(builder) for place, builder in towers.items())
+    (docs / name).write_text(begin + text)
+    retriever = bm25()
+    retriever.index([docs])
+    for place, builder in towers.items():
+        (passage,) = retriever.retrieve(f"Who built the tower at {place}?", 1)
+        assert builder in passage.text
+        assert passage.title == (f"Lights – {place}" if begin else place)
+
+
 def test_progress_counts_files_and_passages(docs, bm25):
     for n in range(3):
         (docs / f"{n}.txt").write_text("panda")
