@@ -26,9 +26,9 @@ import tantivy
 
 from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError
 
-from .analysis import LANGUAGES, analyzer, tidy
+from .analysis import LANGUAGES, analyzer, searchable, tidy
 
-FORMAT = 2
+FORMAT = 3
 MARKER = "rqa-index.json"
 _DRAFT = "rqa-index.json.new"
 _LOCK = "lock"
@@ -44,7 +44,9 @@ def schema() -> tantivy.Schema:
     One bag of words in which the title's weigh double: BM25F (Robertson, Zaragoza and Taylor 2004).
     """
     builder = tantivy.SchemaBuilder()
-    builder.add_text_field("words", stored=True, tokenizer_name="words", index_option="freq")
+    builder.add_text_field("words", stored=False, tokenizer_name="words", index_option="freq")
+    builder.add_bytes_field("title", stored=True)
+    builder.add_bytes_field("text", stored=True)
     builder.add_text_field("file", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_bytes_field("id", stored=True)
     builder.add_bytes_field("source", stored=True)
@@ -105,7 +107,7 @@ class Index:
         commit = self._newest()
         found: dict[str, Passage] = {}  # by text
         with self.guarded("Searching"):
-            terms = commit.heaviest(Counter(commit.analyzer.analyze(tidy(query[:_LONGEST_QUERY]))))
+            terms = commit.heaviest(Counter(commit.analyzer.analyze(searchable(tidy(query[:_LONGEST_QUERY])))))
             for score, address in commit.hits(terms, k) if terms and k > 0 else ():
                 passage = _passage(score, commit.searcher.doc(address))
                 found.setdefault(" ".join(passage.text.split()), passage)
@@ -236,11 +238,10 @@ class Index:
 
 
 def _passage(score: float, document: tantivy.Document) -> Passage:
-    title, _, text = document.get_all("words")
     return Passage(
-        text=text,
+        text=_decoded(document, "text"),
         id=_decoded(document, "id"),
-        title=title,
+        title=_decoded(document, "title"),
         source=_decoded(document, "source") or str(document.get_first("file")),
         score=score,
     )

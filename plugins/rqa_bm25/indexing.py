@@ -13,7 +13,7 @@ import tantivy
 
 from robust_qa import IndexProgress, IndexReport, InputError
 
-from .analysis import tidy
+from .analysis import searchable, tidy
 from .chunking import Cut
 from .documents import Unreadable, read
 from .files import Skipped, find, is_gone, shown
@@ -166,7 +166,9 @@ class _Run:
             passages = list(self.cut.sections(sections(document.text, document.headings)))
             for number, (above, text) in enumerate(passages, start=1):
                 title = titled(tidy(document.title), above, heading=heading)
-                entry = tantivy.Document(file=file, words=[title, title, text])
+                entry = tantivy.Document(file=file, words=[*[searchable(title)] * 2, searchable(text)])
+                entry.add_bytes("title", _bytes(title))
+                entry.add_bytes("text", _bytes(text))
                 entry.add_bytes("id", _bytes(document.id if len(passages) == 1 else f"{document.id}#{number}"))
                 if document.source != str(path):
                     entry.add_bytes("source", _bytes(document.source))

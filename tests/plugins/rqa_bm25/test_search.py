@@ -141,6 +141,29 @@ def test_language_chooses_the_stemmer(tmp_path):
     assert ids(indexed(tmp_path / "none", rows, language="none"), "Katze") == []
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "query"),
+    [
+        ("fr", "Elle fut fondée en 1860.", "Qui a fondé le phare ?"),
+        ("fr", "Elle fut fondée en 1860.", "fondee"),
+        ("fr", "Elle fut fondée en 1860.", "fonde"),
+        ("es", "Ada Quill escribió la carta.", "escribir"),
+        ("es", "Las canciones del mar.", "cancion"),
+        ("pt", "As fundações do farol.", "fundação"),
+        ("pt", "As fundações do farol.", "fundacao"),
+        ("it", "Le città sul mare.", "citta"),
+        ("tr", "İzmir'de bir fener var.", "izmir"),
+        ("tr", "İzmir'de bir fener var.", "İZMİR"),
+        ("none", "İzmir", "izmir"),
+        ("en", "She sent her résumés.", "resumes"),
+        ("de", "Die Häuser am Kai.", "haus"),
+    ],
+)
+def test_a_word_is_found_in_its_other_forms_with_and_without_accents(tmp_path, language, text, query):
+    (passage,) = indexed(tmp_path / "a", [{"text": text}], language=language).retrieve(query, 1)
+    assert passage.text == text
+
+
 def test_every_language_of_the_options_can_be_indexed(tmp_path):
     assert set(get_args(Language)) == set(LANGUAGES)
     for language in LANGUAGES:
