@@ -79,7 +79,7 @@ class Reranked:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The passages of each part after those of the one before, equal texts once."""
+    """The passages of each part after those of the one before, equal ones once."""
 
     parts: tuple[Tree, ...]
 

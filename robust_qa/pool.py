@@ -243,11 +243,14 @@ def _check_corrector(name: str, channels: Channels) -> None:
 
 
 def _distinct(lists: Iterable[list[Passage]]) -> list[Passage]:
-    """All passages in order, each text once."""
-    first: dict[str, Passage] = {}
+    """All passages in order, each title with its text once; without a title, a text that has not come before."""
+    first: dict[tuple[str, str], Passage] = {}
+    texts: set[str] = set()
     for passages in lists:
         for passage in passages:
-            first.setdefault(passage.text, passage)
+            if passage.title or passage.text not in texts:
+                first.setdefault((passage.title, passage.text), passage)
+            texts.add(passage.text)
     return list(first.values())
 
 

@@ -62,6 +62,13 @@ async def test_and_takes_passages_of_equal_text_once_where_they_come_first() -> 
     assert [(passage.text, passage.id) for passage in passages] == [("x", "1"), ("y", "2"), ("z", "1")]
 
 
+async def test_and_takes_passages_of_equal_text_and_other_titles_for_others_but_not_without_a_title() -> None:
+    files = [Passage("Ada Quill keeps it.", id=name, title=name) for name in ("North", "South")]
+    names = {"a": StaticRetriever(files), "b": StaticRetriever([Passage("Ada Quill keeps it.", id="untitled"), *files])}
+    passages = await tools(names=names).retrieve(expression="a & b")
+    assert [passage.id for passage in passages] == ["North", "South"]
+
+
 async def test_rr_puts_what_the_evaluator_likes_first() -> None:
     names = {"web": StaticRetriever(["nothing", "Skerry built", "who built Skerry lighthouse"])}
     assert await found("web@rr", names=names, evaluator=OverlapEvaluator()) == [

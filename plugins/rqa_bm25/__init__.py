@@ -29,7 +29,7 @@ Language = Literal[
 class Bm25:
     """Passages from an index of files on disk, by BM25 (k1 = 1.2, b = 0.75) over title and text.
 
-    `Passage.score` is the BM25 score, unbounded above. Passages with equal text are returned once.
+    `Passage.score` is the BM25 score, unbounded above. Passages with equal title and text are returned once.
     """
 
     cached = False  # a search is quicker than the cache

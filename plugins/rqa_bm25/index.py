@@ -35,7 +35,7 @@ _LOCK = "lock"
 _LONGEST_QUERY = 200_000  # characters that are looked at
 _MOST_TERMS = 64  # distinct words that are searched for
 _SPARE = 8  # hits beyond k that are asked for at once
-_MOST_HITS = 10_000  # after which a search for further distinct texts ends
+_MOST_HITS = 10_000  # after which a search for further distinct passages ends
 
 
 def schema() -> tantivy.Schema:
@@ -73,7 +73,7 @@ class _Generation:
         return {word: counts[word] for word in heapq.nlargest(_MOST_TERMS, weights, key=weights.__getitem__)}
 
     def hits(self, terms: dict[str, int], k: int) -> Iterator[tuple[float, tantivy.DocAddress]]:
-        """Scores and places, best first: some more than `k` at once, then more, as equal texts count once."""
+        """Scores and places, best first: some more than `k` at once, then more, as equal ones count once."""
         query = tantivy.Query.boolean_query(
             [
                 (tantivy.Occur.Should, tantivy.Query.boost_query(self._having(word), float(count)))
@@ -103,14 +103,14 @@ class Index:
     # -- searching
 
     def search(self, query: str, k: int) -> list[Passage]:
-        """The `k` best passages with distinct texts, best first. Raises MissingError."""
+        """The `k` best passages, distinct in title or text, best first. Raises MissingError."""
         commit = self._newest()
-        found: dict[str, Passage] = {}  # by text
+        found: dict[tuple[str, str], Passage] = {}  # by title and text: both are ranked, judged and read
         with self.guarded("Searching"):
             terms = commit.heaviest(Counter(commit.analyzer.analyze(searchable(tidy(query[:_LONGEST_QUERY])))))
             for score, address in commit.hits(terms, k) if terms and k > 0 else ():
                 passage = _passage(score, commit.searcher.doc(address))
-                found.setdefault(" ".join(passage.text.split()), passage)
+                found.setdefault((passage.title, " ".join(passage.text.split())), passage)
                 if len(found) == k:
                     break
         return list(found.values())

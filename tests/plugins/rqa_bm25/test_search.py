@@ -135,6 +135,12 @@ def test_equal_texts_are_returned_once(tmp_path):
     assert len(set(ids(indexed(tmp_path / "a", rows), "panda bamboo"))) == 2
 
 
+def test_equal_texts_with_other_titles_are_all_returned(tmp_path):
+    rows = [{"id": name, "title": name, "text": "Its keeper is Ada Quill."} for name in ("North", "South")]
+    rows.append({"id": "again", "title": "South", "text": "Its keeper is Ada Quill."})
+    assert sorted(ids(indexed(tmp_path / "a", rows), "Which have the keeper Ada Quill?")) == ["North", "South"]
+
+
 def test_language_chooses_the_stemmer(tmp_path):
     rows = [{"id": "de", "text": "Die Katzen schlafen."}, {"id": "en", "text": "nothing"}]
     assert ids(indexed(tmp_path / "de", rows, language="de"), "Katze") == ["de"]
