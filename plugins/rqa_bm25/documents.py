@@ -1,8 +1,9 @@
 """From files to documents: text, title, id and source, whatever the format.
 
 A file that is a list of rows (jsonl, csv, tsv) gives one document a row, read as a stream; a pdf gives one a
-page; any other file gives one. Text is UTF-8 (or UTF-16 with a byte order mark); bytes that are not are taken
-for Windows-1252, the superset of Latin-1, each for itself, so that one bad byte spoils nothing else.
+page; any other file gives one. Text is UTF-8, or UTF-16 or UTF-32 with a byte order mark; bytes that are not are
+taken for Windows-1252, the superset of Latin-1, each for itself, so that one bad byte spoils nothing else. A page of
+HTML that is not UTF-8 may say what it is.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
+
+from robust_qa import charset
 
 from .headings import Heading, front_matter, of_markdown, of_rst, one_line
 from .tables import read_csv, read_tsv
@@ -58,15 +61,19 @@ codecs.register_error("rqa_bm25.windows_1252", _decode_as_windows_1252)
 @contextmanager
 def _open_text(path: Path, newline: str | None = None) -> Iterator[TextIO]:
     with path.open("rb") as file:
-        head = file.read(8192)
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        encoding = "utf-16"
-    elif b"\0" in head:
-        raise Unreadable("it is binary, not text")
-    else:
-        encoding = "utf-8-sig"
-    with path.open(encoding=encoding, errors="rqa_bm25.windows_1252", newline=newline) as stream:
+        encoding, errors = _encoding(file.read(8192))
+    with path.open(encoding=encoding, errors=errors, newline=newline) as stream:
         yield stream
+
+
+def _encoding(head: bytes, *, page: bool = False) -> tuple[str, str]:
+    """How a file is encoded that begins with `head`, and what becomes of bytes that do not fit."""
+    encoding = charset(head, page=page)
+    if not encoding and b"\0" in head:
+        raise Unreadable("it is binary, not text")
+    if encoding.startswith("utf-8") or not encoding:
+        return "utf-8-sig", "rqa_bm25.windows_1252"
+    return encoding, "replace"
 
 
 # -- plain text and its markups
@@ -104,9 +111,16 @@ def _blocks(stream: TextIO) -> Iterator[str]:
 def _html(path: Path, report: Report) -> Iterator[Document]:
     from .markup import extract
 
-    with _open_text(path) as stream:
-        title, text, headings = extract(stream.read())
+    title, text, headings = extract(_page(path.read_bytes()))
     yield Document(text, one_line(title) or path.stem, str(path), str(path), headings)
+
+
+def _page(body: bytes) -> str:
+    if not body.isascii():
+        with suppress(UnicodeDecodeError):  # many a page was saved as UTF-8 and still names what it was before
+            return body.decode("utf-8-sig")
+    encoding, errors = _encoding(body, page=True)
+    return body.decode(encoding, errors)
 
 
 def _pdf(path: Path, report: Report) -> Iterator[Document]:

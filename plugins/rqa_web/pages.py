@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import html
 import logging
 import re
@@ -11,19 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from robust_qa import printable
+from robust_qa import charset, printable
 
 _SHORTEST = 10  # characters; a paragraph has more than that (published code of CRAG)
-_CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s{0,9}=\s{0,9}["']?([\w-]{1,40})""", re.IGNORECASE)
-_HEAD = 4096  # bytes in which a page says its charset
-# Those of the web (whatwg's Encoding Standard), by Python's names. Python has others, which are none of text, or take
-# a quadratic time: 250 kB of punycode hold up everything for seconds.
-_CHARSETS = frozenset(
-    """ascii big5 big5hkscs cp866 cp874 cp932 cp949 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258
-    euc_jp euc_kr gb18030 gb2312 gbk iso2022_jp iso8859-1 iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7
-    iso8859-8 iso8859-9 iso8859-10 iso8859-11 iso8859-13 iso8859-14 iso8859-15 iso8859-16 koi8-r koi8-u mac-cyrillic
-    mac-roman shift_jis tis-620 utf-8 utf-8-sig utf-16 utf-16-be utf-16-le""".split()
-)
 _TAG = re.compile(r"<(/?[a-z][a-z0-9]*)\b[^<>]*>", re.IGNORECASE)
 _HIDDEN_BEGINS = re.compile(r"<!--|<(?:script|style)\b", re.IGNORECASE)
 _HIDDEN_ENDS = re.compile(r"-->|</(?:script|style)\b[^<>]*>", re.IGNORECASE)
@@ -42,17 +31,11 @@ class Page:
     charset: str = ""
 
     def decoded(self) -> str:
-        """The text, by the charset that the site names, else the page; UTF-8 where none of the web is named.
+        """The text, by its byte order mark, the charset that the site names, or the page; else as UTF-8.
 
         What does not fit is replaced.
         """
-        inside = _CHARSET.search(self.body[:_HEAD])
-        named = self.charset or (inside[1].decode("ascii", "replace") if inside else "")
-        try:
-            charset = codecs.lookup(named).name
-        except (LookupError, ValueError):
-            charset = ""
-        return self.body.decode(charset if charset in _CHARSETS else "utf-8", "replace")
+        return self.body.decode(charset(self.body, self.charset, page=True) or "utf-8", "replace")
 
 
 def read(page: Page, words: int) -> str:

@@ -92,8 +92,8 @@ def test_a_title_of_any_length_is_clipped(tmp_path):
 
 @pytest.mark.parametrize(
     "content",
-    ["Café".encode(), b"\xef\xbb\xbfCaf\xc3\xa9", b"Caf\xe9", "Café".encode("utf-16")],
-    ids=["utf-8", "utf-8 with a mark", "latin-1", "utf-16"],
+    ["Café".encode(), b"\xef\xbb\xbfCaf\xc3\xa9", b"Caf\xe9", "Café".encode("utf-16"), "Café".encode("utf-32")],
+    ids=["utf-8", "utf-8 with a mark", "latin-1", "utf-16", "utf-32"],
 )
 def test_usual_encodings_are_read(tmp_path, content):
     assert only(tmp_path / "a.txt", content).text == "Café"
@@ -124,6 +124,33 @@ def test_html_gives_what_its_reader_sees(tmp_path):
     <body><script>if (a < b) alert("no")</script><p>One &amp;
     two.</p><ul><li>three<li>four</ul><table><tr><td>Born</td><td>1950</td></tr></table><template>no</template>"""
     assert only(tmp_path / "a.html", page).text == "One & two.\n\nthree\n\nfour\n\nBorn 1950"
+
+
+@pytest.mark.parametrize(
+    ("said", "encoding"),
+    [
+        ("<meta charset=koi8-r>", "koi8-r"),
+        ('<?xml version="1.0" encoding="windows-1251"?>', "cp1251"),
+        ('<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=ISO-8859-5">', "iso8859-5"),
+        ("<meta charset=koi8-r>", "utf-8"),  # it was saved in another than it says
+        ("<meta charset=utf-16>", "utf-8"),
+        ("<meta charset=koi8-r>", "utf-16"),
+        ("<meta charset=no-such>", "utf-8"),
+        ("", "utf-8"),
+    ],
+)
+def test_html_is_read_in_the_charset_that_it_says(tmp_path, said, encoding):
+    assert only(tmp_path / "a.html", f"{said}<p>Смотритель маяка".encode(encoding)).text == "Смотритель маяка"
+
+
+@pytest.mark.parametrize(("text", "encoding"), [("灯台守", "shift_jis"), ("燈塔", "iso2022_jp"), ("“Café”", "cp1252")])
+def test_charsets_of_other_scripts_are_read(tmp_path, text, encoding):
+    page = f"<meta charset={encoding.replace('cp1252', 'iso-8859-1')}><p>{text}".encode(encoding)
+    assert only(tmp_path / "a.html", page).text == text
+
+
+def test_a_text_that_only_speaks_of_a_charset_is_none_of_it(tmp_path):
+    assert only(tmp_path / "a.txt", "<meta charset=koi8-r> Café".encode()).text == "<meta charset=koi8-r> Café"
 
 
 @pytest.mark.parametrize("page", ["<![foo[ x", "<p>a<![if x]>b", "</p></x>a", "<a <b <c", "<" * 1000, "&#xffffffff;"])
