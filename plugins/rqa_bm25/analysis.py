@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,9 @@ _TOKEN = rf"[{_UNSPACED}]|[\w--[_{_UNSPACED}]]+"
 _ACCENTED_ENDINGS = frozenset("es fr hu it pt ro tr".split())
 _LONGEST_WORD = 128  # bytes; longer ones are base64 and its like, and only swell the index
 
+# Soft hyphen, zero width space, word joiner and byte order mark: not seen, and not of the word, which they would part.
+_WITHIN_WORDS = re.compile("\u00ad(?:[ \\t]*\\n[ \\t]*(?=\\w))?|[\u200b\u2060\ufeff]")
+
 
 def analyzer(language: str) -> TextAnalyzer:
     """Words lower-cased, stemmed in `language` (one of LANGUAGES), without accents."""
@@ -60,7 +64,8 @@ def searchable(text: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """`text` as the index can hold it: composed characters (NFC), no NULs, no lone surrogates."""
+    """`text` as the index can hold it: composed characters (NFC), no NULs, no lone surrogates, words in one piece."""
     if not text.isascii():
+        text = _WITHIN_WORDS.sub("", text)
         text = unicodedata.normalize("NFC", text).encode("utf-8", "replace").decode()
     return text.replace("\0", " ")

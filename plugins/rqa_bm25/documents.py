@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -134,13 +135,22 @@ def _pdf(path: Path, report: Report) -> Iterator[Document]:
     try:
         document = pypdf.PdfReader(path)
         title = one_line((document.metadata and document.metadata.title) or "") or path.stem
-        pages = enumerate((page.extract_text() for page in document.pages), start=1)
+        pages = enumerate((_unbroken(page.extract_text()) for page in document.pages), start=1)
         for number, text in pages:
             yield Document(text, title, f"{path}#page={number}", f"{path}#page={number}")
     except OSError:
         raise
     except Exception as error:  # pypdf raises whatever a malformed file leads it to
         raise Unreadable(f"pypdf cannot read it: {error}") from error
+
+
+# A word of two that has its own hyphen there loses it; far more are broken to fill the line.
+_BROKEN = re.compile(r"(?<=[^\W\d_])[-\u2010][ \t]*\n[ \t]*(?=([^\W\d_]))")
+
+
+def _unbroken(text: str) -> str:
+    """`text` without the hyphens at the ends of its lines, where a small letter goes on."""
+    return _BROKEN.sub(lambda end: "" if end[1].islower() else end[0], text)
 
 
 # -- rows

@@ -315,6 +315,14 @@ def test_a_pdf_without_a_title_is_titled_by_its_file_name(tmp_path):
     assert only(tmp_path / "Report.pdf", pdf_with("Text.")).title == "Report"
 
 
+def test_a_word_broken_at_the_end_of_a_line_of_a_pdf_is_one(tmp_path):
+    pytest.importorskip("pypdf")
+    lines = ["The har-", "bourmaster of Aix-", "Sud, 1914-", "18 - a", "man"]
+    page = ") Tj 0 -14 Td (".join(lines)
+    (found,), _ = documents(tmp_path / "a.pdf", pdf_with(page))
+    assert found.text.splitlines() == ["The harbourmaster of Aix-", "Sud, 1914-", "18 - a", "man"]
+
+
 def test_a_damaged_pdf_is_refused(tmp_path):
     pytest.importorskip("pypdf")
     with pytest.raises(Unreadable, match="pypdf cannot read it"):
