@@ -11,10 +11,11 @@ from robust_qa import sentences
 
 from .headings import Section
 
-# Thai to Myanmar, kana, and Han: written without spaces, so that each character counts as a word. A run
-# without a space ends after 64 characters, lest a megabyte of base64 be one word.
+# Thai to Myanmar, kana, and Han: written without spaces, so that each character counts as a word. In a run without
+# a space 64 characters count as one, lest a megabyte of base64 be one word, and no run of up to 16 of these is cut.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]{{1,64}}")
+_RUN = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]{{1,{16 * 64}}}")
 # In a text without marks, a short line between blank ones that no stop ends is taken for a heading.
 _LONGEST_HEADING = 12  # words
 _PARAGRAPH_ENDS = re.compile(r"[ \t]*\n[ \t]*\n")
@@ -90,22 +91,30 @@ class Cut:
         for section in group:
             text = section.head + section.body
             for start, end in sentences(text):
-                words = [match.span() for match in _WORD.finditer(text, start, end)]
+                count = len(_WORD.findall(text, start, end))
                 begin = begin if held else offset + start
-                if held + len(words) <= self.words / 2 and _is_heading(section, text, start, end, len(words)):
-                    held += len(words)
+                if held + count <= self.words / 2 and _is_heading(section, text, start, end, count):
+                    held += count
                     last = _Piece(begin, offset + end, held, section)
                     continue
-                step = self.words if held + len(words) > 2 * self.words else len(words)
-                for i in range(0, len(words), step):
-                    part = words[i : i + step]
-                    yield _Piece(
-                        begin if i == 0 else offset + part[0][0], offset + part[-1][1], held + len(part), section
-                    )
+                overlong = held + count > 2 * self.words
+                for first, stop, words in self._parts(text, start, end) if overlong else [(start, end, count)]:
+                    yield _Piece(begin if held else offset + first, offset + stop, held + words, section)
                     held = 0
             offset += len(text)
         if held:
             yield last
+
+    def _parts(self, text: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """A sentence in parts of `words` words, cut at its spaces: (start, end, words) of each."""
+        first, stop, total = start, start, 0
+        for run in _RUN.finditer(text, start, end):
+            count = len(_WORD.findall(run[0]))
+            if total and total + count > self.words:
+                yield first, stop, total
+                first, total = run.start(), 0
+            stop, total = run.end(), total + count
+        yield first, stop, total
 
     def _runs(self, pieces: list[_Piece]) -> list[tuple[int, int]]:
         """Half-open ranges of `pieces`, each a passage, closed where that comes nearest to `words`."""

@@ -97,12 +97,13 @@ def _text(path: Path, report: Report) -> Iterator[Document]:
 
 
 def _blocks(stream: TextIO) -> Iterator[str]:
-    """The text in parts of at most about `_BLOCK` characters, cut between paragraphs where there are any."""
+    """The text in parts of at most about `_BLOCK` characters, cut between paragraphs, lines or words."""
     held = ""
     while fresh := stream.read(_BLOCK):
         held += fresh
         if len(held) > _BLOCK:
-            end = max(held.rfind("\n\n"), 0) or max(held.rfind(" "), 0) or len(held)
+            ends = (held.rfind(mark, _BLOCK // 2) for mark in ("\n\n", "\n", " ", "\t"))
+            end = next((end for end in ends if end > 0), len(held))
             yield held[:end]
             held = held[end:]
     if held:

@@ -95,6 +95,14 @@ def test_a_text_without_spaces_is_still_cut():
     assert all(len(passage) <= 64 * 200 for passage in Cut(100)("x" * 1_000_000))
 
 
+@pytest.mark.parametrize("length", [65, 150, 1000])
+def test_no_address_is_cut(length):
+    address = "https://a.example/".ljust(length, "x")
+    passages = Cut(100)(f"word word {address} " * 300)
+    assert len(passages) > 5
+    assert {word for passage in passages for word in passage.split()} == {"word", address}
+
+
 def test_no_text_is_no_passage():
     assert Cut()(" \n\t ") == []
 

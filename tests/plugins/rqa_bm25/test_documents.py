@@ -116,6 +116,14 @@ def test_a_very_long_text_comes_in_parts_that_lose_nothing(tmp_path):
     assert len({part.id for part in parts}) == len(parts) > 1
 
 
+@pytest.mark.parametrize("space", ["\n", " ", "\t"])
+def test_a_long_list_is_not_cut_within_a_word(tmp_path, space):
+    names = [f"name{n}" for n in range(300_000)]
+    parts, _ = documents(tmp_path / "a.txt", "Names:\n\n" + space.join(names))
+    assert len(parts) > 1
+    assert [name for part in parts for name in part.text.split()] == ["Names:", *names]
+
+
 # -- html
 
 
