@@ -66,6 +66,7 @@ def for_documents(
     folder = shelf / _key(paths, kept_in(shelf).part("retriever", name))
     assembly = kept_in(folder)
     give_up = time.monotonic() + _WAIT_FOR_OTHERS
+    kept = folder.exists()
     while True:
         try:
             report = index(assembly, name, paths, progress)
@@ -74,6 +75,11 @@ def for_documents(
             if time.monotonic() > give_up:
                 raise
             time.sleep(0.2)
+        except ConfigError:
+            if not kept:
+                raise
+            shutil.rmtree(folder, ignore_errors=True)  # perhaps of a former format; nobody else knows of it
+            kept = False
     (shelf / f"{folder.name}.used").touch()
     _forget_unused(shelf)
     return name, {"index": str(folder)}, report

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from standins.openai import serve
 
+from robust_qa.environment import cache_dir
+
 PLUGIN = """
 from dataclasses import dataclass, field
 from robust_qa import Answer, Expression, Passage, hookimpl, words
@@ -348,6 +350,17 @@ def test_documents_are_indexed_anew_for_other_options_of_the_retriever(rqa: Rqa)
     for language in ("en", "de", "en"):
         ended = rqa("ask", "--docs", "more.txt", "-o", f"retriever.bm25.language={language}", QUESTION)
         assert ended.code == 0 and "1900" in ended.out, ended.err
+
+
+def test_documents_are_indexed_anew_where_their_index_has_a_former_format(rqa: Rqa) -> None:
+    Path("more.txt").write_text("The lighthouse of Skerry was built in 1900.")
+    assert rqa("ask", "--docs", "more.txt", QUESTION).code == 0
+    (marker,) = cache_dir().glob("docs/*/rqa-index.json")
+    now = json.loads(marker.read_text())
+    marker.write_text(json.dumps({**now, "format": 0}))
+    ended = rqa("ask", "--docs", "more.txt", QUESTION)
+    assert ended.code == 0 and "1900" in ended.out, ended.err
+    assert json.loads(marker.read_text()) == now
 
 
 def test_a_strangers_expression_reaches_no_further_than_its_names(rqa: Rqa, run: Rqa) -> None:
