@@ -142,6 +142,8 @@ def _prepared(value: Value, hint: Any) -> Any:
 
 
 def _read(raw: Any, hint: Any, layer: Layer) -> Any:
+    if layer.textual and isinstance(raw, str) and isinstance(given := _from_text(raw, hint), dict | list):
+        raw, layer = given, dataclasses.replace(layer, textual=False)  # its parts have been read as TOML already
     if isinstance(raw, dict):
         return {name: _read(inner, _hint_inside(hint, name), layer) for name, inner in raw.items()}
     if isinstance(raw, list):

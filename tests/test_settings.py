@@ -226,6 +226,12 @@ def test_a_path_of_the_command_line_is_relative_to_the_working_directory() -> No
     assert build(Options, Config([layer]).table("reader", "x")).file == Path.cwd() / "2024"
 
 
+def test_parts_of_a_list_or_table_in_text_are_what_their_options_are(tmp_path: Path) -> None:
+    built = options({"files": '{a = "y", b = "~/z"}'}, folder=tmp_path, textual=True)
+    assert built.files == {"a": tmp_path / "y", "b": Path.home() / "z"}
+    assert "must be an http or https URL" in refusal({"mirrors": '["ftp://x"]'}, textual=True).message
+
+
 def test_text_inside_tables_is_read_as_they_are() -> None:
     built = options({"headers": {"a": "1"}, "body": {"top_p": "0.9", "stop": "x"}}, textual=True)
     assert built.headers == {"a": "1"} and built.body == {"top_p": 0.9, "stop": "x"}
