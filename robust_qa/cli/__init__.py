@@ -102,8 +102,14 @@ def _make_run(params: dict[str, Any]) -> Run:
     epilog='Example: rqa ask --docs notes/ "Who wrote the first compiler?"',
 )
 @click.version_option(__version__, "-V", "--version", prog_name="rqa", message="%(prog)s %(version)s")
+# What brings commands is read before --help, which lists them.
 @click.option(
-    "--config", "config_file", metavar="FILE", type=click.Path(path_type=Path), help="Use this configuration."
+    "--config",
+    "config_file",
+    metavar="FILE",
+    is_eager=True,
+    type=click.Path(path_type=Path),
+    help="Use this configuration.",
 )
 @click.option(
     "--plugin",
@@ -111,9 +117,10 @@ def _make_run(params: dict[str, Any]) -> Run:
     metavar="PATH",
     type=click.Path(path_type=Path),
     multiple=True,
+    is_eager=True,
     help="Load a plugin from a Python file. May be repeated.",
 )
-@click.option("--strict-plugins", is_flag=True, help="Fail when a plugin is broken.")
+@click.option("--strict-plugins", is_flag=True, is_eager=True, help="Fail when a plugin is broken.")
 @click.option("-v", "--verbose", count=True, help="Say more on stderr.")
 @click.option("-q", "--quiet", count=True, help="Say less on stderr.")
 @click.pass_context
@@ -138,7 +145,9 @@ def main() -> None:
         os._exit(Exit.INTERRUPTED)  # threads inside an engine cannot be stopped, and nobody waits for them
     except Exception as error:
         if environment.flag(environment.DEBUG):
-            raise
+            import traceback
+
+            traceback.print_exc()
         code = _complain(error)
     try:
         sys.stdout.flush()

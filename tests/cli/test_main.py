@@ -135,8 +135,12 @@ def test_a_fault_is_told_without_a_traceback_unless_asked_for(
         "     This is a fault of rqa, or of a plugin; RQA_DEBUG=1 shows where.",
     ]
     monkeypatch.setenv("RQA_DEBUG", "1")
-    with pytest.raises(KeyError, match="oops"):
-        rqa("--plugin", failing, "fail")
+    ended = rqa("--plugin", failing, "fail")
+    assert ended.code == 1 and "Traceback" in ended.err and "failing.py" in ended.err
+
+
+def test_the_commands_of_a_plugin_that_is_named_before_help_are_listed(rqa: Rqa, failing: Path) -> None:
+    assert "\n  fail" in rqa("--plugin", failing, "--help").out
 
 
 INTERRUPTED_IMPORT = """
