@@ -303,8 +303,14 @@ class Toolbox:
         )
         return Toolbox(question, channels, self.trace)
 
-    def note(self, what: str, **data: Any) -> None:
-        """Put a decision, and why, into the trace; `data` is JSON-ready."""
+    def note(self, what: str, /, **data: Any) -> None:
+        """Put a decision, and why, into the trace. Raises TypeError where `data` is nothing that JSON can hold."""
+        import msgspec
+
+        try:
+            data = msgspec.to_builtins(data)
+        except (TypeError, RecursionError) as error:
+            raise TypeError(f"the data of the note {what!r} cannot be written as JSON: {error}") from error
         self.trace.add("note", what, data=data)
 
 

@@ -47,6 +47,8 @@ class Trace:
 
 def outline(step: Step) -> Step:
     """`step` without the prompt and without the texts of the passages, which many steps would repeat."""
+    if step.kind == "note":
+        return step
     data = {key: value for key, value in step.data.items() if key != "prompt"}
     passages = data.get("passages")
     if passages and isinstance(passages[0], dict):

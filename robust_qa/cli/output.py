@@ -170,7 +170,10 @@ def _add_step(tree: Tree, step: Step, verbose: bool) -> None:
     if step.error:
         branch.add(Text(printable(step.error), style="red"))
     for key, value in step.data.items():
-        _add_data(branch, key, value, verbose)
+        if step.kind == "note":
+            _add_value(branch, key, value, verbose)  # of the strategy's own making, whatever its keys are
+        else:
+            _add_data(branch, key, value, verbose)
 
 
 def _step_cost(step: Step) -> str:
@@ -198,6 +201,12 @@ def _add_data(branch: Tree, key: str, value: Any, verbose: bool) -> None:
             shown = printable(titled) if verbose else _shortened(titled, 90)
             branch.add(Text(f"{number}. {passage['score']:.2f}  {shown}"))
         return
+    _add_value(branch, key, value, verbose)
+
+
+def _add_value(branch: Tree, key: str, value: Any, verbose: bool) -> None:
+    from rich.text import Text
+
     if not verbose and (not value or (key, value) == ("finish", "stop")):
         return  # nothing, or nothing unusual
     if isinstance(value, list) and isinstance(value[0] if value else None, dict | list):

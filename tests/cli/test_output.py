@@ -1,9 +1,11 @@
 import json
+from typing import Any
 
 import pytest
 
 from robust_qa import Answer, Citation, Position, Step, Usage
 from robust_qa.cli import output
+from robust_qa.trace import outline
 
 ADA = Citation("Ada was born in 1815.", title="Ada", source="ada.md", id="1")
 BOOK = Citation("Ada was born in 1816.", title="A book", source="https://example.org/book")
@@ -106,3 +108,14 @@ def test_what_a_note_says_was_not_kept_is_struck_out(
     output.explain(answer, verbose=False)
     coloured = capsys.readouterr().err
     assert "9mscore: -0.9" in coloured and "9mscore: 0.5" not in coloured and "\x1b[2J" not in coloured
+
+
+@pytest.mark.parametrize("data", [{"passages": [{"id": "a", "kept": True}]}, {"passages": 3}, {"prompt": "mine"}])
+@pytest.mark.parametrize("verbose", [False, True])
+def test_a_note_may_call_its_data_what_it_likes(
+    data: dict[str, Any], verbose: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    step = Step("note", "kept", data=data)
+    output.explain(Answer("x", trace=(step,)), verbose=verbose)
+    assert next(iter(data)) in capsys.readouterr().err
+    assert outline(step) == step
