@@ -7,8 +7,10 @@ import importlib.metadata
 import importlib.util
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,9 +18,10 @@ import pluggy
 
 from . import environment
 from .errors import ConfigError, PluginError
+from .expressions import BUILT_IN
 from .hookspecs import Hooks
 from .nearest import did_you_mean
-from .plugin_files import content_digest, import_file
+from .plugin_files import content_digest, import_file, is_editable
 from .types import KINDS, Kind
 
 if TYPE_CHECKING:
@@ -34,13 +37,17 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
 
 @dataclass(slots=True)
 class Plugin:
-    """One plugin as `rqa plugins` lists it. `reason` says why it is broken or was left out."""
+    """One plugin as `rqa plugins` lists it. `reason` says why it is broken or was left out.
+
+    One that was installed with `pip install -e` is `editable`: what it is, its version alone does not say.
+    """
 
     name: str
     distribution: str = ""
     version: str = ""
     state: Literal["loaded", "broken", "off"] = "loaded"
     reason: str = ""
+    editable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +104,8 @@ class Registry:
     ) -> None:
         if not isinstance(name, str) or not _NAME.match(name):
             raise PluginError(f"{name!r} is no name for a {kind}: use a-z, 0-9, - and _, a letter first")
+        if kind == "retriever" and name in BUILT_IN:
+            raise PluginError(f"{name!r} is no name for a retriever: it means something else in retriever expressions")
         options = getattr(factory, "Options", None)
         if options is not None and not dataclasses.is_dataclass(options):
             raise PluginError(f"the Options of {kind} {name!r} is not a dataclass")
@@ -143,7 +152,7 @@ class Host:
             if only is not None and entry.name not in only:
                 plugin.state, plugin.reason = "off", f"not among {environment.PLUGINS}"
             else:
-                self._load(plugin, entry.load)
+                self._load(plugin, partial(_imported, plugin, entry))
         known = {entry.name for _, entry in ordered}
         for name in sorted((only or frozenset()) - known):
             hint = did_you_mean(name, known)
@@ -160,13 +169,14 @@ class Host:
             if name in seen:
                 continue  # what stands further down the path is not what is imported
             seen.add(name)
+            editable = name != OWN_DISTRIBUTION and is_editable(distribution)
             try:
                 entries = distribution.entry_points.select(group=GROUP)
             except Exception as error:  # a damaged file, which would hide the plugins of all distributions
                 self._fail(Plugin(name, name, version), f"its entry_points.txt is damaged: {_told(error)}")
                 continue
             for entry in entries:
-                yield Plugin(entry.name, name, version), entry
+                yield Plugin(entry.name, name, version, editable=editable), entry
 
     def load_file(self, path: Path) -> None:
         """Load a plugin from a Python file, or from a package's folder; one that is loaded already stays as it is."""
@@ -178,19 +188,28 @@ class Host:
         self._load(plugin, lambda: import_file(path))
 
     def _load(self, plugin: Plugin, load: Callable[[], Any]) -> None:
-        registry, registered = Registry(plugin), False
+        registry = Registry(plugin)
         try:
             module = load()
-            self._pluggy.register(module, name=_label(plugin))
-            registered = True
-            if not self._pluggy.get_hookcallers(module):
+            try:
+                self._pluggy.register(module, name=_label(plugin))
+            except pluggy.PluginValidationError as error:
+                raise PluginError(
+                    "a hook of it has other parameters than rqa calls it with, such as rqa_register(registry): "
+                    + _told(error)
+                ) from error
+            callers = self._pluggy.get_hookcallers(module) or []
+            if not callers:
                 raise PluginError("it implements no hook: put @hookimpl over rqa_register(registry)")
+            if unknown := sorted(caller.name for caller in callers if not caller.has_spec()):
+                hint = did_you_mean(unknown[0], [name for name in vars(Hooks) if name.startswith(f"{GROUP}_")])
+                raise PluginError(f"it implements {unknown[0]}, and there is no such hook. {hint}".strip())
             others = [other for other in self._pluggy.get_plugins() if other is not module]
             self._pluggy.subset_hook_caller("rqa_register", others)(registry=registry)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            if registered:
+            if self._pluggy.has_plugin(_label(plugin)):
                 self._pluggy.unregister(name=_label(plugin))
             self._fail(plugin, _told(error))
             return
@@ -304,6 +323,15 @@ class Host:
         if troubles and self._strict:
             raise PluginError(f"{troubles[0][0].upper()}{troubles[0][1:]}.")
         return troubles
+
+
+def _imported(plugin: Plugin, entry: importlib.metadata.EntryPoint) -> Any:
+    """The plugin's module, or what its entry point names in it."""
+    loaded = entry.load()
+    if plugin.editable and (file := sys.modules[entry.module].__file__):
+        path = Path(file)
+        plugin.version += f"+{content_digest(path.parent if path.name == '__init__.py' else path)}"
+    return loaded
 
 
 def _label(plugin: Plugin) -> str:

@@ -7,6 +7,7 @@ import importlib.util
 import re
 import sys
 from contextlib import suppress
+from importlib.metadata import Distribution
 from pathlib import Path
 from types import ModuleType
 
@@ -34,6 +35,11 @@ def import_file(path: Path) -> ModuleType:
         del sys.modules[name]
         raise
     return module
+
+
+def is_editable(distribution: Distribution) -> bool:
+    """Whether it was installed with `pip install -e`: its code changes, and its version stays (PEP 610)."""
+    return '"editable": true' in (distribution.read_text("direct_url.json") or "")
 
 
 def content_digest(path: Path) -> str:

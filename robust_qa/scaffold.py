@@ -13,6 +13,7 @@ from pathlib import Path
 
 from . import __version__
 from .errors import ConfigError, InputError
+from .expressions import BUILT_IN
 from .host import GROUP
 from .nearest import did_you_mean
 from .types import KINDS
@@ -87,6 +88,8 @@ def _owner(name: str) -> str:
     package = _package(name)
     if keyword.iskeyword(package):
         return "a keyword of Python"
+    if name in BUILT_IN:
+        return "a part of retriever expressions"
     if any(_package(entry.name) == package for entry in importlib.metadata.entry_points(group=GROUP)):
         return "an installed plugin"
     if importlib.util.find_spec(package):

@@ -33,6 +33,21 @@ def test_an_entry_point_of_the_group_is_loaded_with_its_distribution_and_version
     assert [(r.kind, r.name, r.summary) for r in loaded.components()] == [("reader", "good", "Does nothing.")]
 
 
+def test_the_code_of_an_editable_installation_is_part_of_its_version(install: Install) -> None:
+    folder = install("own-work", {"good": GOOD})
+    [metadata] = folder.glob("own_work-*.dist-info")
+    (metadata / "direct_url.json").write_text('{"url": "file:///x", "dir_info": {"editable": true}}')
+
+    def version() -> str:
+        [plugin] = [p for p in host("good").plugins if p.name == "good"]
+        return plugin.version
+
+    before = version()
+    assert before.startswith("1.0+")
+    (folder / "good.py").write_text(GOOD + "# edited\n")
+    assert version().startswith("1.0+") and version() != before
+
+
 @pytest.mark.parametrize(
     "source, reason",
     [
@@ -43,6 +58,12 @@ def test_an_entry_point_of_the_group_is_loaded_with_its_distribution_and_version
         ("class Panic(BaseException): pass\nraise Panic('of compiled code')", "Panic: of compiled code"),
         ("raise ValueError('two\\nlines')", "ValueError: two lines"),
         ("", "it implements no hook"),
+        (
+            plugin_source("reader", "half").replace("rqa_register", "rqa_registr"),
+            "it implements rqa_registr, and there is no such hook. Did you mean 'rqa_register'?",
+        ),
+        (plugin_source("reader", "half").replace("(registry)", "(registrar)"), "such as rqa_register(registry)"),
+        (plugin_source("retriever", "half", "given"), "'given' is no name for a retriever"),
         (plugin_source("reader", "half", after="raise RuntimeError('late')"), "RuntimeError: late"),
         (plugin_source("reader", "half", after="raise SystemExit"), "SystemExit"),
         (plugin_source("reader", "half", "No Name"), "'No Name' is no name for a reader"),
