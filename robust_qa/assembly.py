@@ -88,7 +88,7 @@ class Part:
             yield
         except RqaError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a plugin does not end the process
             raise PluginError(
                 f"{self.registration.kind.capitalize()} {self.registration.name!r} of plugin "
                 f"{self.registration.plugin.name} cannot be built: {type(error).__name__}: {error}.",

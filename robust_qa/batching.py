@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from .errors import PluginError
 from .remarks import listening, remark
 
 
@@ -47,8 +46,6 @@ class Batcher:
             # The worker was begun by one caller, who is to hear nothing of the others' batches.
             with listening() as remarks:
                 results = await self._run([request for request, _ in batch])
-            if len(results) != len(batch):
-                raise PluginError(f"A batch of {len(batch)} requests came back as {len(results)} results.")
         except BaseException as error:
             if len(batch) > 1 and isinstance(error, Exception) and not getattr(error, "retryable", False):
                 for one in batch:  # only what one of them asked can be to blame, so each is asked alone

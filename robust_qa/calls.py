@@ -19,9 +19,9 @@ from msgspec import Meta
 from .batching import Batcher
 from .cache import Cache
 from .errors import CallTimeout, PluginError, RqaError, UnavailableError
-from .faults import PLUGIN_FAULT
+from .faults import CONTRACT, PLUGIN_FAULT, first_of
 from .flight import Flight
-from .gate import Gate, Job
+from .gate import Gate, Job, finished
 from .pace import Pace
 from .remarks import listening
 from .returned import misfit
@@ -151,7 +151,7 @@ class Channel:
 
     async def in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
         """`function` in a worker thread of the session."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, finished, function, *arguments)
 
     def _key(self, call: Call[Any]) -> str | None:
         if self._identity is None or not call.repeatable:
@@ -217,8 +217,16 @@ class Channel:
             return await self._limited(call.power, getattr(self.component, call.power), *call.arguments)
         batcher = self._batchers.get(call.power)
         if batcher is None:
-            batcher = self._batchers[call.power] = Batcher(lambda requests: self._limited(call.power, many, requests))
+            batcher = self._batchers[call.power] = Batcher(lambda requests: self._merged(call.power, many, requests))
         return await batcher.submit(call.arguments)
+
+    async def _merged(self, power: str, many: Callable[..., Any], requests: list[tuple[Any, ...]]) -> list[Any]:
+        """What `many` gives to the requests of a batch, one result each."""
+        results = await self._limited(power, many, requests)
+        if not isinstance(results, list) or len(results) != len(requests):
+            told = f"{len(results)} results" if isinstance(results, list) else f"{type(results).__name__}, and no list,"
+            raise PluginError(f"`{power}_many` of {self.name} gave {told} for {len(requests)} requests.", hint=CONTRACT)
+        return results
 
     def _checked(self, call: Call[T], result: T) -> T:
         if wrong := misfit(result, call.returns, call.arguments):
@@ -264,10 +272,16 @@ class Channel:
                 raise
             # Nobody cancelled this call, and whoever waits for it must not take it for the end of the run.
             raise PluginError(f"{self.name} let a cancellation of its own escape.", hint=PLUGIN_FAULT) from error
-        except (ConnectionError, TimeoutError) as error:  # of the plugin's own, that it did not translate
-            raise UnavailableError(f"{self.name} failed: {error or type(error).__name__}.") from error
         except (Exception, SystemExit) as error:  # a plugin does not end the process
-            raise PluginError(f"{self.name} failed with {type(error).__name__}: {error}.", hint=PLUGIN_FAULT) from error
+            raise self._told(first_of(error)) from error
+
+    def _told(self, error: BaseException) -> RqaError:
+        """An error that the plugin raised, in a task group perhaps, as one of rqa's tree."""
+        if isinstance(error, RqaError):
+            return error
+        if isinstance(error, ConnectionError | TimeoutError):  # of its own, that it did not translate
+            return UnavailableError(f"{self.name} failed: {error or type(error).__name__}.")
+        return PluginError(f"{self.name} failed with {type(error).__name__}: {error}.", hint=PLUGIN_FAULT)
 
     def _gate(self, power: str, method: Callable[..., Any]) -> Gate:
         width = self.limits.concurrency or getattr(self.component, "concurrency", None)

@@ -2,40 +2,64 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, get_args
 
 from .errors import PluginError, RqaError
 from .returned import misfit
-from .types import Answer, Power
+from .types import Answer, Kind, Power
 
 if TYPE_CHECKING:
     from .toolbox import Toolbox
 
 PLUGIN_FAULT = "This is a fault of the plugin; RQA_DEBUG=1 shows where."
-_CONTRACT = "This is a fault of the plugin; `rqa help plugin` has the contract."
+CONTRACT = "This is a fault of the plugin; `rqa help plugin` has the contract."
 _POWERS = frozenset(get_args(Power))
+_METHODS: dict[Kind, tuple[Power, ...]] = {
+    "retriever": ("retrieve",), "reader": ("read", "generate"), "evaluator": ("score",)
+}  # fmt: skip
+_MANY = ("", "_many")
 
 
 def check_strategy(name: str, strategy: Any) -> None:
     """PluginError where `strategy`, known as `name`, lacks what a strategy has, or needs what there is not."""
     if not (hasattr(strategy, "needs") and hasattr(strategy, "answer")):
+        raise PluginError(f"Strategy {name!r} lacks `needs`, or the method `answer(question, toolbox)`.", hint=CONTRACT)
+    _check_needs("strategy", name, strategy.needs)
+    if isinstance(getattr(strategy, "hands_to", ()), str):
+        raise PluginError(f"Strategy {name!r} has text as `hands_to`, and not a list of names.", hint=CONTRACT)
+
+
+def check_component(kind: Kind, name: str, component: Any) -> None:
+    """PluginError where `component`, known as `name`, lacks what its kind has: else a strategy would be blamed."""
+    powers = _METHODS.get(kind, ())
+    if powers and not any(callable(getattr(component, power + many, None)) for power in powers for many in _MANY):
+        lacks = " and ".join(f"`{power}`" for power in powers)
+        raise PluginError(f"{kind.capitalize()} {name!r} lacks the method {lacks}.", hint=CONTRACT)
+    width = getattr(component, "concurrency", None)
+    if width is not None and (not isinstance(width, int) or width < 1):
         raise PluginError(
-            f"Strategy {name!r} lacks `needs`, or the method `answer(question, toolbox)`.", hint=_CONTRACT
+            f"{kind.capitalize()} {name!r} has a `concurrency` of {width!r}, and not a whole number from 1 on.",
+            hint=CONTRACT,
         )
-    if unknown := sorted(map(repr, frozenset(strategy.needs) - _POWERS)):
+    _check_needs(kind, name, getattr(component, "needs", ()))
+
+
+def _check_needs(kind: Kind, name: str, needs: Iterable[str]) -> None:
+    if unknown := sorted(map(repr, frozenset(needs) - _POWERS)):
         raise PluginError(
-            f"Strategy {name!r} needs {', '.join(unknown)}, and a strategy can need {', '.join(sorted(_POWERS))}.",
-            hint=_CONTRACT,
+            f"{kind.capitalize()} {name!r} needs {', '.join(unknown)}, and can need {', '.join(sorted(_POWERS))}.",
+            hint=CONTRACT,
         )
 
 
 async def awaited(name: str, method: str, given: Any) -> Any:
     """What `given` comes to, which `method` of the strategy `name` returned; PluginError where that is no coroutine."""
     if not inspect.isawaitable(given):
-        raise PluginError(f"`{method}` of strategy {name!r} is a plain `def`: write `async def`.", hint=_CONTRACT)
+        raise PluginError(f"`{method}` of strategy {name!r} is a plain `def`: write `async def`.", hint=CONTRACT)
     return await given
 
 
@@ -58,8 +82,13 @@ def blaming_strategy(name: str) -> Iterator[None]:
         yield
     except RqaError:
         raise
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise PluginError(f"Strategy {name!r} let a cancellation of its own escape.", hint=PLUGIN_FAULT) from error
     except (Exception, SystemExit) as error:
-        cause = _first(error)
+        cause = first_of(error)
         if isinstance(cause, RqaError):
             raise cause from error
         raise PluginError(
@@ -67,9 +96,9 @@ def blaming_strategy(name: str) -> Iterator[None]:
         ) from error
 
 
-def _first(error: BaseException) -> BaseException:
+def first_of(error: BaseException) -> BaseException:
     """The first rqa error of failures that happened at once, else the first failure."""
     if not isinstance(error, ExceptionGroup):
         return error
-    leaves = [_first(part) for part in error.exceptions]
+    leaves = [first_of(part) for part in error.exceptions]
     return next((leaf for leaf in leaves if isinstance(leaf, RqaError)), leaves[0])

@@ -7,9 +7,19 @@ import contextvars
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from . import leftovers
+
+T = TypeVar("T")
+
+
+def finished(function: Callable[..., T], *arguments: Any) -> T:
+    """What `function` gives, for worker threads: no future takes a StopIteration, and whoever waits would for ever."""
+    try:
+        return function(*arguments)
+    except StopIteration as error:
+        raise RuntimeError(f"{getattr(function, '__name__', 'it')} raised StopIteration") from error
 
 
 class Job:
@@ -20,7 +30,7 @@ class Job:
 
     async def run(self, threads: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Any) -> Any:
         """What `function` gives, called in one of `threads`."""
-        self._future = threads.submit(contextvars.copy_context().run, function, *arguments)
+        self._future = threads.submit(contextvars.copy_context().run, finished, function, *arguments)
         return await asyncio.wrap_future(self._future)
 
     def works_on(self) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
 import msgspec
 
-from .types import Reading
+from .types import Answer, Passage, Reading
+
+_SLACK = 1e-3  # sums of floats end a little beside a bound
 
 
 def misfit(result: Any, promised: Any, arguments: Sequence[Any] = ()) -> str:
@@ -17,12 +20,13 @@ def misfit(result: Any, promised: Any, arguments: Sequence[Any] = ()) -> str:
     """
     of = get_args(promised)
     if not of:
-        return _misfit(result, promised) or _beyond(result, arguments)
+        return _misfit(result, promised) or _out_of_range(result) or _beyond(result, arguments)
     if not isinstance(result, list):
         return f"{_named(type(result))}, and not a list"
     if of[0] is float and len(result) != len(arguments[1]):
         return f"{len(result)} scores for {len(arguments[1])} texts"
-    return next((f"a list that holds {wrong}" for item in result if (wrong := _misfit(item, of[0]))), "")
+    wrongs = (_misfit(item, of[0]) or _out_of_range(item) for item in result)
+    return next((f"a list that holds {wrong}" for wrong in wrongs if wrong), "")
 
 
 def _misfit(item: Any, promised: type) -> str:
@@ -33,6 +37,26 @@ def _misfit(item: Any, promised: type) -> str:
     except (msgspec.ValidationError, TypeError, RecursionError) as error:
         return f"{_named(promised)} that is out of order: {error}"
     return ""
+
+
+def _out_of_range(item: Any) -> str:
+    for what, value, least in _numbers(item):
+        if not least - _SLACK <= value <= 1 + _SLACK:  # nan is in no range
+            return f"{what} of {value:g}, and not one from {least} to 1"
+    if isinstance(item, Passage) and not math.isfinite(item.score):
+        return f"a passage with a score of {item.score:g}"
+    return ""
+
+
+def _numbers(item: Any) -> Iterator[tuple[str, float, int]]:
+    """What of a result has a range: what it is, its value, and the least that it may be; the most is 1."""
+    if isinstance(item, int | float):
+        yield "a score", item, -1
+    if isinstance(item, Reading) and item.score is not None:
+        yield "a confidence", item.score, 0
+    if isinstance(item, Answer):
+        told = (item.confidence, *(position.confidence for position in item.conflicts))
+        yield from (("a confidence", value, 0) for value in told if value is not None)
 
 
 def _beyond(result: Any, arguments: Sequence[Any]) -> str:

@@ -17,9 +17,9 @@ from .cache import Cache, open_cache
 from .calls import Channel
 from .channels import Channels
 from .config import Config
-from .errors import ConfigError, MissingError, PluginError, RqaError
+from .errors import ConfigError, MissingError, RqaError
 from .expressions import Source, Top, names_given
-from .faults import PLUGIN_FAULT, answer_of, check_strategy
+from .faults import answer_of, check_component, check_strategy
 from .host import Host
 from .pool import Names, check
 from .toolbox import Toolbox
@@ -51,6 +51,7 @@ class Session:
         self.detailed = detailed
         self._prefer_retriever = prefer_retriever
         self._cache: Cache | None = None
+        self._unclosed: list[str] = []
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="rqa")
         self._channels: dict[tuple[Kind, str], Channel] = {}
         self._strategies: dict[str, Any] = {}
@@ -58,8 +59,9 @@ class Session:
 
     @property
     def trouble(self) -> str:
-        """Why the cache remembers nothing, empty while it does."""
-        return self._cache.trouble if self._cache is not None else ""
+        """What went wrong beside the answers, for people: why the cache remembers nothing, what cannot be closed."""
+        troubles = [*([self._cache.trouble] if self._cache is not None else []), *self._unclosed]
+        return "\n".join(filter(None, troubles))
 
     async def __aenter__(self) -> Self:
         self._cache = open_cache(self.assembly.config)
@@ -70,12 +72,11 @@ class Session:
     ) -> None:
         # An engine that works on what was given up cannot be stopped: it is neither waited for nor closed at its work.
         idle = [channel for channel in self._channels.values() if not channel.holds_leftovers]
-        failures = [failure for channel in idle if (failure := await _closed(channel))]
+        # What was found stands: a component that fails to close takes no answer along.
+        self._unclosed = [failure for channel in idle if (failure := await _closed(channel))]
         self._threads.shutdown(wait=kind is None and len(idle) == len(self._channels), cancel_futures=True)
         if self._cache is not None:
             self._cache.close()
-        if failures and kind is None:
-            raise failures[0]
 
     async def answer(self, question: Question, *, strategy: str | None = None, as_given: bool = False) -> Answer:
         """The answer to `question`, by the configured strategy or by the one of that name.
@@ -162,6 +163,7 @@ class Session:
     def _build_channel(self, kind: Kind, name: str) -> Channel:
         part = self.assembly.part(kind, name)
         component = part.build()
+        check_component(kind, name, component)
         # Asked of every component: an index or a model that is missing says so here, before the first call.
         with part.blaming():
             fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else ""
@@ -239,7 +241,10 @@ class Session:
         needs: frozenset[Power] = frozenset(strategy.needs)
         for other in getattr(strategy, "hands_to", ()):
             if other in path:
-                raise ConfigError(f"The strategies {' -> '.join((*path, other))} hand their passages on in a circle.")
+                raise ConfigError(
+                    f"The strategies {' -> '.join((*path, other))} hand their passages on in a circle.",
+                    hint="Let one of them hand its passages to another strategy (crag: `then`).",
+                )
             needs |= self._needs(other, path) - {"retrieve"}
         return needs
 
@@ -280,15 +285,13 @@ class Session:
         )
 
 
-async def _closed(channel: Channel) -> PluginError | None:
+async def _closed(channel: Channel) -> str:
     """Close the component; what went wrong, so that the others are closed all the same."""
     try:
         if (close := getattr(channel.component, "close", None)) is not None:
             closed = close()
             if inspect.isawaitable(closed):
                 await closed
-    except Exception as error:
-        failure = PluginError(f"{channel.name} cannot be closed: {type(error).__name__}: {error}.", hint=PLUGIN_FAULT)
-        failure.__cause__ = error
-        return failure
-    return None
+    except (Exception, SystemExit) as error:
+        return f"{channel.name} cannot be closed: {type(error).__name__}: {error}."
+    return ""

@@ -284,13 +284,13 @@ async def test_scores_of_waiting_questions_go_to_the_engine_as_one_batch(build: 
         def score_many(self, requests: list[tuple[str, list[str]]]) -> list[list[float]]:
             self.batches.append(len(requests))
             time.sleep(0.02)
-            return [[float(len(text)) for text in texts] for _, texts in requests]
+            return [[len(text) / 20 for text in texts] for _, texts in requests]
 
     judge = Judge()
     channel = build(judge)
     calls = [Call("score", (f"q{n}", ["x" * n]), list[float], "texts") for n in range(20)]
     scores = await asyncio.gather(*(channel.call(call, Trace()) for call in calls))
-    assert scores == [[float(n)] for n in range(20)]
+    assert scores == [[n / 20] for n in range(20)]
     assert len(judge.batches) <= 2
 
 
@@ -442,6 +442,38 @@ async def test_a_result_of_another_type_is_the_fault_of_the_component_that_gave_
     with pytest.raises(PluginError, match=r"reader\.r gave None, and not a Completion") as told:
         await build(Mute()).call(generate(), Trace())
     assert "rqa plugins check r" in told.value.hint
+
+
+async def test_an_iterator_that_ends_in_a_thread_fails_its_call_and_leaves_nobody_waiting(build: Build) -> None:
+    class Finder:
+        def generate(self, messages: Any, decoding: Any) -> Completion:
+            return next(iter(()))
+
+    with pytest.raises(PluginError, match=r"reader\.r failed with RuntimeError: generate raised StopIteration"):
+        await asyncio.wait_for(build(Finder()).call(generate(), Trace()), 5)
+
+
+async def test_an_error_out_of_a_task_group_counts_as_itself(build: Build) -> None:
+    class Grouped(Model):
+        async def generate(self, messages: Any, decoding: Any) -> Completion:
+            async with asyncio.TaskGroup() as group:
+                return await group.create_task(super().generate(messages, decoding))
+
+    model = Grouped(UnavailableError("Asking failed.", hint="Is it up?"))
+    assert (await build(model, retries=1).call(generate(), Trace())).text
+    assert model.calls == 2
+    with pytest.raises(UnavailableError, match="Asking failed"):
+        await build(Grouped(UnavailableError("Asking failed.")), retries=0).call(generate(), Trace())
+
+
+@pytest.mark.parametrize(("given", "told"), [(None, "NoneType, and no list,"), ([], "0 results")])
+async def test_a_batch_that_comes_back_short_is_the_fault_of_the_component(build: Build, given: Any, told: str) -> None:
+    class Judge:
+        def score_many(self, requests: Any) -> Any:
+            return given
+
+    with pytest.raises(PluginError, match=rf"`score_many` of reader\.r gave {told} for 1 requests"):
+        await build(Judge()).call(Call("score", ("q", ["x"]), list[float], "texts"), Trace())
 
 
 async def test_a_component_that_ends_the_process_fails_its_call(build: Build) -> None:

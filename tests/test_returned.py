@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Answer, Completion, Passage, Reading
+from robust_qa import Answer, Completion, Passage, Position, Reading
 from robust_qa.returned import misfit
 
 
@@ -37,6 +37,9 @@ def test_passages_that_are_none_are_told(result: Any, told: str) -> None:
     [
         (["0.5"], "a list that holds a str, and not a float"),
         ([0.5, 0.5], "2 scores for 1 texts"),
+        ([float("nan")], "a list that holds a score of nan, and not one from -1 to 1"),
+        ([float("inf")], "a list that holds a score of inf, and not one from -1 to 1"),
+        ([7], "a list that holds a score of 7, and not one from -1 to 1"),
     ],
 )
 def test_scores_that_are_none_are_told(result: Any, told: str) -> None:
@@ -67,3 +70,25 @@ def test_an_answer_whose_details_are_no_json_is_told() -> None:
 )
 def test_what_is_promised_fits(result: Any, promised: Any) -> None:
     assert misfit(result, promised, ("question", ["a", "b"])) == ""
+
+
+@pytest.mark.parametrize(
+    ("result", "promised", "told"),
+    [
+        (Reading("x", score=7.0), Reading, "a confidence of 7, and not one from 0 to 1"),
+        (Reading("x", score=float("nan")), Reading, "a confidence of nan, and not one from 0 to 1"),
+        (Answer("x", confidence=-0.5), Answer, "a confidence of -0.5, and not one from 0 to 1"),
+        (
+            Answer("x", conflicts=(Position("y", confidence=2.0),)),
+            Answer,
+            "a confidence of 2, and not one from 0 to 1",
+        ),
+        ([Passage("x", score=float("nan"))], list[Passage], "a list that holds a passage with a score of nan"),
+    ],
+)
+def test_numbers_out_of_their_range_are_told(result: Any, promised: Any, told: str) -> None:
+    assert misfit(result, promised, ("q", [Passage("x")])) == told
+
+
+def test_a_sum_of_floats_may_end_beside_its_bound() -> None:
+    assert not misfit([1.0000001], list[float], ("q", ["x"]))

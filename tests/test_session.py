@@ -1,3 +1,4 @@
+import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -182,11 +183,13 @@ async def test_a_component_that_fails_to_close_leaves_no_other_open_and_loses_no
 
     monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Shelf, "close", close, raising=False)
     tree = {**SHELF, "reader": {"parrot": {}}}
-    with pytest.raises(PluginError, match=r"retriever\.shelf cannot be closed: KeyError"):
-        await ask(host, tree)
+    session = Session(Config([Layer("test.toml", tree)]), host)
+    async with session:
+        assert (await session.answer(Question("Who?"))).text
+    assert session.trouble == "retriever.shelf cannot be closed: KeyError: 'handle'."
     assert log[-1] == ("close", "parrot")
     monkeypatch.undo()
-    assert (await ask(host, tree)).usage.cached == 1
+    assert (await ask(host, tree, "Who?")).usage.cached == 1
 
 
 async def test_an_error_is_not_hidden_by_a_component_that_then_fails_to_close(
@@ -236,7 +239,7 @@ async def test_a_strategy_without_needs_is_a_fault_of_the_plugin(host: Host, mon
 
 async def test_a_misspelt_need_of_a_strategy_is_named(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Fails, "needs", {"retrive", "read"})
-    with pytest.raises(PluginError, match="Strategy 'fails' needs 'retrive', and a strategy can need continue_text, "):
+    with pytest.raises(PluginError, match="Strategy 'fails' needs 'retrive', and can need continue_text, "):
         await ask(host, {**SHELF, "defaults": {"strategy": "fails"}})
 
 
@@ -245,6 +248,47 @@ async def test_an_answer_method_that_is_no_async_def_is_a_fault_of_the_plugin(
 ) -> None:
     monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Reads, "answer", lambda *_: Answer("x"))
     with pytest.raises(PluginError, match="`answer` of strategy 'reads' is a plain `def`: write `async def`"):
+        await ask(host, SHELF)
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ({"retrieve": None}, "Retriever 'shelf' lacks the method `retrieve`"),
+        ({"concurrency": "many"}, "Retriever 'shelf' has a `concurrency` of 'many'"),
+        ({"needs": {"genrate"}}, "Retriever 'shelf' needs 'genrate', and can need"),
+    ],
+)
+async def test_a_component_that_is_not_whole_is_named_and_no_strategy(
+    host: Host, monkeypatch: pytest.MonkeyPatch, fault: dict[str, Any], told: str
+) -> None:
+    for name, value in fault.items():
+        monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Shelf, name, value, raising=False)
+    with pytest.raises(PluginError, match=told):
+        await ask(host, SHELF)
+
+
+async def test_a_cancellation_of_its_own_that_a_strategy_lets_escape_is_its_fault(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def answer(*_: Any) -> Answer:
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Reads, "answer", answer)
+    with pytest.raises(PluginError, match="Strategy 'reads' let a cancellation of its own escape"):
+        await ask(host, SHELF)
+
+
+@pytest.mark.parametrize("data", [object(), {1, object()}])
+async def test_a_note_that_cannot_be_written_is_told_of_its_strategy(
+    host: Host, monkeypatch: pytest.MonkeyPatch, data: Any
+) -> None:
+    async def answer(self: Any, question: str, toolbox: Any) -> Answer:
+        toolbox.note("kept", what=data)
+        return Answer("x")
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Reads, "answer", answer)
+    with pytest.raises(PluginError, match="Strategy 'reads' failed with TypeError: the data of the note 'kept'"):
         await ask(host, SHELF)
 
 

@@ -65,9 +65,9 @@ def in_session(run: Run, answering: Answering, work: Callable[[Session], Awaitab
     async def whole(session: Session) -> T:
         async with session:
             result = await work(session)
-            if session.trouble:
-                run.say(session.trouble)
-            return result
+        if session.trouble:
+            run.say(session.trouble)
+        return result
 
     with redirect_stdout(sys.stderr):
         session = open_session(run, answering, detailed=detailed)
