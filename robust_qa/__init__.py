@@ -70,7 +70,6 @@ if TYPE_CHECKING:
     from .expressions import parse_expression as parse_expression
     from .headers import retry_after as retry_after
     from .hookspecs import hookimpl as hookimpl
-    from .host import Registry as Registry
     from .metrics import Metric as Metric
     from .metrics import Outcome as Outcome
     from .order import Order as Order
@@ -80,6 +79,7 @@ if TYPE_CHECKING:
     from .prompts import fenced as fenced
     from .prompts import load_prompts as load_prompts
     from .prompts import render_passages as render_passages
+    from .registry import Registry as Registry
     from .remarks import remark as remark
     from .replies import between as between
     from .replies import declines as declines
@@ -149,11 +149,11 @@ _HOME = {
     "expressions": ("Expression", "parse_expression"),
     "headers": ("retry_after",),
     "hookspecs": ("hookimpl",),
-    "host": ("Registry",),
     "metrics": ("Metric", "Outcome"),
     "order": ("Order", "arrange"),
     "pool": ("Pool",),
     "prompts": ("Prompt", "fenced", "load_prompts", "render_passages"),
+    "registry": ("Registry",),
     "remarks": ("remark",),
     "replies": (
         "between",

@@ -29,9 +29,10 @@ from .expressions import (
     sources,
 )
 from .faults import PLUGIN_FAULT
-from .host import Host, Registration
+from .host import Host
 from .pool import PROMPTS
 from .prompts import Prompt, load_prompts
+from .registry import Registration
 from .types import Kind
 
 _PLUGIN = frozenset({"plugin"})

@@ -9,8 +9,8 @@ import pluggy
 if TYPE_CHECKING:
     import click
 
-    from .host import Registry
     from .metrics import Metric
+    from .registry import Registry
 
 hookspec = pluggy.HookspecMarker("rqa")
 hookimpl = pluggy.HookimplMarker("rqa")

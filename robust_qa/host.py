@@ -6,22 +6,20 @@ import dataclasses
 import importlib.metadata
 import importlib.util
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
 from . import environment
 from .errors import ConfigError, PluginError
-from .expressions import BUILT_IN
 from .hookspecs import Hooks
 from .nearest import did_you_mean
 from .plugin_files import content_digest, import_file, is_editable
+from .registry import NAME, Plugin, Registration, Registry
 from .types import KINDS, Kind
 
 if TYPE_CHECKING:
@@ -31,88 +29,6 @@ if TYPE_CHECKING:
 
 GROUP = "rqa"
 OWN_DISTRIBUTION = "robust-qa"
-
-_NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
-
-
-@dataclass(slots=True)
-class Plugin:
-    """One plugin as `rqa plugins` lists it. `reason` says why it is broken or was left out.
-
-    One that was installed with `pip install -e` is `editable`: what it is, its version alone does not say.
-    """
-
-    name: str
-    distribution: str = ""
-    version: str = ""
-    state: Literal["loaded", "broken", "off"] = "loaded"
-    reason: str = ""
-    editable: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Registration:
-    """A component as its plugin registered it. A refused one has a `reason` and cannot be built."""
-
-    kind: Kind
-    name: str
-    factory: Callable[..., Any]
-    plugin: Plugin
-    rank: int = 0
-    summary: str = ""
-    advice: str = ""
-    reason: str = ""
-
-    @property
-    def options(self) -> type[Any] | None:
-        """The component's `Options` dataclass, None when it takes none."""
-        return getattr(self.factory, "Options", None)
-
-
-@dataclass(slots=True)
-class Registry:
-    """What `rqa_register` is handed: one method a kind.
-
-    `rank` decides what is used when the configuration names none: of the components that work without any
-    configuration the highest rank wins. `summary` defaults to the first line of the factory's docstring. `advice`
-    is a sentence for people who have no such reader yet: how to get one.
-    """
-
-    plugin: Plugin
-    staged: list[Registration] = field(default_factory=list)
-
-    def retriever(self, name: str, factory: Callable[..., Any], *, rank: int = 0, summary: str = "") -> None:
-        """Register a retriever: query to passages."""
-        self._stage("retriever", name, factory, rank, summary)
-
-    def reader(
-        self, name: str, factory: Callable[..., Any], *, rank: int = 0, summary: str = "", advice: str = ""
-    ) -> None:
-        """Register a reader: what reads passages, or writes text, or both."""
-        self._stage("reader", name, factory, rank, summary, advice=advice)
-
-    def evaluator(self, name: str, factory: Callable[..., Any], *, rank: int = 0, summary: str = "") -> None:
-        """Register an evaluator: relevance of texts to a question."""
-        self._stage("evaluator", name, factory, rank, summary)
-
-    def strategy(self, name: str, factory: Callable[..., Any], *, rank: int = 0, summary: str = "") -> None:
-        """Register a strategy: question to Answer."""
-        self._stage("strategy", name, factory, rank, summary)
-
-    def _stage(
-        self, kind: Kind, name: str, factory: Callable[..., Any], rank: int, summary: str, *, advice: str = ""
-    ) -> None:
-        if not isinstance(name, str) or not _NAME.match(name):
-            raise PluginError(f"{name!r} is no name for a {kind}: use a-z, 0-9, - and _, a letter first")
-        if kind == "retriever" and name in BUILT_IN:
-            raise PluginError(f"{name!r} is no name for a retriever: it means something else in retriever expressions")
-        options = getattr(factory, "Options", None)
-        if options is not None and not dataclasses.is_dataclass(options):
-            raise PluginError(f"the Options of {kind} {name!r} is not a dataclass")
-        if not callable(factory) or not isinstance(rank, int) or not isinstance(summary, str):
-            raise PluginError(f"{kind} {name!r} is registered with (name, factory, rank=NUMBER, summary=TEXT)")
-        summary = summary or (factory.__doc__ or "").strip().partition("\n")[0]
-        self.staged.append(Registration(kind, name, factory, self.plugin, rank, summary, advice))
 
 
 class Host:
@@ -169,14 +85,13 @@ class Host:
             if name in seen:
                 continue  # what stands further down the path is not what is imported
             seen.add(name)
-            editable = name != OWN_DISTRIBUTION and is_editable(distribution)
             try:
                 entries = distribution.entry_points.select(group=GROUP)
             except Exception as error:  # a damaged file, which would hide the plugins of all distributions
                 self._fail(Plugin(name, name, version), f"its entry_points.txt is damaged: {_told(error)}")
                 continue
             for entry in entries:
-                yield Plugin(entry.name, name, version, editable=editable), entry
+                yield Plugin(entry.name, name, version), entry
 
     def load_file(self, path: Path) -> None:
         """Load a plugin from a Python file, or from a package's folder; one that is loaded already stays as it is."""
@@ -292,7 +207,7 @@ class Host:
         def add(call: Callable[..., Any]) -> list[str]:
             reasons = []
             for metric in [metric for metrics in call() for metric in metrics]:
-                if not isinstance(metric, Metric) or not _NAME.match(metric.name):
+                if not isinstance(metric, Metric) or not NAME.match(metric.name):
                     reasons.append(f"{metric!r} is no Metric with a name of a-z, 0-9, - and _")
                 elif metric.name in found:
                     reasons.append(f"its metric {metric.name!r} has a name that is taken")
@@ -328,8 +243,9 @@ class Host:
 def _imported(plugin: Plugin, entry: importlib.metadata.EntryPoint) -> Any:
     """The plugin's module, or what its entry point names in it."""
     loaded = entry.load()
-    if plugin.editable and (file := sys.modules[entry.module].__file__):
-        path = Path(file)
+    theirs = plugin.distribution != OWN_DISTRIBUTION and entry.dist is not None and is_editable(entry.dist)
+    if theirs and (file := sys.modules[entry.module].__file__):
+        path = Path(file)  # the version stays while the code changes
         plugin.version += f"+{content_digest(path.parent if path.name == '__init__.py' else path)}"
     return loaded
 

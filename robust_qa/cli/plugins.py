@@ -14,8 +14,8 @@ from typing import Any, get_args
 import click
 
 from ..errors import ConfigError, Exit
-from ..host import Plugin, Registration
 from ..nearest import did_you_mean
+from ..registry import Plugin, Registration
 from ..text import printable
 from ..types import KINDS, Kind
 from .run import Run, pass_run

@@ -16,7 +16,8 @@ from standins.openai import serve
 import rqa_baselines
 from robust_qa import Answer, Passage, Question
 from robust_qa.config import Config, Layer
-from robust_qa.host import Host, Plugin, Registry
+from robust_qa.host import Host
+from robust_qa.registry import Plugin, Registry
 from robust_qa.session import Session
 from robust_qa.testing import assert_conforms
 
