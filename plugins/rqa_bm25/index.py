@@ -110,7 +110,7 @@ class Index:
             terms = commit.heaviest(Counter(commit.analyzer.analyze(searchable(tidy(query[:_LONGEST_QUERY])))))
             for score, address in commit.hits(terms, k) if terms and k > 0 else ():
                 passage = _passage(score, commit.searcher.doc(address))
-                found.setdefault((passage.title, " ".join(passage.text.split())), passage)
+                found.setdefault((_own_title(passage), " ".join(passage.text.split())), passage)
                 if len(found) == k:
                     break
         return list(found.values())
@@ -245,6 +245,11 @@ def _passage(score: float, document: tantivy.Document) -> Passage:
         source=_decoded(document, "source") or str(document.get_first("file")),
         score=score,
     )
+
+
+def _own_title(passage: Passage) -> str:
+    """The title, unless it is the file's name alone: a copy of a file under another name tells nothing more."""
+    return "" if passage.title == Path(passage.source).stem else passage.title
 
 
 def _decoded(document: tantivy.Document, field: str) -> str:

@@ -141,6 +141,14 @@ def test_equal_texts_with_other_titles_are_all_returned(tmp_path):
     assert sorted(ids(indexed(tmp_path / "a", rows), "Which have the keeper Ada Quill?")) == ["North", "South"]
 
 
+def test_copies_of_a_file_are_returned_once(tmp_path):
+    for name in ("keeper", "keeper (copy)"):
+        (tmp_path / f"{name}.txt").write_text("Its keeper is Ada Quill.")
+    retriever = Bm25(Bm25.Options(index=tmp_path / "index"))
+    retriever.index([tmp_path])
+    assert len(retriever.retrieve("keeper Ada", 5)) == 1
+
+
 def test_language_chooses_the_stemmer(tmp_path):
     rows = [{"id": "de", "text": "Die Katzen schlafen."}, {"id": "en", "text": "nothing"}]
     assert ids(indexed(tmp_path / "de", rows, language="de"), "Katze") == ["de"]
