@@ -14,9 +14,9 @@ from .types import Power
 class Channels:
     """The reader, the evaluator, and by its name whatever retrieves.
 
-    `expression` is what is retrieved by default; None: the passages that the question brings. `k` is how many are
-    retrieved by default, `given_k` how many of a question's own are used (all). `within` are the strategies that
-    were handed passages, one within the other.
+    `expression` is what is retrieved by default; None: the passages that the question brings. `asked_for` is
+    whether this run names it, with -r or --docs. `k` is how many are retrieved by default, `given_k` how many of a
+    question's own are used (all). `within` are the strategies that were handed passages, one within the other.
     """
 
     reader: Channel | None = None
@@ -24,6 +24,7 @@ class Channels:
     k: int = 10
     given_k: int | None = None
     expression: Tree | None = None
+    asked_for: bool = False
     names: Names = field(default_factory=Names)
     within: frozenset[str] = frozenset()
 

@@ -146,6 +146,7 @@ class Session:
             k=self.defaults.k,
             given_k=asked.k if own and isinstance(asked, Top) else self.defaults.k if k_is_set else None,
             expression=None if own else asked,
+            asked_for=self._prefer_retriever and not own,
             names=self._names,
         )
 

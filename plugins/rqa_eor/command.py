@@ -162,6 +162,7 @@ def report(ballots: Ballots, even: Fit, fitted: Fit, metric: str, held: Held | N
     yield f"{len(ballots.right)} questions: plain voting {even.value:.1%}, fitted {fitted.value:.1%}"
     if held is not None:
         gain, least = held.fitted - held.plain, 2 * held.error
+        gain = gain if abs(gain) > 1e-9 else 0.0  # what is left of rounding
         verdict = "more" if gain > least else "less" if gain < -least else "no more"
         yield (
             f"held out: plain voting {held.plain:.1%}, fitted {held.fitted:.1%}, the best retriever {held.single:.1%}"

@@ -33,8 +33,8 @@ def usable(
     """The retrievers of the pool with their weights, and those left out, with the reason.
 
     Without `expressions` it is parts of the passages that the question brought, else the paper's pool, else cuts of
-    what the configured retriever finds. A retriever of weight 0 is in neither. Raises MissingError when none is left
-    but memory, and there is no language model to remember.
+    what the configured retriever finds; of what -r or --docs asks for, cuts of that before all. A retriever of weight 0
+    is in neither. Raises MissingError when none is left but memory, and there is no language model to remember.
     """
     written = [str(parse_expression(one)) for one in (_default(toolbox) if expressions is None else expressions)]
     weighed = dict(zip(written, weights or [1.0] * len(written), strict=True))
@@ -54,9 +54,10 @@ def usable(
 
 
 def _default(toolbox: Toolbox) -> list[str]:
-    if toolbox.question.passages is not None:
+    searches = toolbox.pool(["web", "wiki"])
+    if toolbox.question.passages is not None and (toolbox.retriever == "given" or not searches.asked_for):
         return GIVEN
-    if toolbox.retriever is not None and not toolbox.pool(["web", "wiki"]).expressions:
+    if toolbox.retriever is not None and (searches.asked_for or not searches.expressions):
         return [form.format(toolbox.retriever) for form in _OF_ONE]
     return PAPER
 

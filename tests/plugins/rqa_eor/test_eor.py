@@ -106,6 +106,30 @@ def test_without_web_and_wiki_what_the_configured_retriever_finds_is_cut() -> No
     assert retriever.queries == [QUESTION]
 
 
+@pytest.mark.parametrize("brought", [(), ("Brontë",)])
+async def test_what_this_run_asks_for_by_name_is_cut_also_beside_web_and_wiki(
+    tmp_path: Path, brought: tuple[str, ...]
+) -> None:
+    (tmp_path / "sources.py").write_text(SOURCES)
+    host = Host(only=[], files=[PLUGINS / "rqa_eor", PLUGINS / "rqa_lexical", tmp_path / "sources.py"], strict=True)
+    tree = {"defaults": {"strategy": "eor", "retriever": "wiki@7"}}
+    question = Question("Who says Austen?", passages=passages(*brought) if brought else None)
+    pools = []
+    for asked_for in (True, False):
+        async with Session(Config([Layer("rqa.toml", tree)]), host, prefer_retriever=asked_for) as session:
+            pools.append(set(said(await session.answer(question))))
+    by_default = {"given", "given-first", "given-odd"} if brought else {"web@1", "wiki@10"}
+    assert pools[0] == {"wiki@7@10", "wiki@7@5", "wiki@7@3", "wiki@7@rr@5"} and by_default <= pools[1]
+
+
+async def test_given_asked_for_by_name_is_cut_as_ever() -> None:
+    host = Host(only=[], files=[PLUGINS / "rqa_eor", PLUGINS / "rqa_lexical"], strict=True)
+    config = Config([Layer("rqa.toml", {"defaults": {"strategy": "eor", "retriever": "given"}})])
+    async with Session(config, host, prefer_retriever=True) as session:
+        answer = await session.answer(Question("Who is Austen?", passages=passages("Austen")))
+    assert set(said(answer)) >= {"given", "given-first", "given-odd"}
+
+
 def test_a_pool_of_ones_own_is_asked_in_its_order() -> None:
     names = {"notes": StaticRetriever(passages("Austen")), "mail": StaticRetriever(passages("Brontë"))}
     answer, _ = asked(names=names, pool=["mail@1", "notes@2"])

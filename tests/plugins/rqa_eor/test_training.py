@@ -14,7 +14,8 @@ from robust_qa import InputError
 from robust_qa.config import load as load_config
 from rqa_eor import Eor
 from rqa_eor.ballots import Ballots, check_gold, load, right
-from rqa_eor.search import cross_validate, fit, plain
+from rqa_eor.command import report
+from rqa_eor.search import Fit, Held, cross_validate, fit, plain
 
 # -- how right an answer is
 
@@ -260,3 +261,10 @@ def test_the_run_is_not_kept_in_the_data(rqa: Any, data: Path) -> None:
     ended = rqa("train", "eor", data, "-o", data.with_suffix(".toml"), "--force")
     assert ended.code == 2 and "which is the data" in ended.err
     assert check_gold(data) == 6
+
+
+def test_what_rounding_leaves_is_no_gain_and_no_loss() -> None:
+    two = np.ones((4, 1, 2, 2)), np.ones((4, 2), dtype=bool), np.ones((4, 2))
+    ballots, even = Ballots(("a", "b"), ("em",), *two), Fit(np.ones(2), np.ones(1), 1.0)
+    *_, last = report(ballots, even, even, "containment", Held(0.1 + 0.2, 0.3, 0.3, 0.0))
+    assert last == "the fit is worth +0.0% (standard error 0.0%): no more than plain voting"
