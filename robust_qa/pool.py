@@ -208,7 +208,8 @@ def check(tree: Tree, channels: Channels, *, has_passages: bool) -> None:
             case Source(name) if name in GIVEN_PARTS:
                 if not has_passages:
                     raise MissingError(
-                        f"`{name}` stands for the passages that a question brings, and this one brings none."
+                        f"`{name}` stands for the passages that a question brings, and this one brings none.",
+                        hint="Bring passages with the question, or name other retrievers.",
                     )
             case Source(name):
                 if name == MEMORY:

@@ -1,13 +1,14 @@
 """Rows of a batch: a line to a question, an answer to a line; and passages that people bring.
 
-A row is a JSON object with `question` and, if it likes, `id` and `passages`; any other line is a question as it
-stands. What the object holds besides is passed through as it was written, byte for byte, in its order, except for
-what is no JSON.
+A row is a JSON object with `question` and, if it likes, `id` and `passages`; a line that begins with neither { nor [
+is a question as it stands. What the object holds besides is passed through as it was written, byte for byte, in its
+order, except for what is no JSON.
 """
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -207,20 +208,21 @@ def _number(score: Any) -> float:
 
 
 def _fields(line: bytes) -> dict[str, Raw]:
+    with suppress(msgspec.DecodeError, RecursionError):
+        return _decode_fields(line)
+    line = portable(line)  # perhaps it is JSON but for what Python puts into it
     try:
+        _decode_any(line)
         return _decode_fields(line)
     except msgspec.ValidationError as error:  # JSON, and no object
         raise InputError(
             "The row is a JSON array, and not an object.", hint="Write one object a line: jq -c '.[]' FILE"
         ) from error
-    except (msgspec.DecodeError, RecursionError):
-        pass  # perhaps it is JSON but for what Python puts into it
-    try:
-        return _decode_fields(portable(line))
     except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(
-            f"The row is not JSON: {_plain(error)}.",
-            hint="Write one JSON object a line, as `jq -c .` does, or the bare question.",
+            f"The row begins with {line[:1].decode()} and is not JSON: {_plain(error)}.",
+            hint="Write one JSON object a line, as `jq -c .` does; a bare question that begins so goes into one: "
+            '{"question": "..."}.',
         ) from error
 
 

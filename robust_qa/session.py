@@ -78,16 +78,18 @@ class Session:
         if self._cache is not None:
             self._cache.close()
 
-    async def answer(self, question: Question, *, strategy: str | None = None, as_given: bool = False) -> Answer:
+    async def answer(
+        self, question: Question, *, strategy: str | None = None, as_given: bool = False, trace: Trace | None = None
+    ) -> Answer:
         """The answer to `question`, by the configured strategy or by the one of that name.
 
         With `as_given` what is retrieved are the passages that the question brings, whatever the configuration says.
-        Raises RqaError when there can be no answer.
+        A `trace` handed in has what was done also when that fails. Raises RqaError when there can be no answer.
         """
         began = time.perf_counter()
         has_passages = question.passages is not None
         name, component, channels = self.plan(has_passages=has_passages, strategy=strategy, as_given=as_given)
-        toolbox = Toolbox(question, channels, Trace(detailed=self.detailed))
+        toolbox = Toolbox(question, channels, trace or Trace(detailed=self.detailed))
         given = await answer_of(name, component, toolbox)
         return dataclasses.replace(
             given,
@@ -124,10 +126,11 @@ class Session:
         asked, powers = channels.expression, channels.powers
         if has_passages if asked is None else has_passages or not names_given(asked):
             powers |= {"retrieve"}
-        name = strategy or self.defaults.strategy or self._best_strategy(powers)
-        component = self._strategy(name)
-        if asked is not None and "retrieve" in component.needs | powers:
+        chosen = strategy or self.defaults.strategy
+        if asked is not None and (chosen is None or "retrieve" in self._strategy(chosen).needs | powers):
             check(asked, channels, has_passages=has_passages)
+        name = chosen or self._best_strategy(powers)
+        component = self._strategy(name)
         if lacking := self._needs(name) - powers:
             raise self._cannot(name, lacking, channels)
         return name, component, channels
@@ -208,7 +211,7 @@ class Session:
             "There is nothing to answer from: no documents, no passages and no language model.",
             hint="\n".join(
                 [
-                    "Give documents with `rqa ask --docs PATH QUESTION`, or index them once with `rqa index PATH`.",
+                    "Give documents with --docs PATH, or index them once with `rqa index PATH`.",
                     *self._advice(),
                 ]
             ),
@@ -253,6 +256,13 @@ class Session:
         """What readers that are not configured say of getting one that is."""
         return [reader.advice for reader in self.assembly.host.components("reader") if reader.advice]
 
+    def _reader_can(self, power: str, name: str) -> bool:
+        """Whether the configured reader of that name has `power`. One whose table is wrong has none."""
+        try:
+            return hasattr(self.assembly.part("reader", name).registration.factory, power)
+        except ConfigError:
+            return False
+
     def _cannot(self, strategy: str, lacking: frozenset[Power], channels: Channels) -> RqaError:
         if "retrieve" in lacking:
             return MissingError(
@@ -270,7 +280,8 @@ class Session:
                 )
                 able = [r.name for r in self.assembly.host.components("reader") if hasattr(r.factory, "continue_text")]
                 advice.append(f"Installed plugins whose readers do: {', '.join(able) or 'none'}.")
-            others = [name for name in self.assembly.config.names("reader") if f"reader.{name}" != reader]
+            power = next(power for power in ("continue_text", "generate") if power in lacking)
+            others = [name for name in self.assembly.config.names("reader") if self._reader_can(power, name)]
             if others:
                 advice.append(f"Of those configured, choose one that does with --reader: {', '.join(others)}.")
             else:

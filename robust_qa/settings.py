@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import types
 import typing
 from collections.abc import Collection, Iterator, Mapping
@@ -26,6 +27,17 @@ Url = NewType("Url", str)
 the user stored a key."""
 
 T = TypeVar("T")
+
+_TYPES = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "null": "nothing",
+}
+_BOUNDS = {">=": "at least", "<=": "at most", ">": "above", "<": "below"}
 
 
 def build(options: type[T], table: Table, *, reserved: Collection[str] = ()) -> T:
@@ -74,7 +86,7 @@ def convert(value: Value, hint: Any, key: str, *, confined: bool = False) -> Any
             raw, hint, strict=not textual, dec_hook=lambda kind, obj: _decode(kind, obj, confined=confined)
         )
     except msgspec.ValidationError as error:
-        told = f": {_plain(str(error))}, and it is {shown(key, value.value)}" if not _mentions(hint, Key) else ""
+        told = f"{_plain(str(error))}, and it is {shown(key, value.value)}" if not _mentions(hint, Key) else ""
         raise ConfigError(f"{origin}: `{key}` must be {describe(hint)}{told}.") from error
     except ConfigError as error:
         raise type(error)(f"{origin}: `{key}`: {error.message}", hint=error.hint) from error
@@ -236,7 +248,15 @@ def _mentions(hint: Any, wanted: Any) -> bool:
 
 
 def _plain(message: str) -> str:
-    return message.replace("`", "").removesuffix(" - at $").strip()
+    """msgspec's message as the end of a sentence that names the type: a bound, or which part does not fit."""
+    if bound := re.fullmatch(r"Expected `[^`]*` ([<>]=?) (\S+)", message):
+        return f", {_BOUNDS[bound[1]]} {float(bound[2]):g}"
+    if " - at `" not in message and re.match(r"Expected `[^`]*`, got|Invalid enum value", message):
+        return ""
+    named = re.sub(
+        r"`([a-z |]+)`", lambda kind: re.sub(r"\w+", lambda one: _TYPES.get(one[0], one[0]), kind[1]), message
+    )
+    return f": {named.replace('`', '').replace(' | ', ' or ')}"
 
 
 def _a_file(table: Table) -> str:

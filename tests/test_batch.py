@@ -104,7 +104,7 @@ async def test_a_row_is_written_as_soon_as_nothing_slower_is_before_it(session: 
         ("crash", "PluginError", "Strategy 'scripted' failed with ZeroDivisionError: by nothing."),
         ("cancel", "PluginError", "The row was cancelled by a component."),
         ("unwritable", "PluginError", "The row failed with UnicodeEncodeError"),
-        ("{", "InputError", "The row is not JSON"),
+        ("{", "InputError", "The row begins with { and is not JSON"),
         ('{"question": 3}', "InputError", "`question` must be text"),
     ],
 )

@@ -60,9 +60,26 @@ async def test_a_retriever_asked_for_by_name_is_used_even_so(host: Host) -> None
     assert (await ask(host, SHELF, question, prefer_retriever=True)).text == "alpha"
 
 
-async def test_given_means_the_questions_own_passages_only(host: Host) -> None:
-    with pytest.raises(MissingError):
-        await ask(host, {**SHELF, "defaults": {"retriever": "given", "strategy": "reads"}})
+@pytest.mark.parametrize("retriever", ["given", "given & shelf"])
+@pytest.mark.parametrize("strategy", [{"strategy": "reads"}, {}])
+@pytest.mark.parametrize("model", [{"reader": {"parrot": {}}}, {}])
+async def test_given_means_the_questions_own_passages_only(
+    host: Host, retriever: str, strategy: dict[str, str], model: dict[str, Any]
+) -> None:
+    with pytest.raises(MissingError, match="`given` stands for the passages that a question brings"):
+        await ask(host, {**SHELF, **model, "defaults": {"retriever": retriever, **strategy}})
+
+
+async def test_a_strategy_that_asks_the_model_alone_needs_no_passages_of_the_question(host: Host) -> None:
+    tree = {"reader": {"parrot": {}}, "defaults": {"retriever": "given", "strategy": "writes"}}
+    assert (await ask(host, tree)).text is not None
+
+
+async def test_readers_that_do_not_write_are_not_advised_for_writing(host: Host) -> None:
+    readers = {"parrot": {}, "mute": {"plugin": "first"}, "wrong": {"plugin": "none"}}
+    with pytest.raises(ConfigError) as caught:
+        await ask(host, {"reader": readers, "defaults": {"reader": "first", "strategy": "writes"}})
+    assert caught.value.hint.splitlines()[-1] == "Of those configured, choose one that does with --reader: parrot."
 
 
 @pytest.mark.parametrize(("retriever", "k"), [("shelf@3", 3), ("shelf", 10)])

@@ -97,6 +97,13 @@ def test_a_wrong_type_is_told_with_file_key_and_expectation(key: str, given: Any
     assert refusal({key: given}).message.startswith(f"a.toml: `reader.x.{key}` must be {expected}")
 
 
+def test_what_does_not_fit_in_a_list_is_told_without_names_of_python() -> None:
+    assert (
+        "`reader.x.names` must be a list: Expected text, got a whole number - at $[0], and"
+        in refusal({"names": [1]}).message
+    )
+
+
 @pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan"), 2**63, -(2**63) - 1])
 @pytest.mark.parametrize("key", ["real", "body"])
 def test_what_no_computation_can_use_is_no_number(key: str, number: float) -> None:

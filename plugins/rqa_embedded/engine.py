@@ -77,7 +77,7 @@ class Engine:
         self._workers = threads or cores()
         self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="rqa-embedded")
         self._hint = (
-            f"Name the folder that `rqa train reader` wrote, not {self.folder}."
+            "Name the folder `model` that `rqa train reader` wrote."
             if folder
             else "Install the package again: `pip install --force-reinstall --no-deps robust-qa`."
         )
@@ -176,6 +176,8 @@ class Engine:
 
     def _check(self) -> None:
         """Compare the files with their checksums, once a process and folder."""
+        if not self.folder.is_dir():
+            raise MissingError(f"There is no folder {self.folder}.", hint=self._hint)
         listing = self.folder / CHECKSUMS
         try:
             wanted: dict[str, str] = json.loads(listing.read_bytes())

@@ -34,7 +34,7 @@ def _advice() -> str:
     first = "" if installed else "`pip install 'robust-qa[llama]'`, "
     return (
         f"For a language model on this machine: {first}`rqa models pull {_MODEL}`, and ask with "
-        f"`--reader llamacpp -o reader.llamacpp.model={_MODEL}`."
+        f"`--reader llamacpp --option reader.llamacpp.model={_MODEL}`."
     )
 
 

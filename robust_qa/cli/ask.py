@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InputError
+from ..errors import InputError, RqaError
 from ..types import Answer, Question
 from .options import Answering, answering_options
 from .run import Run, pass_run
 
 if TYPE_CHECKING:
     from ..session import Session
+    from ..trace import Trace
 
 
 @click.command(
@@ -41,6 +42,7 @@ def command(
     """Answer QUESTION, or the question on stdin, and cite where the answer stands."""
     import asyncio
 
+    from ..trace import Trace
     from . import output
     from .answering import open_session
 
@@ -52,9 +54,15 @@ def command(
     if len(question) > 1:
         raise click.UsageError(f"Put the question in quotes: rqa ask {shlex.quote(' '.join(question))}")
     asked = _question(question[0] if question else None, passages)
+    trace = Trace()
     with redirect_stdout(sys.stderr):  # what plugins print is no part of the answer
         session = open_session(run, options)  # before the event loop, where Ctrl-C would wait for an index to be built
-        answer = asyncio.run(_answer(session, asked))
+        try:
+            answer = asyncio.run(_answer(session, asked, trace))
+        except RqaError:
+            if explain and trace.steps:
+                output.explain_steps(asked.text, trace.steps, verbose=run.verbosity > 0)
+            raise
     if session.trouble:
         run.say(session.trouble)
     if explain:
@@ -87,6 +95,6 @@ def _question(text: str | None, passages: Path | None) -> Question:
     return Question(text.encode("utf-8", "replace").decode().strip(), passages=own)
 
 
-async def _answer(session: Session, question: Question) -> Answer:
+async def _answer(session: Session, question: Question, trace: Trace) -> Answer:
     async with session:
-        return await session.answer(question)
+        return await session.answer(question, trace=trace)

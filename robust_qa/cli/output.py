@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +88,7 @@ def print_answer(answer: Answer, *, cost: bool = True) -> None:
         for position in answer.conflicts:
             mark = "●" if position.chosen else "○"
             confidence = "" if position.confidence is None else f" ({position.confidence:.0%})"
-            who = ", ".join(f"[{sources[citation]}]" for citation in position.citations) or "no source"
+            who = ", ".join(f"[{sources[citation]}]" for citation in dict.fromkeys(position.citations)) or "no source"
             _print_indented(out, Text(f"{mark} {printable(position.text)}{confidence}: {who}"), 2)
     if sources:
         out.print()
@@ -146,13 +147,19 @@ def cost_line(answer: Answer) -> str:
 
 def explain(answer: Answer, *, verbose: bool) -> None:
     """The trace as a tree on stderr; `verbose` shows prompts and whole replies."""
+    explain_steps(answer.question, answer.trace, verbose=verbose, cost=cost_line(answer))
+
+
+def explain_steps(question: str, steps: Sequence[Step], *, verbose: bool, cost: str = "") -> None:
+    """The steps to an answer, or to the error that there is in its place, as such a tree."""
     from rich.text import Text
     from rich.tree import Tree
 
-    tree = Tree(Text(printable(answer.question), style="bold"))
-    for step in answer.trace:
+    tree = Tree(Text(printable(question), style="bold"))
+    for step in steps:
         _add_step(tree, step, verbose)
-    tree.add(Text(cost_line(answer), style="dim"))
+    if cost:
+        tree.add(Text(cost, style="dim"))
     console(err=True).print(tree)
 
 

@@ -82,3 +82,27 @@ def test_an_interruption_does_not_wait_for_indexing(installed: str, plugin: Path
     child.send_signal(signal.SIGINT)
     child.communicate(timeout=30)
     assert child.returncode == 130 and time.monotonic() - began < 10
+
+
+FAILING = """
+from robust_qa import MissingError, hookimpl
+
+class Failing:
+    needs = frozenset()
+
+    async def answer(self, question, toolbox):
+        toolbox.note("the passages were judged")
+        raise MissingError("The second index is gone.")
+
+@hookimpl
+def rqa_register(registry):
+    registry.strategy("failing", Failing, rank=1)
+"""
+
+
+def test_explain_tells_what_led_to_an_error(installed: str, plugin: Path) -> None:
+    plugin.write_text(FAILING)
+    command = [installed, "--plugin", str(plugin), "ask", "--explain", "Where?"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout) == (4, "")
+    assert ended.stderr.index("→ the passages were judged") < ended.stderr.index("rqa: The second index is gone.")

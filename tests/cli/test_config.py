@@ -97,11 +97,11 @@ def test_check_tells_every_problem_with_file_table_key_expectation_and_nearest_n
     lines = ended.err.splitlines()
     for told in (
         f"{here}: [defaults] has no option `readr`; its options are evaluator, expressions, k, prompts, reader, ",
-        f"{here}: `defaults.k` must be a whole number",
-        f'{here}: `cache.size` must be a whole number: Expected int, got str, and it is "big".',
+        f"{here}: `defaults.k` must be a whole number, at least 1, and it is 0.",
+        f'{here}: `cache.size` must be a whole number, and it is "big".',
         f"{here}: `reader.parrot.concurrency` must be a whole number",
         f"{here}: [reader.other] There is no reader named 'parot'; installed: first, parrot.",
-        f"{here}: `retriever.shelf.texts` must be a list",
+        f"{here}: `retriever.shelf.texts` must be a list, and it is 1.",
         "There is no strategy named 'nowhere'",
     ):
         assert any(told in line for line in lines), told

@@ -34,6 +34,11 @@ def test_a_conflict_says_which_sources_say_what(capsys: pytest.CaptureFixture[st
     assert "[2] the model's memory" in lines and "[3] A book · https://example.org/book" in lines
 
 
+def test_a_source_stands_once_beside_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = printed(Answer("1815", 0.8, (ADA,), (Position("1815", 0.8, (ADA, ADA), chosen=True),)), capsys)
+    assert "  ● 1815 (80%): [1]" in out.splitlines()
+
+
 def test_not_finding_the_answer_is_a_plain_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = printed(Answer(None, reason="No passage was found for the question."), capsys)
     assert out.strip() == "No passage was found for the question."

@@ -69,7 +69,7 @@ def test_the_threshold_of_the_options_wins(folder):
 
 
 def test_a_model_that_is_not_there_is_missing(tmp_path):
-    with pytest.raises(MissingError, match="not complete"):
+    with pytest.raises(MissingError, match=r"There is no folder .*none\."):
         EmbeddedReader(EmbeddedReader.Options(model=tmp_path / "none"))
 
 
