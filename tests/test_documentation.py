@@ -35,7 +35,7 @@ from documentation import (
 )
 
 import robust_qa
-from robust_qa import __version__, config, environment, errors
+from robust_qa import RqaError, __version__, config, environment, errors
 from robust_qa.assembly import Assembly
 from robust_qa.calls import RESERVED, Limits
 from robust_qa.cli import cli
@@ -44,7 +44,7 @@ from robust_qa.cli.output import as_json
 from robust_qa.host import GROUP, OWN_DISTRIBUTION
 from robust_qa.rows import OWN_FIELDS
 from robust_qa.session import Session
-from robust_qa.types import Answer
+from robust_qa.types import Answer, Passage, Question
 
 EXAMPLE = ROOT / "config.example.toml"
 
@@ -219,7 +219,8 @@ def test_rqa_plugin_7_names_all_that_is_public_with_its_arguments() -> None:
 # -- config.example.toml
 
 LIVE = EXAMPLE.read_text("utf-8")
-WHOLE = re.sub(r"^# (?=[a-z_]+ = )", "", LIVE, flags=re.MULTILINE)  # with the values that are commented out
+# With the values and tables that are commented out.
+WHOLE = re.sub(r"^# (?=[a-z_]+ = |\[[a-z_.0-9]+\]$)", "", LIVE, flags=re.MULTILINE)
 
 
 def example_tables(text: str) -> dict[str, dict[str, Any]]:
@@ -246,20 +247,23 @@ def test_the_example_has_every_key_of_the_host_once() -> None:
     assert sorted(written) == sorted(RESERVED)
 
 
-def test_every_value_of_the_example_is_the_default() -> None:
-    for table, values in example_tables(LIVE).items():
-        specs = {**fields(Limits), **fields(tables().get(table, Limits))}
-        for name, value in values.items():
-            if name != "plugin" and (expected := default(specs[name])) is not dataclasses.MISSING:
-                assert value == expected, (table, name)
-
-
-def test_only_options_without_a_value_by_default_are_commented_out() -> None:
+def test_every_value_of_the_example_is_the_default_where_there_is_one() -> None:
     live = example_tables(LIVE)
     for table, values in example_tables(WHOLE).items():
         specs = {**fields(Limits), **fields(tables().get(table, Limits))}
-        for name in values.keys() - live[table].keys() - {"plugins"}:
-            assert default(specs[name]) in (None, values[name]), (table, name)
+        for name, value in values.items():
+            if name not in ("plugin", "plugins") and (expected := default(specs[name])) is not dataclasses.MISSING:
+                without = () if name in live.get(table, ()) else (None,)
+                assert value == expected or expected in without, (table, name)
+
+
+def test_only_options_without_a_value_by_default_and_whole_tables_are_commented_out() -> None:
+    live = example_tables(LIVE)
+    for table, values in example_tables(WHOLE).items():
+        if table in live:
+            specs = {**fields(Limits), **fields(tables()[table])} if table else {}
+            for name in values.keys() - live[table].keys() - {"plugins"}:
+                assert default(specs[name]) in (None, values[name]), (table, name)
 
 
 def test_every_line_of_the_example_says_what_it_sets() -> None:
@@ -271,17 +275,25 @@ def test_the_example_is_a_valid_configuration(text: str, tmp_path: Path) -> None
     file = tmp_path / "example.toml"
     file.write_text(text, "utf-8")
     assembly = Assembly(config.load(file=file), host())
-    for kind, name in (table.split(".") for table in tables() if "." in table):
+    for kind, name in (table.split(".") for table in example_tables(text) if "." in table):
         assembly.part(kind, name)  # type: ignore[arg-type]
     assert assembly.defaults
 
 
-async def test_the_example_changes_nothing_as_it_stands() -> None:
+@pytest.mark.parametrize("has_passages", [True, False])
+@pytest.mark.parametrize("strategy", [None, "astute", "eor"])
+async def test_the_example_changes_nothing_as_it_stands(strategy: str | None, has_passages: bool) -> None:
     async def plan(file: Path | None) -> tuple[Any, ...]:
+        passages = (Passage("It is 1871."),) if has_passages else None
         async with Session(config.load(file=file), host()) as session:
-            name, strategy, channels = session.plan(has_passages=True)
-        reader = channels.reader
-        return name, strategy.options, reader and reader.name, reader and reader.options, channels.k, channels.given_k
+            try:
+                name, component, channels = session.plan(has_passages=has_passages, strategy=strategy)
+            except RqaError as error:
+                return error.kind, error.message, error.hint
+            pool = session.toolbox_for(Question("When?", passages=passages)).pool(["bm25", "web"])
+        parts = [part and (part.name, part.options) for part in (channels.reader, channels.evaluator)]
+        told = {expression: error.message for expression, error in pool.left_out.items()}
+        return name, component.options, *parts, channels.k, channels.given_k, channels.expression, told
 
     assert await plan(EXAMPLE) == await plan(None)
 
