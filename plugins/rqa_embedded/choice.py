@@ -184,12 +184,17 @@ def _alike(one: str, other: str) -> bool:
 
 def _rivals(passages: Sequence[Passage], told: _Told, key: str) -> list[Choice]:
     """What passages that do not tell `key` tell in its place, each more likely right than not, likeliest first."""
+    best: dict[int, tuple[float, str]] = {}
+    for other, group in told.items():
+        for n, span in group.items():
+            best[n] = max(best.get(n, (0.0, "")), (span.likely, other))
     telling = {n for n, passage in enumerate(passages) if f" {key} " in f" {answer_key(passage.text)} "}
-    telling |= {n for other, group in told.items() if _compatible(key, other) for n in group}
+    telling |= {n for n, (_, other) in best.items() if _compatible(key, other)}
     found: list[tuple[str, Choice]] = []
     for other, group in sorted(told.items(), key=lambda item: -max(span.likely for span in item[1].values())):
         apart = sorted((span for n, span in group.items() if n not in telling), key=lambda span: -span.likely)
-        if apart and apart[0].likely >= _RIVAL and not any(_compatible(other, one) for one, _ in found):
+        named = (key, *(one for one, _ in found))
+        if apart and apart[0].likely >= _RIVAL and not any(_compatible(other, one) for one in named):
             found.append((other, Choice(tuple(apart), tuple(span.likely for span in apart))))
     return [choice for _, choice in found[:_MOST_RIVALS]]
 

@@ -146,6 +146,14 @@ def test_what_others_tell_more_likely_than_not_is_a_rival(engine):
     assert passages[2].text[rival.start : rival.end] == "paris"
 
 
+def test_a_passage_is_taken_for_what_it_tells_best(engine):
+    """Of "90 metres long" the word "long" alone is no answer of the other passage, which tells 80."""
+    passages = [Passage("in 1500 years there"), Passage("in 1912 years there")]
+    pairs = marked(engine, passages, (0, "1500 years", 2.0), (1, "1912", 1.5), (1, "years", 0.5))
+    reading = choose(passages, pairs, SETTINGS, 0.3)
+    assert (reading.text, [rival.text for rival in reading.rivals]) == ("1500 years", ["1912"])
+
+
 @pytest.mark.parametrize(
     ("words", "score"),
     [("paris", -1.0), ("london", 3.0)],
