@@ -25,11 +25,14 @@ def command() -> None:
     """Show, check and trust configurations."""
 
 
-@command.command("show", short_help="Every value in force with its origin.", epilog="Example: rqa config show")
+@command.command("show", short_help="Every value that is set, with its origin.", epilog="Example: rqa config show")
 @click.option("--json", "as_json", is_flag=True, help="Print values and origins as JSON.")
 @pass_run
 def show(run: Run, as_json: bool) -> None:
-    """Every value in force with its origin; what looks like a secret is not shown."""
+    """Every value that is set, and the defaults of [defaults] and [cache], with its origin.
+
+    What looks like a secret is not shown.
+    """
     values = {key: (value.value, value.layer.origin) for key, value in run.load_config().leaves()}
     for table, options in (("defaults", Defaults()), ("cache", CacheSettings())):
         for option in dataclasses.fields(options):
