@@ -107,6 +107,8 @@ def _row(asked: Asked, name: str, condition: str) -> dict[str, Any]:
     row["gold"] = item.gold
     if item.fake_answer:
         row["fake_answer"] = item.fake_answer
+    if item.fake_source:
+        row["fake_source"] = item.fake_source
     if item.relevant:
         row["relevant"] = item.relevant
     if asked.planted:

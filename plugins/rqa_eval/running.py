@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from robust_qa import Metric, Question, Target, __version__, answer_rows
 
 from .asking import QuestionSet, lines, with_passages
-from .conditions import Condition, with_fakes
+from .conditions import Condition
+from .fakes import with_fakes
 from .folder import FORMAT, Folder
 from .outcomes import read_outcomes
 from .scoring import Scores
@@ -162,7 +163,11 @@ async def _write_questions(run: Run, session: Session, plan: Plan, folder: Folde
     for one in plan.sets:
         run.say(f"{one.name}: {len(one.items):,} questions, read as {one.about['format']}")
         items = await with_passages(session, one.items, jobs=plan.jobs)
-        sets.append(replace(one, items=with_fakes(items, plan.seed) if plan.fakes else items))
+        if plan.fakes:
+            items = with_fakes(items, plan.seed)
+            if others := sum(item.fake_source == "other" for item in items):
+                run.say(f"{one.name}: {others:,} of the fake answers are those of questions of another kind")
+        sets.append(replace(one, items=items))
     folder.write_lines("questions.jsonl", lines(sets, plan.conditions, seed=plan.seed))
 
 

@@ -138,6 +138,16 @@ def test_poison_of_the_set_itself_is_planted_first_of_all(evaluate: Any) -> None
     assert figures("attack-success") == {"rag": 1}
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_every_poison_of_the_set_is_planted_before_any_is_planted_twice(evaluate: Any, seed: int) -> None:
+    poisoned = [f"The capital of Dune is Zz, say {n}." for n in range(4)]
+    rows = [ATTACKED[1] | {"poisoned_passages": poisoned, "passages": ["It has mountains."] * 10}]
+    evaluate("-s", "rag", "--attack", "poison", "--rate", "0.2,0.4", "--seed", str(seed), rows=rows)
+    planted = [{asked["passages"][n]["text"] for n in asked["planted"]} for asked in lines("questions.jsonl")]
+    assert len(planted[0]) == 2
+    assert planted[0] < planted[1] == set(poisoned)
+
+
 def test_counterfactual_passages_say_the_fake_answer_where_they_said_the_right_one(evaluate: Any) -> None:
     evaluate("-s", "rag", "--attack", "counterfactual", "--rate", "1", rows=ATTACKED)
     assert [len(asked.get("planted", ())) for asked in lines("questions.jsonl")] == [5, 0]
@@ -155,7 +165,15 @@ def test_a_set_without_fake_answers_borrows_them_from_its_other_questions(evalua
     evaluate("-s", "rag", "--attack", "poison", "--rate", "1")
     for asked in lines("questions.jsonl"):
         assert asked["fake_answer"] in {"Aa", "Bb", "Cc", "Dd", "Ee", "Ff", "Gg", "Hh"} - {asked["gold"][0][0]}
+        assert asked["fake_source"] == "alike"
     assert figures("attack-success") == {"rag": 7 / 8}  # but Florin's, which is copied wrongly
+
+
+def test_fake_answers_to_questions_of_another_kind_are_counted(evaluate: Any) -> None:
+    odd = {"question": "Name a fish of Arda", "answers": ["cod"], "passages": ["A fish of Arda is the cod."]}
+    ended = evaluate("-s", "rag", "--attack", "poison", rows=[*ROWS, odd])
+    assert "world: 1 of the fake answers are those of questions of another kind" in ended.err
+    assert [asked["fake_source"] for asked in lines("questions.jsonl")] == ["alike"] * 8 + ["other"]
 
 
 def test_in_the_worst_case_there_are_only_passages_without_the_answer(evaluate: Any) -> None:
