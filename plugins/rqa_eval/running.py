@@ -90,7 +90,8 @@ async def _evaluate(
     """Ask the strategies of these `names`, and score them with the others of the `whole` run."""
     if not folder.questions.exists():
         await _write_questions(run, session, plan, folder)
-    unable = refused(session, names, has_passages=_bring_passages(folder), as_given=True)
+    has_passages = _bring_passages(folder)
+    unable = refused(session, names, has_passages=has_passages, as_given=True)
     running = able(names, unable)
     if ALL in plan.strategies:
         if unable:
@@ -110,6 +111,7 @@ async def _evaluate(
                 target,
                 strategy=name,
                 as_given=True,
+                has_passages=has_passages,
                 jobs=plan.jobs,
                 passages=False,
                 details=True,
@@ -131,9 +133,9 @@ def _names(session: Session, plan: Plan) -> list[str]:
 
 
 def _bring_passages(folder: Folder) -> bool:
-    """Whether the first question has passages: like it, the others are taken to be."""
+    """Whether any question has passages: those that have none fail by themselves where they are needed."""
     with folder.questions.open("rb") as file:
-        return "passages" in json.loads(file.readline())
+        return any("passages" in json.loads(line) for line in file)
 
 
 def _description(session: Session, plan: Plan, folder: Folder, names: Sequence[str]) -> dict[str, Any]:

@@ -85,18 +85,23 @@ async def answer_rows(
     *,
     strategy: str | None = None,
     as_given: bool = False,
+    has_passages: bool | None = None,
     ordered: bool = True,
     **how: Any,
 ) -> Tally:
     """Answer the rows of an open file by Session.answer; `how` is for Batch. Works inside `in_session` only.
 
     The tally counts earlier runs' failures in. Raises ConfigError or MissingError, before anything is asked, where
-    the first row cannot be answered, and BrokenPipeError when the reader of the answers has gone.
+    rows that bring passages, or do not, cannot be answered, and BrokenPipeError when the reader of the answers has
+    gone. Where `has_passages` does not say which rows to look at, the first one does.
     """
     content, lacking = surveyed(descriptor) if target.keeps else (None, False)  # before anything is read
     lines = Lines(descriptor)
     way: dict[str, Any] = {"strategy": strategy, "as_given": as_given}
-    plan = await check(partial(session.plan, **way), lines)
+    if has_passages is None:
+        plan = await check(partial(session.plan, **way), lines)
+    else:
+        plan = session.plan(has_passages=has_passages, **way)
     trees = retrieved(session, plan[0], lacking=lacking, **way) if plan and target.keeps else []
     with _output(target, partial(State.of, session.assembly.config, plan, content, trees)) as output:
         file = output if isinstance(output, OutFile) else None

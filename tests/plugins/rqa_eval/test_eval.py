@@ -289,6 +289,23 @@ def test_a_strategy_that_cannot_run_is_left_out_and_told(rqa: Any, question_set:
     assert list(figures("accuracy")) == ["rag"]
 
 
+@pytest.mark.parametrize("place", [0, 1, len(ROWS)])
+def test_a_row_without_passages_fails_by_itself_wherever_it_stands(evaluate: Any, place: int) -> None:
+    bare = {"question": "What is the capital of Ithaca?", "answers": ["Ii"]}
+    ended = evaluate("-s", "rag,norag", rows=[*ROWS[:place], bare, *ROWS[place:]])
+    assert ended.code == 3
+    assert "rag failed on 1 of 9 questions, which counts as wrong; the first: " in ended.out
+    assert "norag failed" not in ended.out
+    assert figures("accuracy") == {"rag": 4 / 9, "norag": 4 / 9}
+
+
+def test_where_no_row_has_passages_what_needs_them_is_left_out(evaluate: Any) -> None:
+    rows = [{key: value for key, value in one.items() if key != "passages"} for one in ROWS]
+    ended = evaluate("-s", "rag,norag", rows=rows)
+    assert (ended.code, list(figures("accuracy"))) == (3, ["norag"])
+    assert "rag was left out: " in ended.out
+
+
 def test_all_are_those_that_can_run(rqa: Any, question_set: Any) -> None:
     ended = rqa("eval", question_set(ROWS), "-s", "all", "-o", RUN)
     assert ended.code == 0
