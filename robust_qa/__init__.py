@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from .replies import parse_objects as parse_objects
     from .replies import says_unknown as says_unknown
     from .replies import without_thoughts as without_thoughts
+    from .resume import answered_by as answered_by
     from .rows import portable as portable
     from .secrets import Key as Key
     from .session import Session as Session
@@ -165,6 +166,7 @@ _HOME = {
         "says_unknown",
         "without_thoughts",
     ),
+    "resume": ("answered_by",),
     "rows": ("portable",),
     "secrets": ("Key",),
     "session": ("Session",),

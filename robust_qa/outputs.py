@@ -143,7 +143,7 @@ class OutFile:
             os.fsync(descriptor)
 
     def _begin(self, state: State, *, resume: bool, force: bool) -> None:
-        state_file = self.path.with_name(f"{self.path.name}.state.json")
+        state_file = _state_file(self.path)
         if os.fstat(self._descriptor).st_size == 0 or force:
             draft = state_file.with_name(f"{state_file.name}.new")
             state.save(draft)  # before anything is lost: where this fails, there is no new run
@@ -159,15 +159,7 @@ class OutFile:
             raise InputError(
                 f"{self.path} is there already.", hint=f"`--resume` continues the run that wrote it. {_NEW_RUN}"
             )
-        try:
-            changes = State.load(state_file).changes(state)
-        except InputError as error:
-            raise InputError(f"{self.path} cannot be continued: {error.message}", hint=_NEW_RUN) from error
-        if changes:
-            raise InputError(
-                f"{self.path} cannot be continued: {'; '.join(changes)}.",
-                hint=f"Continue it with what it was begun with. {_NEW_RUN}",
-            )
+        check_continues(self.path, state)
 
     def _remember(self) -> None:
         """Learn which rows are there."""
@@ -195,6 +187,23 @@ class OutFile:
                 if not line.endswith(b"\n"):  # whole but for its end
                     _write(self._descriptor, b"\n", str(self.path))
                     return
+
+
+def check_continues(path: Path, state: State) -> None:
+    """InputError where the run that wrote the lines at `path` is another than that of this `state`."""
+    try:
+        changes = State.load(_state_file(path)).changes(state)
+    except InputError as error:
+        raise InputError(f"{path} cannot be continued: {error.message}", hint=_NEW_RUN) from error
+    if changes:
+        raise InputError(
+            f"{path} cannot be continued: {'; '.join(changes)}.",
+            hint=f"Continue it with what it was begun with. {_NEW_RUN}",
+        )
+
+
+def _state_file(path: Path) -> Path:
+    return path.with_name(f"{path.name}.state.json")
 
 
 class _Error(msgspec.Struct):

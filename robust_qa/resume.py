@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import stat
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from . import __version__, settings
-from .calls import RESERVED
+from .calls import RESERVED, Channel
 from .channels import Channels
 from .config import Config, Value
 from .errors import InputError, RqaError
@@ -47,11 +48,7 @@ class State(msgspec.Struct, frozen=True):
         retrieved: Sequence[Tree] = (),
     ) -> State:
         """The state of a run that is about to begin: `plan` is that of its first row, `retrieved` as of that name."""
-        leaves = [(key, value) for key, value in config.leaves() if _matters(key)]
-        values = {key: scrubbed(key, value.value) for key, value in leaves}
-        values.update((f"{key} content", content) for key, value in leaves if (content := _content(key, value)))
-        configuration: dict[str, Any] = msgspec.to_builtins(values, enc_hook=str)
-        return cls(__version__.rpartition(".")[0], input_digest, _described(plan, retrieved), configuration)
+        return cls(__version__.rpartition(".")[0], input_digest, _described(plan, retrieved), _options(config))
 
     @classmethod
     def load(cls, path: Path) -> State:
@@ -97,6 +94,30 @@ def retrieved(session: Session, name: str, *, lacking: bool, **way: Any) -> list
     return trees
 
 
+def answered_by(session: Session, strategy: str, **way: Any) -> dict[str, str]:
+    """By what a strategy answers: `reader` and `evaluator`, with digests of their content and of their options.
+
+    What they are by default: a strategy may choose others by its options. `way` is for Session.plan, and what that
+    raises is raised.
+    """
+    _, _, channels = session.plan(strategy=strategy, **way)
+    found = _identified({"reader": channels.reader, "evaluator": channels.evaluator})
+    options = _options(session.assembly.config)
+    for what, name in list(found.items()):
+        if of_it := {key: value for key, value in options.items() if key.startswith(f"{name}.")}:
+            found[f"{what} options"] = _digest(json.dumps(of_it, sort_keys=True, default=str))
+    return found
+
+
+def _options(config: Config) -> dict[str, Any]:
+    """What is configured that answers depend on, by dotted name."""
+    leaves = [(key, value) for key, value in config.leaves() if _matters(key)]
+    values = {key: scrubbed(key, value.value) for key, value in leaves}
+    values.update((f"{key} content", content) for key, value in leaves if (content := _content(key, value)))
+    options: dict[str, Any] = msgspec.to_builtins(values, enc_hook=str)
+    return options
+
+
 def _matters(key: str) -> bool:
     """Whether answers depend on the option of that dotted name: not on the cache, and not on limits."""
     *table, option = key.split(".")
@@ -122,21 +143,30 @@ def _described(plan: tuple[str, Any, Channels] | None, retrieved: Sequence[Tree]
         return {}
     strategy, _, channels = plan
     described = {"strategy": strategy}
-    components = {"reader": channels.reader, "evaluator": channels.evaluator}
+    components: dict[str, Channel | None] = {"reader": channels.reader, "evaluator": channels.evaluator}
     trees = [*([channels.expression] if channels.expression else []), *retrieved]
     if trees:
         described["retriever"] = ", ".join(dict.fromkeys(map(str, trees)))
     for name in (name for tree in trees for name in sources(tree) if name not in BUILT_IN):
         with suppress(RqaError):  # one that is not there is left out by the strategy that names it
             components[f"retriever {name}"] = channels.names.retriever(name)
+    return described | _identified(components)
+
+
+def _identified(components: Mapping[str, Channel | None]) -> dict[str, str]:
+    """The name of each, and a digest of its content where it has a fingerprint."""
+    found = {}
     for what, channel in components.items():
         if channel is None:
             continue
-        described[what] = channel.name
+        found[what] = channel.name
         if hasattr(channel.component, "fingerprint"):
-            content = str(channel.component.fingerprint())
-            described[f"{what} content"] = hashlib.sha256(content.encode()).hexdigest()[:16]
-    return described
+            found[f"{what} content"] = _digest(str(channel.component.fingerprint()))
+    return found
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def surveyed(descriptor: int) -> tuple[str | None, bool]:

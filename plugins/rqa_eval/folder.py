@@ -31,7 +31,7 @@ _FIXED = {
     "conditions": "the conditions",
     "retrieval": "where passages come from (--retriever, -k, --docs, and what these hold)",
 }
-_NEW_RUN = "`--force` replaces it by a new run."
+_NEW_RUN = "`--force` replaces the whole run."
 
 
 class Folder:
@@ -88,6 +88,7 @@ class Folder:
                     f"{self.path} cannot be continued: {', '.join(changed)} {verb} from what it was begun with.",
                     hint=f"Continue it with what it was begun with. {_NEW_RUN}",
                 )
+            self._check_answering(earlier.get("answering"), description["answering"])
         whole = {"format": FORMAT, **description}
         if earlier and not force:
             names = [one["name"] for one in description["strategies"]]
@@ -96,6 +97,22 @@ class Folder:
             whole["strategies"] = [*kept, *(one for one in description["strategies"] if one not in kept)]
         self.write("run.json", json.dumps(whole, indent=2) + "\n")
         return [one["name"] for one in whole["strategies"]]
+
+    def _check_answering(self, was: Mapping[str, str] | None, now: Mapping[str, str]) -> None:
+        """InputError where other strategies of the run were answered by another reader, or judged otherwise."""
+        if was is None or was == now:
+            return
+        keys = [key for key in sorted(was.keys() | now.keys()) if was.get(key) != now.get(key)]
+        of_others = tuple(f"{key} " for key in keys)  # whose content and options are others' too
+        changes = [
+            f"`{key}` was {was.get(key, 'not set')} and is {now.get(key, 'not set')}"
+            for key in keys
+            if not key.startswith(of_others)
+        ]
+        raise InputError(
+            f"{self.path} cannot be continued: {'; '.join(changes)}.",
+            hint=f"One reader answers for all strategies of a run: choose another folder with -o. {_NEW_RUN}",
+        )
 
     def write(self, name: str, content: str) -> None:
         """Replace a file by `content`."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from robust_qa import Metric, Question, Target, __version__, answer_rows
+from robust_qa import InputError, Metric, Question, Target, __version__, answer_rows, answered_by
 
 from .asking import QuestionSet, lines, with_passages
 from .conditions import Condition
@@ -76,9 +76,10 @@ async def evaluate(run: Run, session: Session, plan: Plan) -> Result:
     strategy's matter.
     """
     names = _names(session, plan)
-    able(names, refused(session, names, has_passages=True, as_given=True))
+    first, *_ = able(names, refused(session, names, has_passages=True, as_given=True))
     folder = Folder(plan.folder)
     description = _description(session, plan, folder, names)
+    description["answering"] = answered_by(session, first, has_passages=True, as_given=True)
     with folder.locked():
         whole = folder.begin(description, resume=plan.resume, force=plan.force)
         return await _evaluate(run, session, plan, folder, names=names, whole=whole)
@@ -101,9 +102,10 @@ async def _evaluate(
         run.say(f"{name} is left out: {error.message}")
     for hint in dict.fromkeys(error.hint for error in unable.values() if error.hint):
         run.say(" ".join(hint.splitlines()))
-    for name in running:
+    targets = {name: Target(folder.answers(name), resume=True, force=False, retry=plan.retry) for name in running}
+    _check_continues(session, folder, targets, has_passages=has_passages)
+    for name, target in targets.items():
         with folder.questions.open("rb", buffering=0) as questions:
-            target = Target(folder.answers(name), resume=True, force=False, retry=plan.retry)
             await answer_rows(
                 run,
                 session,
@@ -136,6 +138,21 @@ def _bring_passages(folder: Folder) -> bool:
     """Whether any question has passages: those that have none fail by themselves where they are needed."""
     with folder.questions.open("rb") as file:
         return any("passages" in json.loads(line) for line in file)
+
+
+def _check_continues(session: Session, folder: Folder, targets: Mapping[str, Target], *, has_passages: bool) -> None:
+    """InputError where a strategy has answers that it would not give now: before any of them is asked."""
+    with folder.questions.open("rb", buffering=0) as questions:
+        for name, target in targets.items():
+            way: dict[str, Any] = {"strategy": name, "as_given": True, "has_passages": has_passages}
+            try:
+                target.check_continues(session, questions.fileno(), **way)
+            except InputError as error:
+                file = folder.answers(name).relative_to(folder.path)
+                raise InputError(
+                    error.message,
+                    hint=f"Continue it with what it was begun with, or remove {file}* to ask that strategy again.",
+                ) from error
 
 
 def _description(session: Session, plan: Plan, folder: Folder, names: Sequence[str]) -> dict[str, Any]:

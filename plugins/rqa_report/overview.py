@@ -90,6 +90,10 @@ def _notes(runs: Sequence[Run]) -> Iterator[str]:
             sizes.setdefault(group.rows, []).append(group.condition or "")
         for size, conditions in sizes.items():
             yield f"{name}{size:,} questions, {', '.join(conditions)}."
+        answering = run.plan.answering
+        parts = [f"{what} {answering[what].partition('.')[2]}" for what in ("reader", "evaluator") if what in answering]
+        if parts:
+            yield f"{name}With {' and '.join(parts)}."
         if run.figures.baseline is not None:
             yield f"{name}▲ ▼ differ significantly from {run.figures.baseline} (paired bootstrap, 95 %)."
         for fate in run.figures.strategies:

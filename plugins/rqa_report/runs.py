@@ -95,13 +95,14 @@ class QuestionSet(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """run.json: what was run, the strategies in the order of tables."""
+    """run.json: what was run, the strategies in the order of tables; `answering` names the reader and the evaluator."""
 
     format: int
     strategies: list[Answers]
     sets: list[QuestionSet] = []
     conditions: list[str] = []
     began: str = ""
+    answering: dict[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)

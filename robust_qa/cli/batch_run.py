@@ -18,10 +18,10 @@ from typing import Any, TypeVar
 
 import click
 
-from ..batch import Batch, Tally, check
+from ..batch import Batch, Plan, Tally, check
 from ..errors import InputError
 from ..lines import Lines
-from ..outputs import OutFile, Stream
+from ..outputs import OutFile, Stream, check_continues
 from ..resume import State, retrieved, surveyed
 from ..session import Session
 from .answering import open_session
@@ -49,6 +49,12 @@ class Target:
     def keeps(self) -> bool:
         """Whether what is written stays, as it does not in a pipe or a device."""
         return self.out is not None and (self.out.is_file() or not self.out.exists())
+
+    def check_continues(self, session: Session, descriptor: int, *, has_passages: bool, **way: Any) -> None:
+        """InputError where it holds answers of another run than answer_rows would continue; nothing is asked."""
+        if self.out is not None and self.out.is_file() and self.out.stat().st_size:
+            plan = session.plan(has_passages=has_passages, **way)
+            check_continues(self.out.resolve(), _state(session, plan, surveyed(descriptor), way))
 
 
 class _Interrupted(Exception):
@@ -95,15 +101,14 @@ async def answer_rows(
     rows that bring passages, or do not, cannot be answered, and BrokenPipeError when the reader of the answers has
     gone. Where `has_passages` does not say which rows to look at, the first one does.
     """
-    content, lacking = surveyed(descriptor) if target.keeps else (None, False)  # before anything is read
+    survey = surveyed(descriptor) if target.keeps else (None, False)  # before anything is read
     lines = Lines(descriptor)
     way: dict[str, Any] = {"strategy": strategy, "as_given": as_given}
     if has_passages is None:
         plan = await check(partial(session.plan, **way), lines)
     else:
         plan = session.plan(has_passages=has_passages, **way)
-    trees = retrieved(session, plan[0], lacking=lacking, **way) if plan and target.keeps else []
-    with _output(target, partial(State.of, session.assembly.config, plan, content, trees)) as output:
+    with _output(target, partial(_state, session, plan, survey, way)) as output:
         file = output if isinstance(output, OutFile) else None
         done = file.has if file else None
         batch = Batch(partial(session.answer, **way), lines, output, ordered=ordered, done=done, **how)
@@ -156,6 +161,12 @@ def _opened(source: Path) -> Iterator[int]:
         raise InputError(f"Cannot read {source}: {error.strerror}.") from error
     with file:
         yield file.fileno()
+
+
+def _state(session: Session, plan: Plan | None, survey: tuple[str | None, bool], way: dict[str, Any]) -> State:
+    content, lacking = survey
+    trees = retrieved(session, plan[0], lacking=lacking, **way) if plan else []
+    return State.of(session.assembly.config, plan, content, trees)
 
 
 @contextmanager

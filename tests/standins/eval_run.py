@@ -60,6 +60,7 @@ def _description(rows: int) -> Row:
         "views": ["conflict"],
         "sample": None,
         "seed": 0,
+        "answering": {"reader": "reader.local", "reader options": "0" * 16},
         "baseline": "norag",
         "metric": "accuracy",
     }

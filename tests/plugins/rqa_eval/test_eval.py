@@ -473,6 +473,53 @@ def test_a_run_over_other_passages_is_not_continued(rqa: Any, tmp_path: Path, qu
     assert (ended.code, "where passages come from" in ended.err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("options", "change"),
+    [
+        ((), "`reader options` was"),
+        (("--reader", "lexical"), "`reader` was reader.mind and is reader.lexical."),
+        (("-O", "defaults.evaluator=length"), " and is evaluator.length."),
+    ],
+)
+def test_a_strategy_that_another_reader_or_judge_answers_is_not_added_to_a_run(
+    rqa: Any, reader: Any, question_set: Any, options: Any, change: str
+) -> None:
+    plugin = Path(__file__).parents[2] / "standins" / "plugin.py"
+    command = ("--plugin", plugin, "eval", question_set(ROWS), "-o", RUN)
+    with reader(WORLD) as server:
+        rqa(*command, "-s", "rag")
+        configured = Path("rqa.toml").read_text("utf-8")
+        if not options:
+            Path("rqa.toml").write_text(configured.replace('model = "mind"', 'model = "other"'), "utf-8")
+        ended = rqa(*command, "-s", "eor", "--resume", *options)
+        assert ended.code == 2 and change in ended.err and "choose another folder with -o" in ended.err, ended.err
+        assert server.count == 8
+        Path("rqa.toml").write_text(f"{configured}timeout = 30.0\n", "utf-8")
+        assert rqa(*command, "-s", "norag", "--resume").code == 0  # answers do not depend on limits
+    described = json.loads((RUN / "run.json").read_text("utf-8"))
+    assert [one["name"] for one in described["strategies"]] == ["rag", "norag"]
+    assert described["answering"]["reader"] == "reader.mind"
+    assert "reader options" in described["answering"]
+
+
+def test_a_strategy_that_would_answer_otherwise_now_is_told_before_another_is_asked(
+    rqa: Any, reader: Any, question_set: Any
+) -> None:
+    command = ("eval", question_set(ROWS), "-o", RUN, "--no-cache")
+    with reader(WORLD) as server:
+        rqa(*command, "-s", "rag")
+        for file in (RUN / "answers").glob("rag.jsonl*"):
+            file.rename(file.with_name(file.name.replace("rag", "self_route")))  # answers that it did not give
+        ended = rqa(*command, "-s", "norag,self_route", "--resume")
+        assert server.count == 8
+        assert (ended.code, "`strategy` was rag and is self_route" in ended.err) == (2, True)
+        assert "remove answers/self_route.jsonl* to ask" in ended.err and "--force" not in ended.err
+        for file in (RUN / "answers").glob("self_route.jsonl*"):
+            file.unlink()
+        assert rqa(*command, "-s", "norag,self_route", "--resume").code == 0
+        assert server.count == 8 + 8 + 10
+
+
 def test_a_run_over_other_questions_is_not_continued(evaluate: Any) -> None:
     evaluate("-s", "norag")
     for options, rows in ((("--seed", "1"), ROWS), (("--worst-case",), ROWS), ((), ROWS[:3])):

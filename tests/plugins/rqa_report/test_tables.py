@@ -87,6 +87,7 @@ def test_the_first_table_has_a_row_for_each_strategy_and_the_metric_that_counts_
 def test_the_notes_tell_the_size_the_baseline_and_what_failed(run: Run) -> None:
     assert tables([run])[0].notes == (
         "12 questions, as given.",
+        "With reader local.",
         "▲ ▼ differ significantly from norag (paired bootstrap, 95 %).",
         "usc failed on every row: reader.local did not answer.",
     )
