@@ -139,6 +139,7 @@ def evaluate_sets(
         conditions=_conditions(worst_case, attack, rates or (0.2,), drop, order),
         views=[VIEWS[name] for name in dict.fromkeys(views)],
         metrics=_metrics(run, metrics),
+        metric=metrics[0] if metrics else None,
         baseline=baseline,
         sample=sample,
         seed=seed,

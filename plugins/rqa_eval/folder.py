@@ -68,11 +68,12 @@ class Folder:
         finally:
             os.close(descriptor)
 
-    def begin(self, description: Mapping[str, Any], *, resume: bool, force: bool) -> list[str]:
-        """Make it a new run's, or see that it is the run to be continued. The strategies of the run.
+    def begin(self, description: Mapping[str, Any], *, resume: bool, force: bool) -> dict[str, Any]:
+        """Make it a new run's, or see that it is the run to be continued. What is in run.json then.
 
-        The strategies of an earlier run that have answers stay in it, before new ones. InputError when it is there
-        already and neither is asked for, or when it is another run.
+        The strategies of an earlier run that have answers stay in it, before new ones, and so do its views; and its
+        baseline and its metric, where the description has None. InputError when it is there already and neither is
+        asked for, or when it is another run.
         """
         earlier = self._description()
         if force:
@@ -95,8 +96,11 @@ class Folder:
             kept = [one for one in earlier["strategies"] if one["name"] in names or self.answers(one["name"]).exists()]
             whole["began"] = earlier["began"]
             whole["strategies"] = [*kept, *(one for one in description["strategies"] if one not in kept)]
+            whole["views"] = list(dict.fromkeys([*earlier["views"], *description["views"]]))
+            for key in ("baseline", "metric"):
+                whole[key] = description[key] or earlier[key]
         self.write("run.json", json.dumps(whole, indent=2) + "\n")
-        return [one["name"] for one in whole["strategies"]]
+        return whole
 
     def _check_answering(self, was: Mapping[str, str] | None, now: Mapping[str, str]) -> None:
         """InputError where other strategies of the run were answered by another reader, or judged otherwise."""

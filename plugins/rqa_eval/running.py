@@ -17,7 +17,7 @@ from .fakes import with_fakes
 from .folder import FORMAT, Folder
 from .outcomes import read_outcomes
 from .scoring import Scores
-from .slices import View
+from .slices import VIEWS, View
 from .strategies import ALL, able, named, refused
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is asked of a run. `metrics` begin with the one that views show."""
+    """What is asked of a run. `metric` is the one that views show; None: that of the run, or the first of `metrics`."""
 
     folder: Path
     sets: Sequence[QuestionSet]
@@ -34,6 +34,7 @@ class Plan:
     conditions: Sequence[Condition]
     views: Sequence[View]
     metrics: Sequence[Metric]
+    metric: str | None = None
     baseline: str | None = None
     sample: int | None = None
     seed: int = 0
@@ -86,9 +87,9 @@ async def evaluate(run: Run, session: Session, plan: Plan) -> Result:
 
 
 async def _evaluate(
-    run: Run, session: Session, plan: Plan, folder: Folder, *, names: Sequence[str], whole: Sequence[str]
+    run: Run, session: Session, plan: Plan, folder: Folder, *, names: Sequence[str], whole: Mapping[str, Any]
 ) -> Result:
-    """Ask the strategies of these `names`, and score them with the others of the `whole` run."""
+    """Ask the strategies of these `names`, and score them with the others of the `whole` run, as it is described."""
     if not folder.questions.exists():
         await _write_questions(run, session, plan, folder)
     has_passages = _bring_passages(folder)
@@ -120,7 +121,8 @@ async def _evaluate(
                 trace=True,
             )
     left_out = [Standing(name, "left out", message=error.message) for name, error in unable.items()]
-    scored = [name for name in whole if name in running or name not in names]
+    scored = [one["name"] for one in whole["strategies"] if one["name"] in running or one["name"] not in names]
+    plan = replace(plan, metric=whole["metric"], baseline=whole["baseline"], views=[VIEWS[v] for v in whole["views"]])
     return await _score(run, session, plan, folder, scored, left_out=left_out, judging=_judging(session, running[0]))
 
 
@@ -167,7 +169,7 @@ def _description(session: Session, plan: Plan, folder: Folder, names: Sequence[s
         "seed": plan.seed,
         "retrieval": _retrieval(session, plan),
         "baseline": plan.baseline,
-        "metric": plan.metrics[0].name,
+        "metric": plan.metric,
     }
 
 
@@ -208,6 +210,8 @@ async def _score(
     left_out: Sequence[Standing],
     judging: Mapping[str, Any],
 ) -> Result:
+    names = [metric.name for metric in plan.metrics]
+    main = plan.metric if plan.metric in names else names[0]
     files = {name: folder.answers(name) for name in scored}
     asked = read_outcomes(folder, files, cost=session.cost, **judging)
     scores = await Scores.of(asked, scored, plan.metrics, plan.views)
@@ -220,7 +224,7 @@ async def _score(
     baseline = plan.baseline if plan.baseline in scored else None
     metrics = {
         "format": FORMAT,
-        "metric": plan.metrics[0].name,
+        "metric": main,
         "baseline": baseline,
         "metrics": [
             {"name": metric.name, "summary": metric.summary, "unit": metric.unit, "better": metric.better}

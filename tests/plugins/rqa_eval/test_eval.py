@@ -457,6 +457,26 @@ def test_the_strategies_of_a_run_stay_in_it_when_others_are_added(rqa: Any, read
     assert [one["name"] for one in described["strategies"]] == ["rag", "norag", "cot"]
 
 
+def test_views_baseline_and_metric_stay_unless_others_are_given(rqa: Any, reader: Any, question_set: Any) -> None:
+    command = ("eval", question_set(ROWS), "-o", RUN)
+    views = ("--by", "conflict", "--by", "knowledge")
+
+    def shown() -> tuple[Any, ...]:
+        metrics = json.loads((RUN / "metrics.json").read_text("utf-8"))
+        return metrics["metric"], metrics["baseline"], {one["view"] for one in metrics["groups"] if one["view"]}
+
+    with reader(WORLD):
+        rqa(*command, "-s", "rag,norag", *views, "--baseline", "rag", "--metrics", "f1")
+        before = shown()
+        assert before == ("f1", "rag", {"conflict", "knowledge"})
+        ended = rqa(*command, "-s", "cot", "--resume")
+        assert shown() == before
+        assert "f1 by conflict: world: 8 questions" in ended.out
+        given = ("--metrics", "em", "--baseline", "norag", "--by", "retrieval-precision")
+        rqa(*command, "-s", "cot", "--resume", *given)
+        assert shown() == ("em", "norag", {"conflict", "knowledge", "retrieval-precision"})
+
+
 def test_a_run_over_other_passages_is_not_continued(rqa: Any, tmp_path: Path, question_set: Any) -> None:
     for name in ("docs", "other"):
         (tmp_path / name).mkdir()
