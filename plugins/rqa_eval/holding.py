@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from robust_qa import contains_answer
@@ -36,3 +36,18 @@ def precision(
     """The share of the passages that hold an answer; None where that is not known, or there are none."""
     held = [holds(passage, gold, relevant) for passage in passages or ()]
     return None if not held or None in held else sum(map(bool, held)) / len(held)
+
+
+def held(questions: Iterable[Mapping[str, Any]]) -> tuple[float, float] | None:
+    """Of the lines of questions.jsonl, the share that has a passage which holds an answer, and the mean share of such.
+
+    Over the questions of which either is known; None where there is none.
+    """
+    there, shares = [], []
+    for row in questions:
+        share = precision(row.get("passages"), row["gold"], row.get("relevant") or ())
+        if share is not None:
+            shares.append(share)
+        if share is not None or (row.get("passages") == [] and row["gold"]):
+            there.append(bool(share))
+    return (sum(there) / len(there), sum(shares) / len(shares)) if shares else None

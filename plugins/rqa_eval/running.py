@@ -15,6 +15,7 @@ from .asking import QuestionSet, lines, with_passages
 from .conditions import Condition
 from .fakes import with_fakes
 from .folder import FORMAT, Folder
+from .holding import held
 from .outcomes import read_outcomes
 from .scoring import Scores
 from .slices import VIEWS, View
@@ -47,11 +48,15 @@ class Plan:
 
 @dataclass(slots=True)
 class Standing:
-    """How a strategy fared: "failed" on every row, "left out" when it could not begin."""
+    """How a strategy fared: "failed" on every row, "left out" when it could not begin.
+
+    It has answers to `rows` of the `questions` of the run.
+    """
 
     name: str
     state: Literal["done", "failed", "left out"] = "done"
     rows: int = 0
+    questions: int = 0
     failed: int = 0
     message: str = ""
 
@@ -216,12 +221,16 @@ async def _score(
     asked = read_outcomes(folder, files, cost=session.cost, **judging)
     scores = await Scores.of(asked, scored, plan.metrics, plan.views)
     folder.write_lines("scores.jsonl", scores.lines())
-    for name in scored:
-        if scores.rows[name] < len(scores.questions):
-            answered = f"{scores.rows[name]:,} of {len(scores.questions):,} questions"
-            run.say(f"{name} was asked {answered}; name it with -s to ask the others")
+    total = len(scores.questions)
+    partial = [name for name in scored if scores.rows[name] < total]
+    for name in partial:
+        run.say(f"{name} was asked {scores.rows[name]:,} of {total:,} questions; name it with -s to ask the others")
     standings = [_standing(name, scores) for name in scored] + list(left_out)
-    baseline = plan.baseline if plan.baseline in scored else None
+    # Nothing is compared with a strategy that has answers to some questions alone, nor that with another.
+    baseline = plan.baseline if plan.baseline in scored and plan.baseline not in partial else None
+    groups = scores.groups(baseline=baseline, seed=plan.seed)
+    for estimate in (one for group in groups for name in partial for one in group["strategies"][name].values()):
+        estimate.pop("difference", None)
     metrics = {
         "format": FORMAT,
         "metric": main,
@@ -231,13 +240,21 @@ async def _score(
             for metric in plan.metrics
         ],
         "strategies": [asdict(standing) for standing in standings],
-        "groups": scores.groups(baseline=baseline, seed=plan.seed),
+        "passages": _passages(folder) if {"has-answer", "retrieval-precision"} <= set(names) else None,
+        "groups": groups,
     }
     folder.write("metrics.json", json.dumps(metrics, indent=1) + "\n")
     return Result(metrics, standings)
 
 
+def _passages(folder: Folder) -> dict[str, float] | None:
+    """What the passages hold, over all questions; None where that is not known."""
+    with folder.questions.open("rb") as file:
+        found = held(map(json.loads, file))
+    return None if found is None else {"has-answer": found[0], "retrieval-precision": found[1]}
+
+
 def _standing(name: str, scores: Scores) -> Standing:
     rows, failed = scores.rows[name], scores.failed[name]
     state: Literal["done", "failed"] = "failed" if rows and failed == rows else "done"
-    return Standing(name, state, rows, failed, scores.first_error.get(name, ""))
+    return Standing(name, state, rows, len(scores.questions), failed, scores.first_error.get(name, ""))

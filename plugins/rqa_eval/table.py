@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from robust_qa import printable
@@ -22,16 +22,17 @@ _OF_PASSAGES = frozenset({"retrieval-precision", "has-answer"})  # the same for 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A title, the strategies, and the columns."""
+    """A title, the strategies, and the columns; `asked` says of a strategy how many questions it was asked, if few."""
 
     title: str
     strategies: Sequence[str]
     columns: Sequence[Column]
+    asked: Mapping[str, str] = field(default_factory=dict)
 
     def lines(self, width: int) -> Iterator[str]:
         """The table in lines of at most `width`, in several blocks where it is wider."""
         yield self.title
-        names = [printable(name)[:_LONGEST_NAME] for name in self.strategies]
+        names = [f"{printable(name)[:_LONGEST_NAME]}{self.asked.get(name, '')}" for name in self.strategies]
         first = max(map(len, ["strategy", *names]))
         rest = [[heading, *(cell(name) for name in self.strategies)] for heading, cell in self.columns]
         widths = [max(map(len, column)) for column in rest]
@@ -60,10 +61,11 @@ def tables(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[Ta
     strategies = [one["name"] for one in metrics["strategies"] if one["name"] in whole[0]["strategies"]]
     units = {metric["name"]: metric["unit"] for metric in metrics["metrics"]}
     main = metrics["metric"]
+    asked = {one["name"]: f" ({one['rows']:,} of {one['questions']:,})" for one in _half_asked(metrics)}
 
     def row(name: str, title: str, heading: str, of: Sequence[Group]) -> Table:
         columns = [(_heading(group, heading), _cell(group, name, units[name])) for group in of]
-        return Table(f"{name} by {title}", strategies, columns)
+        return Table(f"{name} by {title}", strategies, columns, asked)
 
     found = []
     sets = list(dict.fromkeys(group["set"] for group in whole))
@@ -75,7 +77,7 @@ def tables(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[Ta
                 row(metric, f"condition: {_title(of[0], '')}", "condition", of) for metric in dict.fromkeys(shown)
             ]
         elif name == sets[0]:
-            found.append(Table(_title(of[0]), strategies, _metric_columns(of[0], units, main, chosen)))
+            found.append(Table(_title(of[0]), strategies, _metric_columns(of[0], units, main, chosen), asked))
     if len(sets) == len(whole) > 1:
         found.append(row(main, "set", "set", whole))
     for group in whole:
@@ -150,9 +152,12 @@ def legend(metrics: Mapping[str, Any]) -> list[str]:
     """What has to be said of the figures: the intervals, the marks, the strategies that have no full part in them."""
     lines = ["Means over the questions; in brackets the 95 % bootstrap interval."]
     if len({group["condition"] for group in metrics["groups"]}) == 1:
-        lines += _passages(metrics["groups"][0])
+        lines += _passages(metrics["passages"])
     if metrics["baseline"]:
         lines.append(f"* differs from {printable(metrics['baseline'])} (paired bootstrap, 95 %).")
+    for one in _half_asked(metrics):
+        told = f"was asked {one['rows']:,} of {one['questions']:,} questions: its figures are of those alone"
+        lines.append(f"{printable(one['name'])} {told}, and are compared with no others.")
     for one in metrics["strategies"]:
         name, message = printable(one["name"]), " ".join(printable(one["message"]).split())
         if one["state"] == "left out":
@@ -163,10 +168,14 @@ def legend(metrics: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _passages(group: Group) -> list[str]:
+def _half_asked(metrics: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The strategies that have answers to some of the questions alone."""
+    return [one for one in metrics["strategies"] if one["rows"] < one["questions"]]
+
+
+def _passages(held: Mapping[str, float] | None) -> list[str]:
     """What the passages hold, the same for every strategy."""
-    held, precision = (_values(group, name)[:1] for name in ("has-answer", "retrieval-precision"))
-    if None in [*held, *precision] or not (held and precision):
+    if held is None:
         return []
-    questions, passages = f"{100 * (held[0] or 0):.1f} %", f"{100 * (precision[0] or 0):.1f} %"
+    questions, passages = (f"{100 * held[name]:.1f} %" for name in ("has-answer", "retrieval-precision"))
     return [f"{questions} of the questions have a passage that holds a gold answer; on average {passages} of them do."]

@@ -30,7 +30,7 @@ def metrics_of(runs: Iterable[Run]) -> dict[str, Metric]:
 
 def _strategies(runs: Sequence[Run]) -> Table:
     found = [
-        ((run.name, group.condition or "", name), group.strategies[name])
+        ((run.name, group.condition or "", run.named(name)), group.strategies[name], name not in run.half_asked)
         for run in runs
         for group in overalls(run)
         for name in _ordered(run, group)
@@ -38,12 +38,15 @@ def _strategies(runs: Sequence[Run]) -> Table:
     shown = [
         metric
         for metric in _main_first(runs)
-        if any((estimate := figures.get(metric.name)) and estimate.value is not None for _, figures in found)
+        if any((estimate := figures.get(metric.name)) and estimate.value is not None for _, figures, _ in found)
     ]
-    kept = [n for n in range(3) if n == 2 or len({key[n] for key, _ in found}) > 1]
+    kept = [n for n in range(3) if n == 2 or len({key[n] for key, _, _ in found}) > 1]
+    equals: dict[str, list[dict[str, Estimate]]] = {}  # by condition
+    for key, figures, whole in found:
+        equals.setdefault(key[1], []).extend([figures] if whole else [])
     bests = {
-        (condition, metric.name): _best([f.get(metric.name) for key, f in found if key[1] == condition], metric)
-        for condition in {key[1] for key, _ in found}
+        (condition, metric.name): _best([figures.get(metric.name) for figures in of], metric)
+        for condition, of in equals.items()
         for metric in shown
     }
     return Table(
@@ -51,8 +54,11 @@ def _strategies(runs: Sequence[Run]) -> Table:
         heads=tuple(("run", "condition", "strategy")[n] for n in kept),
         columns=tuple(Column(metric.name, metric.summary) for metric in shown),
         rows=tuple(
-            (tuple(key[n] for n in kept), tuple(_cell(figures, metric, bests[key[1], metric.name]) for metric in shown))
-            for key, figures in found
+            (
+                tuple(key[n] for n in kept),
+                tuple(_cell(figures, metric, bests[key[1], metric.name] if whole else None) for metric in shown),
+            )
+            for key, figures, whole in found
         ),
         notes=tuple(_notes(runs)),
     )
@@ -97,6 +103,9 @@ def _notes(runs: Sequence[Run]) -> Iterator[str]:
         if run.figures.baseline is not None:
             yield f"{name}▲ ▼ differ significantly from {run.figures.baseline} (paired bootstrap, 95 %)."
         for fate in run.figures.strategies:
+            if fate.asked:
+                told = f"was asked {fate.rows:,} of {fate.questions:,} questions: its figures are of those alone"
+                yield f"{name}{fate.name} {told}, and are compared with no others."
             if fate.state != "done":
                 yield f"{name}{fate.name} {_FATES.get(fate.state, fate.state)}: {fate.message}"
             elif fate.failed:
@@ -123,14 +132,15 @@ def _breakdown(run: Run, by: str, groups: Sequence[Group], *, alone: bool) -> It
     rows = []
     for group, key in zip(groups, keys, strict=True):
         estimates = {name: group.strategies.get(name, {}) for name in names}
-        best = _best([figures.get(metric.name) for figures in estimates.values()], metric)
-        cells = tuple(_cell(estimates[name], metric, best) for name in names)
+        whole = [name for name in names if name not in run.half_asked]
+        best = _best([estimates[name].get(metric.name) for name in whole], metric)
+        cells = tuple(_cell(estimates[name], metric, best if name in whole else None) for name in names)
         rows.append(((*(key[n] for n in kept), key[3]), cells))
     if rows:
         yield Table(
             title=f"{metric.name}{' (%)' if metric.unit == 'share' else ''} by {by}{'' if alone else f', {run.name}'}",
             heads=(*(("set", "condition", by)[n] for n in kept), "rows"),
-            columns=tuple(Column(name) for name in names),
+            columns=tuple(Column(run.named(name)) for name in names),
             rows=tuple(rows),
             shaded=metric.unit == "share",
         )

@@ -45,7 +45,7 @@ def _costs(runs: Sequence[Run]) -> Iterator[str]:
         metric = metrics_of([run]).get(run.figures.metric)
         for group in overalls(run):
             cost = next((c for c in _COSTS if any(c in figures for figures in group.strategies.values())), "")
-            points = list(_points(group, run.figures.metric, cost))
+            points = list(_points(run, group, run.figures.metric, cost))
             if metric is not None and metric.unit == "share" and len(points) > 1:
                 of = [run.name if len(runs) > 1 else "", group.condition or ""]
                 what = metric.name, f"{cost} a question"
@@ -58,8 +58,10 @@ def _costs(runs: Sequence[Run]) -> Iterator[str]:
         yield section("cost", "What it costs to be right", *pictures, told)
 
 
-def _points(group: Group, metric: str, cost: str) -> Iterator[Point]:
+def _points(run: Run, group: Group, metric: str, cost: str) -> Iterator[Point]:
     for name, figures in group.strategies.items():
+        if name in run.half_asked:
+            continue
         share, spent = figures.get(metric), figures.get(cost)
         if share is None or share.value is None or spent is None or spent.value is None:
             continue

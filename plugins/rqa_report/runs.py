@@ -45,13 +45,22 @@ class Metric(msgspec.Struct, frozen=True):
 
 
 class Fate(msgspec.Struct, frozen=True):
-    """What became of a strategy; `state` is "done", "failed" (on every row) or "left out" (it could not begin)."""
+    """What became of a strategy; `state` is "done", "failed" (on every row) or "left out" (it could not begin).
+
+    It has answers to `rows` of the `questions` of the run.
+    """
 
     name: str
     state: str = "done"
     rows: int = 0
+    questions: int = 0
     failed: int = 0
     message: str = ""
+
+    @property
+    def asked(self) -> str:
+        """How many questions it was asked, if not all: " (106 of 400)"."""
+        return f" ({self.rows:,} of {self.questions:,})" if self.rows < self.questions else ""
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -129,6 +138,16 @@ class Run:
     def fates(self) -> dict[str, Fate]:
         """What became of each strategy, by name."""
         return {fate.name: fate for fate in self.figures.strategies}
+
+    @property
+    def half_asked(self) -> frozenset[str]:
+        """The strategies that have answers to some of the questions alone: they are no equals of the others."""
+        return frozenset(fate.name for fate in self.figures.strategies if fate.asked)
+
+    def named(self, strategy: str) -> str:
+        """The strategy as tables name it."""
+        fate = self.fates.get(strategy)
+        return strategy + fate.asked if fate else strategy
 
     def answers_file(self, strategy: str) -> Path:
         """The file of a strategy's answers; it may be absent. InputError when it would lie outside the folder."""

@@ -451,10 +451,44 @@ def test_the_strategies_of_a_run_stay_in_it_when_others_are_added(rqa: Any, read
         assert server.count == 24  # what is not named is not asked
     assert ended.code == 0
     assert "norag was asked 1 of 8 questions; name it with -s to ask the others" in ended.err
+    assert "\nnorag (1 of 8)  100.0" in ended.out
+    assert "norag was asked 1 of 8 questions: its figures are of those alone" in ended.out
     assert list(figures("accuracy")) == ["rag", "norag", "cot"]
     assert figures("accuracy")["rag"] == rag
     described = json.loads((RUN / "run.json").read_text("utf-8"))
     assert [one["name"] for one in described["strategies"]] == ["rag", "norag", "cot"]
+
+
+def half_asked(strategy: str, rows: int) -> None:
+    """Leave the first answers of a strategy alone."""
+    answers = RUN / "answers" / f"{strategy}.jsonl"
+    answers.write_bytes(b"".join(answers.read_bytes().splitlines(keepends=True)[:rows]))
+
+
+def test_nothing_is_compared_with_a_strategy_that_was_asked_some_questions(
+    rqa: Any, reader: Any, question_set: Any
+) -> None:
+    rows = [row(f"Land{n}", f"City{n}", gold=f"City{n}") for n in range(12)]
+    command = ("eval", question_set(rows), "-o", RUN, "--baseline", "norag", "--resume")
+    with reader(WORLD):
+        rqa(*command, "-s", "rag,norag")
+        half_asked("rag", 11)
+        ended = rqa(*command, "-s", "cot")
+        assert "\nrag (11 of 12)  100.0 [100.0, 100.0] " in ended.out  # no asterisk
+        half_asked("norag", 11)
+        rqa("eval", question_set(rows), "-o", RUN, "--resume", "-s", "rag")
+    metrics = json.loads((RUN / "metrics.json").read_text("utf-8"))
+    assert metrics["baseline"] is None
+    assert not any("difference" in one["accuracy"] for one in metrics["groups"][0]["strategies"].values())
+
+
+def test_what_the_passages_hold_is_told_of_all_questions(rqa: Any, reader: Any, question_set: Any) -> None:
+    command = ("eval", question_set(ROWS), "-o", RUN, "--resume")
+    with reader(WORLD):
+        rqa(*command, "-s", "norag,rag")
+        half_asked("norag", 1)
+        told = "75.0 % of the questions have a passage that holds a gold answer; on average 50.0 % of them do."
+        assert told in rqa(*command, "-s", "rag").out
 
 
 def test_views_baseline_and_metric_stay_unless_others_are_given(rqa: Any, reader: Any, question_set: Any) -> None:

@@ -12,6 +12,7 @@ from standins.eval_run import write_run
 
 from rqa_report.exports import as_json, comma_separated, markdown
 from rqa_report.overview import tables
+from rqa_report.run_page import run_page
 from rqa_report.runs import Difference, Estimate, Run, load_runs
 from rqa_report.tables import Cell, Column, Table, estimate_cell
 from rqa_report.terminal import terminal_text
@@ -91,6 +92,22 @@ def test_the_notes_tell_the_size_the_baseline_and_what_failed(run: Run) -> None:
         "▲ ▼ differ significantly from norag (paired bootstrap, 95 %).",
         "usc failed on every row: reader.local did not answer.",
     )
+
+
+def test_a_strategy_that_was_asked_some_questions_is_no_equal(run: Run) -> None:
+    assert "What it costs to be right" in "".join(run_page([run]))
+    fates = run.figures.strategies
+    fates[:] = [structs.replace(fate, questions=12, rows=5 if fate.name == "rag" else 12) for fate in fates]
+    first, by_set, *_ = tables([run])
+    assert [keys for keys, _ in first.rows] == [("rag (5 of 12)",), ("norag",), ("usc",)]
+    rag, norag, _ = (cells for _, cells in first.rows)
+    assert (rag[0].text, rag[0].best, norag[0].best) == ("50.0", False, True)
+    assert "rag was asked 5 of 12 questions: its figures are of those alone, and are compared with no others." in (
+        first.notes
+    )
+    assert [column.name for column in by_set.columns] == ["rag (5 of 12)", "norag", "usc"]
+    assert not any(cells[0].best for _, cells in by_set.rows)
+    assert "What it costs to be right" not in "".join(run_page([run]))  # of norag alone there is no picture
 
 
 def test_runs_stand_in_one_table(run: Run, tmp_path: Path) -> None:
