@@ -102,7 +102,7 @@ def report(folders: tuple[Path, ...], form: str | None, out: Path | None) -> Non
 @click.option("--pool", metavar="STRATEGY", help="Compare the retrievers that this strategy asked, as eor does.")
 @click.option("--set", "set_name", metavar="NAME", help="Only the questions of this set. Default: of all.")
 @click.option("--condition", metavar="NAME", help="Only under this condition. Default: the first of the run.")
-@click.option("--metric", metavar="NAME", help="What makes an answer right. Default: the metric of the run.")
+@click.option("--metric", metavar="NAME", help="What makes an answer right. Default: accuracy.")
 @click.option("--least", metavar="X", type=float, default=1.0, help="Of the metric, for a right answer. Default: 1.")
 @click.option(
     "--longest",
@@ -144,7 +144,7 @@ def inconsistency(
     _known(run, "condition", condition, run.plan.conditions)
     conditions = run.plan.conditions
     chosen = Selection(pool, set_name, condition or (conditions[0] if conditions else None), metric, least, longest)
-    found = Disagreement(run.name, metric or run.figures.metric, chosen, members(run, chosen))
+    found = Disagreement(run.name, metric or run.verdict, chosen, members(run, chosen))
     shown: dict[str, Callable[[], Iterable[str]]] = {
         "terminal": lambda: terminal_text(found.tables(), out),
         "html": lambda: disagreement_page(found),

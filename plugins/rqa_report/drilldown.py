@@ -27,7 +27,7 @@ _FIELDS = ("reason", "confidence", "citations", "conflicts", "usage", "seconds",
 def questions(runs: Sequence[Run]) -> Iterator[str]:
     """The data of the questions, as inert script elements. A question that several runs asked stands there once.
 
-    The strategies of each run are the members of the page; the index has each one's answer and the metric that counts.
+    The strategies of each run are the members of the page; the index has each one's answer and verdict.
     """
     members = [(n, strategy.name) for n, run in enumerate(runs) for strategy in run.plan.strategies]
     groups: dict[str, int] = {}
@@ -44,7 +44,7 @@ def questions(runs: Sequence[Run]) -> Iterator[str]:
             yield _packed(f"chunk{first // _CHUNK}", details)
     about = {
         "members": [f"{runs[n].name}: {name}" if len(runs) > 1 else name for n, name in members],
-        "metric": runs[0].figures.metric,
+        "metric": runs[0].verdict,
         "groups": list(groups),
         "chunk": _CHUNK,
         "questions": index,
@@ -85,7 +85,7 @@ def _entry(
         elif "error" in line:
             marks.append("failed")
         else:
-            mark = row.scored.scores.get(strategy, {}).get(runs[run].figures.metric)
+            mark = row.scored.scores.get(strategy, {}).get(runs[run].verdict)
             marks.append("undefined" if mark is None else round(mark, 4))
     gold = [" / ".join(fact) for fact in asked.gold]
     return [asked.id, asked.question[:_LONGEST], gold, sorted(numbers), marks, answers]

@@ -20,7 +20,7 @@ class Selection:
     """Which rows to look at, and when an answer counts as right.
 
     `pool` is a strategy whose retrievers are the members, None for the strategies themselves; `set` None for all sets;
-    `metric` None for the run's own, of which `least` is right. Eq. 4 passes over the questions that some member
+    `metric` None for Run.verdict, of which `least` is right. Eq. 4 passes over the questions that some member
     answers in more than `longest` words, None for any length.
     """
 
@@ -108,7 +108,7 @@ _Replies = Callable[[Row], Sequence[_Reply | None]]
 
 
 def _strategies(run: Run, chosen: Selection) -> tuple[list[str], _Replies]:
-    metric = chosen.metric or run.figures.metric
+    metric = chosen.metric or run.verdict
     if metric not in {known.name for known in run.figures.metrics}:
         known = ", ".join(known.name for known in run.figures.metrics)
         raise InputError(f"{run.folder} has no metric {metric!r}; it has: {known}.")

@@ -42,10 +42,13 @@ def _costs(runs: Sequence[Run]) -> Iterator[str]:
     """A picture for each condition of each run."""
     pictures = []
     for run in runs:
-        metric = metrics_of([run]).get(run.figures.metric)
+        known = metrics_of([run])
+        metric = known.get(run.figures.metric)
+        if metric is None or metric.better == "lower":  # how often an attack succeeds is nothing to pay for
+            metric = known.get(run.verdict)
         for group in overalls(run):
             cost = next((c for c in _COSTS if any(c in figures for figures in group.strategies.values())), "")
-            points = list(_points(run, group, run.figures.metric, cost))
+            points = list(_points(run, group, metric.name, cost)) if metric is not None else []
             if metric is not None and metric.unit == "share" and len(points) > 1:
                 of = [run.name if len(runs) > 1 else "", group.condition or ""]
                 what = metric.name, f"{cost} a question"

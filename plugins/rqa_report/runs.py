@@ -140,6 +140,12 @@ class Run:
         return {fate.name: fate for fate in self.figures.strategies}
 
     @property
+    def verdict(self) -> str:
+        """The metric that says whether an answer is right: accuracy, which `rqa eval` always measures."""
+        measured = [metric.name for metric in self.figures.metrics]
+        return "accuracy" if "accuracy" in measured else self.figures.metric
+
+    @property
     def half_asked(self) -> frozenset[str]:
         """The strategies that have answers to some of the questions alone: they are no equals of the others."""
         return frozenset(fate.name for fate in self.figures.strategies if fate.asked)

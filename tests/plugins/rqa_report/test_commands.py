@@ -106,6 +106,14 @@ def test_disagreement_is_shown_on_the_terminal(rqa: Rqa, run: Path) -> None:
         assert f"\n{title}" in f"\n{ended.out}"
 
 
+def test_accuracy_says_what_is_right_whatever_metric_the_run_shows(rqa: Rqa, run: Path) -> None:
+    before = json.loads(rqa("report", "inconsistency", run, "--to", "json").out)
+    figures = run / "metrics.json"
+    figures.write_text(json.dumps(json.loads(figures.read_text()) | {"metric": "refusal"}))
+    assert json.loads(rqa("report", "inconsistency", run, "--to", "json").out) == before
+    assert before["metric"] == "accuracy"
+
+
 def test_only_one_set_is_looked_at_where_that_is_asked_for(rqa: Rqa, run: Path) -> None:
     told = json.loads(rqa("report", "inconsistency", run, "--set", "rivers", "--to", "json").out)
     assert (told["questions"], told["set"], told["condition"]) == (6, "rivers", "as given")

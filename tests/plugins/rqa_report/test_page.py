@@ -5,11 +5,13 @@ import gzip
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from standins.eval_run import HOSTILE, write_run
 
 from robust_qa import InputError
@@ -103,6 +105,17 @@ def test_the_index_has_every_question_with_marks_and_answers(run: Run) -> None:
     assert [index["groups"][n] for n in groups] == ["set: cities", "condition: as given", "conflict: conflicting"]
     assert marks == [0.0, 1.0, "failed"]
     assert answers[1:] == ["In France.", None]
+
+
+def test_accuracy_says_what_is_right_whatever_metric_the_run_shows(run: Run) -> None:
+    run.figures.metrics.append(structs.replace(run.figures.metrics[0], name="attack-success", better="lower"))
+    attacked = replace(run, figures=structs.replace(run.figures, metric="attack-success"))
+    index = unpacked(Page(written(attacked)), "index")
+    assert index["metric"] == "accuracy"
+    assert [question[4] for question in index["questions"]] == [
+        question[4] for question in unpacked(Page(written(run)), "index")["questions"]
+    ]
+    assert "<title>accuracy against tokens a question</title>" in written(attacked)
 
 
 def test_what_is_opened_has_the_trace_and_the_citations(run: Run) -> None:
