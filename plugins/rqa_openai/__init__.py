@@ -148,7 +148,8 @@ class OpenAI:
             refused = refusal_in(reply)
             if refused is None:
                 return reply, dialect
-            plainer = dialect.after(refused, request)
+            # What overflows may speak of its schema too, which takes up some of the window.
+            plainer = None if refused.overflows else dialect.after(refused, request)
             if plainer is None:
                 error = error_for(refused, reply, self._endpoint)
                 if missing and refused.status in {404, 405}:

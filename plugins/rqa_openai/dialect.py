@@ -17,6 +17,12 @@ from .replies import Refusal
 Structured = Literal["json_schema", "json_object", "none"]
 _PLAINER: dict[Structured, Structured] = {"json_schema": "json_object", "json_object": "none"}
 _FORMAT = re.compile(r"response_?format|schema|json_object|structured output|grammar", re.IGNORECASE)
+# What is said of a format that is not taken, beside what is said of any field; a mere mention is no refusal of it.
+_NO_FORMAT = re.compile(
+    r"invalid|unavailable|not (?:available|enabled|implemented|found|valid)|disabled|must be|only|cannot|can't|fail"
+    r"|literal_error|no endpoints",
+    re.IGNORECASE,
+)
 _OPTIONAL = ("temperature", "seed", "stop", "skip_special_tokens", "spaces_between_special_tokens")
 # "This model supports at most 4096 completion tokens" refuses a value, not a field.
 _NOT_TAKEN = re.compile(
@@ -70,7 +76,7 @@ class Dialect:
         """
         if refusal.status not in {400, 404, 422}:
             return None
-        if "response_format" in request and self.structured != "none" and refusal.mentions(_FORMAT):
+        if "response_format" in request and self.structured != "none" and _refuses_format(refusal):
             return replace(self, structured=_PLAINER[self.structured])
         if not refusal.mentions(_NOT_TAKEN):
             return None
@@ -92,6 +98,14 @@ def encode(request: Mapping[str, Any]) -> bytes:
         return msgspec.json.encode(request)
     except UnicodeEncodeError:
         return json.dumps(msgspec.to_builtins(request), ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _refuses_format(refusal: Refusal) -> bool:
+    if any(code.startswith("response_format") for code in refusal.codes):
+        return True
+    # The codes do not tell: an "invalid_request_error" is any.
+    said = _NOT_TAKEN.search(refusal.message) or _NO_FORMAT.search(refusal.message)
+    return said is not None and refusal.mentions(_FORMAT)
 
 
 def _asking_for(schema: Mapping[str, Any], messages: Sequence[Message]) -> list[Message]:

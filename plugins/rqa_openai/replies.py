@@ -27,7 +27,7 @@ from robust_qa import (
 _READ, _EXCERPT = 10_000, 200  # characters of a provider's own words that are read, and shown
 _OVERFLOW = re.compile(
     r"context.(length|window|size)|maximum model length|(prompt|input|request) (is )?too (long|large)"
-    r"|token count .*exceeds|too large for model|max_new_tokens. must be",
+    r"|token count .*exceeds|too large for model|max_new_tokens. must be|reduce the length",
     re.IGNORECASE,
 )
 
@@ -77,6 +77,11 @@ class Refusal:
     def names(self, name: str) -> bool:
         """Whether the refusal is about the request's field `name`."""
         return name in self.codes or re.search(rf"\b{name}\b", self.message) is not None
+
+    @property
+    def overflows(self) -> bool:
+        """Whether the prompt was too long, so that no other wording of the request helps."""
+        return self.status == 413 or (self.status in {400, 422} and self.mentions(_OVERFLOW))
 
 
 class _Part(msgspec.Struct):
@@ -138,7 +143,7 @@ def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint) -> RqaError:
     failed = f"Asking {endpoint} failed with status {status}: {said}"
     if "json_validate_failed" in refusal.codes:  # Groq's word for a reply of the model that is not JSON
         return ReplyError(failed)
-    if status == 413 or (status in {400, 422} and refusal.mentions(_OVERFLOW)):
+    if refusal.overflows:
         return ContextError(
             f"The prompt overflows the window of {endpoint}: {said}",
             hint="Set the reader's `window` to the model's context length in tokens, so that passages are "

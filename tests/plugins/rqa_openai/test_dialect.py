@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from standins.openai import Fault, error, serve, unsupported
 
-from robust_qa import Decoding, Message, RefusedError
+from robust_qa import ContextError, Decoding, Message, RefusedError
 
 ASKED = [Message("user", "Where is the Louvre?")]
 SCHEMA = {
@@ -113,6 +113,7 @@ async def test_the_session_remembers(connect):
         Fault(422, {"detail": [{"type": "literal_error", "loc": ["body", "response_format", "type"]}]}),
         Fault(400, {"error": "'response_format.type' must be 'text'"}),
         Fault(400, {"error": {"message": "failed to parse grammar", "type": "invalid_request_error"}}),
+        error(400, "response_format value as json_schema is enabled only for api versions 2024-08-01 and later"),
     ],
 )
 async def test_providers_word_the_refusal_differently(connect, refused):
@@ -131,6 +132,36 @@ async def test_a_refusal_of_something_else_is_no_reason_to_fall(connect, refused
             await reader.generate(ASKED, WITH_SCHEMA)
     assert formats_sent(server) == ["json_schema"]
     assert reader.structured
+
+
+TOO_LONG = (
+    "This model's maximum context length is 128000 tokens. However, your messages resulted in 201901 tokens "
+    "(including 92 in the response_format schemas.). Please reduce the length of the messages or schemas."
+)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        error(400, TOO_LONG, param="messages", code="context_length_exceeded"),
+        error(400, TOO_LONG, type="invalid_request_error"),
+        error(400, "Too many tokens, with the json_schema not supported.", code="context_length_exceeded"),
+    ],
+)
+async def test_a_prompt_that_overflows_is_sent_once_and_schemas_stay_on(connect, refused):
+    with serve(lambda request, n: refused if n == 0 else "{}") as server:
+        reader = connect(server.url)
+        with pytest.raises(ContextError, match="overflows"):
+            await reader.generate(ASKED, WITH_SCHEMA)
+        await reader.generate(ASKED, WITH_SCHEMA)
+    assert formats_sent(server) == ["json_schema", "json_schema"]
+
+
+async def test_a_schema_that_is_only_mentioned_is_not_refused(connect):
+    refused = error(400, "The messages and the schemas hold 9 images too many.", type="invalid_request_error")
+    with serve(lambda request, n: refused) as server, pytest.raises(RefusedError):
+        await connect(server.url).generate(ASKED, WITH_SCHEMA)
+    assert formats_sent(server) == ["json_schema"]
 
 
 async def test_the_option_says_where_to_begin(connect):
