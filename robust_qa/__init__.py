@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from .errors import CallTimeout as CallTimeout
     from .errors import ConfigError as ConfigError
     from .errors import ContextError as ContextError
+    from .errors import CutError as CutError
     from .errors import Exit as Exit
     from .errors import ExpressionError as ExpressionError
     from .errors import InputError as InputError
@@ -137,6 +138,7 @@ _HOME = {
         "CallTimeout",
         "ConfigError",
         "ContextError",
+        "CutError",
         "Exit",
         "ExpressionError",
         "InputError",

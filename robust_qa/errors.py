@@ -12,7 +12,8 @@ RqaError                      1   something failed; the message says what, the h
     ├── UnavailableError      5   the provider or the network failed; worth another try
     ├── RefusedError          5   the provider refused; the same call will be refused again
     ├── CallTimeout           5   no reply in time; worth another try
-    └── ReplyError            5   the reply came and cannot be understood
+    ├── ReplyError            5   the reply came and cannot be understood
+    └── CutError              5   the reply was cut at max_tokens before it said what it had to
 """
 
 from __future__ import annotations
@@ -127,3 +128,13 @@ class ReplyError(CallError):
     """A reply arrived and cannot be understood."""
 
     retryable = True
+
+
+class CutError(CallError):
+    """A reply was cut at `max_tokens` before it said what it had to; it would be cut there again."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The language model's reply was cut at `max_tokens` before it came to an answer.",
+            hint="Raise `max_tokens` of the reader, or of the strategy where that has one.",
+        )

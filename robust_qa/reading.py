@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .errors import CutError
 from .prompts import load_prompts
 from .replies import parse_object, says_unknown, without_thoughts
 from .types import Completion, Passage, Reading
@@ -33,6 +34,7 @@ _AS_LINES = (
     "Answer: the answer, or UNKNOWN when the documents do not contain it"
 )
 _LINE = re.compile(r"^\W*(documents?|answer)\W*:\W*(.*)$", re.IGNORECASE | re.MULTILINE)
+_ANSWERED = re.compile(r"^[^\w\n]*+answer[^\w\n:]*+:[^\w\n]*+\w.*\n", re.IGNORECASE | re.MULTILINE)
 
 
 def reply_format(structured: bool) -> str:
@@ -43,10 +45,14 @@ def reply_format(structured: bool) -> str:
 def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Reading:
     """A reply as a Reading: from a JSON object, from labelled lines, or else the whole reply as the answer.
 
-    Numbers of documents that do not exist are left out.
+    Numbers of documents that do not exist are left out. CutError when the reply was cut before its answer was whole.
     """
     reply = without_thoughts(completion.text)
+    if not reply:
+        return Reading(None, usage=completion.usage, reason="The language model's reply is empty.")
     parsed = parse_object(reply, "answer")
+    if completion.finish == "length" and parsed is None and not _ANSWERED.search(reply):
+        raise CutError
     if parsed is not None:
         answer = "" if parsed["answer"] is None else str(parsed["answer"])  # 0 is an answer
         documents = str(parsed.get("documents", ""))

@@ -117,6 +117,7 @@ class Reading:
     best first; `start` and `end` are character offsets of the answer in the first of them, for readers that point.
     `places`, where the reader tells, are offsets in each of `passages` at which the words begin that it was told by.
     `rivals` are the answers that others of the passages give instead, likeliest first; these have no rivals.
+    `reason` says in a sentence why there is no `text`, where it is not that the passages lack the answer.
     """
 
     text: str | None
@@ -127,6 +128,7 @@ class Reading:
     usage: Usage = Usage()
     places: tuple[int | None, ...] = ()
     rivals: tuple[Reading, ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

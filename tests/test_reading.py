@@ -1,8 +1,10 @@
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa import Completion, Passage
+from robust_qa import Completion, CutError, Passage
 from robust_qa.reading import parse_reading
 
 PASSAGES = [Passage("a"), Passage("b"), Passage("c")]
@@ -34,6 +36,44 @@ def test_an_answer_that_begins_like_a_refusal_is_an_answer() -> None:
     assert parse_reading(Completion("Answer: None but the Lonely Heart"), PASSAGES).text == (
         "None but the Lonely Heart"
     )
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"documents": [1], "',
+        '{"documents": [1], "answer": "Pa',
+        "Documents: 1\nAns",
+        "Documents: 1\nAnswer: Pa",
+        "Well, the",
+    ],
+)
+def test_a_reply_that_is_cut_before_its_answer_is_whole_is_an_error(reply: str) -> None:
+    with pytest.raises(CutError, match="max_tokens") as raised:
+        parse_reading(Completion(reply, finish="length"), PASSAGES)
+    assert "Raise `max_tokens`" in raised.value.hint
+    assert not raised.value.retryable
+
+
+@pytest.mark.parametrize("reply", ['{"documents": [1], "answer": "Paris"} For', "Answer: Paris\nDocuments: 1, 1, 1, 1"])
+def test_a_reply_that_is_cut_behind_its_answer_is_understood(reply: str) -> None:
+    reading = parse_reading(Completion(reply, finish="length"), PASSAGES)
+    assert (reading.text, reading.passages) == ("Paris", (0,))
+
+
+@pytest.mark.parametrize("reply", ["", " \n", "<think>Let me see</think>"])
+def test_an_empty_reply_is_told_from_passages_without_the_answer(reply: str) -> None:
+    reading = parse_reading(Completion(reply), PASSAGES)
+    assert (reading.text, reading.reason) == (None, "The language model's reply is empty.")
+    assert not parse_reading(Completion("Answer: unknown"), PASSAGES).reason
+
+
+def test_a_long_cut_reply_is_read_in_no_time() -> None:
+    began = time.monotonic()
+    for reply in ("Answer: " + "x " * 100_000, "\n" * 3000 + "*", "Answer" + " " * 100_000):
+        with pytest.raises(CutError):
+            parse_reading(Completion(reply, finish="length"), PASSAGES)
+    assert time.monotonic() - began < 1
 
 
 @given(st.text())

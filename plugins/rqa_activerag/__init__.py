@@ -12,7 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from robust_qa import Answer, ContextError, Order, Passage, fenced, hookimpl, load_prompts, without_thoughts
+from robust_qa import (
+    Answer,
+    Completion,
+    ContextError,
+    CutError,
+    Order,
+    Passage,
+    fenced,
+    hookimpl,
+    load_prompts,
+    without_thoughts,
+)
 
 from . import schemas
 from .account import Lesson, answered, details, explained, remembered
@@ -88,13 +99,13 @@ class ActiveRag:
         """P; None where there is no agent that would use it."""
         if not self.options.accommodation:
             return None
-        return parse_thought(await self._ask(toolbox, "inquire"))
+        return parse_thought((await self._ask(toolbox, "inquire")).text)
 
     async def _assimilate(self, toolbox: Toolbox, which: Instruction, pool: Sequence[Passage]) -> str:
         """T; "" where there is nothing to learn from, or no agent that learns."""
         if not (pool and self.options.assimilation):
             return ""
-        return await self._ask(toolbox, "assimilate", pool, instruction=self._part(f"{which}_assimilate"))
+        return (await self._ask(toolbox, "assimilate", pool, instruction=self._part(f"{which}_assimilate"))).text
 
     async def _accommodate(
         self, toolbox: Toolbox, which: Instruction, pool: Sequence[Passage], knowledge: str, thought: Thought | None
@@ -120,7 +131,10 @@ class ActiveRag:
                 raise
             toolbox.note("the window does not hold the reasoning from memory beside what was learnt; left out")
             return await self._accommodate(toolbox, which, pool, knowledge, None)
-        return parse_revision(reply, len(pool), structured=toolbox.structured)
+        revision = parse_revision(reply.text, len(pool), structured=toolbox.structured)
+        if revision.degraded and reply.finish == "length":
+            raise CutError
+        return revision
 
     def _part(self, name: str, **fields: str) -> str:
         return "\n".join(message.content for message in self.prompts[name].messages(fields))
@@ -133,8 +147,8 @@ class ActiveRag:
         *,
         schema: Mapping[str, Any] | None = None,
         **fields: str,
-    ) -> str:
-        """The model's reply to the prompt of that role."""
+    ) -> Completion:
+        """The model's reply to the prompt of that role, without thoughts."""
         options = self.options
         completion = await toolbox.generate(
             self.prompts[role],
@@ -146,7 +160,7 @@ class ActiveRag:
             max_tokens=options.max_tokens,
             schema=schema,
         )
-        return without_thoughts(completion.text)
+        return dataclasses.replace(completion, text=without_thoughts(completion.text))
 
 
 @hookimpl

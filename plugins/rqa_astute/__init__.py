@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from robust_qa import (
     Answer,
+    Completion,
     ContextError,
+    CutError,
     Order,
     Passage,
     fenced,
@@ -33,7 +35,7 @@ from .parsing import Consolidated, Verdict, parse_consolidation, parse_memory, p
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
 
-Ask = Callable[..., Awaitable[str]]
+Ask = Callable[..., Awaitable[Completion]]
 
 
 class Astute:
@@ -71,7 +73,7 @@ class Astute:
         async with asyncio.TaskGroup() as both:
             remembering = both.create_task(ask("memory", schemas.memory(options.memory_passages)))
             retrieving = both.create_task(toolbox.retrieve(question))
-        texts = parse_memory(remembering.result(), options.memory_passages)
+        texts = parse_memory(remembering.result().text, options.memory_passages)
         internal = [Passage(text, id=f"memory-{n}", origin="memory") for n, text in enumerate(texts, start=1)]
         pool = [*retrieving.result(), *internal]
         toolbox.note(
@@ -86,7 +88,7 @@ class Astute:
         rounds: list[list[Consolidated]] = []
         for number in range(1, options.iterations):
             reply = await ask("consolidate", schemas.consolidation(len(pool)), pool=pool, rounds=rounds)
-            rounds.append(parse_consolidation(reply, len(pool)))
+            rounds.append(parse_consolidation(reply.text, len(pool)))
             toolbox.note(
                 f"round {number}: documents consolidated from {len(pool)} to {len(rounds[-1])}",
                 documents=listed(rounds[-1], pool),
@@ -101,9 +103,13 @@ class Astute:
     async def _finalise(
         self, ask: Ask, toolbox: Toolbox, pool: Sequence[Passage], rounds: Sequence[Sequence[Consolidated]]
     ) -> Verdict:
-        """The verdict. A reply that cannot be used is put into form once, and then taken as plain text."""
+        """The verdict. A reply that cannot be used is put into form once, and then taken as plain text.
+
+        CutError when it was cut, and is no use for that.
+        """
         schema = schemas.verdict(len(pool))
-        reply = await ask("finalise", schema, pool=pool, rounds=rounds)
+        completion = await ask("finalise", schema, pool=pool, rounds=rounds)
+        reply = completion.text
         verdict = parse_verdict(reply, len(pool), structured=toolbox.structured)
         if verdict is not None:
             return verdict
@@ -111,9 +117,11 @@ class Astute:
         repaired = ""
         if reply:  # out of nothing a repair could only make things up
             with suppress(ContextError):  # the reply is too long for the window to hold it again
-                repaired = await ask("repair", schema, reply=fenced(reply))
+                repaired = (await ask("repair", schema, reply=fenced(reply))).text
         verdict = parse_verdict(repaired, len(pool), structured=toolbox.structured)
         if verdict is None:
+            if completion.finish == "length":
+                raise CutError
             return Verdict(answer=plain_answer(reply) or plain_answer(repaired), degraded=True)
         return dataclasses.replace(verdict, repaired=True)
 
@@ -127,8 +135,8 @@ class Astute:
         pool: Sequence[Passage] = (),
         rounds: Sequence[Sequence[Consolidated]] = (),
         **fields: str,
-    ) -> str:
-        """The model's reply to the prompt of that role about D0 and the last of the rounds."""
+    ) -> Completion:
+        """The model's reply, without thoughts, to the prompt of that role about D0 and the last of the rounds."""
         options, prompts = self.options, self.prompts
         form = f"{'finalise' if role == 'repair' else role}_{'json' if toolbox.structured else 'text'}"
         count = options.memory_passages
@@ -150,7 +158,7 @@ class Astute:
             max_tokens=options.max_tokens,
             schema=schema if toolbox.structured else None,
         )
-        return without_thoughts(completion.text)
+        return dataclasses.replace(completion, text=without_thoughts(completion.text))
 
     def _earlier(self, consolidated: Sequence[Consolidated], pool: Sequence[Passage]) -> str:
         text = rendered(consolidated, pool, source_aware=self.options.source_aware)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robust_qa import Order, Passage, Prompt, Reading, declines, fenced, load_prompts, without_thoughts
+from robust_qa import CutError, Order, Passage, Prompt, Reading, declines, fenced, load_prompts, without_thoughts
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
+
+
+_MARK = "<<<ANSWER>>>"
 
 
 @dataclass
@@ -84,7 +88,7 @@ class Agent:
         """The reply to the prompt of that role, without thoughts; `fields` are fenced.
 
         `replies` fill the field of that name, numbered from 1. `sample` numbers replies to the same prompt, drawn at
-        the strategy's temperature.
+        the strategy's temperature. CutError when one that is to mark an answer was cut before it.
         """
         shown = (f'<document reply="{number}">\n{fenced(text)}\n</document>' for number, text in enumerate(replies, 1))
         completion = await toolbox.generate(
@@ -95,15 +99,29 @@ class Agent:
             seed=self.seed if sample is None else (self.seed or 0) + sample,
             temperature=self.temperature if sample is not None else None,
         )
+        # What stands before the mark is thought aloud, and its last line no answer.
+        if completion.finish == "length" and _MARK in self.prompts[role].template and _MARK not in completion.text:
+            raise CutError
         return without_thoughts(completion.text)
 
     async def sample(self, toolbox: Toolbox, role: str, count: int, passages: Sequence[Passage]) -> list[str]:
-        """`count` replies to the prompt of that role, drawn at once."""
+        """`count` replies to the prompt of that role, drawn at once; one that was cut before its answer is "".
+
+        CutError when all of them were.
+        """
         import asyncio
 
+        async def draw(number: int) -> str | None:
+            with suppress(CutError):
+                return await self.ask(toolbox, role, passages, sample=number)
+            return None
+
         async with asyncio.TaskGroup() as group:
-            drawing = [group.create_task(self.ask(toolbox, role, passages, sample=n)) for n in range(count)]
-        return [task.result() for task in drawing]
+            drawing = [group.create_task(draw(number)) for number in range(count)]
+        replies = [task.result() for task in drawing]
+        if all(reply is None for reply in replies):
+            raise CutError
+        return [reply or "" for reply in replies]
 
     async def remember(self, toolbox: Toolbox) -> list[Passage]:
         """The passage that the model writes to the prompt `memory`; none when it declines."""

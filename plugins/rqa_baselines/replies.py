@@ -73,7 +73,7 @@ def cited(found: Found, passages: Sequence[Passage]) -> tuple[Citation, ...]:
 def read(reading: Reading, passages: Sequence[Passage]) -> Answer:
     """A reading of `passages` as an Answer; abstains where they do not hold one."""
     if reading.text is None:
-        return Answer(None, reading.score, reason="The passages do not hold an answer.")
+        return Answer(None, reading.score, reason=reading.reason or "The passages do not hold an answer.")
     return Answer(reading.text, reading.score, citations(reading, passages))
 
 

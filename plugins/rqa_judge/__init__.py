@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _VERDICT = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _SCORES = {"yes": 1.0, "no": -1.0}
-UNCLEAR = 0.0  # the score where the reply is neither
+UNCLEAR = 0.0  # the score where the reply is neither, or was cut before its verdict
 
 
 class Judge:
@@ -56,8 +56,11 @@ class Judge:
             max_tokens=self._options.max_tokens,
         )
         said = _VERDICT.findall(without_thoughts(reply.text))
-        # Who thinks aloud weighs both words before the last.
-        return _SCORES[said[-1 if self._options.mode == "cot" else 0].lower()] if said else UNCLEAR
+        aloud = self._options.mode == "cot"
+        # Who thinks aloud weighs both words before the last, and was interrupted in that when the reply was cut.
+        if not said or (aloud and reply.finish == "length"):
+            return UNCLEAR
+        return _SCORES[said[-1 if aloud else 0].lower()]
 
 
 @hookimpl

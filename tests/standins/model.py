@@ -13,7 +13,7 @@ from robust_qa.channels import Channels
 from robust_qa.expressions import Source
 from robust_qa.pool import Names
 
-Script = Iterable[str] | Callable[[list[Message]], Any]
+Script = Iterable[str | Completion] | Callable[[list[Message]], Any]
 
 
 class ScriptedModel:
@@ -28,7 +28,8 @@ class ScriptedModel:
     async def generate(self, messages: list[Message], decoding: Decoding) -> Completion:
         self.calls.append((messages, decoding))
         reply = self._reply(messages)
-        return Completion(await reply if inspect.isawaitable(reply) else reply)
+        said = await reply if inspect.isawaitable(reply) else reply
+        return said if isinstance(said, Completion) else Completion(said)
 
     async def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Continuation:
         """The reply as one token that is certain."""
@@ -41,10 +42,10 @@ class ScriptedModel:
         return ["\n".join(message.content for message in messages) for messages, _ in self.calls]
 
 
-def _in_turn(replies: Iterable[str]) -> Callable[[list[Message]], str]:
+def _in_turn(replies: Iterable[str | Completion]) -> Callable[[list[Message]], str | Completion]:
     remaining = iter(replies)
 
-    def reply(_: list[Message]) -> str:
+    def reply(_: list[Message]) -> str | Completion:
         text = next(remaining, None)
         assert text is not None, "the model was called once more than its script foresees"
         return text

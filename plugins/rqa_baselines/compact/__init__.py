@@ -62,7 +62,8 @@ class CompAct:
             return Answer(None, reason=reason, details=details)
         reading = await self.agent.read(toolbox, question, [Passage(summary, id="summary")])
         if reading.text is None:
-            return Answer(None, reason="The compressed passages do not hold an answer.", details=details)
+            reason = reading.reason or "The compressed passages do not hold an answer."
+            return Answer(None, reason=reason, details=details)
         answer = Answer(reading.text, citations=holding(reading.text, passages[:seen]))
         return dataclasses.replace(answer, details=details)
 

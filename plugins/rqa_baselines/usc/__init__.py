@@ -10,7 +10,7 @@ import dataclasses
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from robust_qa import Answer, ContextError
+from robust_qa import Answer, ContextError, CutError
 
 from .. import asking
 from ..replies import find, numbers
@@ -31,14 +31,13 @@ class UniversalSelfConsistency:
         self.agent = asking.Agent(options, __file__)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """n + 1 calls. Where the pick names no reply with an answer, or the window holds not all, the majority decides.
-
-        Abstains when no reply has an answer.
+        """n + 1 calls. Where the pick is cut, or names no reply with an answer, or the window holds not all replies,
+        the majority decides. Abstains when no reply has an answer.
         """
         passages = await toolbox.retrieve(question)
         replies = await self.agent.sample(toolbox, "answer", self.samples, passages)
         picked = tuple[int, ...]()
-        with suppress(ContextError):
+        with suppress(ContextError, CutError):
             picked = numbers(find(await self.agent.ask(toolbox, "select", replies=replies)).answer, len(replies))
         chosen = picked[0] - 1 if picked else None
         answer = voted(replies, passages, chosen=chosen)

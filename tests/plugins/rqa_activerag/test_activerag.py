@@ -8,7 +8,7 @@ import pytest
 from standins.model import ScriptedModel, toolbox_over
 from standins.openai import Server, serve
 
-from robust_qa import Answer, ConfigError, Message, Passage, Question, RqaError, UnavailableError
+from robust_qa import Answer, Completion, ConfigError, CutError, Message, Passage, Question, RqaError, UnavailableError
 from robust_qa.config import Config, Layer
 from robust_qa.host import Host
 from robust_qa.session import Session
@@ -335,6 +335,13 @@ class TestReplies:
         answer = await ask(scripted(accommodate=reply))
         assert answer.abstained
         assert answer.reason.startswith("The language model gave no answer")
+
+    async def test_a_reply_that_is_cut_before_its_answer_is_an_error(self) -> None:
+        cut = Completion(JSON[: JSON.index('"answer"')], finish="length")
+        model = ScriptedModel(lambda messages: cut if role(messages[0].content) == "accommodate" else KNOWLEDGE)
+        with pytest.raises(ExceptionGroup) as raised:
+            await ask(model)
+        assert raised.group_contains(CutError)
 
     async def test_empty_thought_and_knowledge_are_told_as_such(self) -> None:
         model = scripted(inquire="", assimilate="")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from standins.model import ScriptedModel, toolbox_over
 
-from robust_qa import Answer, ConfigError, Passage, RqaError, UnavailableError
+from robust_qa import Answer, Completion, ConfigError, CutError, Passage, RqaError, UnavailableError
 from rqa_astute import Astute
 
 QUESTION = "Who wrote Emma?"
@@ -355,6 +355,12 @@ class TestRepair:
         model = ScriptedModel([MEMORY, "so it seems. " * 2000 + "\nJane Austen"], window=2500)
         answer = await ask(model)
         assert (answer.text, answer.details["degraded"]) == ("Jane Austen", True)
+
+    async def test_a_reply_that_is_cut_and_beyond_repair_is_an_error(self) -> None:
+        cut = Completion('{"groups": [{"docu', finish="length")
+        assert (await ask(ScriptedModel([MEMORY, cut, VERDICT]))).text == "Jane Austen"
+        with pytest.raises(CutError):
+            await ask(ScriptedModel([MEMORY, cut, cut]))
 
     async def test_a_provider_that_fails_is_no_unusable_reply(self) -> None:
         def unavailable(messages: object) -> str:

@@ -1,8 +1,9 @@
 from collections.abc import Awaitable, Callable
 
+import pytest
 from standins.model import ScriptedModel
 
-from robust_qa import Answer
+from robust_qa import Answer, Completion, CutError
 from rqa_baselines.chain_of_note import ChainOfNote
 
 Ask = Callable[..., Awaitable[Answer]]
@@ -25,3 +26,11 @@ async def test_an_answer_from_memory_cites_nothing(ask: Ask) -> None:
 async def test_unknown_abstains(ask: Ask) -> None:
     answer = await ask(ChainOfNote, ScriptedModel(["Note 1: Off.\n<<<ANSWER>>> Unknown <<</ANSWER>>>"]))
     assert answer.abstained
+
+
+async def test_a_reply_that_is_cut_before_its_answer_is_an_error_and_its_last_note_no_answer(ask: Ask) -> None:
+    cut = Completion("Note 1: It names Mary Shelley, and", finish="length")
+    with pytest.raises(CutError):
+        await ask(ChainOfNote, ScriptedModel([cut]))
+    begun = Completion("Note 1: It names her.\n<<<ANSWER>>> Jane Austen", finish="length")
+    assert (await ask(ChainOfNote, ScriptedModel([begun]))).text == "Jane Austen"

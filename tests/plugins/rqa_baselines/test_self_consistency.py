@@ -3,7 +3,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from standins.model import ScriptedModel
 
-from robust_qa import Answer
+from robust_qa import Answer, Completion, CutError
 from rqa_baselines.self_consistency import SelfConsistency
 
 Ask = Callable[..., Awaitable[Answer]]
@@ -30,6 +30,14 @@ async def test_the_default_is_three_samples_at_temperature_0_7(ask: Ask) -> None
     model = replies("x", "x", "x")
     await ask(SelfConsistency, model)
     assert [d.temperature for _, d in model.calls] == [0.7] * 3
+
+
+async def test_a_sample_that_is_cut_has_no_vote_and_none_but_such_are_an_error(ask: Ask) -> None:
+    cut = Completion("It names Mary Shelley, and", finish="length")
+    answer = await ask(SelfConsistency, ScriptedModel([cut, "Answer: Jane Austen", "Answer: Jane Austen"]))
+    assert (answer.text, answer.confidence) == ("Jane Austen", pytest.approx(2 / 3))
+    with pytest.raises(CutError):
+        await ask(SelfConsistency, ScriptedModel([cut] * 3))
 
 
 def test_no_sample_at_all_is_refused() -> None:

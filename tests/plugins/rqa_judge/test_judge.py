@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from standins.model import ScriptedModel, toolbox_over
 
-from robust_qa import ConfigError, Toolbox, UnavailableError
+from robust_qa import Completion, ConfigError, Toolbox, UnavailableError
 from robust_qa.testing import assert_conforms, toolbox
 from rqa_judge import Judge
 
@@ -33,6 +33,12 @@ async def test_the_first_yes_or_no_of_a_reply_counts(reply: str, score: float) -
 
 async def test_of_a_judge_that_thinks_aloud_the_last_word_counts() -> None:
     assert await verdicts(["No doubt it is about her.\nYes"], "text", mode="cot") == [1]
+
+
+async def test_a_verdict_is_not_taken_from_the_middle_of_a_cut_thought() -> None:
+    cut = Completion("It names her, which speaks for yes, but", finish="length")
+    for mode, score in (("cot", 0), ("plain", 1)):
+        assert await verdicts([cut], "Austen", mode=mode) == [score]
 
 
 async def test_each_text_is_asked_about_alone_and_an_empty_one_not_at_all() -> None:

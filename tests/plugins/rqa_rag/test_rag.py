@@ -81,6 +81,10 @@ async def test_passages_without_the_answer_make_it_abstain() -> None:
     assert given == Answer(None, 0.9, reason="The passages do not hold an answer.")
 
 
+async def test_an_empty_reply_is_no_word_about_the_passages() -> None:
+    assert (await answer(ScriptedModel([" "]), [SEA])).reason == "The language model's reply is empty."
+
+
 async def test_order_lays_the_passages_out_without_renumbering_them() -> None:
     model = ScriptedModel(["Documents: 2\nAnswer: Jane Austen"])
     given = await answer(model, [SEA, EMMA], order="ascending")
