@@ -91,6 +91,10 @@ class _Part(msgspec.Struct):
 class _Message(msgspec.Struct):
     content: str | list[_Part | str] | None = None
     refusal: str | None = None
+    # Only whether they are there matters; what is in them is not read.
+    reasoning_content: msgspec.Raw = msgspec.Raw()  # DeepSeek, llama-server, older vLLM
+    reasoning: msgspec.Raw = msgspec.Raw()  # OpenRouter, Ollama, vLLM
+    tool_calls: msgspec.Raw = msgspec.Raw()
 
 
 class _Choice(msgspec.Struct):
@@ -109,7 +113,8 @@ _decoder = msgspec.json.Decoder(_Body)
 def refusal_in(reply: Reply) -> Refusal | None:
     """Why `reply` is no completion, None when its status says that it is one.
 
-    OpenRouter reports some failures of the providers behind it with status 200 and an `error`.
+    OpenRouter reports some failures of the providers behind it with status 200 and an `error`; in the choice, where
+    the reply had begun.
     """
     fine = reply.status == 200
     if fine and b'"error"' not in reply.body:
@@ -121,9 +126,14 @@ def refusal_in(reply: Reply) -> Refusal | None:
     if isinstance(parsed, list) and parsed:  # Gemini wraps it
         parsed = parsed[0]
     body = parsed if isinstance(parsed, dict) else {}
-    if fine and (body.get("choices") or not body.get("error")):
-        return None
     said = body.get("error") or body
+    if fine:
+        choices = body.get("choices")
+        first = choices[0] if isinstance(choices, list) and choices else None
+        if isinstance(first, dict) and first.get("finish_reason") == "error":
+            said = first.get("error") or "The provider broke off its reply."
+        elif choices or not body.get("error"):
+            return None
     if not isinstance(said, dict):
         said = {"message": said}
     told = (text for name in ("message", "detail") if isinstance(text := said.get(name), str) and text)
@@ -199,6 +209,8 @@ def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -
             f"{endpoint} used up its bound on tokens before it wrote an answer.",
             hint="Raise the reader's `max_tokens`; a model that reasons needs several thousand.",
         )
+    if not content:
+        _check_spoke(choice.message, endpoint)
     if text is None:
         raise not_understood("no content", reply, endpoint)
     for stop in stops:
@@ -210,6 +222,24 @@ def check_filtered(finish_reason: str | None, endpoint: Endpoint) -> None:
     """RefusedError when the provider withheld the reply, or broke it off; Gemini says why after the reason's name."""
     if finish_reason and finish_reason.startswith("content_filter"):
         raise RefusedError(f"{endpoint} withheld its reply: the provider's content filter stopped it.")
+
+
+def _check_spoke(message: _Message, endpoint: Endpoint) -> None:
+    """CallError when the model did something else in place of a reply; it would do so again."""
+    if _has(message.tool_calls):
+        raise CallError(
+            f"{endpoint} called a tool in place of an answer.",
+            hint="Ask a model without tools of its own, or have `body` turn them off.",
+        )
+    if _has(message.reasoning_content) or _has(message.reasoning):
+        raise CallError(
+            f"{endpoint} thought, and gave no answer.",
+            hint="Raise the reader's `max_tokens`, or turn the thinking off by the endpoint's field for it in `body`.",
+        )
+
+
+def _has(field: msgspec.Raw) -> bool:
+    return bytes(field) not in {b"", b"null", b'""', b"[]"}
 
 
 def not_understood(what: str, reply: Reply, endpoint: Endpoint) -> ReplyError:

@@ -99,7 +99,7 @@ async def test_a_bound_used_up_by_thoughts_says_what_to_raise_and_is_not_tried_a
         {"choices": [{}]},
         {"choices": [{"message": {"content": 7}}]},
         completion(None),
-        completion(None, tool_calls=[{"id": "1", "type": "function", "function": {"name": "f"}}]),
+        completion(None, tool_calls=[], reasoning=None, reasoning_content=""),
     ],
 )
 async def test_what_is_no_completion_is_a_reply_error(replied, reply):
@@ -162,3 +162,36 @@ async def test_a_reply_that_decompresses_without_end_is_given_up(replied):
     body = gzip.compress(bytes(64 << 20), 1)
     with pytest.raises(ReplyError, match="more than 16 MiB"):
         await replied(Fault(body=body, headers={"Content-Encoding": "gzip"}))
+
+
+async def test_an_error_inside_a_choice_is_an_error_and_no_end_of_the_reply(replied):
+    def broken(**choice):
+        return {"choices": [{"message": {"content": "Par"}, "finish_reason": "error", **choice}]}
+
+    with pytest.raises(UnavailableError, match="status 502: Upstream went away") as raised:
+        await replied(broken(error={"code": 502, "message": "Upstream went away"}))
+    assert raised.value.retryable
+    with pytest.raises(UnavailableError, match="broke off"):
+        await replied(broken())
+    with pytest.raises(RefusedError, match="status 403: Flagged"):
+        await replied(broken(error={"code": 403, "message": "Flagged"}))
+
+
+@pytest.mark.parametrize("said", [None, ""])
+@pytest.mark.parametrize(
+    ("message", "cause", "advice"),
+    [
+        ({"reasoning_content": "It is in France, and so"}, "thought, and gave no answer", "max_tokens"),
+        ({"reasoning": "It is in France."}, "thought, and gave no answer", "thinking off"),
+        ({"tool_calls": [{"id": "1", "type": "function", "function": {"name": "f"}}]}, "called a tool", "tools"),
+    ],
+)
+async def test_a_model_that_does_something_else_than_answer_is_not_asked_again(replied, said, message, cause, advice):
+    with pytest.raises(CallError, match=cause) as raised:
+        await replied(completion(said, **message))
+    assert not raised.value.retryable
+    assert advice in raised.value.hint
+
+
+async def test_an_answer_beside_thoughts_is_an_answer(replied):
+    assert (await replied(completion("Paris.", reasoning_content="Hm.", tool_calls=None))).text == "Paris."
