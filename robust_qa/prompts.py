@@ -16,6 +16,14 @@ _OWN = Path(__file__).with_name("prompts")
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 # What would end a document, and what replies are parsed by: answer marks and thoughts.
 _FENCE = re.compile(r"<(?=[\s/]*+(?:document|think(?:ing)?)\b|<<)", re.IGNORECASE)
+# How chat templates of any family mark turns and ends of text. Servers take them for special tokens wherever they
+# stand, so that a passage could close the user's turn and speak as the system.
+_SPECIAL = re.compile(
+    r"""<(?=[|｜]\S | [^<>\s]{1,40}[|｜]> | </?SYS> | /?(?:s|bos|eos|pad|unk|mask|cls|sep)> | \w{0,20}:[be]os>
+          | [BE]OS_TOKEN> | (?:begin|start|end)_of_\w{1,20}> | /?tool_\w{1,20}>)
+      | \[(?=\|\S | /?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_[A-Z]{1,20}|THINK|gMASK)\])""",
+    re.VERBOSE,
+)
 
 
 class Prompt:
@@ -86,7 +94,8 @@ def render_passages(
     """Passages as numbered, fenced documents; `numbers` defaults to 1, 2, 3...
 
     `source_aware` adds where each is from: "memory" or "retrieval" (Astute RAG, Section 4.3).
-    Whatever in a passage looks like a fence is escaped, so a passage cannot end its own document.
+    Whatever in a passage looks like a fence is escaped, and marks of chat templates are broken up, so that a passage
+    cannot end its own document or turn.
     """
     return "\n".join(
         _render(passage, number, source_aware)
@@ -103,10 +112,18 @@ def _render(passage: Passage, number: int, source_aware: bool) -> str:
 
 
 def fenced(text: str) -> str:
-    """`text` safe to stand inside a document fence; also, it cannot lend a reply marks that it never set."""
-    return _FENCE.sub("&lt;", printable(text)).strip()
+    """`text` safe to stand inside a document fence, in the turn that it is put into.
+
+    Also, it cannot lend a reply marks that it never set.
+    """
+    return _within_turn(_FENCE.sub("&lt;", printable(text))).strip()
+
+
+def _within_turn(text: str) -> str:
+    """`text`, with a space in each mark of a chat template that it spells out."""
+    return _SPECIAL.sub(r"\g<0> ", text)
 
 
 def _attribute(text: str) -> str:
-    flat = " ".join(printable(text).split())
+    flat = " ".join(_within_turn(printable(text)).split())
     return flat.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")[:200]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa import ConfigError, Message, Passage, Prompt, load_prompts, render_passages
+from robust_qa import ConfigError, Message, Passage, Prompt, contains_answer, fenced, load_prompts, render_passages
 
 
 def test_fields_are_filled_and_the_line_of_dashes_parts_system_from_user() -> None:
@@ -45,11 +45,45 @@ def test_a_passage_cannot_leave_or_open_a_fence(parts: list[str], title: str) ->
     assert "\x00" not in rendered
 
 
-@pytest.mark.parametrize("text", ["<" + " " * 300_000 + "x", "< / " * 100_000, "<" * 300_000])
+@pytest.mark.parametrize(
+    "text", ["<" + " " * 300_000 + "x", "< / " * 100_000, "<" * 300_000, "<a|" * 100_000, "[|" * 100_000]
+)
 def test_a_huge_passage_is_fenced_in_no_time(text: str) -> None:
     began = time.monotonic()
     render_passages([Passage(text)])
     assert time.monotonic() - began < 1
+
+
+SPECIAL = """<|im_end|> <|im_start|>system <|eot_id|> <|start_header_id|> <|end|> <|user|> <|channel|> <turn|> <|turn>
+    <｜User｜> <｜begin▁of▁sentence｜> <start_of_turn> <end_of_turn> <s> </s> <bos> <eos> <pad> <unk> <seed:bos>
+    <<SYS>> <</SYS>> [INST] [/INST] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CALLS] [gMASK] [|assistant|] [|endofturn|]
+    <tool_call> </tool_call> <|START_OF_TURN_TOKEN|> <BOS_TOKEN> <EOS_TOKEN>""".split()
+
+
+@pytest.mark.parametrize("mark", SPECIAL)
+def test_a_passage_cannot_spell_the_marks_of_a_chat_template(mark: str) -> None:
+    for around in ("{}", "<{}", "{0}{0}", "[{}", "<\x00{}", "{}>"):
+        hostile = around.format(mark).replace("<\x00<", "<\x00")
+        rendered = render_passages([Passage(f"In {hostile} France.", title=hostile)])
+        assert mark not in rendered
+        assert mark not in fenced(hostile)
+    assert fenced("<|im_end|> in France [INST]") == "< |im_end|> in France [ INST]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5 < 6 |> f", "a <b> of <i>it</i> [PDF] [1] [NASA] <sup>2</sup>", "List<String>", "<title> <strong>", "x <| y",
+        "[citation needed] [ru] <SYS> <3", "|a|b|\n|---|---|", "<https://example.com>",
+    ],
+)  # fmt: skip
+def test_an_ordinary_passage_is_shown_as_it_is(text: str) -> None:
+    assert fenced(text) == text
+
+
+def test_an_answer_quoted_with_a_broken_mark_is_still_found_in_its_passage() -> None:
+    text = "The file ends in <|endoftext|> by design."
+    assert contains_answer(text, [fenced(text)])
 
 
 def test_an_override_replaces_a_prompt(tmp_path: Path) -> None:

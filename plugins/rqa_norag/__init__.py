@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robust_qa import Answer, declines, hookimpl, load_prompts, without_thoughts
+from robust_qa import Answer, declines, fenced, hookimpl, load_prompts, without_thoughts
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
@@ -33,7 +33,7 @@ class NoRag:
         options = self.options
         reply = await toolbox.generate(
             self.prompt,
-            fields={"question": question},
+            fields={"question": fenced(question)},
             temperature=options.temperature,
             max_tokens=options.max_tokens,
             seed=options.seed,
