@@ -31,14 +31,22 @@ _NOT_TAKEN = re.compile(
     re.IGNORECASE,
 )
 
+# Of chat templates (which vLLM tells with 400 and llama-server with 500), OpenAI's o1-mini and Google's Gemma.
+_NO_SYSTEM = re.compile(
+    r"system (?:role|message|prompt)s?\b.{0,20}not (?:supported|allowed|enabled)|not support (?:the )?'?system\b"
+    r"|roles must alternate|only user(?:,| and) (?:assistant|model)|developer instruction is not enabled",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How to word a request: how to ask for JSON, what the bound on a reply is called, what to leave out."""
+    """How to word a request: how to ask for JSON, what the bound on a reply is called, what to leave out or move."""
 
     structured: Structured
     tokens_field: Literal["max_tokens", "max_completion_tokens"]
     omitted: frozenset[str] = frozenset()
+    system: bool = True  # whether there is a system role; without, what it says stands before the first user message
 
     def request(
         self,
@@ -48,7 +56,8 @@ class Dialect:
         schema: Mapping[str, Any] | None,
     ) -> dict[str, Any]:
         """The request's fields besides the model; `fields` that are None or refused before are left out."""
-        request = {"messages": messages, self.tokens_field: max_tokens, **self._taken(fields)}
+        messages = messages if self.system else _without_system(messages)
+        request = {"messages": messages, self.tokens_field: max_tokens, **self.taken(fields)}
         if schema is None or self.structured == "none":
             return request
         if self.structured == "json_schema":
@@ -64,9 +73,10 @@ class Dialect:
         """The request's fields to continue `prompt`: special tokens in the reply are kept, as vLLM words it."""
         kept = {"skip_special_tokens": False, "spaces_between_special_tokens": False}
         # llama-server takes 0 for no log-probabilities at all.
-        return {"prompt": prompt, self.tokens_field: max_tokens, "logprobs": max(top, 1), **self._taken(fields | kept)}
+        return {"prompt": prompt, self.tokens_field: max_tokens, "logprobs": max(top, 1), **self.taken(fields | kept)}
 
-    def _taken(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def taken(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """`fields` without those that are None or were refused."""
         return {name: value for name, value in fields.items() if value is not None and name not in self.omitted}
 
     def after(self, refusal: Refusal, request: Mapping[str, Any]) -> Dialect | None:
@@ -74,6 +84,8 @@ class Dialect:
 
         Each step gives something up and none takes it back, so that a session takes a handful at most.
         """
+        if refusal.status in {400, 422, 500} and _has_system(request) and refusal.mentions(_NO_SYSTEM):
+            return replace(self, system=False)
         if refusal.status not in {400, 404, 422}:
             return None
         if "response_format" in request and self.structured != "none" and _refuses_format(refusal):
@@ -106,6 +118,18 @@ def _refuses_format(refusal: Refusal) -> bool:
     # The codes do not tell: an "invalid_request_error" is any.
     said = _NOT_TAKEN.search(refusal.message) or _NO_FORMAT.search(refusal.message)
     return said is not None and refusal.mentions(_FORMAT)
+
+
+def _has_system(request: Mapping[str, Any]) -> bool:
+    return any(getattr(message, "role", "") == "system" for message in request.get("messages", ()))
+
+
+def _without_system(messages: Sequence[Message]) -> list[Message]:
+    system = "\n\n".join(message.content for message in messages if message.role == "system")
+    turns = [message for message in messages if message.role != "system"]
+    if not turns or turns[0].role != "user":
+        turns.insert(0, Message("user", ""))
+    return [replace(turns[0], content=f"{system}\n\n{turns[0].content}".strip()), *turns[1:]]
 
 
 def _asking_for(schema: Mapping[str, Any], messages: Sequence[Message]) -> list[Message]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from standins.openai import Fault, error, serve, unsupported
 
-from robust_qa import ContextError, Decoding, Message, RefusedError
+from robust_qa import ContextError, Decoding, Message, RefusedError, UnavailableError
 
 ASKED = [Message("user", "Where is the Louvre?")]
 SCHEMA = {
@@ -284,6 +284,50 @@ async def test_a_refused_field_of_the_users_own_is_refused(connect):
         with pytest.raises(RefusedError, match="temperature"):
             await connect(server.url, body={"temperature": 1}).generate(ASKED, Decoding())
         assert server.count == 2
+
+
+INSTRUCTED = [Message("system", "Be brief."), Message("user", "Where is the Louvre?")]
+
+
+def roles_sent(server):
+    return [[message["role"] for message in request.body["messages"]] for request in server.requests]
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        Fault(400, {"object": "error", "message": "System role not supported", "type": "BadRequestError", "code": 400}),
+        error(
+            400,
+            "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+            param="messages[0].role",
+            code="unsupported_value",
+        ),
+        error(500, "Jinja Exception: System role not supported", type="server_error"),
+        error(400, "Conversation roles must alternate user/assistant/user/assistant/..."),
+        error(400, "Only user and assistant roles are supported!"),
+        error(400, "Developer instruction is not enabled for models/gemma-3-27b-it"),
+    ],
+)
+async def test_without_a_system_role_its_text_stands_before_the_users(connect, refused):
+    def script(request, n):
+        return refused if any(message["role"] == "system" for message in request["messages"]) else "{}"
+
+    with serve(script) as server:
+        reader = connect(server.url)
+        for _ in range(2):
+            assert (await reader.generate(INSTRUCTED, WITH_SCHEMA)).text == "{}"
+    assert roles_sent(server) == [["system", "user"], ["user"], ["user"]]
+    assert server.requests[-1].body["messages"][0]["content"] == "Be brief.\n\nWhere is the Louvre?"
+    assert formats_sent(server) == ["json_schema"] * 3
+    assert reader.structured
+
+
+async def test_an_endpoint_that_speaks_of_system_roles_where_none_is_sent_is_not_asked_again(connect):
+    with serve(lambda request, n: error(500, "System role not supported")) as server:
+        with pytest.raises(UnavailableError):
+            await connect(server.url).generate(ASKED, Decoding())
+        assert server.count == 1
 
 
 async def test_all_that_a_reasoning_model_refuses_is_learnt_in_one_call(connect):
