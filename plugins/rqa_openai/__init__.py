@@ -20,14 +20,14 @@ the older /completions beside it, which vLLM and llama-server serve with log-pro
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from msgspec import Meta
 
-from robust_qa import Completion, ConfigError, Continuation, Decoding, Key, Message, Url, hookimpl
+from robust_qa import Completion, ConfigError, Continuation, Decoding, Key, Message, Url, hookimpl, remark
 
 from .dialect import Dialect, encode
 from .replies import Endpoint, Reply, completion_in, error_for, refusal_in
@@ -47,7 +47,7 @@ class OpenAI:
         model: Annotated[str, Meta(min_length=1)]  # the model's name, as the endpoint lists it
         base_url: Url = _OPENAI  # the endpoint's address, up to and without /chat/completions
         key: Key | None = None  # a stored key's name; without it none is sent, as local servers like it
-        # 0 is greedy decoding; left out for the session once the model refuses to be told
+        # 0 is greedy decoding; left out for the session once the model refuses to be told, and replies are then sampled
         temperature: Annotated[float, Meta(ge=0)] = 0.0
         max_tokens: Annotated[int, Meta(ge=1)] = 1024  # bound on a reply in tokens, always sent
         # what the endpoint calls that bound; max_completion_tokens is tried where max_tokens is refused
@@ -111,6 +111,7 @@ class OpenAI:
         reply, dialect = await self._exchange(
             self._chat, lambda dialect: dialect.request(messages, fields, limit, decoding.schema)
         )
+        self._tell_chance(fields, dialect)
         return completion_in(reply, self._endpoint, dialect.unsent_stops(decoding.stop))
 
     async def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Continuation:
@@ -126,6 +127,7 @@ class OpenAI:
             lambda dialect: dialect.raw_request(prompt, fields, limit, top),
             missing="A text is continued by /completions, which not every endpoint has.",
         )
+        self._tell_chance(fields, dialect)
         return continuation_in(reply, self._endpoint, dialect.unsent_stops(decoding.stop))
 
     def _fields(self, decoding: Decoding) -> tuple[dict[str, Any], int]:
@@ -136,6 +138,11 @@ class OpenAI:
             "stop": decoding.stop or None,
         }
         return fields, decoding.max_tokens or self.max_tokens
+
+    def _tell_chance(self, fields: Mapping[str, Any], dialect: Dialect) -> None:
+        """Remark, so that it is not cached, when a reply was sampled that was to be the same every time."""
+        if _repeatable(fields) and not _repeatable(dialect.taken(fields) | self._body):
+            remark("the reply was sampled without a seed: the temperature is refused, or replaced by `body`")
 
     async def _exchange(
         self, connections: Connections, worded: Callable[[Dialect], dict[str, Any]], *, missing: str = ""
@@ -162,6 +169,11 @@ class OpenAI:
     async def close(self) -> None:
         await self._chat.close()
         await self._raw.close()
+
+
+def _repeatable(fields: Mapping[str, Any]) -> bool:
+    """Whether a request with these fields is answered greedily, or sampled with a seed."""
+    return fields.get("temperature") == 0 or fields.get("seed") is not None
 
 
 def _secret(key: Key, url: str) -> str:

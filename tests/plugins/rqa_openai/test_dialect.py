@@ -9,6 +9,7 @@ import pytest
 from standins.openai import Fault, error, serve, unsupported
 
 from robust_qa import ContextError, Decoding, Message, RefusedError, UnavailableError
+from robust_qa.remarks import listening
 
 ASKED = [Message("user", "Where is the Louvre?")]
 SCHEMA = {
@@ -18,6 +19,7 @@ SCHEMA = {
     "additionalProperties": False,
 }
 WITH_SCHEMA = Decoding(schema=SCHEMA)
+DECODING = Decoding()
 
 
 def format_of(request):
@@ -328,6 +330,28 @@ async def test_an_endpoint_that_speaks_of_system_roles_where_none_is_sent_is_not
         with pytest.raises(UnavailableError):
             await connect(server.url).generate(ASKED, Decoding())
         assert server.count == 1
+
+
+async def remarks_on(reader, decoding=DECODING):
+    with listening() as remarks:
+        await reader.generate(ASKED, decoding)
+    return remarks
+
+
+async def test_a_reply_that_was_sampled_in_place_of_the_likeliest_is_remarked_so_that_it_is_not_kept(connect):
+    script = lambda request, n: unsupported("temperature") if request.get("temperature") == 0 else "Paris."  # noqa: E731
+    with serve(script) as server:
+        assert "sampled without a seed" in (await remarks_on(connect(server.url)))[0]
+        assert await remarks_on(connect(server.url, body={"temperature": 1.0}))
+        assert not await remarks_on(connect(server.url, seed=3))
+        assert not await remarks_on(connect(server.url, body={"temperature": 1.0, "seed": 3}))
+        assert not await remarks_on(connect(server.url, temperature=0.7))  # the host knows of that one
+
+
+async def test_a_greedy_reply_is_not_remarked(connect):
+    with serve(lambda request, n: "Paris.") as server:
+        assert not await remarks_on(connect(server.url))
+        assert not await remarks_on(connect(server.url, temperature=0.7), Decoding(temperature=0.0))
 
 
 async def test_all_that_a_reasoning_model_refuses_is_learnt_in_one_call(connect):
