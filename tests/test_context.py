@@ -1,9 +1,10 @@
+import time
 from collections.abc import Sequence
 
 import pytest
 
 from robust_qa import ContextError, Message, Passage, Prompt
-from robust_qa.context import Layout, fit
+from robust_qa.context import Layout, estimate_tokens, fit
 
 PROMPT = Prompt("{passages}\n{question}")
 FIELDS = {"question": "Why?"}
@@ -77,3 +78,45 @@ def test_a_question_that_alone_overflows_is_an_error_that_says_so() -> None:
 def test_passages_without_sentences_are_dropped_rather_than_raising() -> None:
     fitted = fit(PROMPT, [Passage(" ")], FIELDS, Layout(), budget=size([]), count=characters)
     assert fitted.dropped == (1,)
+
+
+TABLE = "Year table: " + " ".join(f"{y} {y * 7919 % 100000:05d}" for y in range(1900, 2000))
+
+
+# The tokens are those of the vocabulary of Qwen2, and of Llama 3 where that has more.
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        (TABLE, 1103),
+        ("| 1 | 2 | 3 |\n" * 40, 400),
+        ("😀🎉🚀" * 50, 400),
+        ("长江是亚洲第一长河，全长约六千三百公里，发源于青藏高原的唐古拉山脉。" * 8, 248),
+        ("Η Αθήνα είναι η πρωτεύουσα της Ελλάδας και μία από τις παλαιότερες πόλεις του κόσμου. " * 8, 552),
+        ("ירושלים היא עיר הבירה של מדינת ישראל והעיר הגדולה ביותר בה מבחינת אוכלוסייה. " * 8, 552),
+        ("नई दिल्ली भारत की राजधानी है और यह देश का एक महत्वपूर्ण राजनीतिक केंद्र है। " * 8, 576),
+        ("አማርኛ የኢትዮጵያ መደበኛ ቋንቋ ነው ። አዲስ አበባ ዋና ከተማ ናት ። " * 8, 809),
+        ("Příliš žluťoučký kůň úpěl ďábelské ódy a šestnáct žížal se vznášelo nad řekou. " * 8, 393),
+        ("Hà Nội là thủ đô của nước Cộng hòa xã hội chủ nghĩa Việt Nam và là thành phố lớn. " * 8, 170),
+        ("THE QUICK BROWN FOX JUMPS OVER THE LAZY DOG AND RUNS AWAY FROM HERE " * 10, 211),
+    ],
+)
+def test_the_estimate_holds_for_tables_signs_and_other_scripts(text: str, tokens: int) -> None:
+    assert tokens <= estimate_tokens([Message("user", text)]) - 8 < 2.5 * tokens
+
+
+def test_english_prose_is_estimated_at_a_token_in_three_bytes() -> None:
+    prose = "In 2006, Business Week named her, along with Ken Livingstone, for the work on climate change. " * 50
+    assert estimate_tokens([Message("user", prose)]) == pytest.approx(len(prose) / 3, rel=0.1)
+
+
+def test_a_table_that_is_cut_fits_the_window() -> None:
+    rows = [Passage(" ".join(f"Row {y} has {y * 7919 % 100000:05d}." for y in range(n, n + 50))) for n in range(40)]
+    fitted = fit(PROMPT, rows, FIELDS, Layout(), budget=8000)
+    digits = sum(character.isdigit() for character in fitted.messages[0].content)
+    assert fitted.dropped and 4000 < digits < 7000  # and each of them is a token
+
+
+def test_a_huge_prompt_is_estimated_in_no_time() -> None:
+    began = time.monotonic()
+    estimate_tokens([Message("user", "Emma, 1815. " * 500_000)])
+    assert time.monotonic() - began < 1
