@@ -59,6 +59,8 @@ class ActiveRag:
                 raise ValueError("has neither `assimilation` nor `accommodation`; that would be the strategy rag")
             if self.max_tokens is not None and self.max_tokens < 1:
                 raise ValueError(f"needs `max_tokens` to be 1 or more, and it is {self.max_tokens}")
+            if self.temperature < 0:
+                raise ValueError(f"needs `temperature` to be 0 or more, and it is {self.temperature}")
 
     def __init__(self, options: Options) -> None:
         self.options = options

@@ -58,6 +58,8 @@ class Astute:
             for name in ("iterations", "memory_passages", "max_tokens"):
                 if (value := getattr(self, name)) is not None and value < 1:
                     raise ValueError(f"needs `{name}` to be 1 or more, and it is {value}")
+            if self.temperature is not None and self.temperature < 0:
+                raise ValueError(f"needs `temperature` to be 0 or more, and it is {self.temperature}")
 
     def __init__(self, options: Options) -> None:
         self.options = options

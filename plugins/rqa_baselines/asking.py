@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta
 
 from robust_qa import CutError, Order, Passage, Prompt, Reading, declines, fenced, load_prompts, without_thoughts
 
@@ -36,7 +38,7 @@ class PassageOptions(Options):
 class SamplingOptions(PassageOptions):
     """Of a strategy that samples replies."""
 
-    temperature: float = 0.7  # of the sampling
+    temperature: Annotated[float, Meta(ge=0)] = 0.7  # of the sampling
     seed: int = 0  # of the first sample, each further one has the next; and of the random order
 
 

@@ -37,7 +37,8 @@ class Eor:
         pooling: Pooling = "mean"  # of an answer's similarities to the others
         threshold: Annotated[float, Meta(ge=0, le=1)] = 0.8  # s: the similarity from which answers are equivalent
         samples: Annotated[int, Meta(ge=1)] = 1  # answers of a language model to the passages of each retriever
-        temperature: float | None = None  # of the sampling; by default as the reader is configured
+        # of the sampling; by default as the reader is configured
+        temperature: Annotated[float, Meta(ge=0)] | None = None
         seed: int = 0  # of the sampling, and of the random order
         order: Order = "descending"  # of the passages in a prompt, by relevance
         nli_model: Path | None = None  # folder of the classifier for the similarity nli

@@ -12,7 +12,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta
 
 from robust_qa import Passage, fenced, hookimpl, load_prompts, without_thoughts
 
@@ -34,7 +36,8 @@ class Judge:
         """The [evaluator.NAME] table."""
 
         mode: Literal["plain", "cot", "few-shot"] = "plain"  # ask outright, let it think aloud first, or show examples
-        max_tokens: int | None = None  # the longest reply, in tokens; by default as the reader is configured
+        # the longest reply, in tokens; by default as the reader is configured
+        max_tokens: Annotated[int, Meta(ge=1)] | None = None
         prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: plain, cot, few-shot
 
     def __init__(self, options: Options) -> None:

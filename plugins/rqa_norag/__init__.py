@@ -24,6 +24,12 @@ class NoRag:
         seed: int | None = None  # of the sampling; by default as the reader is configured
         prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: answer
 
+        def __post_init__(self) -> None:
+            if self.temperature is not None and self.temperature < 0:
+                raise ValueError(f"needs `temperature` to be 0 or more, and it is {self.temperature}")
+            if self.max_tokens is not None and self.max_tokens < 1:
+                raise ValueError(f"needs `max_tokens` to be 1 or more, and it is {self.max_tokens}")
+
     def __init__(self, options: Options) -> None:
         self.options = options
         self.prompt = load_prompts(Path(__file__).with_name("prompts"), options.prompts)["answer"]

@@ -79,7 +79,7 @@ class Connections:
                 timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
                 limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
             )
-        except (ValueError, OSError, ImportError) as cause:
+        except (httpx.InvalidURL, ValueError, OSError, ImportError) as cause:
             raise ConfigError(
                 f"Cannot call {self._endpoint} with the proxy or certificates of the environment: {cause}",
                 hint="Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR.",

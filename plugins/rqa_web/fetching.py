@@ -53,7 +53,7 @@ def client(**options: object) -> httpx.AsyncClient:
     """An HTTP client. ConfigError when the environment's proxy or certificates are no such thing."""
     try:
         return httpx.AsyncClient(**options)  # type: ignore[arg-type]
-    except (ValueError, OSError, ImportError) as error:
+    except (httpx.InvalidURL, ValueError, OSError, ImportError) as error:
         raise ConfigError(
             f"The web cannot be searched with the proxy or certificates of the environment: {error}",
             hint="Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR.",

@@ -57,6 +57,22 @@ def test_each_needs_what_it_calls(host: Host) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("strategy", "option", "value"),
+    [
+        ("norag", "temperature", -3),
+        ("norag", "max_tokens", -5),
+        ("norag", "max_tokens", 0),
+        ("astute", "temperature", -0.1),
+        ("activerag", "temperature", -1),
+    ],
+)
+async def test_a_decoding_that_cannot_be_is_refused(host: Host, strategy: str, option: str, value: float) -> None:
+    tree = {"defaults": {"reader": "echo", "strategy": strategy}, "strategy": {strategy: {option: value}}}
+    with pytest.raises(ConfigError, match=option):
+        await ask(host, tree)
+
+
 async def test_astute_runs_in_a_session(host: Host) -> None:
     answer = await ask(host, {"strategy": {"astute": {"iterations": 3, "order": "random", "seed": 4}}})
     assert (answer.text, answer.strategy, answer.usage.calls) == ("Jane Austen", "astute", 4)

@@ -1,5 +1,6 @@
 from collections.abc import Awaitable, Callable
 
+import msgspec
 import pytest
 from standins.model import ScriptedModel
 
@@ -43,3 +44,8 @@ async def test_a_sample_that_is_cut_has_no_vote_and_none_but_such_are_an_error(a
 def test_no_sample_at_all_is_refused() -> None:
     with pytest.raises(ValueError, match="`samples`"):
         SelfConsistency.Options(samples=0)
+
+
+def test_a_temperature_below_0_is_refused() -> None:
+    with pytest.raises(msgspec.ValidationError, match="temperature"):
+        msgspec.convert({"temperature": -0.1}, SelfConsistency.Options)

@@ -1,6 +1,7 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from standins.model import ScriptedModel, toolbox_over
 
@@ -111,3 +112,8 @@ async def test_a_failed_call_is_retried_by_its_own_channel_and_not_again_above()
     with pytest.raises(UnavailableError):
         await tools.score(QUESTION, ["Austen"])
     assert Down.calls == 3
+
+
+def test_a_bound_on_replies_that_cannot_be_is_refused() -> None:
+    with pytest.raises(msgspec.ValidationError, match="max_tokens"):
+        msgspec.convert({"max_tokens": -5}, Judge.Options)

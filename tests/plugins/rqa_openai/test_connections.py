@@ -107,8 +107,9 @@ async def test_the_environments_proxy_is_used(connect, monkeypatch):
     assert proxy.requests[0].path == "http://models.invalid/v1/chat/completions"
 
 
-async def test_a_proxy_that_cannot_be_is_a_configuration_error(connect, monkeypatch):
-    monkeypatch.setenv("HTTP_PROXY", "gopher://user:password@proxy.invalid")
+@pytest.mark.parametrize("proxy", ["gopher://user:password@proxy.invalid", "http://user:password@proxy:notaport"])
+async def test_a_proxy_that_cannot_be_is_a_configuration_error(connect, monkeypatch, proxy):
+    monkeypatch.setenv("HTTP_PROXY", proxy)
     with pytest.raises(ConfigError, match="proxy") as raised:
         await connect("http://models.invalid/v1").generate(ASKED, Decoding())
     assert "password" not in raised.value.message

@@ -311,8 +311,9 @@ async def test_a_key_of_another_host_goes_nowhere(connect: Any) -> None:
         connect(provider="serper", key=Key("work", "secret", "api.tavily.com"))
 
 
-async def test_a_proxy_that_is_none_is_named(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", "gopher://example.org")
+@pytest.mark.parametrize("proxy", ["gopher://example.org", "http://example.org:notaport"])
+async def test_a_proxy_that_is_none_is_named(connect: Any, monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
     with pytest.raises(ConfigError, match="proxy"):
         connect()
 
