@@ -48,11 +48,11 @@ def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Readin
     Numbers of documents that do not exist are left out. CutError when the reply was cut before its answer was whole.
     """
     reply = without_thoughts(completion.text)
-    if not reply:
-        return Reading(None, usage=completion.usage, reason="The language model's reply is empty.")
     parsed = parse_object(reply, "answer")
     if completion.finish == "length" and parsed is None and not _ANSWERED.search(reply):
         raise CutError
+    if not reply:
+        return Reading(None, usage=completion.usage, reason="The language model's reply is empty.")
     if parsed is not None:
         answer = "" if parsed["answer"] is None else str(parsed["answer"])  # 0 is an answer
         documents = str(parsed.get("documents", ""))

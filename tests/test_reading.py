@@ -46,6 +46,7 @@ def test_an_answer_that_begins_like_a_refusal_is_an_answer() -> None:
         "Documents: 1\nAns",
         "Documents: 1\nAnswer: Pa",
         "Well, the",
+        "<think>Let me see",
     ],
 )
 def test_a_reply_that_is_cut_before_its_answer_is_whole_is_an_error(reply: str) -> None:

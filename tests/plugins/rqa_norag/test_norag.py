@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from standins.model import ScriptedModel, toolbox_over
 
-from robust_qa import Answer, ConfigError
+from robust_qa import Answer, Completion, ConfigError, CutError
 from rqa_norag import NoRag
 
 
@@ -30,6 +30,13 @@ async def test_an_empty_reply_abstains_and_says_so(reply: str) -> None:
     given = await answer(ScriptedModel([reply]))
     assert given.abstained
     assert given.reason == "The language model's reply is empty."
+
+
+async def test_thoughts_that_are_cut_are_an_error() -> None:
+    with pytest.raises(CutError):
+        await answer(ScriptedModel([Completion("<think>cut short", finish="length")]))
+    cut = Completion("Jane Austen, who was", finish="length")
+    assert (await answer(ScriptedModel([cut]))).text == "Jane Austen, who was"
 
 
 async def test_a_question_cannot_open_another_turn() -> None:
