@@ -345,6 +345,16 @@ def test_documents_of_the_command_line_are_what_an_expression_then_finds(run: Rq
     assert retrieved(json.loads(ended.out)) == {"retriever.bm25": ["The lighthouse of Skerry was built in 1900."]}
 
 
+def test_documents_that_are_reached_by_two_names_are_indexed_once(rqa: Rqa) -> None:
+    Path("real").mkdir()
+    Path("real/note.txt").write_text("The lighthouse of Skerry was built in 1887.")
+    Path("link").symlink_to("real")
+    assert "1887" in rqa("ask", "--docs", "link", QUESTION).out
+    Path("real/note.txt").write_text("The lighthouse of Skerry was built in 1900.")
+    ended = rqa("ask", "--docs", "real", "--json", QUESTION)
+    assert retrieved(json.loads(ended.out)) == {"retriever.bm25": ["The lighthouse of Skerry was built in 1900."]}
+
+
 def test_documents_are_indexed_anew_for_other_options_of_the_retriever(rqa: Rqa) -> None:
     Path("more.txt").write_text("The lighthouse of Skerry was built in 1900.")
     for language in ("en", "de", "en"):

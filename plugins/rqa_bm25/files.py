@@ -23,25 +23,39 @@ def find(given: Iterable[Path], skipped: Skipped) -> list[Path]:
     for path in given:
         kind = _kind(path)
         if stat.S_ISDIR(kind):
-            found.update(dict.fromkeys(_walk(path, skipped)))
+            found.update(dict.fromkeys(map(identity, _walk(real(path), skipped))))
         elif not stat.S_ISREG(kind):
             skipped.append((shown(path), "it is neither a file nor a folder"))
         elif path.suffix.lower() not in READERS:
             skipped.append((shown(path), f"only these are read: {' '.join(READERS)}"))
         else:
-            found[path] = None
+            found[identity(path)] = None
     return list(found)
 
 
+def real(path: Path) -> Path:
+    """`path` with its links followed, as far as there is anything."""
+    return Path(os.path.realpath(path))  # Path.resolve raises on a link to itself
+
+
+def identity(path: Path) -> Path:
+    """The one name of a file, by whatever links it is reached.
+
+    A link keeps its own name where that alone says how the file is read, as links into a store of blobs do.
+    """
+    target = real(path)
+    return target if target.suffix.lower() in READERS else real(path.parent) / path.name
+
+
 def _walk(top: Path, skipped: Skipped) -> Iterator[Path]:
+    """The files in the folder `top`, which goes by its real name."""
+
     def closed(error: OSError) -> None:
         skipped.append((shown(Path(error.filename)), f"it does not open: {error.strerror}"))
 
-    home = top.resolve()
-
     def stays(path: Path) -> bool:
         # Somebody else's folder may hold links to what was never meant to be read, or sent to a model.
-        if not path.is_symlink() or path.resolve().is_relative_to(home):
+        if not path.is_symlink() or real(path).is_relative_to(top):
             return True
         skipped.append((shown(path), "it is a link that leads out of the folder; name it to read it"))
         return False

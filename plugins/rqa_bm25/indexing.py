@@ -16,7 +16,7 @@ from robust_qa import IndexProgress, IndexReport, InputError
 from .analysis import searchable, tidy
 from .chunking import Cut
 from .documents import Unreadable, read
-from .files import Skipped, find, is_gone, shown
+from .files import Skipped, find, identity, is_gone, real, shown
 from .headings import sections, titled
 from .index import Index
 
@@ -38,18 +38,17 @@ def update(
     Raises BusyError, InputError for a path that neither exists nor was indexed, ConfigError for a folder or a
     language that does not fit. Interrupted at any point, the index stays as it was.
     """
-    given = [Path(os.path.normpath(path.absolute())) for path in paths]  # a link goes by its own name
-    missing = [path for path in given if not os.path.lexists(path)]
+    missing = [path for path in paths if not os.path.lexists(path)]
     if missing and index.language() is None:
         raise _no_such(missing[0])
     with index.writing(language) as engine:
         stamps = index.stamps(engine)
         for path in missing:
-            if not any(_is_under(file, {path}) for file in stamps):
+            if not any(_is_under(file, _places([path])) for file in stamps):
                 raise _no_such(path)
         skipped: Skipped = []
-        files = find(filter(os.path.lexists, given), skipped)
-        places = set(given)
+        files = find(filter(os.path.lexists, paths), skipped)
+        places = _places(paths)
         unseen = stamps.keys() - {shown(path) for path in files}
         with _transaction(index, engine, memory) as writer:
             run = _Run(index, writer, stamps, cut, skipped, progress)
@@ -62,6 +61,11 @@ def update(
 
 def _no_such(path: Path) -> InputError:
     return InputError(f"There is no file or folder {path}.", hint="Check the path; nothing was indexed.")
+
+
+def _places(paths: Iterable[Path]) -> Set[Path]:
+    """Where what was indexed of `paths` stands: what they lead to, and the links that keep their names."""
+    return {place for path in paths for place in (real(path), identity(path))}
 
 
 def _is_under(file: str, places: Set[Path]) -> bool:

@@ -79,6 +79,32 @@ def test_a_link_that_leads_out_of_the_folder_is_left_out_and_reported(docs, bm25
     assert len(sources(retriever)) == 1
 
 
+def test_a_file_is_read_once_by_whatever_names_it_is_reached(docs, bm25, tmp_path, monkeypatch):
+    (docs / "a.txt").write_text("panda")
+    (docs / "b.txt").symlink_to("a.txt")
+    (tmp_path / "link").symlink_to(docs)
+    retriever = bm25()
+    retriever.index([tmp_path / "link"])
+    assert [passage.source for passage in retriever.retrieve("panda", 10)] == [str(docs / "a.txt")]
+    assert counts(retriever.index([docs])) == (0, 0, 0, 1)
+    assert counts(retriever.index([docs / "b.txt", tmp_path / "link" / "a.txt"])) == (0, 0, 0, 1)
+    monkeypatch.chdir(docs)
+    assert counts(retriever.index([Path()])) == (0, 0, 0, 1)
+    (docs / "a.txt").write_text("koala")
+    assert counts(retriever.index([docs])) == (0, 1, 0, 0)
+    assert sources(retriever) == set()
+
+
+def test_a_link_whose_name_alone_says_what_it_is_goes_by_its_own(docs, bm25, tmp_path):
+    (docs / "blob").write_text("panda")
+    (docs / "a.txt").symlink_to("blob")
+    (tmp_path / "link").symlink_to(docs)
+    retriever = bm25()
+    retriever.index([tmp_path / "link"])
+    assert counts(retriever.index([docs / "a.txt"])) == (0, 0, 0, 1)
+    assert sources(retriever) == {"a.txt"}
+
+
 def test_an_index_inside_the_folder_is_not_read(docs, bm25, tmp_path):
     (docs / "a.txt").write_text("panda")
     bm25().index([tmp_path])
