@@ -20,20 +20,23 @@ _WAIT_FOR_OTHERS = 60.0  # seconds: another process may be indexing the same fil
 _KEEP_UNUSED = 30 * 24 * 3600  # seconds that the index of a --docs call is kept after its last use
 
 
-def indexing_retriever(assembly: Assembly) -> str:
-    """The configured retriever, if it keeps an index, else the highest-ranked one that does."""
+def indexing_retriever(assembly: Assembly, *, named: bool) -> str:
+    """The retriever that keeps an index: the configured one, else the highest-ranked one.
+
+    Where the command line `named` what is configured, there must be just one in it.
+    """
     asked = assembly.retriever
-    named = [name for name in sources(asked) if name not in BUILT_IN] if asked else []
-    if named:
-        keeping = [n for n in named if hasattr(assembly.part("retriever", n).registration.factory, "index")]
-        if len(keeping) == 1:
-            return keeping[0]
+    within = [name for name in sources(asked) if name not in BUILT_IN] if asked else []
+    keeping = [name for name in within if hasattr(assembly.part("retriever", name).registration.factory, "index")]
+    if named and within and len(keeping) != 1:
         raise ConfigError(
             f"The retrievers {', '.join(keeping)} of `{asked}` all keep an index."
             if keeping
             else f"Retriever {str(asked)!r} keeps no index.",
             hint="Name one that does with -r; `rqa plugins` lists them.",
         )
+    if keeping:
+        return keeping[0]
     for name in assembly.config.names("retriever"):
         if hasattr(assembly.part("retriever", name).registration.factory, "index"):
             return name
@@ -53,10 +56,13 @@ def index(assembly: Assembly, name: str, paths: Sequence[Path], progress: IndexP
 
 
 def for_documents(
-    config: Config, host: Host, paths: Sequence[Path], progress: IndexProgress | None = None
+    config: Config, host: Host, paths: Sequence[Path], progress: IndexProgress | None = None, *, named: bool
 ) -> tuple[str, dict[str, str], IndexReport]:
-    """An index of just `paths`, made or brought up to date: the retriever, its options, and what was done."""
-    name = indexing_retriever(Assembly(config, host))
+    """An index of just `paths`, made or brought up to date: the retriever, its options, and what was done.
+
+    `named` as in `indexing_retriever`.
+    """
+    name = indexing_retriever(Assembly(config, host), named=named)
     shelf = environment.cache_dir() / "docs"
 
     def kept_in(folder: Path) -> Assembly:

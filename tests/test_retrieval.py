@@ -345,6 +345,21 @@ def test_documents_of_the_command_line_are_what_an_expression_then_finds(run: Rq
     assert retrieved(json.loads(ended.out)) == {"retriever.bm25": ["The lighthouse of Skerry was built in 1900."]}
 
 
+@pytest.mark.parametrize("default", ["static@5", "static@2 & given", "wiki & web", "none"])
+def test_documents_are_indexed_whatever_the_configured_retriever_keeps(
+    run: Rqa, own: Callable[[str], None], default: str
+) -> None:
+    Path("found.jsonl").write_text('{"url": "https://a.example/", "text": "It was built in 1850."}\n')
+    static = '[retriever.static]\nplugin = "web"\nprovider = "static"\nfile = "found.jsonl"'
+    own(f'[defaults]\nretriever = "{default}"\n{static}')
+    Path("more.txt").write_text("The lighthouse of Skerry was built in 1900.")
+    ((_, texts),) = retrieved(json.loads(run("ask", "--json", "--docs", "more.txt", QUESTION).out)).items()
+    assert texts == ["The lighthouse of Skerry was built in 1900."]
+    ended = run("index", "more.txt")
+    assert ended.code == 0 and "files: 1 added" in ended.err
+    assert ended.err.startswith("rqa: wiki: ") or "wiki" not in default
+
+
 def test_documents_that_are_reached_by_two_names_are_indexed_once(rqa: Rqa) -> None:
     Path("real").mkdir()
     Path("real/note.txt").write_text("The lighthouse of Skerry was built in 1887.")

@@ -29,7 +29,9 @@ def open_session(run: Run, answering: Answering, *, detailed: bool = True) -> Se
         for kind in ("strategy", "reader", "evaluator"):
             assembly.check_default(kind)  # before the wait for an index
         with indexing_progress(run) as progress:
-            name, options, report = indexing.for_documents(config, run.host, answering.docs, progress)
+            name, options, report = indexing.for_documents(
+                config, run.host, answering.docs, progress, named=bool(answering.retriever)
+            )
         for path, why in report.skipped:
             run.say(f"{path} is left out: {why}")
         if not report.passages:

@@ -26,7 +26,7 @@ def command(run: Run, paths: tuple[Path, ...], retriever: str | None, option: tu
     assembly = Assembly(run.load_config(pairs), run.host)
     for kind, table in assembly.config.overridden():
         assembly.part(kind, table)
-    name = indexing.indexing_retriever(assembly)
+    name = indexing.indexing_retriever(assembly, named=bool(retriever))
     began = time.perf_counter()
     with indexing_progress(run) as progress:
         report = indexing.index(assembly, name, paths, progress)
