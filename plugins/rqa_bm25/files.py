@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from .documents import READERS
@@ -12,25 +14,43 @@ from .index import MARKER
 
 Skipped = list[tuple[str, str]]  # (path, why)
 
+_ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # there is no such file; any other error may pass
 
-def find(given: Iterable[Path], skipped: Skipped) -> list[Path]:
-    """The files to read, each once, in a fixed order.
+
+@dataclass
+class Found:
+    """What there is at and under the paths that were given."""
+
+    files: dict[Path, None] = field(default_factory=dict)  # to read, each once, in a fixed order
+    skipped: Skipped = field(default_factory=list)
+    closed: set[Path] = field(default_factory=set)  # places that cannot be looked at: nobody knows what is there
+
+    def close(self, path: Path, error: OSError) -> None:
+        """Skip a file or folder that cannot be looked at."""
+        self.closed |= places([path])
+        self.skipped.append((shown(path), f"it does not open: {error.strerror}"))
+
+
+def find(given: Iterable[Path]) -> Found:
+    """The files to read.
 
     In folders: those with a suffix we read, links followed and each folder entered once; nothing hidden, and
-    no index of ours. To `skipped` go folders that do not open, and what was given by name and is not for us.
+    no index of ours. Skipped are folders that do not open, and what was given by name and is not for us.
     """
-    found: dict[Path, None] = {}
+    found = Found()
     for path in given:
-        kind = _kind(path)
-        if stat.S_ISDIR(kind):
-            found.update(dict.fromkeys(map(identity, _walk(real(path), skipped))))
+        kind = _kind(path, found)
+        if kind is not None and stat.S_ISDIR(kind):
+            found.files.update(dict.fromkeys(map(identity, _walk(real(path), found))))
+        elif kind is None:
+            continue
         elif not stat.S_ISREG(kind):
-            skipped.append((shown(path), "it is neither a file nor a folder"))
+            found.skipped.append((shown(path), "it is neither a file nor a folder"))
         elif path.suffix.lower() not in READERS:
-            skipped.append((shown(path), f"only these are read: {' '.join(READERS)}"))
+            found.skipped.append((shown(path), f"only these are read: {' '.join(READERS)}"))
         else:
-            found[identity(path)] = None
-    return list(found)
+            found.files[identity(path)] = None
+    return found
 
 
 def real(path: Path) -> Path:
@@ -47,42 +67,47 @@ def identity(path: Path) -> Path:
     return target if target.suffix.lower() in READERS else real(path.parent) / path.name
 
 
-def _walk(top: Path, skipped: Skipped) -> Iterator[Path]:
-    """The files in the folder `top`, which goes by its real name."""
+def places(paths: Iterable[Path]) -> set[Path]:
+    """Where what was indexed of `paths` stands, as it is shown: what they lead to, and links that keep their names."""
+    return {Path(shown(place)) for path in paths for place in (real(path), identity(path))}
 
-    def closed(error: OSError) -> None:
-        skipped.append((shown(Path(error.filename)), f"it does not open: {error.strerror}"))
+
+def _walk(top: Path, found: Found) -> Iterator[Path]:
+    """The files in the folder `top`, which goes by its real name."""
 
     def stays(path: Path) -> bool:
         # Somebody else's folder may hold links to what was never meant to be read, or sent to a model.
         if not path.is_symlink() or real(path).is_relative_to(top):
             return True
-        skipped.append((shown(path), "it is a link that leads out of the folder; name it to read it"))
+        found.skipped.append((shown(path), "it is a link that leads out of the folder; name it to read it"))
         return False
 
-    entered: set[tuple[int, int] | None] = set()
-    for name, folders, files in os.walk(top, followlinks=True, onerror=closed):
+    entered: set[tuple[int, int]] = set()
+    for name, folders, files in os.walk(top, followlinks=True, onerror=lambda e: found.close(Path(e.filename), e)):
         folder = Path(name)
-        status = _status(folder)
-        identity = status and (status.st_dev, status.st_ino)
-        if MARKER in files or identity in entered:
+        try:
+            status = folder.stat()
+        except OSError as error:
+            found.close(folder, error)
             folders.clear()
             continue
-        entered.add(identity)
+        if MARKER in files or (status.st_dev, status.st_ino) in entered:
+            folders.clear()
+            continue
+        entered.add((status.st_dev, status.st_ino))
         folders[:] = [name for name in sorted(folders) if not name.startswith(".") and stays(folder / name)]
         for path in (folder / name for name in sorted(files) if not name.startswith(".")):
-            if path.suffix.lower() in READERS and stat.S_ISREG(_kind(path)) and stays(path):
+            if path.suffix.lower() in READERS and stat.S_ISREG(_kind(path, found) or 0) and stays(path):
                 yield path
 
 
 def is_gone(path: Path) -> bool:
-    """Whether there is certainly no such file any more; one that we may not look at is not gone."""
+    """Whether nothing has that name any more; where we may not look, something may have it."""
     try:
-        return not stat.S_ISREG(path.stat().st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
+        path.lstat()
+    except OSError as error:
+        return error.errno in _ABSENT
+    return False
 
 
 def shown(path: Path) -> str:
@@ -90,13 +115,12 @@ def shown(path: Path) -> str:
     return str(path).encode("utf-8", "backslashreplace").decode()
 
 
-def _kind(path: Path) -> int:
-    status = _status(path)
-    return status.st_mode if status else 0
-
-
-def _status(path: Path) -> os.stat_result | None:
+def _kind(path: Path, found: Found) -> int | None:
+    """The mode of what `path` leads to; 0: there is nothing; None: that cannot be told, and it is skipped."""
     try:
-        return path.stat()
-    except OSError:
+        return path.stat().st_mode
+    except OSError as error:
+        if error.errno in _ABSENT:
+            return 0
+        found.close(path, error)
         return None

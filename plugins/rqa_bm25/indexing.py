@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ from robust_qa import IndexProgress, IndexReport, InputError
 from .analysis import searchable, tidy
 from .chunking import Cut
 from .documents import Unreadable, read
-from .files import Skipped, find, identity, is_gone, real, shown
+from .files import Found, Skipped, find, is_gone, places, shown
 from .headings import sections, titled
 from .index import Index
 
@@ -38,39 +37,51 @@ def update(
     Raises BusyError, InputError for a path that neither exists nor was indexed, ConfigError for a folder or a
     language that does not fit. Interrupted at any point, the index stays as it was.
     """
-    missing = [path for path in paths if not os.path.lexists(path)]
+    missing = [path for path in paths if is_gone(path)]
     if missing and index.language() is None:
         raise _no_such(missing[0])
     with index.writing(language) as engine:
         stamps = index.stamps(engine)
         for path in missing:
-            if not any(_is_under(file, _places([path])) for file in stamps):
+            if not any(_is_under(file, places([path])) for file in stamps):
                 raise _no_such(path)
-        skipped: Skipped = []
-        files = find(filter(os.path.lexists, paths), skipped)
-        places = _places(paths)
-        unseen = stamps.keys() - {shown(path) for path in files}
+        found = find(path for path in paths if path not in missing)
         with _transaction(index, engine, memory) as writer:
-            run = _Run(index, writer, stamps, cut, skipped, progress)
-            run.remove(file for file in unseen if _is_under(file, places) and is_gone(Path(file)))
-            run.read(files)
+            run = _Run(index, writer, stamps, cut, found.skipped, progress)
+            run.remove(_leaving(stamps, places(paths), found))
+            run.read(found.files)
             run.commit()
         engine.reload()
-        return IndexReport(**run.counts, passages=engine.searcher().num_docs, skipped=tuple(skipped))
+        return IndexReport(**run.counts, passages=engine.searcher().num_docs, skipped=tuple(found.skipped))
 
 
 def _no_such(path: Path) -> InputError:
     return InputError(f"There is no file or folder {path}.", hint="Check the path; nothing was indexed.")
 
 
-def _places(paths: Iterable[Path]) -> Set[Path]:
-    """Where what was indexed of `paths` stands: what they lead to, and the links that keep their names."""
-    return {place for path in paths for place in (real(path), identity(path))}
+def _leaving(indexed: Iterable[str], named: Set[Path], found: Found) -> Iterator[str]:
+    """What was indexed before, is named now, and is not to be found any more.
+
+    A hidden file was named by itself, and no walk comes by it: it leaves when it is gone.
+    """
+    here = {shown(path) for path in found.files}
+    for file in indexed:
+        unseen = file not in here and _is_under(file, named) and not _is_under(file, found.closed)
+        if unseen and (_is_met(file, named) or is_gone(Path(file))):
+            yield file
 
 
-def _is_under(file: str, places: Set[Path]) -> bool:
+def _is_under(file: str, named: Set[Path]) -> bool:
     path = Path(file)
-    return path in places or not places.isdisjoint(path.parents)
+    return path in named or not named.isdisjoint(path.parents)
+
+
+def _is_met(file: str, named: Set[Path]) -> bool:
+    """Whether nothing on the way to `file` is hidden, from one of `named` at least."""
+    path = Path(file)
+    while path not in named and not path.name.startswith(".") and path != path.parent:
+        path = path.parent
+    return path in named
 
 
 @contextmanager
@@ -111,7 +122,7 @@ class _Run:
             self._drop(file)
             self.counts["removed"] += 1
 
-    def read(self, paths: Sequence[Path]) -> None:
+    def read(self, paths: Collection[Path]) -> None:
         """Bring the index up to date with each of `paths`."""
         self.total = len(paths)
         for path in paths:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -260,6 +261,78 @@ def test_a_folder_that_is_gone_leaves_when_it_is_named(docs, bm25):
     (docs / "a").rmdir()
     assert counts(bm25().index([docs / "a"])) == (0, 0, 1, 0)
     assert sources(bm25()) == {"b.txt"}
+
+
+def test_what_has_a_name_that_is_not_utf8_leaves_as_well(docs, bm25):
+    folder = docs / os.fsdecode(b"caf\xe9")
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    for name in ("a", "b", "c"):
+        (folder / f"{name}.txt").write_text(f"panda {name}")
+    retriever = bm25()
+    retriever.index([docs])
+    (folder / "a.txt").unlink()
+    assert counts(retriever.index([folder])) == (0, 0, 1, 2)
+    (folder / "b.txt").unlink()
+    assert counts(retriever.index([folder / "b.txt"])) == (0, 0, 1, 0)
+    (folder / "c.txt").unlink()
+    folder.rmdir()
+    assert counts(retriever.index([folder])) == (0, 0, 1, 0)
+
+
+def test_what_a_folder_is_not_read_for_any_more_leaves_it(docs, bm25, tmp_path):
+    (tmp_path / "private.txt").write_text("bear")
+    for name in ("a.txt", "sub/b.txt", "c.txt"):
+        (docs / name).parent.mkdir(exist_ok=True)
+        (docs / name).write_text(f"panda {name}")
+    retriever = bm25()
+    retriever.index([docs])
+    (docs / "a.txt").unlink()
+    (docs / "a.txt").symlink_to(tmp_path / "private.txt")
+    (docs / "sub" / "rqa-index.json").write_text("{}")
+    assert counts(retriever.index([docs])) == (0, 0, 2, 1)
+    assert sources(retriever) == {"c.txt"}
+
+
+def test_a_hidden_file_that_was_named_stays_until_it_is_gone(docs, bm25):
+    (docs / ".hidden").mkdir()
+    (docs / ".hidden" / "a.txt").write_text("panda")
+    retriever = bm25()
+    retriever.index([docs / ".hidden"])
+    retriever.index([docs])
+    assert sources(retriever) == {"a.txt"}
+    (docs / ".hidden" / "a.txt").unlink()
+    assert counts(retriever.index([docs])) == (0, 0, 1, 0)
+
+
+def test_what_is_in_a_folder_that_does_not_open_stays(docs, bm25, monkeypatch):
+    for name in ("a.txt", "sub/b.txt", "sub/deep/c.txt"):
+        (docs / name).parent.mkdir(exist_ok=True)
+        (docs / name).write_text(f"panda {name}")
+    retriever = bm25()
+    retriever.index([docs])
+    scandir, stat = os.scandir, Path.stat
+
+    def closed_folder(path):
+        if Path(path).name == "sub":
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return scandir(path)
+
+    def closed_file(path, **more):
+        if path.name == "a.txt":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return stat(path, **more)
+
+    monkeypatch.setattr(os, "scandir", closed_folder)
+    monkeypatch.setattr(Path, "stat", closed_file)
+    report = retriever.index([docs])
+    assert counts(report) == (0, 0, 0, 0)
+    assert dict(report.skipped) == dict.fromkeys(
+        [str(docs / "a.txt"), str(docs / "sub")], "it does not open: Permission denied"
+    )
+    assert sources(retriever) == {"a.txt", "b.txt", "c.txt"}
 
 
 def test_a_path_that_never_was_is_refused_before_anything_is_done(docs, bm25, tmp_path):
