@@ -6,6 +6,7 @@ import hashlib
 import shutil
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from . import environment
@@ -71,6 +72,9 @@ def for_documents(
     # A retriever refuses an index of another plugin, or one made with other options: each has its own.
     folder = shelf / _key(paths, kept_in(shelf).part("retriever", name))
     assembly = kept_in(folder)
+    with suppress(OSError):  # the retriever has more to say of a folder that cannot be written to
+        shelf.mkdir(parents=True, exist_ok=True)
+        (shelf / f"{folder.name}.used").touch()  # first: also what a killed run leaves is forgotten one day
     give_up = time.monotonic() + _WAIT_FOR_OTHERS
     kept = folder.exists()
     while True:
@@ -86,7 +90,6 @@ def for_documents(
                 raise
             shutil.rmtree(folder, ignore_errors=True)  # perhaps of a former format; nobody else knows of it
             kept = False
-    (shelf / f"{folder.name}.used").touch()
     _forget_unused(shelf)
     return name, {"index": str(folder)}, report
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from standins.openai import serve
 
+from robust_qa import RqaError, indexing
+from robust_qa.assembly import Assembly
 from robust_qa.environment import cache_dir
 
 PLUGIN = """
@@ -368,6 +370,21 @@ def test_documents_that_are_reached_by_two_names_are_indexed_once(rqa: Rqa) -> N
     Path("real/note.txt").write_text("The lighthouse of Skerry was built in 1900.")
     ended = rqa("ask", "--docs", "real", "--json", QUESTION)
     assert retrieved(json.loads(ended.out)) == {"retriever.bm25": ["The lighthouse of Skerry was built in 1900."]}
+
+
+def test_an_index_of_documents_that_is_not_finished_is_known_to_be_forgotten(
+    rqa: Rqa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(assembly: Assembly, name: str, *_: object) -> None:
+        folder = assembly.part("retriever", name).options.index
+        known.append(folder.with_name(f"{folder.name}.used").is_file())
+        raise RqaError("stopped")
+
+    known: list[bool] = []
+    monkeypatch.setattr(indexing, "index", stopped)
+    Path("more.txt").write_text("The lighthouse of Skerry was built in 1900.")
+    assert rqa("ask", "--docs", "more.txt", QUESTION).code == 1
+    assert known == [True]
 
 
 def test_documents_are_indexed_anew_for_other_options_of_the_retriever(rqa: Rqa) -> None:
