@@ -18,7 +18,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,7 @@ import tantivy
 from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError
 
 from .analysis import LANGUAGES, analyzer, searchable, tidy
+from .opening import lockable
 
 FORMAT = 3
 MARKER = "rqa-index.json"
@@ -140,8 +141,8 @@ class Index:
         language = self.language()
         if language is None:
             raise self._missing()
-        with self.guarded("Opening"):
-            index = tantivy.Index.open(str(self.folder / "tantivy"))
+        with self.guarded("Opening"), lockable(self.folder / "tantivy") as folder:
+            index = tantivy.Index.open(str(folder))
             index.config_reader("manual")  # no thread of its own: meta.json is looked at on every search
             return _Generation(name, index.schema, index.searcher(), analyzer(language))
 
@@ -195,6 +196,8 @@ class Index:
                 index = tantivy.Index(schema(), str(self.folder / "tantivy"))
                 index.register_tokenizer("words", analyzer(language))
             yield index
+            with suppress(OSError):  # tantivy makes it for its owner alone, whoever may read the rest
+                (self.folder / "tantivy" / "meta.json").chmod((self.folder / MARKER).stat().st_mode & 0o777)
 
     def _make(self, language: str) -> None:
         existing = self.language()
@@ -226,12 +229,12 @@ class Index:
             raise self._failed(doing, error) from error
 
     def _failed(self, doing: str, error: Exception) -> RqaError:
-        return RqaError(
-            f"{doing} the index at {self.folder} failed: {str(error)[:300]}",
-            hint="It holds what it held before. Is the disk full?"
-            if doing == "Writing"
-            else "If it is damaged, remove that folder and run `rqa index PATH...` again.",
-        )
+        hint = "If it is damaged, remove that folder and run `rqa index PATH...` again."
+        if doing == "Writing":
+            hint = "It holds what it held before. Is the disk full?"
+        elif isinstance(error, PermissionError) or "PermissionDenied" in str(error):
+            hint = "Whoever made it can let you read its files."
+        return RqaError(f"{doing} the index at {self.folder} failed: {str(error)[:300]}", hint=hint)
 
     def _missing(self) -> MissingError:
         return MissingError(f"There is no index at {self.folder}.", hint="Run `rqa index PATH...`.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -255,3 +256,48 @@ def test_the_default_folder_is_in_the_data_directory(tmp_path, monkeypatch):
 def test_options_out_of_range_are_refused(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         Bm25.Options(**options)
+
+
+# -- by whom
+
+
+SEARCH = """
+import sys
+from pathlib import Path
+from robust_qa import RqaError
+from rqa_bm25 import Bm25
+try:
+    print([passage.id for passage in Bm25(Bm25.Options(index=Path(sys.argv[1]))).retrieve("panda", 5)])
+except RqaError as error:
+    print(error.hint)
+"""
+
+
+def searched_by_a_guest(index: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A search by somebody to whom permissions apply, with `folder` for temporary files."""
+    powers = "-dac_override,-dac_read_search,-fowner"
+    guest = ["setpriv", "--bounding-set", powers, "--inh-caps", powers] if os.geteuid() == 0 else []
+    if guest and shutil.which("setpriv") is None:
+        pytest.skip("root may write everything")
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(folder)}
+    command = [*guest, sys.executable, "-c", SEARCH, str(index)]
+    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+
+
+def test_an_index_that_may_only_be_read_is_searched_and_nothing_is_left_of_that(tmp_path):
+    indexed(tmp_path, ROWS)
+    index, links = tmp_path / "index", tmp_path / "links"
+    links.mkdir()
+    places = [index, *index.rglob("*")]
+    assert (index / "tantivy" / "meta.json").stat().st_mode == (index / "rqa-index.json").stat().st_mode
+    try:
+        for place in places:
+            place.chmod(0o555 if place.is_dir() else 0o444)
+        ended = searched_by_a_guest(index, links)
+        assert ended.stdout == "['panda']\n", ended.stderr
+        assert list(links.iterdir()) == []
+        (index / "tantivy" / "meta.json").chmod(0)
+        assert searched_by_a_guest(index, links).stdout == "Whoever made it can let you read its files.\n"
+    finally:
+        for place in places:
+            place.chmod(0o755 if place.is_dir() else 0o644)
