@@ -1,0 +1,74 @@
+"""What robots.txt closes, by RFC 9309."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from rqa_web.robots import Robots
+
+AGENT = "robust-qa/0.1.0 (+https://example.org)"
+
+
+def allows(text: str, path: str) -> bool:
+    return Robots(200, text).allow(AGENT, f"https://a.example{path}")
+
+
+@pytest.mark.parametrize(
+    ("rules", "path", "allowed"),
+    [
+        ("Allow: /\nDisallow: /private/", "/private/x", False),
+        ("Allow: /\nDisallow: /private/", "/public", True),
+        ("Disallow: /\nAllow: /page", "/page/2", True),
+        ("Allow: /page\nDisallow: /page", "/page", True),
+        ("Disallow: /page\nAllow: /*e", "/page", False),
+        ("Disallow: /*?print=", "/page?print=1", False),
+        ("Disallow: /*?print=", "/page?id=1", True),
+        ("Disallow: /*.pdf$", "/a.pdf", False),
+        ("Disallow: /*.pdf$", "/a.pdf?x", True),
+        ("Disallow: /$", "/", False),
+        ("Disallow: /$", "", False),
+        ("Disallow: /$", "/page", True),
+        ("Disallow: /a*b*c$", "/a-c-b", True),
+        ("Disallow: /a*b*c$", "/a-c-b-c", False),
+        ("Disallow: /*bc*cd$", "/bcd", True),
+        ("Disallow: /a$b", "/a$b", False),
+        ("Disallow: /a%2Ab", "/a*b", False),
+        ("Disallow: /a%2Ab", "/axb", True),
+        ("Disallow: /caf%C3%A9", "/café", False),
+        ("Disallow: /café", "/caf%c3%a9", False),
+        ("Disallow: /%7Ejoe", "/~joe/x", False),
+        ("Disallow: /a%2fb", "/a%2Fb", False),
+        ("Disallow: /a%2fb", "/a/b", True),
+        ("Disallow:", "/page", True),
+        ("disallow : /page # for all", "/page", False),
+    ],
+)
+def test_the_longest_rule_that_matches_counts(rules: str, path: str, allowed: bool) -> None:
+    assert allows(f"User-agent: *\n{rules}", path) is allowed
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        ("User-agent: *\nDisallow: /\n\nUser-agent: Robust-QA\nDisallow: /x", True),
+        ("User-agent: robust-qa/2.0\nDisallow: /", False),
+        ("User-agent: robust\nDisallow: /", True),
+        ("User-agent: robust-qa\nSitemap: /s.xml\n\nUser-agent: other\nDisallow: /", False),
+        ("User-agent: robust-qa\nDisallow: /x\nUser-agent: other\nDisallow: /", True),
+        ("User-agent: robust-qa\nDisallow: /x\n\nUser-agent: robust-qa\nDisallow: /page", False),
+        ("User-agent: robust-qa\n\nUser-agent: *\nDisallow: /", False),
+        ("User-agent: *\nDisallow: /\nUser-agent: robust-qa", True),
+        ("\ufeffUser-agent: *\rDisallow: /", False),
+        ("Disallow: /", True),
+    ],
+)
+def test_the_rules_are_those_of_our_name_or_else_of_all(text: str, allowed: bool) -> None:
+    assert allows(text, "/page") is allowed
+
+
+def test_no_pattern_takes_long() -> None:
+    began = time.perf_counter()
+    allows("User-agent: *\nDisallow: /" + "*a" * 10_000 + "*b$", "/" + "a" * 50_000)
+    assert time.perf_counter() - began < 1
