@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urldefrag
 
 from msgspec import Meta
 
-from robust_qa import Key, Passage, Url, __version__, hookimpl, remark
+from robust_qa import ConfigError, Key, Passage, Url, __version__, hookimpl, remark
 
 if TYPE_CHECKING:
     from robust_qa import Registry
@@ -74,6 +74,7 @@ class Web:
         from .fetching import Bounds, Fetcher
 
         self.options = options
+        self._prefer, self._hosts, self._avoid = map(_names, (options.prefer, options.hosts, options.avoid))
         agent = options.user_agent or f"robust-qa/{__version__}"
         self._provider = _provider(options, agent)
         bounds = Bounds(
@@ -115,11 +116,10 @@ class Web:
         for result in found:
             if self._allows(result.url):
                 once.setdefault(urldefrag(result.url).url, result)
-        return sorted(once.values(), key=lambda result: not _among(result.url, self.options.prefer))
+        return sorted(once.values(), key=lambda result: not _among(result.url, self._prefer))
 
     def _allows(self, url: str) -> bool:
-        options = self.options
-        return not _among(url, options.avoid) and (not options.hosts or _among(url, options.hosts))
+        return not _among(url, self._avoid) and (not self._hosts or _among(url, self._hosts))
 
     async def _page(self, result: Result) -> str:
         """The paragraphs of a page, or the provider's snippet with a remark where they cannot be had."""
@@ -151,8 +151,23 @@ def _provider(options: Web.Options, agent: str) -> Static | Provider:
 
 def _among(url: str, hosts: Sequence[str]) -> bool:
     """Whether the host of `url` is one of `hosts`, or below one."""
-    host = (urlsplit(url).hostname or "").rstrip(".")
-    return any(f".{host}".endswith(f".{name.lower().strip('.')}") for name in hosts)
+    from .providers import host
+
+    own = f".{host(url)}"
+    return any(own.endswith(f".{name}") for name in hosts)
+
+
+def _names(hosts: Sequence[str]) -> list[str]:
+    """Hosts that the configuration names, as `host` tells them. ConfigError where one cannot be a host's name."""
+    from .providers import host
+
+    names = [name.lower().strip(".") for name in hosts]
+    told = [name if name.isascii() else host(f"http://{name}/") for name in names]
+    if "" in told:
+        raise ConfigError(
+            f"{hosts[told.index('')]!r} cannot be the name of a host.", hint="Check `hosts`, `avoid`, `prefer`."
+        )
+    return told
 
 
 @hookimpl

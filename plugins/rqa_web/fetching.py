@@ -16,7 +16,7 @@ from robust_qa import ConfigError, printable, remark
 
 from .addresses import resolve
 from .pages import Page, read
-from .providers import is_web
+from .providers import host, is_web
 from .robots import Robots
 
 _LONGEST_ROBOTS = 500_000  # bytes; RFC 9309, 2.5 asks for as much
@@ -104,7 +104,7 @@ class Fetcher:
             if not is_web(url):
                 raise UnreadableError(f"it leads to {printable(url)[:100]}, which is no web address")
             if not self._allows(url):
-                raise UnreadableError(f"{urlsplit(url).hostname} is not among the hosts that are read")
+                raise UnreadableError(f"{host(url)} is not among the hosts that are read")
             if robots and not (await self._rules(url)).allow(self._agent, url):
                 raise UnreadableError("the site's robots.txt closes it to robots")
             reply = await self._get(url, size)
@@ -129,9 +129,9 @@ class Fetcher:
     async def _get(self, url: str, size: int) -> _Reply:
         try:
             target = httpx.URL(url)
-            host = target.raw_host.decode("ascii")
+            name = target.raw_host.decode("ascii")
             port = target.port or (443 if target.scheme == "https" else 80)
-            *others, last = (await resolve(host, port, private=self._bounds.private))[:_ADDRESSES]
+            *others, last = (await resolve(name, port, private=self._bounds.private))[:_ADDRESSES]
             for address in others:
                 with suppress(httpx.ConnectError):
                     return await self._exchange(target, address, size)
@@ -145,12 +145,11 @@ class Fetcher:
 
     async def _exchange(self, target: httpx.URL, address: str, size: int) -> _Reply:
         """One request for `target`, made of the host at `address`; the first `size` bytes of the reply."""
-        host = target.raw_host.decode("ascii")
         async with self._client.stream(
             "GET",
             target.copy_with(host=f"[{address}]" if ":" in address else address),
             headers={"Host": target.netloc.decode("ascii")},
-            extensions={"sni_hostname": host},
+            extensions={"sni_hostname": target.raw_host.decode("ascii")},
             follow_redirects=False,
         ) as response:
             kind, charset = _content_type(response.headers.get("Content-Type", ""))

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
+
 from robust_qa import printable
 
 _TAG = re.compile(r"<[^<>]{0,1000}>")
@@ -81,11 +83,23 @@ def is_web(url: object) -> bool:
         return False
     try:
         parts = urlsplit(url)
+        httpx.URL(url)
         return (
             parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
         )
-    except ValueError:
+    except (ValueError, httpx.InvalidURL):
         return False
+
+
+def host(url: str) -> str:
+    """The host that is called for `url`, in ASCII and small letters; "" where there is none.
+
+    It is httpx's reading: to others a full stop of another script is no dot.
+    """
+    try:
+        return httpx.URL(url).raw_host.decode("ascii").lower().rstrip(".")
+    except httpx.InvalidURL:
+        return ""
 
 
 def _plain(value: object) -> str:

@@ -14,6 +14,7 @@ import pytest
 from standins.openai import HANG, RESET, Fault
 from standins.web import Web, html, plain, redirect, reply, serve
 
+from robust_qa import ConfigError
 from rqa_web import addresses, fetching
 from rqa_web.addresses import is_public, resolve
 
@@ -77,6 +78,21 @@ async def test_only_hosts_that_are_allowed_are_taken(web: Web, connect: Any, sea
     found(web, "https://a.example/", "https://b.example/", "https://spam.b.example/")
     retriever = connect(pages=0, hosts=["B.example"], avoid=["spam.b.example"])
     assert [p.source for p in (await search(retriever))[0]] == ["https://b.example/"]
+
+
+async def test_hosts_are_compared_as_they_are_called(web: Web, connect: Any, search: Any) -> None:
+    found(
+        web,
+        "https://spam。example/",
+        "https://bücher.example/",
+        "https://XN--bcher-kva.example/x",
+        "https://☃.example/",
+    )
+    assert (await search(connect(pages=0, avoid=["spam.example", "Bücher.example"])))[0] == []
+    passages, _ = await search(connect(pages=0, hosts=["xn--bcher-kva.example"]))
+    assert [p.source for p in passages] == ["https://bücher.example/", "https://XN--bcher-kva.example/x"]
+    with pytest.raises(ConfigError, match=r"'☃\.example' cannot be"):
+        connect(avoid=["☃.example"])
 
 
 # -- what cannot be had
