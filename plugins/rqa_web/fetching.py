@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
@@ -69,14 +70,19 @@ class Fetcher:
         self._agent = user_agent
         self._robots: dict[str, Robots] = {}
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._client = client(
-            headers={"User-Agent": user_agent, "Accept": ", ".join(sorted(_TYPES - {""})), "Accept-Encoding": "gzip"},
-            timeout=None,  # that of a whole page is kept in text()
-            # Connections are made to addresses: one that was kept would serve another host of that address, whose
-            # certificate nobody has seen.
-            limits=httpx.Limits(max_keepalive_connections=0),
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        )
+        headers = {"User-Agent": user_agent, "Accept": ", ".join(sorted(_TYPES - {""})), "Accept-Encoding": "gzip"}
+        # Connections are made to addresses: one that was kept would serve another host of that address, whose
+        # certificate nobody has seen.
+        limits = httpx.Limits(max_keepalive_connections=0)
+        cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+        # No timeout: that of a whole page is kept in text().
+        self._client = client(headers=headers, cookies=cookies, timeout=None, limits=limits)
+        self._direct = self._client
+        if (
+            "no" in getproxies()
+        ):  # NO_PROXY names hosts, and httpx sees addresses; with its own transport it asks no proxy
+            direct = httpx.AsyncHTTPTransport(limits=limits)
+            self._direct = client(headers=headers, cookies=cookies, timeout=None, transport=direct)
 
     async def text(self, url: str) -> str:
         """The paragraphs of the page at `url`, parted by blank lines. UnreadableError says why there are none."""
@@ -98,6 +104,7 @@ class Fetcher:
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
+        await self._direct.aclose()
 
     async def _follow(self, url: str, size: int, *, robots: bool) -> _Reply:
         for _ in range(self._bounds.redirects + 1):
@@ -145,7 +152,8 @@ class Fetcher:
 
     async def _exchange(self, target: httpx.URL, address: str, size: int) -> _Reply:
         """One request for `target`, made of the host at `address`; the first `size` bytes of the reply."""
-        async with self._client.stream(
+        through = self._direct if proxy_bypass(target.netloc.decode("ascii")) else self._client
+        async with through.stream(
             "GET",
             target.copy_with(host=f"[{address}]" if ":" in address else address),
             headers={"Host": target.netloc.decode("ascii")},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import shutil
 import ssl
 import subprocess
@@ -223,6 +224,22 @@ async def test_the_site_hears_its_own_name_and_no_cookie_of_another_page(web: We
     asked = web.asked("/2")[0]
     assert asked.headers["host"] == f"localhost:{port}"
     assert "cookie" not in asked.headers
+
+
+@pytest.mark.parametrize(
+    ("without", "read"), [("", False), ("other.example", False), ("localhost", True), (".localhost", True), ("*", True)]
+)
+async def test_no_proxy_is_asked_for_the_hosts_that_are_named_so(
+    web: Web, connect: Any, search: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: str, read: bool
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", without)
+    web.routes["/page"] = PAGE
+    url = f"http://localhost:{web.url.rpartition(':')[2]}/page"
+    (tmp_path / "found.jsonl").write_text(json.dumps({"url": url, "title": "Page", "snippet": "A snippet."}))
+    retriever = connect(provider="static", file=tmp_path / "found.jsonl", robots=False)
+    passages, _ = await search(retriever, "page")
+    assert passages[0].text == (TEXT if read else "A snippet.")
 
 
 async def test_the_certificate_is_held_against_the_name_of_the_site(
