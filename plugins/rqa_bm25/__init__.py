@@ -4,7 +4,8 @@
     rqa ask "Who wrote it?"
 
 What is read stands in `documents`, what a heading is in `headings`, how text is cut into passages in `chunking`,
-what a word is in `analysis`, the index and its search in `index`, and how it is brought up to date in `indexing`.
+what a word is in `analysis`, the index and its search in `index`, how it is brought up to date in `indexing`, and rid
+of what left in `renewal`.
 """
 
 from __future__ import annotations

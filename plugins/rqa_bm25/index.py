@@ -218,7 +218,7 @@ class Index:
             query = tantivy.Query.term_query(engine.schema, "first", True)
             hits = searcher.search(query, max(1, searcher.num_docs), count=False).hits
             passages = (searcher.doc(address) for _, address in hits)
-            return {str(found.get_first("file")): _decoded(found, "stamp") for found in passages}
+            return {str(found.get_first("file")): decoded(found, "stamp") for found in passages}
 
     @contextmanager
     def guarded(self, doing: str) -> Iterator[None]:
@@ -242,12 +242,17 @@ class Index:
 
 def _passage(score: float, document: tantivy.Document) -> Passage:
     return Passage(
-        text=_decoded(document, "text"),
-        id=_decoded(document, "id"),
-        title=_decoded(document, "title"),
-        source=_decoded(document, "source") or str(document.get_first("file")),
+        text=decoded(document, "text"),
+        id=decoded(document, "id"),
+        title=decoded(document, "title"),
+        source=decoded(document, "source") or str(document.get_first("file")),
         score=score,
     )
+
+
+def searched(title: str, text: str) -> list[str]:
+    """What the field `words` of a passage holds, which is not stored."""
+    return [*[searchable(title)] * 2, searchable(text)]
 
 
 def _own_title(passage: Passage) -> str:
@@ -255,5 +260,6 @@ def _own_title(passage: Passage) -> str:
     return "" if passage.title == Path(passage.source).stem else passage.title
 
 
-def _decoded(document: tantivy.Document, field: str) -> str:
+def decoded(document: tantivy.Document, field: str) -> str:
+    """What is stored in a field of bytes, empty where there is nothing."""
     return bytes(document.get_first(field) or b"").decode()

@@ -12,12 +12,13 @@ import tantivy
 
 from robust_qa import IndexProgress, IndexReport, InputError
 
-from .analysis import searchable, tidy
+from .analysis import tidy
 from .chunking import Cut
 from .documents import Unreadable, read
 from .files import Found, Skipped, find, is_gone, places, shown
 from .headings import sections, titled
-from .index import Index
+from .index import Index, searched
+from .renewal import is_due, renew
 
 _REPORTED_ROWS = 20  # of one file; the rest are counted
 _PROGRESS_EVERY = 1000  # passages
@@ -50,7 +51,7 @@ def update(
             run = _Run(index, writer, stamps, cut, found.skipped, progress)
             run.remove(_leaving(stamps, places(paths), found))
             run.read(found.files)
-            run.commit()
+            run.commit(engine)
         engine.reload()
         return IndexReport(**run.counts, passages=engine.searcher().num_docs, skipped=tuple(found.skipped))
 
@@ -115,6 +116,7 @@ class _Run:
     done: int = 0  # files
     total: int = 0  # files
     passages: int = 0
+    dropped: set[str] = field(default_factory=set)  # files whose passages of before are deleted
 
     def remove(self, files: Iterable[str]) -> None:
         """Take files out of the index."""
@@ -130,10 +132,15 @@ class _Run:
             self.done += 1
             self._tell()
 
-    def commit(self) -> None:
-        """Make it so. Nothing is committed where nothing changed: the generation stays."""
+    def commit(self, engine: tantivy.Index) -> None:
+        """Make it so, and write the rest anew where much is deleted.
+
+        Nothing is committed where nothing changed: the generation stays.
+        """
         if sum(self.counts.values()) > self.counts["unchanged"]:
             with self.index.guarded("Writing"):
+                if is_due(self.index.folder / "tantivy", engine, self.dropped & self.stamps.keys(), self.passages):
+                    renew(engine, self.writer, [file for file in self.stamps if file not in self.dropped], self._tell)
                 self.writer.commit()
 
     def _file(self, path: Path) -> None:
@@ -181,7 +188,7 @@ class _Run:
             passages = list(self.cut.sections(sections(document.text, document.headings)))
             for number, (above, text) in enumerate(passages, start=1):
                 title = titled(tidy(document.title), above, heading=heading)
-                entry = tantivy.Document(file=file, words=[*[searchable(title)] * 2, searchable(text)])
+                entry = tantivy.Document(file=file, words=searched(title, text))
                 entry.add_bytes("title", _bytes(title))
                 entry.add_bytes("text", _bytes(text))
                 entry.add_bytes("id", _bytes(document.id if len(passages) == 1 else f"{document.id}#{number}"))
@@ -199,6 +206,7 @@ class _Run:
         self.skipped += rows.reported()
 
     def _drop(self, file: str) -> None:
+        self.dropped.add(file)
         with self.index.guarded("Writing"):
             self.writer.delete_documents_by_term("file", file)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from robust_qa import ConfigError, IndexReport, InputError, MissingError
+from rqa_bm25 import Bm25, renewal
 
 
 def sources(retriever, query: str = "panda") -> set[str]:
@@ -364,6 +365,43 @@ def test_a_file_that_does_not_open_keeps_what_was_indexed_of_it(docs, bm25):
     assert counts(report) == (0, 0, 0, 0)
     assert "does not open" in report.skipped[0][1]
     assert sources(bm25()) == {"a.txt"}
+
+
+# -- what is left of what was deleted
+
+
+def test_what_left_counts_in_no_rank_and_is_on_the_disk_no_more(docs, bm25, tmp_path):
+    (docs / "a.txt").write_text("One zebra and another zebra.")
+    (docs / "b.csv").write_text("id,title,url,text\nb,Zoo,https://zoo.example/,A giraffe is tall.\n")
+    (docs / "c.txt").write_text("The panda eats bamboo. " * 100)
+    fresh = Bm25(Bm25.Options(index=tmp_path / "fresh"))
+    fresh.index([docs])
+    for n in range(50):
+        (docs / f"secret{n}.txt").write_text(f"The zebra keeps the password w{n}xyzzy.")
+    retriever = bm25()
+    retriever.index([docs])
+    for n in range(50):
+        (docs / f"secret{n}.txt").unlink()
+    assert counts(retriever.index([docs])) == (0, 0, 50, 3)
+    query = "zebra giraffe panda"
+    assert len(fresh.retrieve(query, 10)) == 3
+    assert retriever.retrieve(query, 10) == fresh.retrieve(query, 10)
+    assert not any(b"w7xyzzy" in file.read_bytes() for file in (tmp_path / "index").rglob("*") if file.is_file())
+    before = retriever.fingerprint()
+    assert counts(retriever.index([docs])) == (0, 0, 0, 3)
+    assert retriever.fingerprint() == before
+
+
+def test_a_file_of_many_passages_is_renewed_whole_and_in_order(docs, bm25, monkeypatch):
+    monkeypatch.setattr(renewal, "_AT_ONCE", 7)
+    for name in ("a", "b"):
+        rows = "".join(f'{{"id": "{name}{n}", "text": "panda {name} {n}"}}\n' for n in range(28))
+        (docs / f"{name}.jsonl").write_text(rows)
+    retriever = bm25()
+    retriever.index([docs])
+    (docs / "a.jsonl").write_text('{"id": "a", "text": "panda new"}\n')
+    assert retriever.index([docs]).passages == 29
+    assert [passage.id for passage in retriever.retrieve("panda", 100)] == ["a", *(f"b{n}" for n in range(28))]
 
 
 # -- where

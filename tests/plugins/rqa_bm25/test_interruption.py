@@ -104,6 +104,21 @@ def test_a_writer_killed_in_its_commit_leaves_all_or_nothing(tmp_path, many, bm2
     assert (report.added, report.unchanged, report.passages) == ((8, 0) if found == 0 else (0, 8)) + (40_001,)
 
 
+@pytest.mark.parametrize(("how", "step"), [(signal.SIGKILL, 20), (signal.SIGINT, 20), (signal.SIGKILL, 36)])
+def test_a_writer_stopped_while_it_writes_the_index_anew_leaves_the_last_commit(tmp_path, many, bm25, how, step):
+    bm25(writer_memory=15).index([many])
+    for n in (2, 5):
+        (many / f"{n}.jsonl").unlink()
+    with Writer(tmp_path / "index", many) as writer:
+        writer.go_to(step)  # six files are looked at, then every thousandth passage of 30 is told
+        assert writer.stop(how) != 0
+    retriever = bm25()
+    assert {len(retriever.retrieve(f"w{n}x4999", 5)) for n in range(8)} == {1}
+    report = retriever.index([many])
+    assert (report.removed, report.unchanged, report.passages) == (2, 6, 30_000)
+    assert [len(retriever.retrieve(f"w{n}x4999", 5)) for n in range(8)] == [1, 1, 0, 1, 1, 0, 1, 1]
+
+
 def test_a_second_writer_is_told_to_wait_and_readers_are_not(docs, bm25):
     (docs / "a.txt").write_text("panda one")
     bm25().index([docs])
