@@ -13,7 +13,6 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from . import settings
-from .calls import RESERVED, Limits
 from .config import Config, Layer, Table, Value
 from .errors import ConfigError, PluginError, RqaError
 from .expressions import (
@@ -30,6 +29,7 @@ from .expressions import (
 )
 from .faults import PLUGIN_FAULT
 from .host import Host
+from .limits import RESERVED, Limits
 from .pool import PROMPTS
 from .prompts import Prompt, load_prompts
 from .registry import Registration

@@ -7,14 +7,14 @@ import dataclasses
 import hashlib
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 import stamina
-from msgspec import Meta
 
 from .batching import Batcher
 from .cache import Cache
@@ -22,7 +22,9 @@ from .errors import CallTimeout, PluginError, RqaError, UnavailableError
 from .faults import CONTRACT, PLUGIN_FAULT, first_of
 from .flight import Flight
 from .gate import Gate, Job, finished
-from .pace import Pace
+from .limits import Limits
+from .pace import LONGEST_WAIT, Closed, Pace
+from .patience import Patience
 from .remarks import listening
 from .returned import misfit
 from .trace import Trace
@@ -31,31 +33,6 @@ from .types import Completion, Continuation, Power, Reading, Usage
 T = TypeVar("T")
 
 _ASYNC_TIMEOUT = 120.0  # seconds a component of `async def` gets unless it or the configuration says otherwise
-_LONGEST_WAIT = 120.0  # seconds; a provider that wants a longer pause has failed
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The keys of every component's table that the host keeps for itself."""
-
-    concurrency: Annotated[int, Meta(ge=1)] | None = None  # calls at once; default: as the component says
-    rpm: Annotated[float, Meta(gt=0)] | None = None  # requests a minute; default: no limit
-    timeout: Annotated[float, Meta(ge=0)] | None = None  # seconds one attempt may take; 0: no limit
-    retries: Annotated[int, Meta(ge=0)] = 4  # further attempts after a failure that may pass
-    prompt_price: Annotated[float, Meta(ge=0)] | None = None  # of a million prompt tokens, in a currency of your choice
-    completion_price: Annotated[float, Meta(ge=0)] | None = None  # of a million tokens that are written
-
-    def cost(self, usage: Usage) -> float | None:
-        """The price of the tokens of `usage`; None where there are no prices."""
-        if self.prompt_price is None and self.completion_price is None:
-            return None
-        prices = (self.prompt_price or 0.0) * usage.prompt_tokens + (
-            self.completion_price or 0.0
-        ) * usage.completion_tokens
-        return prices / 1e6
-
-
-RESERVED = frozenset({"plugin", *(field.name for field in dataclasses.fields(Limits))})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +77,7 @@ class Channel:
         self._threads = threads
         self._flights: dict[str, Flight] = {}
         self._pace = Pace(limits.rpm)
+        self._refusal = ""  # what the provider said when it asked for a long wait
         self._batchers: dict[str, Batcher] = {}
         self._gates: dict[str, Gate] = {}
         # What it calls through a toolbox of its own accord is limited and retried there.
@@ -192,24 +170,11 @@ class Channel:
         return result, retries, remarks
 
     async def _attempts(self, call: Call[T]) -> tuple[T, int, list[str]]:
-        attempts = 1 if self._delegates else self.limits.retries + 1
-        async for attempt in stamina.retry_context(
-            on=self._backoff, attempts=attempts, timeout=None, wait_initial=0.5, wait_max=30
-        ):
+        patience = Patience(0 if self._delegates else self.limits.retries, self._pace)
+        async for attempt in stamina.retry_context(on=patience, attempts=None, timeout=None):
             with attempt, listening() as remarks:
                 return self._checked(call, await self._once(call)), attempt.num - 1, remarks
         raise AssertionError("stamina ends in a result or an error")
-
-    def _backoff(self, error: Exception) -> bool | float:
-        if not isinstance(error, RqaError) or not error.retryable:
-            return False
-        wait = getattr(error, "retry_after", None)
-        if wait is None:
-            return True
-        if wait > _LONGEST_WAIT:
-            return False
-        self._pace.pause(wait)  # the others would only be sent away too
-        return max(float(wait), 0.0)
 
     async def _once(self, call: Call[Any]) -> Any:
         many = getattr(self.component, f"{call.power}_many", None)
@@ -248,8 +213,7 @@ class Channel:
             ) from error
         limit = asyncio.timeout(timeout)
         try:
-            await self._pace.wait()
-            async with limit:
+            async with self._turn(), limit:
                 return await self._run(method, *arguments, job=job)
         except TimeoutError as error:
             if not limit.expired():
@@ -257,6 +221,37 @@ class Channel:
             raise CallTimeout(f"{self.name} did not {power} within {timeout:g} s.", hint=hint) from error
         finally:
             gate.leave(job)
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Hold a call to the pace, and let the pace learn from how it ends."""
+        try:
+            number = await self._pace.enter()
+        except Closed as error:
+            raise self._closed(error.seconds) from None
+        try:
+            yield
+            self._pace.taken()
+        except UnavailableError as error:
+            if not error.limited or self._delegates:
+                raise
+            self._pace.refused(number, error.retry_after)
+            if (error.retry_after or 0.0) <= LONGEST_WAIT:
+                raise
+            self._refusal = error.message
+            raise self._closed(error.retry_after or 0.0) from error
+        finally:
+            self._pace.leave()
+
+    def _closed(self, seconds: float) -> UnavailableError:
+        error = UnavailableError(
+            f"{self.name} asks for a wait of {seconds:,.0f} s, and rqa waits for {LONGEST_WAIT:.0f} s at most. "
+            f"{self._refusal}",
+            hint="Try again after that time.",
+            retry_after=seconds,
+        )
+        error.general = True
+        return error
 
     async def _run(self, method: Callable[..., Any], *arguments: Any, job: Job) -> Any:
         try:

@@ -42,6 +42,7 @@ class RqaError(Exception):
 
     exit = Exit.FAILED
     retryable = False
+    general = False  # whether any other call would fail alike, whatever it asked
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -104,14 +105,18 @@ class CallError(RqaError):
 class UnavailableError(CallError):
     """The provider or the network failed; the same call may succeed later.
 
-    `retry_after` is the provider's own wish, in seconds, or None.
+    `retry_after` is the provider's own wish, in seconds, or None. `limited` says that it takes calls, and this was one
+    too many; a wish says so, too.
     """
 
     retryable = True
 
-    def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, hint: str = "", retry_after: float | None = None, limited: bool = False
+    ) -> None:
         super().__init__(message, hint=hint)
         self.retry_after = retry_after
+        self.limited = limited or retry_after is not None
 
 
 class RefusedError(CallError):

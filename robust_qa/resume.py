@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from . import __version__, settings
-from .calls import RESERVED, Channel
+from .calls import Channel
 from .channels import Channels
 from .config import Config, Value
 from .errors import InputError, RqaError
 from .expressions import BUILT_IN, Tree, sources
 from .files import write_private
+from .limits import RESERVED
 from .secrets import scrubbed
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import pytest
 
 from robust_qa import CallTimeout, Completion, PluginError, Reading, RefusedError, UnavailableError, Usage, remark
 from robust_qa.cache import Cache
-from robust_qa.calls import Call, Channel, Limits
+from robust_qa.calls import Call, Channel
+from robust_qa.limits import Limits
 from robust_qa.trace import Trace
 
 REPLY = Completion("yes", Usage(1, 10, 2))
@@ -175,10 +176,66 @@ async def test_retry_after_is_honoured_by_all_calls(build: Build) -> None:
     assert min(model.times[1:]) - model.times[0] >= 0.19
 
 
-async def test_a_wish_to_wait_for_hours_is_a_failure(build: Build) -> None:
-    model = Model(UnavailableError("busy", retry_after=7200))
+async def test_a_wish_to_wait_for_hours_is_a_failure_of_all_calls_and_made_once(build: Build) -> None:
+    model = Model(UnavailableError("Too many today.", retry_after=7200), delay=0.01)
+    channel = build(model)
+    with pytest.raises(UnavailableError, match=r"reader\.r asks for a wait of 7,200 s.* Too many today\.") as first:
+        await channel.call(generate(), Trace())
+    with pytest.raises(UnavailableError, match=r"a wait of 7,\d\d\d s.* Too many today\."):
+        await channel.call(generate("another"), Trace())
+    assert first.value.general and model.calls == 1
+
+
+async def test_those_who_wait_already_hear_of_a_wish_to_wait_for_hours(build: Build) -> None:
+    model = Model(UnavailableError("busy", retry_after=5.0), UnavailableError("busy", retry_after=7200), delay=0.01)
+    channel = build(model)
+    calls = [channel.call(generate(str(n)), Trace()) for n in range(2)]
+    outcomes = await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), 10)
+    assert [type(outcome) for outcome in outcomes] == [UnavailableError] * 2 and model.calls == 2
+
+
+async def test_refusals_for_the_number_of_calls_are_no_retries(build: Build) -> None:
+    model, trace = Model(*(UnavailableError("busy", retry_after=0.0) for _ in range(3))), Trace()
+    assert await build(model, retries=1).call(generate(), trace) == REPLY
+    assert trace.steps[0].retries == 3
+    gaps = [b - a for a, b in zip(model.times, model.times[1:], strict=False)]
+    assert gaps[0] < 0.2 and gaps[1] > 0.9 and gaps[2] > 1.9  # a wish that did not help was too small
+
+
+async def test_without_retries_a_refusal_is_the_end(build: Build) -> None:
+    model = Model(UnavailableError("busy", retry_after=0.0))
     with pytest.raises(UnavailableError):
+        await build(model, retries=0).call(generate(), Trace())
+    assert model.calls == 1
+
+
+async def test_a_provider_that_refuses_all_for_too_long_is_given_up(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robust_qa.patience.LIMITED_AT_MOST", 0.2)
+    model = Model(*(UnavailableError("busy", limited=True) for _ in range(9)))
+    with pytest.raises(UnavailableError) as caught:
         await build(model).call(generate(), Trace())
+    assert caught.value.general and model.calls == 2
+
+
+async def test_a_call_that_alone_is_refused_is_given_up_as_that_calls_own_matter(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Choosy(Model):
+        async def generate(self, messages: Any, decoding: Any) -> Completion:
+            if messages == "long":
+                raise UnavailableError("Too many tokens.", limited=True)
+            return await super().generate(messages, decoding)
+
+    monkeypatch.setattr("robust_qa.patience.LIMITED_AT_MOST", 1.2)
+    channel = build(Choosy())
+    refused = asyncio.create_task(channel.call(generate("long"), Trace()))
+    await asyncio.sleep(0.05)
+    assert await channel.call(generate("short"), Trace()) == REPLY
+    with pytest.raises(UnavailableError) as caught:
+        await refused
+    assert not caught.value.general
 
 
 async def test_a_lasting_failure_is_not_tried_again(build: Build) -> None:
@@ -189,10 +246,10 @@ async def test_a_lasting_failure_is_not_tried_again(build: Build) -> None:
 
 
 async def test_retries_end(build: Build) -> None:
-    model = Model(*(UnavailableError("busy", retry_after=0.0) for _ in range(9)))
+    model = Model(*(UnavailableError("down") for _ in range(9)))
     with pytest.raises(UnavailableError):
-        await build(model, retries=2).call(generate(), Trace())
-    assert model.calls == 3
+        await build(model, retries=1).call(generate(), Trace())
+    assert model.calls == 2
 
 
 async def test_a_failure_is_not_remembered(build: Build, cache: Cache) -> None:

@@ -37,11 +37,11 @@ from documentation import (
 import robust_qa
 from robust_qa import RqaError, __version__, config, environment, errors
 from robust_qa.assembly import Assembly
-from robust_qa.calls import RESERVED, Limits
 from robust_qa.cli import cli
 from robust_qa.cli.manual import plain
 from robust_qa.cli.output import as_json
 from robust_qa.host import GROUP, OWN_DISTRIBUTION
+from robust_qa.limits import RESERVED, Limits
 from robust_qa.rows import OWN_FIELDS
 from robust_qa.session import Session
 from robust_qa.types import Answer, Passage, Question

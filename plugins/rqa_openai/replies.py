@@ -162,7 +162,7 @@ def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint) -> RqaError:
     if status in {408, 409, 429} or status >= 500:
         if "insufficient_quota" in refusal.codes:
             return RefusedError(failed, hint="The account has no credit left: see its billing page.")
-        return UnavailableError(failed, retry_after=retry_after(reply.headers))
+        return UnavailableError(failed, retry_after=retry_after(reply.headers), limited=status == 429)
     if 300 <= status < 400:
         target = endpoint.excerpt(reply.headers.get("location", "nowhere"))
         return RefusedError(

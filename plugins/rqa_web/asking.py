@@ -90,7 +90,7 @@ class Provider:
     def _refusal(self, status: int, headers: Mapping[str, str], told: str) -> CallError:
         said = f"{self._where} answered {status}: {told or 'nothing more'}"
         if status == 429 or status >= 500:
-            return UnavailableError(said, retry_after=retry_after(headers))
+            return UnavailableError(said, retry_after=retry_after(headers), limited=status == 429)
         if 300 <= status < 400:
             return RefusedError(said, hint="It points elsewhere: check `base_url`.")
         hint = ""

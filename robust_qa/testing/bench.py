@@ -9,9 +9,10 @@ from functools import cache, partial
 from typing import Any
 
 from robust_qa import Answer, ConfigError, Question, Toolbox
-from robust_qa.calls import Channel, Limits
+from robust_qa.calls import Channel
 from robust_qa.channels import Channels
 from robust_qa.expressions import Source
+from robust_qa.limits import Limits
 from robust_qa.pool import Names
 
 

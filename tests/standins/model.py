@@ -8,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from robust_qa import Completion, Continuation, Decoding, Message, Passage, Question, Token, Toolbox
-from robust_qa.calls import Channel, Limits
+from robust_qa.calls import Channel
 from robust_qa.channels import Channels
 from robust_qa.expressions import Source
+from robust_qa.limits import Limits
 from robust_qa.pool import Names
 
 Script = Iterable[str | Completion] | Callable[[list[Message]], Any]
