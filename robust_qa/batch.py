@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .channels import Channels
-from .errors import InputError, PluginError, RqaError
+from .errors import InputError, PluginError, RqaError, UnavailableError
 from .lines import Lines
 from .rows import Row, parse_row
 from .types import Answer, Question, Usage
 
 GRACE = 5.0  # seconds the rows in flight get when the run is interrupted
+_HOPELESS = 20  # rows, or as many as there are jobs, that failed with nothing answered between them
 _HELD_AT_MOST = 64 * 1024 * 1024  # bytes of finished rows that wait for a slower one before them
 
 Plan = tuple[str, Any, Channels]  # what Session.plan gives
@@ -34,18 +35,21 @@ class Output(Protocol):
 class Tally:
     """What a run has done so far, in rows. `blank` lines have no output line; `done` ones had it before.
 
-    Of the `failed` ones some are `unreadable`: the same input cannot but fail again.
+    Of the `failed` ones some are `unreadable`: the same input cannot but fail again; and some failed for a `general`
+    reason, which is not theirs.
     """
 
     answered: int = 0
     abstained: int = 0
     failed: int = 0
     unreadable: int = 0
+    general: int = 0
     blank: int = 0
     done: int = 0
     done_bytes: int = 0  # of input
     usage: Usage = field(default_factory=Usage)
     first_error: str = ""
+    told: bool = False  # the first error, to the user
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -85,6 +89,9 @@ class Batch:
 
     Ordered, a finished row waits for the slower ones before it, while at most `window` rows are begun and not
     yet written. `done` says of a line number and its line whether an earlier run wrote it.
+
+    It stops by itself where any further row would fail alike, and says in `trouble` why: when the provider asks for a
+    wait that nobody waits for, or after many rows whose failures were not their own.
     """
 
     def __init__(
@@ -102,6 +109,7 @@ class Batch:
     ) -> None:
         self.tally = Tally()
         self.stopped = False
+        self.trouble: RqaError | None = None
         self._ask = answer
         self._lines = lines
         self._output = output
@@ -123,6 +131,7 @@ class Batch:
         self._room = asyncio.Event()
         self._news = asyncio.Event()
         self._ending = False
+        self._alike = 0  # rows that failed for what would fail any, since one was answered
         self._crew: asyncio.Task[None] | None = None
         self._writer: asyncio.Task[None] | None = None
 
@@ -170,7 +179,9 @@ class Batch:
     async def _work(self) -> None:
         while (row := await self._next()) is not None:
             place, line, number = row
-            self._finish(place, await self._answer(line, number))
+            written = await self._answer(line, number)
+            if written is not None:
+                self._finish(place, written)
 
     async def _next(self) -> tuple[int, bytes, int] | None:
         """Place in the output, line, and line number of the next row to answer; None when there is none left."""
@@ -192,13 +203,17 @@ class Batch:
                     return self._begun - 1, line, self._number
             return None
 
-    async def _answer(self, line: bytes, number: int) -> bytes:
+    async def _answer(self, line: bytes, number: int) -> bytes | None:
+        """The output line; None where the row is to be asked another time, and has none."""
         row = Row(number, {})
         try:
             row = parse_row(line, number)
             answer = await self._ask(row.question())
             written = row.answered(answer, details=self._details, trace=self._trace, passages=self._passages)
         except RqaError as error:
+            if isinstance(error, UnavailableError) and error.limited and error.general:
+                self._end(error)
+                return None
             return self._fail(row, error)
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -215,9 +230,19 @@ class Batch:
         self.tally.failed += 1
         self.tally.unreadable += isinstance(error, InputError)
         self.tally.first_error = self.tally.first_error or f"row {row.number}: {error.message}"
+        self.tally.general += error.general
+        self._alike += error.general
+        if self._alike >= max(self._jobs, _HOPELESS):
+            self._end(error)
         return row.failed(error, passages=self._passages)
 
+    def _end(self, error: RqaError) -> None:
+        if not self.stopped:
+            self.trouble = error
+            self.stop()
+
     def _count(self, answer: Answer) -> None:
+        self._alike = 0
         if answer.text is None:
             self.tally.abstained += 1
         else:

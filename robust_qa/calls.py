@@ -244,14 +244,13 @@ class Channel:
             self._pace.leave()
 
     def _closed(self, seconds: float) -> UnavailableError:
-        error = UnavailableError(
+        return UnavailableError(
             f"{self.name} asks for a wait of {seconds:,.0f} s, and rqa waits for {LONGEST_WAIT:.0f} s at most. "
             f"{self._refusal}",
             hint="Try again after that time.",
+            general=True,
             retry_after=seconds,
         )
-        error.general = True
-        return error
 
     async def _run(self, method: Callable[..., Any], *arguments: Any, job: Job) -> Any:
         try:
@@ -275,7 +274,8 @@ class Channel:
         if isinstance(error, RqaError):
             return error
         if isinstance(error, ConnectionError | TimeoutError):  # of its own, that it did not translate
-            return UnavailableError(f"{self.name} failed: {error or type(error).__name__}.")
+            unreachable = isinstance(error, ConnectionRefusedError)
+            return UnavailableError(f"{self.name} failed: {error or type(error).__name__}.", general=unreachable)
         return PluginError(f"{self.name} failed with {type(error).__name__}: {error}.", hint=PLUGIN_FAULT)
 
     def _gate(self, power: str, method: Callable[..., Any]) -> Gate:

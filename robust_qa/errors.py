@@ -37,17 +37,18 @@ class Exit(enum.IntEnum):
 class RqaError(Exception):
     """Base of all errors rqa raises on purpose.
 
-    `message` says what was being done, and to what; `hint` says what to do next.
+    `message` says what was being done, and to what; `hint` says what to do next; `general` is whether any other call
+    would fail alike, whatever it asked: a wrong key, a server that is not there.
     """
 
     exit = Exit.FAILED
     retryable = False
-    general = False  # whether any other call would fail alike, whatever it asked
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
+    def __init__(self, message: str, *, hint: str = "", general: bool = False) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.general = general
 
     @property
     def kind(self) -> str:
@@ -112,9 +113,15 @@ class UnavailableError(CallError):
     retryable = True
 
     def __init__(
-        self, message: str, *, hint: str = "", retry_after: float | None = None, limited: bool = False
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        general: bool = False,
+        retry_after: float | None = None,
+        limited: bool = False,
     ) -> None:
-        super().__init__(message, hint=hint)
+        super().__init__(message, hint=hint, general=general)
         self.retry_after = retry_after
         self.limited = limited or retry_after is not None
 

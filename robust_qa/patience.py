@@ -27,10 +27,10 @@ class Patience:
 
     def __call__(self, error: Exception) -> bool | float:
         """Seconds to wait before the next attempt, False where there shall be none; as stamina asks it."""
-        if not self._retries or not isinstance(error, RqaError) or not error.retryable or error.general:
+        if not self._retries or not isinstance(error, RqaError) or not error.retryable:
             return False
         if isinstance(error, UnavailableError) and error.limited:
-            return 0.0 if self._bears(error) else False
+            return 0.0 if not error.general and self._bears(error) else False
         self._failures += 1
         wait = _FIRST_WAIT * 2 ** (self._failures - 1) + random.random()
         return self._failures <= self._retries and min(wait, _WAIT_AT_MOST)

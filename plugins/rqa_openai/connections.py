@@ -55,6 +55,7 @@ class Connections:
             raise CallTimeout(
                 f"No connection to {self._endpoint} within {CONNECT_SECONDS:g} s.",
                 hint="Check that `base_url` is right and that the network is up.",
+                general=True,
             ) from cause
         except httpx.DecodingError as cause:
             raise ReplyError(f"{self._endpoint} replied with a broken compressed body: {cause}") from cause
@@ -64,6 +65,7 @@ class Connections:
                 raise UnavailableError(
                     f"No connection to {self._endpoint}: {why}",
                     hint="Check that the server runs and that `base_url` is right.",
+                    general=True,
                 ) from cause
             raise UnavailableError(f"Lost the connection to {self._endpoint}: {why}") from cause
         finally:

@@ -30,6 +30,7 @@ _OVERFLOW = re.compile(
     r"|token count .*exceeds|too large for model|max_new_tokens. must be|reduce the length",
     re.IGNORECASE,
 )
+_FLAGGED = re.compile(r"flagged|moderation|polic(y|ies)|safety", re.IGNORECASE)  # what was asked, and not who asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint) -> RqaError:
         )
     if status in {408, 409, 429} or status >= 500:
         if "insufficient_quota" in refusal.codes:
-            return RefusedError(failed, hint="The account has no credit left: see its billing page.")
+            return RefusedError(failed, hint="The account has no credit left: see its billing page.", general=True)
         return UnavailableError(failed, retry_after=retry_after(reply.headers), limited=status == 429)
     if 300 <= status < 400:
         target = endpoint.excerpt(reply.headers.get("location", "nowhere"))
@@ -169,7 +170,8 @@ def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint) -> RqaError:
             f"Asking {endpoint} was answered with a redirect to {target}, which is not followed.",
             hint="Set `base_url` to the endpoint's final address.",
         )
-    return RefusedError(failed, hint=_advice(status, endpoint))
+    general = status in {401, 402, 403, 404} and not refusal.mentions(_FLAGGED)
+    return RefusedError(failed, hint=_advice(status, endpoint), general=general)
 
 
 def _advice(status: int, endpoint: Endpoint) -> str:

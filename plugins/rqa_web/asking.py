@@ -100,7 +100,7 @@ class Provider:
                 if self._name == "searxng"
                 else "Check the key: `rqa keys set NAME --host HOST` stores another."
             )
-        return RefusedError(said, hint=hint)
+        return RefusedError(said, hint=hint, general=status in {401, 402, 403, 404})
 
     def _shown(self, text: str, secret: str) -> str:
         """A provider's own words in a line, without the key."""

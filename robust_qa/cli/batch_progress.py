@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from datetime import timedelta
 
 from ..batch import Tally
@@ -11,7 +12,8 @@ from ..lines import Lines
 from .run import Run
 
 _LINE_EVERY = 30.0  # seconds between plain lines
-_BAR_EVERY = 0.2
+_LOOK_EVERY = 0.2
+_LONGEST_MESSAGE = 400  # characters of an error
 
 
 async def watch(
@@ -21,13 +23,24 @@ async def watch(
     if run.verbosity < 0 or (answers_on_terminal and sys.stderr.isatty()):
         return
     if sys.stderr.isatty():
-        await _draw(tally, lines, size, label)
+        await _draw(run, tally, lines, size, label)
+    said = time.monotonic()
     while True:
-        await asyncio.sleep(_LINE_EVERY)
-        run.say(_line(tally, _share(tally, lines, size), label))
+        await asyncio.sleep(_LOOK_EVERY)
+        tell_first_failure(run, tally)
+        if time.monotonic() - said >= _LINE_EVERY:
+            said = time.monotonic()
+            run.say(_line(tally, _share(tally, lines, size), label))
 
 
-async def _draw(tally: Tally, lines: Lines, size: int | None, label: str) -> None:
+def tell_first_failure(run: Run, tally: Tally) -> None:
+    """Once, if there is one: what ails the first row often ails all, and is better known at once."""
+    if tally.first_error and not tally.told:
+        tally.told = True
+        run.say(f"the first failure: {tally.first_error[:_LONGEST_MESSAGE]}")
+
+
+async def _draw(run: Run, tally: Tally, lines: Lines, size: int | None, label: str) -> None:
     from rich.progress import BarColumn, Progress, TextColumn
 
     from .output import console
@@ -38,7 +51,8 @@ async def _draw(tally: Tally, lines: Lines, size: int | None, label: str) -> Non
         while True:
             share = _share(tally, lines, size)
             bar.update(task, completed=lines.consumed, description=_line(tally, share, label), refresh=True)
-            await asyncio.sleep(_BAR_EVERY)
+            tell_first_failure(run, tally)
+            await asyncio.sleep(_LOOK_EVERY)
 
 
 def _line(tally: Tally, share: float | None, label: str) -> str:

@@ -19,13 +19,13 @@ from typing import Any, TypeVar
 import click
 
 from ..batch import Batch, Plan, Tally, check
-from ..errors import InputError
+from ..errors import CallError, InputError
 from ..lines import Lines
 from ..outputs import OutFile, Stream, check_continues
 from ..resume import State, retrieved, surveyed
 from ..session import Session
 from .answering import open_session
-from .batch_progress import rate, watch
+from .batch_progress import rate, tell_first_failure, watch
 from .options import Answering
 from .run import Run
 
@@ -33,7 +33,6 @@ T = TypeVar("T")
 
 _STDIN, _STDOUT = 0, 1
 _M_ARENA_MAX = -8  # of malloc.h
-_LONGEST_MESSAGE = 400  # characters of an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +97,9 @@ async def answer_rows(
     """Answer the rows of an open file by Session.answer; `how` is for Batch. Works inside `in_session` only.
 
     The tally counts earlier runs' failures in. Raises ConfigError or MissingError, before anything is asked, where
-    rows that bring passages, or do not, cannot be answered, and BrokenPipeError when the reader of the answers has
-    gone. Where `has_passages` does not say which rows to look at, the first one does.
+    rows that bring passages, or do not, cannot be answered, CallError where the run stopped as every further row would
+    fail, and BrokenPipeError when the reader of the answers has gone. Where `has_passages` does not say which rows to
+    look at, the first one does.
     """
     survey = surveyed(descriptor) if target.keeps else (None, False)  # before anything is read
     lines = Lines(descriptor)
@@ -122,9 +122,15 @@ async def answer_rows(
         finally:
             watching.cancel()
             await asyncio.wait({watching})
-        _summarise(run, batch.tally, strategy or "")
+        if batch.tally.finished or not batch.trouble:
+            _summarise(run, batch.tally, strategy or "")
+        if batch.trouble:
+            raise CallError(
+                f"Stopped, as every further row would fail: {batch.trouble.message}",
+                hint=f"{batch.trouble.hint}\n{_how_to_continue(batch.tally, resumable=file is not None)}".strip(),
+            )
         if batch.stopped:
-            _say_how_to_continue(run, resumable=file is not None)
+            run.say(f"interrupted; {_how_to_continue(batch.tally, resumable=file is not None)}")
             raise _Interrupted  # so that the session does not wait for what cannot be stopped
         if file:
             batch.tally.failed += file.failed
@@ -228,8 +234,7 @@ def _summarise(run: Run, tally: Tally, label: str) -> None:
         cached = f" ({usage.cached:,} cached)" if usage.cached else ""
         line += f"; {usage.calls:,} calls{cached}, {usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"
     run.say(f"{label}: {line}" if label else line)
-    if tally.first_error:
-        run.say(f"the first failure: {tally.first_error[:_LONGEST_MESSAGE]}")
+    tell_first_failure(run, tally)
 
 
 def _say_what_failed(run: Run, tally: Tally) -> None:
@@ -239,9 +244,10 @@ def _say_what_failed(run: Run, tally: Tally) -> None:
         run.say(f"rows that failed: {failed:,}; --retry-failed answers them again")
 
 
-def _say_how_to_continue(run: Run, *, resumable: bool) -> None:
+def _how_to_continue(tally: Tally, *, resumable: bool) -> str:
+    """The command that does, which answers those again that failed for no fault of their own."""
     if not resumable:
-        run.say("interrupted; with -o OUT a run can be continued")
-        return
+        return "with -o OUT a run can be continued"
     arguments = [argument for argument in sys.argv[1:] if argument not in ("--resume", "--retry-failed", "--force")]
-    run.say(f"interrupted; continue with: {shlex.join(['rqa', *arguments, '--resume'])}")
+    way = "--retry-failed" if tally.general else "--resume"
+    return f"continue with: {shlex.join(['rqa', *arguments, way])}"

@@ -177,3 +177,23 @@ async def test_a_provider_that_echoes_the_key_does_not_get_it_shown(failure, ech
     raised = await failure(error(401, f"Incorrect key: {echo}"), RefusedError, key=Key("mine", SECRET))
     assert "***" in raised.message
     assert SECRET not in "".join(traceback.format_exception(raised)) + raised.hint
+
+
+@pytest.mark.parametrize(
+    ("reply", "general"),
+    [
+        (error(401), True),
+        (error(402), True),
+        (error(404), True),
+        (error(403, "Country not supported."), True),
+        (error(403, "Your chosen model requires moderation and your input was flagged."), False),
+        (error(400), False),
+    ],
+)
+async def test_what_would_refuse_any_call_is_told_from_what_refuses_this_one(failure, reply, general):
+    assert (await failure(reply, RefusedError)).general is general
+
+
+async def test_a_refusal_for_the_number_of_calls_says_so_without_a_wait(failure):
+    assert (await failure(error(429), UnavailableError)).limited
+    assert not (await failure(error(500), UnavailableError)).limited

@@ -1,0 +1,131 @@
+"""`rqa batch` over an endpoint that refuses: what ends the run, what it leaves, and how it is continued."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..standins.openai import Fault, error, rate_limited, serve
+
+RQA = [sys.executable, "-c", "from robust_qa.cli import main; main()"]
+UNAUTHORISED = error(401, "Incorrect API key provided.", code="invalid_api_key")
+
+
+class Run:
+    """A batch of `rows` questions to `out.jsonl`, asked of an endpoint."""
+
+    def __init__(self, folder: Path, rows: int = 60) -> None:
+        self.folder = folder
+        (folder / "in.jsonl").write_text("".join(f"question {n}\n" for n in range(rows)))
+
+    def start(self, url: str, *arguments: str, out: bool = True) -> subprocess.Popen[bytes]:
+        configured = {"PLUGIN": "openai", "MODEL": "m", "BASE_URL": url, "RETRIES": "1"}
+        environment = {f"RQA_READER__S__{key}": value for key, value in configured.items()} | {"RQA_READER": "s"}
+        target = ["-o", "out.jsonl"] if out else []
+        return subprocess.Popen(
+            [*RQA, "batch", "in.jsonl", *target, "-s", "norag", "--no-cache", "-j", "4", *arguments],
+            env=os.environ | environment,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def finish(self, url: str, *arguments: str, **options: Any) -> tuple[int, str]:
+        process = self.start(url, *arguments, **options)
+        err = process.communicate(timeout=60)[1]
+        return process.returncode, err.decode()
+
+    @property
+    def rows(self) -> list[Any]:
+        return [json.loads(line) for line in (self.folder / "out.jsonl").read_bytes().splitlines()]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run(tmp_path)
+
+
+def when(mended: list[bool], fault: Fault) -> Callable[[dict[str, Any], int], str | Fault]:
+    return lambda request, n: "yes" if mended else fault
+
+
+def test_a_wrong_key_ends_the_run_and_the_rows_are_answered_once_it_is_right(run: Run) -> None:
+    mended: list[bool] = []
+    with serve(when(mended, UNAUTHORISED)) as server:
+        code, err = run.finish(server.url)
+        assert code == 5 and 20 <= server.count <= 28 and 20 <= len(run.rows) <= 28
+        assert "Stopped, as every further row would fail: Asking 'm'" in err
+        assert "continue with: rqa batch in.jsonl -o out.jsonl -s norag --no-cache -j 4 --retry-failed" in err
+        mended.append(True)
+        assert run.finish(server.url, "--retry-failed")[0] == 0
+    assert [(row["row"], row["answer"]) for row in run.rows] == [(n, "yes") for n in range(1, 61)]
+
+
+def test_credit_that_runs_out_on_the_way_ends_the_run(run: Run) -> None:
+    with serve(lambda request, n: "yes" if n < 20 else error(402, "Insufficient balance.")) as server:
+        assert run.finish(server.url)[0] == 5
+        assert server.count < 50
+
+
+def test_a_server_that_is_not_there_ends_the_run(run: Run) -> None:
+    with socket.socket() as taken:  # bound and not listening: nobody else can be there
+        taken.bind(("127.0.0.1", 0))
+        code, err = run.finish(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+    assert code == 5 and len(run.rows) < 60 and "No connection to 'm'" in err
+
+
+def test_rows_that_fail_for_reasons_of_their_own_never_end_a_run(run: Run) -> None:
+    flagged = error(403, "Your input was flagged.")
+    with serve(lambda request, n: flagged if n % 2 else error(400, "The prompt is filtered.")) as server:
+        assert run.finish(server.url)[0] == 3
+    assert len(run.rows) == 60
+
+
+def test_single_rows_that_anybody_would_fail_do_not_end_it(run: Run) -> None:
+    with serve(lambda request, n: "yes" if n % 10 == 0 else UNAUTHORISED) as server:
+        assert run.finish(server.url)[0] == 3
+    assert len(run.rows) == 60
+
+
+def test_a_wish_to_wait_for_long_ends_the_run_and_leaves_its_rows_to_be_resumed(run: Run) -> None:
+    mended: list[bool] = []
+    with serve(lambda request, n: "yes" if n < 10 or mended else rate_limited("7200")) as server:
+        code, err = run.finish(server.url)
+        assert code == 5 and server.count <= 14
+        assert "reader.s asks for a wait of 7,200 s" in err and err.rstrip().endswith("--resume")
+        assert [row["answer"] for row in run.rows] == ["yes"] * 10
+        mended.append(True)
+        assert run.finish(server.url, "--resume")[0] == 0
+        assert server.count <= 14 + 50
+    assert [(row["row"], row["answer"]) for row in run.rows] == [(n, "yes") for n in range(1, 61)]
+
+
+def test_what_is_written_to_a_pipe_stays_written(run: Run) -> None:
+    with serve(lambda request, n: UNAUTHORISED) as server:
+        process = run.start(server.url, out=False)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 5 and 20 <= len(out.splitlines()) <= 28
+    assert b"with -o OUT a run can be continued" in err
+
+
+def test_the_first_failure_is_told_at_once(run: Run) -> None:
+    def reply(request: dict[str, Any], n: int) -> str | Fault:
+        if n:
+            return Fault(hang=True)
+        return error(400, "The first is bad.")
+
+    with serve(reply) as server:
+        process = run.start(server.url)
+        assert process.stderr is not None
+        began = time.monotonic()
+        assert b"the first failure: row" in process.stderr.readline()
+        assert time.monotonic() - began < 20
+        process.kill()
+        process.communicate()
