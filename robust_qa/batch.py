@@ -205,13 +205,15 @@ class Batch:
 
     async def _answer(self, line: bytes, number: int) -> bytes | None:
         """The output line; None where the row is to be asked another time, and has none."""
-        row = Row(number, {})
+        row, spent = Row(number, {}), Usage()
         try:
             row = parse_row(line, number)
             answer = await self._ask(row.question())
+            spent = answer.usage
             written = row.answered(answer, details=self._details, trace=self._trace, passages=self._passages)
         except RqaError as error:
             if isinstance(error, UnavailableError) and error.limited and error.general:
+                self.tally.usage += error.usage
                 self._end(error)
                 return None
             return self._fail(row, error)
@@ -222,12 +224,15 @@ class Batch:
             # Nobody cancelled this worker: a component let a cancellation of its own escape.
             return self._fail(row, PluginError("The row was cancelled by a component."))
         except Exception as error:  # one row must not end the run, whatever is wrong with it
-            return self._fail(row, PluginError(f"The row failed with {type(error).__name__}: {error}."))
+            failure = PluginError(f"The row failed with {type(error).__name__}: {error}.")
+            failure.usage = spent
+            return self._fail(row, failure)
         self._count(answer)
         return written
 
     def _fail(self, row: Row, error: RqaError) -> bytes:
         self.tally.failed += 1
+        self.tally.usage += error.usage
         self.tally.unreadable += isinstance(error, InputError)
         self.tally.first_error = self.tally.first_error or f"row {row.number}: {error.message}"
         self.tally.general += error.general

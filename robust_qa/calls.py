@@ -95,7 +95,7 @@ class Channel:
         try:
             recalled = self._recall(key, call)
             if recalled is None:
-                result, cached, retries, remarks = await self._fly(key, call)
+                result, cached, retries, remarks = await self._fly(key, call, trace)
             else:
                 result = recalled
         except RqaError as error:
@@ -146,14 +146,14 @@ class Channel:
             return None  # written by a version with other types
         return result
 
-    async def _fly(self, key: str | None, call: Call[T]) -> tuple[T, bool, int, list[str]]:
+    async def _fly(self, key: str | None, call: Call[T], trace: Trace) -> tuple[T, bool, int, list[str]]:
         """Result, whether it was another caller's, retries, remarks."""
         if key is None:
-            result, retries, remarks = await self._attempts(call)
+            result, retries, remarks = await self._attempts(call, trace)
             return result, False, retries, remarks
         flight, shared = self._flights.get(key), True
         if flight is None:
-            flight, shared = Flight(asyncio.create_task(self._land(key, call))), False
+            flight, shared = Flight(asyncio.create_task(self._land(key, call, trace))), False
             self._flights[key] = flight
         try:
             result, retries, remarks = await flight.join()
@@ -163,17 +163,22 @@ class Channel:
                 del self._flights[key]
         return result, shared, retries, remarks
 
-    async def _land(self, key: str, call: Call[T]) -> tuple[T, int, list[str]]:
-        result, retries, remarks = await self._attempts(call)
+    async def _land(self, key: str, call: Call[T], trace: Trace) -> tuple[T, int, list[str]]:
+        result, retries, remarks = await self._attempts(call, trace)
         if self._cache is not None and not remarks and (content := _encoded(result)):
             self._cache.put(key, content)
         return result, retries, remarks
 
-    async def _attempts(self, call: Call[T]) -> tuple[T, int, list[str]]:
+    async def _attempts(self, call: Call[T], trace: Trace) -> tuple[T, int, list[str]]:
         patience = Patience(0 if self._delegates else self.limits.retries, self._pace)
         async for attempt in stamina.retry_context(on=patience, attempts=None, timeout=None):
             with attempt, listening() as remarks:
-                return self._checked(call, await self._once(call)), attempt.num - 1, remarks
+                try:
+                    return self._checked(call, await self._once(call)), attempt.num - 1, remarks
+                except RqaError as error:
+                    if not self._delegates:  # those that it asked have charged theirs
+                        trace.usage += error.usage
+                    raise
         raise AssertionError("stamina ends in a result or an error")
 
     async def _once(self, call: Call[Any]) -> Any:

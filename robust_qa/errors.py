@@ -21,6 +21,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
+from .types import Usage
+
 
 class Exit(enum.IntEnum):
     """The exit codes of every command; rqa(1) documents them."""
@@ -38,7 +40,8 @@ class RqaError(Exception):
     """Base of all errors rqa raises on purpose.
 
     `message` says what was being done, and to what; `hint` says what to do next; `general` is whether any other call
-    would fail alike, whatever it asked: a wrong key, a server that is not there.
+    would fail alike, whatever it asked: a wrong key, a server that is not there. `usage` is what was spent before: a
+    reply that came and is of no use, and in the end all the calls of a question that failed.
     """
 
     exit = Exit.FAILED
@@ -49,6 +52,7 @@ class RqaError(Exception):
         self.message = message
         self.hint = hint
         self.general = general
+        self.usage = Usage()
 
     @property
     def kind(self) -> str:

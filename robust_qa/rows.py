@@ -98,6 +98,7 @@ class Row:
         line["error"] = {"type": error.kind, "message": _writable(error.message), "row": self.number}
         if error.hint:
             line["error"]["hint"] = _writable(error.hint)
+        line["usage"] = error.usage
         return _encode(line) + b"\n"
 
     def _echo(self, passages: bool) -> dict[str, Any]:

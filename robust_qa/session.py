@@ -84,13 +84,18 @@ class Session:
         """The answer to `question`, by the configured strategy or by the one of that name.
 
         With `as_given` what is retrieved are the passages that the question brings, whatever the configuration says.
-        A `trace` handed in has what was done also when that fails. Raises RqaError when there can be no answer.
+        A `trace` handed in has what was done also when that fails. Raises RqaError, with the usage until then, when
+        there can be no answer.
         """
         began = time.perf_counter()
         has_passages = question.passages is not None
         name, component, channels = self.plan(has_passages=has_passages, strategy=strategy, as_given=as_given)
         toolbox = Toolbox(question, channels, trace or Trace(detailed=self.detailed))
-        given = await answer_of(name, component, toolbox)
+        try:
+            given = await answer_of(name, component, toolbox)
+        except RqaError as error:
+            error.usage = toolbox.trace.usage
+            raise
         return dataclasses.replace(
             given,
             question=question.text,

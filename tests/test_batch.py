@@ -128,7 +128,7 @@ async def test_the_tally_counts_rows_calls_and_tokens(session: Session) -> None:
     await run.run()
     tally = run.tally
     assert (tally.answered, tally.abstained, tally.failed, tally.blank, tally.finished) == (2, 1, 1, 1, 4)
-    assert (tally.usage.calls, tally.usage.prompt_tokens, tally.usage.completion_tokens) == (3, 30, 6)
+    assert (tally.usage.calls, tally.usage.prompt_tokens, tally.usage.completion_tokens) == (4, 40, 8)
     assert tally.first_error == "row 4: The key is wrong."
 
 

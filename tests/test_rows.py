@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa import Answer, InputError, MissingError, Passage, Question, Step
+from robust_qa import Answer, InputError, MissingError, Passage, Question, Step, Usage
 from robust_qa.rows import parse_row, read_passages
 
 
@@ -133,9 +133,11 @@ def test_output_is_utf_8_without_escapes() -> None:
 
 def test_an_error_names_type_message_row_and_what_to_do() -> None:
     error = MissingError("No index \ud800.", hint="Make one.")
+    error.usage = Usage(1, 10, 2)
     out = json.loads(parse_row(b'{"question": "Q", "id": 5}', 7).failed(error))
     expected = {"type": "MissingError", "message": "No index ?.", "row": 7, "hint": "Make one."}
-    assert out == {"question": "Q", "id": 5, "row": 7, "error": expected}
+    usage = {"calls": 1, "prompt_tokens": 10, "completion_tokens": 2, "cached": 0}
+    assert out == {"question": "Q", "id": 5, "row": 7, "error": expected, "usage": usage}
 
 
 def test_passages_are_read_from_json_lines() -> None:

@@ -132,15 +132,6 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _cost(outcome: Outcome) -> float | None:
-    return None if outcome.failed else outcome.cost
-
-
-def _of_answered(value: Callable[[Outcome], float]) -> Callable[[Outcome], float | None]:
-    """Costs are told of what came to an end: an error has no usage."""
-    return lambda outcome: None if outcome.failed else float(value(outcome))
-
-
 def seconds(outcome: Outcome) -> float | None:
     """The time that the answer took; None where the cache gave every call, whose time that is not."""
     calls = [step for step in outcome.answer.trace if "." in step.component]  # of reader.x, not of what is given
@@ -164,22 +155,22 @@ METRICS = [
     Metric("failure", failure, "questions that failed", better="lower"),
     Metric("retrieval-precision", retrieval_precision, "passages that hold a gold answer"),
     Metric("has-answer", has_answer, "questions with a passage that holds a gold answer"),
-    Metric("calls", _of_answered(lambda o: o.answer.usage.calls), "calls of the language model", "count", "lower"),
-    Metric("prompt-tokens", _of_answered(lambda o: o.answer.usage.prompt_tokens), "tokens read", "count", "lower"),
+    Metric("calls", lambda o: float(o.answer.usage.calls), "calls of the language model", "count", "lower"),
+    Metric("prompt-tokens", lambda o: float(o.answer.usage.prompt_tokens), "tokens read", "count", "lower"),
     Metric(
         "completion-tokens",
-        _of_answered(lambda o: o.answer.usage.completion_tokens),
+        lambda o: float(o.answer.usage.completion_tokens),
         "tokens written",
         "count",
         "lower",
     ),
     Metric(
         "tokens",
-        _of_answered(lambda o: o.answer.usage.prompt_tokens + o.answer.usage.completion_tokens),
+        lambda o: float(o.answer.usage.prompt_tokens + o.answer.usage.completion_tokens),
         "tokens read and written",
         "count",
         "lower",
     ),
     Metric("seconds", seconds, "time of a question, waiting included; not from the cache", "seconds", "lower"),
-    Metric("cost", _cost, "of the tokens, at the prices of the configuration", "money", "lower"),
+    Metric("cost", lambda o: o.cost, "of the tokens, at the prices of the configuration", "money", "lower"),
 ]

@@ -29,6 +29,7 @@ from msgspec import Meta
 
 from robust_qa import Completion, ConfigError, Continuation, Decoding, Key, Message, Url, hookimpl, remark
 
+from .charging import charging
 from .dialect import Dialect, encode
 from .replies import Endpoint, Reply, completion_in, error_for, refusal_in
 
@@ -112,7 +113,8 @@ class OpenAI:
             self._chat, lambda dialect: dialect.request(messages, fields, limit, decoding.schema)
         )
         self._tell_chance(fields, dialect)
-        return completion_in(reply, self._endpoint, dialect.unsent_stops(decoding.stop))
+        with charging(reply):
+            return completion_in(reply, self._endpoint, dialect.unsent_stops(decoding.stop))
 
     async def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Continuation:
         """What the model writes after `prompt`, by the endpoint's /completions.
@@ -128,7 +130,8 @@ class OpenAI:
             missing="A text is continued by /completions, which not every endpoint has.",
         )
         self._tell_chance(fields, dialect)
-        return continuation_in(reply, self._endpoint, dialect.unsent_stops(decoding.stop))
+        with charging(reply):
+            return continuation_in(reply, self._endpoint, dialect.unsent_stops(decoding.stop))
 
     def _fields(self, decoding: Decoding) -> tuple[dict[str, Any], int]:
         """The fields of the decoding that an endpoint may refuse, and the bound on a reply."""

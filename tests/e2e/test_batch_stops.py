@@ -1,4 +1,4 @@
-"""`rqa batch` over an endpoint that refuses: what ends the run, what it leaves, and how it is continued."""
+"""`rqa batch` over an endpoint that refuses: what ends the run, what it leaves and cost, and how it is continued."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ..standins.openai import Fault, error, rate_limited, serve
+from ..standins.openai import Fault, completion, error, rate_limited, serve
 
 RQA = [sys.executable, "-c", "from robust_qa.cli import main; main()"]
 UNAUTHORISED = error(401, "Incorrect API key provided.", code="invalid_api_key")
@@ -129,3 +129,26 @@ def test_the_first_failure_is_told_at_once(run: Run) -> None:
         assert time.monotonic() - began < 20
         process.kill()
         process.communicate()
+
+
+def test_the_calls_of_rows_that_failed_are_in_the_totals(tmp_path: Path) -> None:
+    def reply(request: dict[str, Any], n: int) -> str | Fault:
+        text = request["messages"][-1]["content"]
+        return '{"passages": ["It is so."]}' if '"passages"' in text else error(400, "Nothing more.")
+
+    run = Run(tmp_path, rows=3)
+    (tmp_path / "in.jsonl").write_text('{"question": "q", "passages": ["p"]}\n' * 3)
+    with serve(reply) as server:
+        code, err = run.finish(server.url, "-s", "astute")
+    assert code == 3 and "3 failed; 3 calls (2 cached), 21 + 9 tokens" in err
+    usages = [row["usage"] for row in run.rows]
+    assert [usage["prompt_tokens"] for usage in usages] == [7, 7, 7]
+
+
+def test_replies_that_are_billed_and_of_no_use_are_in_the_totals(tmp_path: Path) -> None:
+    run = Run(tmp_path, rows=2)
+    with serve(lambda request, n: completion(None)) as server:
+        code, err = run.finish(server.url)
+        assert server.count == 4  # a retry each
+    assert code == 3 and "2 failed; 4 calls, 28 + 12 tokens" in err
+    assert [row["usage"]["calls"] for row in run.rows] == [2, 2]

@@ -135,12 +135,12 @@ def test_a_refusal_is_no_failure_and_a_failure_no_refusal() -> None:
     assert (measure("refusal", "Paris"), measure("failure", "Paris")) == (0, 0)
 
 
-def test_costs_are_those_of_the_answer_and_a_failure_has_none() -> None:
+def test_costs_are_those_of_the_answer_and_a_failure_has_no_time() -> None:
     answer = Answer("x", usage=Usage(2, 300, 20), seconds=1.5)
-    outcome, failed = Outcome("?", (), answer, cost=0.25), Outcome("?", (), Answer(None), failed=True)
+    outcome, failed = Outcome("?", (), answer, cost=0.25), Outcome("?", (), answer, failed=True, cost=0.25)
     names = ("calls", "prompt-tokens", "completion-tokens", "tokens", "seconds", "cost")
     assert [NAMED[name].measure(outcome) for name in names] == [2, 300, 20, 320, 1.5, 0.25]
-    assert [NAMED[name].measure(failed) for name in names] == [None] * 6
+    assert [NAMED[name].measure(failed) for name in names] == [2, 300, 20, 320, None, 0.25]
 
 
 @pytest.mark.parametrize(("cached", "told"), [((True, True), None), ((True, False), 1.5), ((), 1.5)])
