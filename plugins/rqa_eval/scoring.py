@@ -10,13 +10,18 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from robust_qa import Metric, Outcome, PluginError
 
-from .bootstrap import Estimate, estimate, mean
+from .estimates import Estimate, estimate, mean
 from .outcomes import Asked
 from .slices import View
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _AT_ONCE = 64  # questions whose metrics are taken together, so that what an evaluator scores meets in batches
 _NONE = math.nan
@@ -105,22 +110,27 @@ class Scores:
         return found
 
     def _group(self, places: Sequence[int], about: dict[str, Any], baseline: str | None, seed: int) -> dict[str, Any]:
+        at = np.asarray(places, dtype=np.intp)
         estimates: dict[str, dict[str, Any]] = {name: {} for name in self.columns}
+        taken: dict[str, dict[tuple[str, str], NDArray[np.float64]]] = {"drawn": {}, "plain": {}}
         for metric in self.metrics:
-            columns = {
-                name: [_number(columns[metric.name][n]) for n in places] for name, columns in self.columns.items()
-            }
-            if metric.unit == "share":
-                found = estimate(columns, baseline=baseline, seed=seed)
-            else:  # of costs the mean will do
-                found = {name: mean(column) for name, column in columns.items()}
-            for name, one in found.items():
-                estimates[name][metric.name] = _listed(one)
+            kind = "drawn" if metric.unit == "share" else "plain"  # of costs the mean will do
+            for name, columns in self.columns.items():
+                taken[kind][name, metric.name] = np.asarray(columns[metric.name])[at]
+        against = {key: (baseline, key[1]) for key in taken["drawn"] if baseline and key[0] != baseline}
+        found = estimate(taken["drawn"], against, seed=seed)
+        found |= {key: mean(column) for key, column in taken["plain"].items()}
+        for name, listed in estimates.items():
+            listed.update({metric.name: _listed(found[name, metric.name]) for metric in self.metrics})
         return {**about, "rows": len(places), "strategies": estimates}
 
 
 async def _measure(metrics: Sequence[Metric], outcome: Outcome) -> list[float]:
-    return [await _value(metric, outcome) for metric in metrics]
+    found: dict[int, float] = {}
+    for metric in metrics:
+        if id(metric.measure) not in found:  # some have two names
+            found[id(metric.measure)] = await _value(metric, outcome)
+    return [found[id(metric.measure)] for metric in metrics]
 
 
 async def _value(metric: Metric, outcome: Outcome) -> float:

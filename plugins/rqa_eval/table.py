@@ -17,6 +17,7 @@ _LONGEST_NAME = 30
 _ASIDE = frozenset({"recall", "rouge-l", "prompt-tokens", "completion-tokens"})
 _LIKE_ACCURACY = frozenset({"str-em", "hit"})  # the same where every question has one fact
 _OF_CONDITIONS = ("attack-success", "refusal")  # what an attack, or a lack of passages, is there to bring about
+_UNCORRECTED = "not corrected for how many are compared"
 _OF_PASSAGES = frozenset({"retrieval-precision", "has-answer"})  # the same for every strategy
 
 
@@ -150,11 +151,13 @@ def _shown(value: float, unit: str) -> str:
 
 def legend(metrics: Mapping[str, Any]) -> list[str]:
     """What has to be said of the figures: the intervals, the marks, the strategies that have no full part in them."""
-    lines = ["Means over the questions; in brackets the 95 % bootstrap interval."]
+    lines = ["Means over the questions; in brackets the 95 % interval."]
     if len({group["condition"] for group in metrics["groups"]}) == 1:
         lines += _passages(metrics["passages"])
     if metrics["baseline"]:
-        lines.append(f"* differs from {printable(metrics['baseline'])} (paired bootstrap, 95 %).")
+        lines.append(
+            f"* differs from {printable(metrics['baseline'])} (p < 0.05, question by question; {_UNCORRECTED})."
+        )
     for one in _half_asked(metrics):
         told = f"was asked {one['rows']:,} of {one['questions']:,} questions: its figures are of those alone"
         lines.append(f"{printable(one['name'])} {told}, and are compared with no others.")

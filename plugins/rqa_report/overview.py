@@ -101,7 +101,7 @@ def _notes(runs: Sequence[Run]) -> Iterator[str]:
         if parts:
             yield f"{name}With {' and '.join(parts)}."
         if run.figures.baseline is not None:
-            yield f"{name}▲ ▼ differ significantly from {run.figures.baseline} (paired bootstrap, 95 %)."
+            yield f"{name}▲ ▼ differ significantly from {run.figures.baseline} (p < 0.05)."
         for fate in run.figures.strategies:
             if fate.asked:
                 told = f"was asked {fate.rows:,} of {fate.questions:,} questions: its figures are of those alone"

@@ -89,7 +89,7 @@ def test_the_notes_tell_the_size_the_baseline_and_what_failed(run: Run) -> None:
     assert tables([run])[0].notes == (
         "12 questions, as given.",
         "With reader local.",
-        "▲ ▼ differ significantly from norag (paired bootstrap, 95 %).",
+        "▲ ▼ differ significantly from norag (p < 0.05).",
         "usc failed on every row: reader.local did not answer.",
     )
 

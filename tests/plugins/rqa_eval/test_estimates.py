@@ -1,0 +1,122 @@
+import random
+import time
+
+import pytest
+
+from rqa_eval.estimates import estimate
+
+
+def test_the_interval_of_a_share_is_that_of_the_binomial() -> None:
+    # 60 of 200: the standard error is sqrt(0.3 * 0.7 / 200) = 0.0324, and 1.96 of it on each side is 0.064.
+    found = estimate({"a": [1.0] * 60 + [0.0] * 140})["a"]
+    assert found.value == 0.3
+    assert found.rows == 200
+    assert found.low == pytest.approx(0.3 - 0.064, abs=0.01)
+    assert found.high == pytest.approx(0.3 + 0.064, abs=0.01)
+
+
+def test_a_pair_is_compared_question_by_question() -> None:
+    # `better` is right wherever `base` is, and on 10 questions of 100 more: unpaired, that would be noise.
+    base = [1.0] * 50 + [0.0] * 50
+    better = [1.0] * 60 + [0.0] * 40
+    found = estimate({"base": base, "better": better}, {"better": "base"})
+    assert found["base"].difference is None
+    difference = found["better"].difference
+    assert difference is not None and difference.significant
+    assert difference.value == pytest.approx(0.1)
+    assert 0 < difference.low < 0.1 < difference.high
+    assert found["better"].low < found["base"].high  # type: ignore[operator]
+
+
+def test_what_may_be_chance_is_not_marked() -> None:
+    chance = random.Random(3)
+    columns = {name: [float(chance.random() < 0.5) for _ in range(60)] for name in ("a", "b")}
+    difference = estimate(columns, {"b": "a"})["b"].difference
+    assert difference is not None and not difference.significant
+    assert difference.p > 0.05
+
+
+def test_equal_columns_do_not_differ() -> None:
+    difference = estimate({"a": [1.0, 0.0, 1.0], "b": [1.0, 0.0, 1.0]}, {"b": "a"})["b"].difference
+    assert difference is not None
+    assert (difference.value, difference.p, difference.significant) == (0, 1, False)
+
+
+def test_questions_without_a_value_are_left_out_of_both_sides_of_a_pair() -> None:
+    found = estimate({"a": [1.0, 1.0, None, 0.0], "b": [None, 1.0, 1.0, 1.0]}, {"b": "a"})
+    assert (found["a"].value, found["a"].rows) == (2 / 3, 3)
+    assert (found["b"].value, found["b"].rows) == (1, 3)
+    assert found["b"].difference is not None
+    assert found["b"].difference.value == 1 / 2  # of the second and the fourth question
+
+
+@pytest.mark.parametrize("column", [[], [None, None]])
+def test_without_values_there_is_no_estimate(column: list[None]) -> None:
+    found = estimate({"a": column, "b": column}, {"b": "a"})["b"]
+    assert (found.value, found.rows, found.low, found.high, found.difference) == (None, 0, None, None, None)
+
+
+def test_one_question_proves_nothing() -> None:
+    difference = estimate({"a": [0.0], "b": [1.0]}, {"b": "a"})["b"].difference
+    assert difference is not None and not difference.significant
+
+
+def test_the_seed_decides() -> None:
+    column = {"a": [n / 100 for n in range(100)]}
+    assert estimate(column, seed=1) == estimate(column, seed=1) != estimate(column, seed=2)
+
+
+@pytest.mark.parametrize(
+    ("base", "other", "p", "marked"),
+    [
+        ([0.0] * 2, [1.0] * 2, 0.5, False),
+        ([0.0] * 4 + [1.0] * 96, [1.0] * 100, 0.125, False),
+        ([0.0] * 6 + [1.0] * 94, [1.0] * 100, 0.03125, True),
+        ([0.0] * 8 + [1.0, 1.0], [1.0] * 8 + [0.0, 0.0], 0.109375, False),  # 2 * (1 + 10 + 45) / 2**10
+    ],
+)
+def test_the_right_and_the_wrong_are_compared_by_the_exact_test(
+    base: list[float], other: list[float], p: float, marked: bool
+) -> None:
+    difference = estimate({"a": base, "b": other}, {"b": "a"})["b"].difference
+    assert difference is not None
+    assert (difference.p, difference.significant) == (pytest.approx(p), marked)
+
+
+@pytest.mark.parametrize(
+    ("right", "of", "low", "high"),
+    [(2, 2, 0.342, 1.0), (0, 10, 0.0, 0.278), (15, 148, 0.062, 0.161)],  # the last: Newcombe 1998, Table I
+)
+def test_an_interval_has_width_where_all_answers_are_alike(right: int, of: int, low: float, high: float) -> None:
+    found = estimate({"a": [1.0] * right + [0.0] * (of - right)})["a"]
+    assert (found.low, found.high) == (pytest.approx(low, abs=0.001), pytest.approx(high, abs=0.001))
+
+
+def test_the_interval_of_a_difference_is_that_of_newcombe() -> None:
+    # Newcombe 1998 (of paired data), Table II: a, b, c, d = 36, 12, 2, 0 gives 0.0569 to 0.3404 by method 10.
+    one, other = [1.0] * 36 + [1.0] * 12 + [0.0] * 2, [1.0] * 36 + [0.0] * 12 + [1.0] * 2
+    difference = estimate({"a": other, "b": one}, {"b": "a"})["b"].difference
+    assert difference is not None
+    assert (difference.low, difference.high) == (pytest.approx(0.0569, abs=1e-4), pytest.approx(0.3404, abs=1e-4))
+
+
+def test_graded_answers_are_compared_by_signs_drawn_at_random() -> None:
+    few = estimate({"a": [0.1, 0.2], "b": [0.9, 0.9]}, {"b": "a"})["b"].difference
+    assert few is not None and few.p > 0.4
+    many = estimate({"a": [n / 40 for n in range(20)], "b": [n / 40 + 0.5 for n in range(20)]}, {"b": "a"})
+    assert many["b"].difference is not None and 0 < many["b"].difference.p < 0.01  # never 0
+
+
+def test_chance_marks_one_in_twenty_at_most() -> None:
+    chance = random.Random(0)
+    columns = {n: [chance.random() for _ in range(10)] for n in range(400)}
+    columns |= {n: [float(chance.random() < 0.5) for _ in range(10)] for n in range(400, 800)}
+    found = estimate(columns, {n: n + 1 for n in range(0, 800, 2)})
+    assert sum(one.difference.significant for one in found.values() if one.difference) <= 400 * 0.05
+
+
+def test_all_columns_of_a_large_set_are_resampled_at_once() -> None:
+    columns = {n: [(n * place % 97) / 97 for place in range(20_000)] for n in range(1, 30)}
+    began = time.process_time()
+    estimate(columns)
+    assert time.process_time() - began < 30  # one by one: some minutes
