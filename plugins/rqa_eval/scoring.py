@@ -106,7 +106,9 @@ class Scores:
                 for view in self.views:
                     for cut in view.slices:
                         inside = [n for n in of if cut in self.questions[n].slices[view.name]]
-                        found.append(self._group(inside, about | {"view": view.name, "slice": cut}, baseline, seed))
+                        # Who is right decides what is in such a slice: a difference there says nothing.
+                        against = None if view.needs else baseline
+                        found.append(self._group(inside, about | {"view": view.name, "slice": cut}, against, seed))
         return found
 
     def _group(self, places: Sequence[int], about: dict[str, Any], baseline: str | None, seed: int) -> dict[str, Any]:

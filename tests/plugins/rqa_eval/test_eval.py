@@ -213,6 +213,16 @@ def test_what_differs_from_the_baseline_is_marked(evaluate: Any) -> None:
     )
 
 
+@pytest.mark.parametrize(("view", "told"), [("conflict", "norag and rag"), ("knowledge", "norag")])
+def test_no_difference_is_told_in_slices_that_are_cut_by_who_is_right(evaluate: Any, view: str, told: str) -> None:
+    rows = [row(f"Land{n}", f"City{n}", gold=f"City{n}") for n in range(12)]
+    ended = evaluate("-s", "rag", "--baseline", "norag", "--by", view, "--by", "retrieval-precision", rows=rows)
+    groups = json.loads((RUN / "metrics.json").read_text("utf-8"))["groups"]
+    compared = {one["view"] for one in groups if "difference" in one["strategies"]["rag"]["accuracy"]}
+    assert compared == {None, "retrieval-precision"}
+    assert f"By {view}, what is in a slice depends on what {told} answered" in ended.out
+
+
 def test_citations_are_judged_by_the_evaluator(rqa: Any, question_set: Any) -> None:
     plugin = Path(__file__).parents[2] / "standins" / "plugin.py"  # its evaluator scores long texts high
     rqa("--plugin", plugin, "eval", question_set(ROWS[:1]), "-s", "rag", "-O", "defaults.evaluator=length", "-o", RUN)
