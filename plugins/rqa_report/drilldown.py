@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -54,14 +55,14 @@ def questions(runs: Sequence[Run]) -> Iterator[str]:
 
 def _places(opened: Sequence[Rows]) -> list[dict[int, int]]:
     """For each question, the runs that asked it, and which row it is in each."""
-    found: dict[tuple[str, ...], dict[int, int]] = {}
+    found: dict[tuple[str | int, ...], dict[int, int]] = {}
     for run, rows in enumerate(opened):
+        times: Counter[tuple[str, ...]] = Counter()  # a set may ask the same twice
         for number in range(1, len(rows) + 1):
             asked = rows.asked(number)
-            key: tuple[str, ...] = (asked.set, asked.condition, asked.id, asked.question)
-            while run in found.get(key, ()):  # a set may ask the same twice
-                key = (*key, "again")
-            found.setdefault(key, {})[run] = number
+            key = (asked.set, asked.condition, asked.id, asked.question)
+            found.setdefault((*key, times[key]), {})[run] = number
+            times[key] += 1
     return list(found.values())
 
 

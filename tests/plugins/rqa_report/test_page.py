@@ -5,9 +5,11 @@ import gzip
 import hashlib
 import json
 import re
+import time
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from standins.eval_run import HOSTILE, write_run
 from robust_qa import InputError
 from rqa_report.disagreement import Disagreement
 from rqa_report.disagreement_page import disagreement_page
+from rqa_report.drilldown import _places
 from rqa_report.members import Selection, members
 from rqa_report.run_page import run_page
 from rqa_report.runs import Run, load_runs
@@ -140,6 +143,18 @@ def test_a_question_that_a_run_asks_twice_stands_there_twice(run: Run) -> None:
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join([lines[0], lines[0], *lines[2:]]))
     assert len(unpacked(Page(written(run)), "index")["questions"]) == 12
+
+
+def test_a_question_that_a_run_asks_thousands_of_times_takes_no_longer_than_others() -> None:
+    asked = SimpleNamespace(set="", condition="", id="", question="Who?")
+
+    class Same(list[None]):
+        def asked(self, number: int) -> Any:
+            return asked
+
+    began = time.process_time()
+    assert len(_places([Same([None] * 5_000)] * 2)) == 5_000  # type: ignore[list-item]
+    assert time.process_time() - began < 5  # a key that grows with each: minutes
 
 
 def test_hostile_text_reaches_the_page_packed_and_without_control_characters(run: Run) -> None:
