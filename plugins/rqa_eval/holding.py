@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from robust_qa import contains_answer
+from robust_qa import contains_answer, normalise
+
+# A letter or digit, but not of Thai, Chinese and the like, which put no spaces between words.
+_LETTER = r"[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]"
+
+_POSSESSIVE = re.compile(r"'s\b", re.IGNORECASE)
+
+
+def contains_words(text: str, answers: Iterable[str]) -> bool:
+    """Whether any of `answers` occurs in `text` in whole words, both normalised: "ro" is not in "Croatia"."""
+    haystack = f"{normalise(text)} | {normalise(_POSSESSIVE.sub('', text))}"  # England is in "England's", too
+    return any(
+        re.search(f"(?<!{_LETTER}){re.escape(needle)}(?!{_LETTER})", haystack)
+        for needle in map(normalise, answers)
+        if needle in haystack and needle
+    )
 
 
 def text_of(passage: Mapping[str, Any]) -> str:

@@ -223,9 +223,10 @@ def test_no_difference_is_told_in_slices_that_are_cut_by_who_is_right(evaluate: 
     assert f"By {view}, what is in a slice depends on what {told} answered" in ended.out
 
 
-def test_citations_are_judged_by_the_evaluator(rqa: Any, question_set: Any) -> None:
-    plugin = Path(__file__).parents[2] / "standins" / "plugin.py"  # its evaluator scores long texts high
-    rqa("--plugin", plugin, "eval", question_set(ROWS[:1]), "-s", "rag", "-O", "defaults.evaluator=length", "-o", RUN)
+def test_citations_are_judged_without_an_evaluator(rqa: Any, question_set: Any) -> None:
+    told = {"text": "The capital of Arda is Aa, a town on the river Ab."}
+    options = ("-s", "rag", "--reader", "lexical", "-O", "defaults.evaluator=lexical", "-o", RUN)
+    assert rqa("eval", question_set([ROWS[0] | {"passages": [told]}]), *options).code == 0
     assert figures("citation-precision") == figures("citation-recall") == {"rag": 1}
 
 
