@@ -15,7 +15,7 @@ from typing import Any
 from robust_qa import Metric, Outcome, Passage, contains_answer, normalise
 
 from . import citations
-from .holding import precision
+from .holding import contains_words, precision
 
 _ROUGE_WORD = re.compile(r"\w+")
 
@@ -32,6 +32,13 @@ def hit(outcome: Outcome) -> float | None:
     """1 where the answer contains every fact, both normalised: the papers' string match, and ASQA's STR-EM hit."""
     share = str_em(outcome)
     return None if share is None else float(share == 1)
+
+
+def word_accuracy(outcome: Outcome) -> float | None:
+    """1 where the answer contains every fact in whole words, both normalised: `hit` without "ro" in "Croatia"."""
+    if not outcome.gold:
+        return None
+    return float(all(contains_words(outcome.answer.text or "", fact) for fact in outcome.gold))
 
 
 def exact_match(outcome: Outcome) -> float | None:
@@ -142,6 +149,7 @@ def seconds(outcome: Outcome) -> float | None:
 
 METRICS = [
     Metric("accuracy", hit, "the answer contains a gold answer, of every fact"),
+    Metric("word-accuracy", word_accuracy, "the answer contains a gold answer in whole words, of every fact"),
     Metric("em", exact_match, "the answer is a gold answer"),
     Metric("f1", f1, "words shared with a gold answer"),
     Metric("recall", recall, "words of a gold answer that the answer has"),

@@ -16,7 +16,7 @@ Column: TypeAlias = tuple[str, Callable[[str], str]]  # a heading, and the cell 
 _GAP = "  "
 _LONGEST_NAME = 30
 # Told beside others they would only repeat, or are of interest in scores.jsonl alone.
-_ASIDE = frozenset({"recall", "rouge-l", "prompt-tokens", "completion-tokens"})
+_ASIDE = frozenset({"word-accuracy", "recall", "rouge-l", "prompt-tokens", "completion-tokens"})
 _LIKE_ACCURACY = frozenset({"str-em", "hit"})  # the same where every question has one fact
 _OF_CONDITIONS = ("attack-success", "refusal")  # what an attack, or a lack of passages, is there to bring about
 _UNCORRECTED = "not corrected for how many are compared"

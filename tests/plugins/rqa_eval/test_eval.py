@@ -83,6 +83,15 @@ def test_the_table_shows_the_figures(evaluate: Any) -> None:
     assert [shown[name][0] for name in ("norag", "self_route")] == ["50.0", "62.5"]
 
 
+def test_word_accuracy_is_shown_when_asked_for(evaluate: Any) -> None:
+    rows = [row("Arda", "Oslo", gold="Os")]
+    assert "word-accuracy" not in evaluate("-s", "rag", rows=rows).out
+    shown = table(
+        evaluate("-s", "rag", "--metrics", "accuracy,word-accuracy", "--force", rows=rows).out, "world: 1 question"
+    )
+    assert (shown["rag"][0], shown["rag"][-1]) == ("100.0", "0.0")
+
+
 @pytest.mark.parametrize("width", [80, 140])
 def test_the_table_fits_the_terminal(evaluate: Any, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     monkeypatch.setenv("COLUMNS", str(width))

@@ -35,6 +35,27 @@ def test_accuracy_is_containment_after_normalisation(answer: Any, gold: list[str
 
 
 @pytest.mark.parametrize(
+    ("answer", "gold", "accuracy", "in_words"),
+    [
+        ("Croatia", ["ro"], 1, 0),
+        ("In Croatia, I think.", ["Croatia"], 1, 1),
+        ("The U.S.A.", ["USA"], 1, 1),
+        ("1911", ["19"], 1, 0),
+        ("Rome", ["Oslo", "Rome"], 1, 1),
+        (None, ["ro"], 0, 0),
+        ("Croatia", [], None, None),
+    ],
+)
+def test_word_accuracy_is_of_whole_words(answer: Any, gold: list[str], accuracy: Any, in_words: Any) -> None:
+    assert (measure("accuracy", answer, *gold), measure("word-accuracy", answer, *gold)) == (accuracy, in_words)
+
+
+def test_word_accuracy_is_of_every_fact() -> None:
+    assert measure("word-accuracy", "Oslo and Rome", facts=[["Oslo"], ["Rome"]]) == 1
+    assert measure("word-accuracy", "Oslo and Romeo", facts=[["Oslo"], ["Rome"]]) == 0
+
+
+@pytest.mark.parametrize(
     ("answer", "gold", "expected"),
     [
         ("The Jane Austen", ["Jane Austen."], 1),
