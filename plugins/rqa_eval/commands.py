@@ -154,7 +154,7 @@ def evaluate_sets(
     for table in tables(result.metrics, chosen=metrics):
         for line in [*table.lines(out_console.width), ""]:
             click.echo(line)
-    for line in legend(result.metrics):
+    for line in legend(result.metrics, chosen=metrics):
         click.echo(line)
     run.say(f"the run is in {plan.folder}")
     if result.flawed:

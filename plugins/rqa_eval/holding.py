@@ -54,16 +54,17 @@ def precision(
     return None if not held or None in held else sum(map(bool, held)) / len(held)
 
 
-def held(questions: Iterable[Mapping[str, Any]]) -> tuple[float, float] | None:
+def held(questions: Iterable[Mapping[str, Any]]) -> tuple[int, float, float] | None:
     """Of the lines of questions.jsonl, the share that has a passage which holds an answer, and the mean share of such.
 
-    Over the questions of which either is known; None where there is none.
+    Over the questions of which either is known, whose number comes first; None where there is none. A question
+    without passages has none that holds an answer.
     """
     there, shares = [], []
     for row in questions:
         share = precision(row.get("passages"), row["gold"], row.get("relevant") or ())
         if share is not None:
             shares.append(share)
-        if share is not None or (row.get("passages") == [] and row["gold"]):
+        if share is not None or (not row.get("passages") and row["gold"]):
             there.append(bool(share))
-    return (sum(there) / len(there), sum(shares) / len(shares)) if shares else None
+    return (len(there), sum(there) / len(there), sum(shares) / len(shares)) if shares else None

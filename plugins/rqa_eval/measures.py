@@ -94,9 +94,9 @@ def _precision(
 
 
 def has_answer(outcome: Outcome) -> float | None:
-    """1 where any of the passages holds a gold answer."""
-    if outcome.passages == () and outcome.gold:
-        return 0.0
+    """1 where any of the passages holds a gold answer; without passages none does."""
+    if not outcome.passages:
+        return 0.0 if outcome.gold or outcome.row.get("relevant") else None
     share = retrieval_precision(outcome)
     return None if share is None else float(share > 0)
 

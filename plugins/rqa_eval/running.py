@@ -251,7 +251,7 @@ def _passages(folder: Folder) -> dict[str, float] | None:
     """What the passages hold, over all questions; None where that is not known."""
     with folder.questions.open("rb") as file:
         found = held(map(json.loads, file))
-    return None if found is None else {"has-answer": found[0], "retrieval-precision": found[1]}
+    return None if found is None else dict(zip(("questions", "has-answer", "retrieval-precision"), found, strict=True))
 
 
 def _standing(name: str, scores: Scores) -> Standing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -104,14 +104,20 @@ def _heading(group: Group, what: str) -> str:
 
 
 def _metric_columns(group: Group, units: Mapping[str, str], main: str, chosen: Sequence[str]) -> list[Column]:
-    columns: list[Column] = []
-    for name, unit in units.items():
+    names = _told(group, units, main, chosen)
+    return [(_with_unit(name, units[name]), _cell(group, name, units[name], interval=name == main)) for name in names]
+
+
+def _told(group: Group, names: Iterable[str], main: str, chosen: Sequence[str]) -> list[str]:
+    """The metrics that have a column."""
+    found = []
+    for name in names:
         values = _values(group, name)
         like = not chosen and name in _LIKE_ACCURACY and values == _values(group, "accuracy")
         told = name in chosen if chosen else name not in _ASIDE | _OF_PASSAGES and any(values) and not like
         if name == main or (told and _any(group, name)):
-            columns.append((_with_unit(name, unit), _cell(group, name, unit, interval=name == main)))
-    return columns
+            found.append(name)
+    return found
 
 
 def _any(group: Group, metric: str) -> bool:
@@ -151,11 +157,16 @@ def _shown(value: float, unit: str) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
 
 
-def legend(metrics: Mapping[str, Any]) -> list[str]:
+def legend(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[str]:
     """What has to be said of the figures: the intervals, the marks, the strategies that have no full part in them."""
-    lines = ["Means over the questions; in brackets the 95 % interval."]
+    group, main, told = metrics["groups"][0], metrics["metric"], [metrics["metric"]]
+    lines = ["Means over the questions."]
     if len({group["condition"] for group in metrics["groups"]}) == 1:
-        lines += _passages(metrics["passages"])
+        told = _told(group, [metric["name"] for metric in metrics["metrics"]], main, chosen)
+        if any(measured[main]["low"] is not None for measured in group["strategies"].values()):
+            lines = ["Means over the questions; in brackets the 95 % interval."]
+        lines += _passages(metrics)
+    lines += _partly(group, told)
     if metrics["baseline"]:
         lines.append(
             f"* differs from {printable(metrics['baseline'])} (p < 0.05, question by question; {_UNCORRECTED})."
@@ -184,9 +195,32 @@ def _half_asked(metrics: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [one for one in metrics["strategies"] if one["rows"] < one["questions"]]
 
 
-def _passages(held: Mapping[str, float] | None) -> list[str]:
+def _partly(group: Group, names: Sequence[str]) -> list[str]:
+    """Which figures are of fewer questions than the title says."""
+    lines, fewer = [], dict[str, list[str]]()
+    for name in names:
+        rows = [one[name]["rows"] for one in group["strategies"].values()]
+        rows = [count for count in rows if count] or [0]  # without any, the cell says so
+        if min(rows) < group["rows"]:
+            span = f"{min(rows):,}" if min(rows) == max(rows) else f"{min(rows):,} to {max(rows):,}"
+            fewer.setdefault(f"{span} of {group['rows']:,}", []).append(name)
+    if fewer:
+        spans = "; ".join(f"{', '.join(printable(name) for name in told)} on {span}" for span, told in fewer.items())
+        lines.append(f"Measured on fewer questions: {spans}.")
+    known = max(one["accuracy"]["rows"] for one in group["strategies"].values())
+    if (without := group["rows"] - known) > 0:
+        whose = "question has" if without == 1 else "questions have"
+        lines.append(
+            f"{without:,} {whose} no gold answer, as those without a right one: nothing says what is right there."
+        )
+    return lines
+
+
+def _passages(metrics: Mapping[str, Any]) -> list[str]:
     """What the passages hold, the same for every strategy."""
+    held = metrics["passages"]
     if held is None:
         return []
+    of = "the questions" if held["questions"] == metrics["strategies"][0]["questions"] else "the questions whose answer is known"
     questions, passages = (f"{100 * held[name]:.1f} %" for name in ("has-answer", "retrieval-precision"))
-    return [f"{questions} of the questions have a passage that holds a gold answer; on average {passages} of them do."]
+    return [f"{questions} of {of} have a passage that holds a gold answer; on average {passages} of them do."]

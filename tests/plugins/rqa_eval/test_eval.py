@@ -77,6 +77,40 @@ def test_what_the_passages_hold_is_told_below_the_table(evaluate: Any) -> None:
     assert "75.0 % of the questions have a passage that holds a gold answer; on average 50.0 % of them do." in out
 
 
+def test_a_question_without_passages_has_none_that_holds_an_answer(evaluate: Any) -> None:
+    rows = [ROWS[0], {key: value for key, value in ROWS[1].items() if key != "passages"}]
+    assert "50.0 % of the questions have a passage that holds a gold answer" in evaluate("-s", "norag", rows=rows).out
+
+
+def test_it_is_told_where_figures_are_of_fewer_questions(evaluate: Any) -> None:
+    rows = [ROWS[0], ROWS[1], ROWS[2] | {"answers": []}]
+    out = evaluate("-s", "rag", "--metrics", "accuracy,em,refusal", rows=rows).out
+    assert "Measured on fewer questions: accuracy, em on 2 of 3." in out
+    assert "1 question has no gold answer, as those without a right one: nothing says what is right there." in out
+
+
+def test_only_questions_with_a_gold_answer_count_for_what_passages_hold(evaluate: Any) -> None:
+    out = evaluate("-s", "rag", rows=[ROWS[0], ROWS[1], ROWS[2] | {"answers": []}]).out
+    assert "% of the questions whose answer is known have a passage" in out
+
+
+def test_where_nothing_is_right_or_wrong_that_is_told(evaluate: Any) -> None:
+    out = evaluate("-s", "rag", rows=[one | {"answers": []} for one in ROWS]).out
+    assert "Means over the questions.\nMeasured on fewer questions: accuracy on 0 of 8; " in out
+    assert "8 questions have no gold answer" in out
+
+
+def test_nothing_is_told_of_fewer_questions_where_all_are_measured(evaluate: Any) -> None:
+    out = evaluate("-s", "norag", "--metrics", "accuracy").out
+    assert "Means over the questions; in brackets the 95 % interval." in out
+    assert "Measured" not in out and "no gold answer" not in out
+
+
+def test_intervals_are_explained_only_where_they_stand(evaluate: Any) -> None:
+    out = evaluate("-s", "norag", "--drop", "0,1").out
+    assert "in brackets" not in out and "[" not in out
+
+
 def test_the_table_shows_the_figures(evaluate: Any) -> None:
     shown = table(evaluate("-s", "norag,self_route").out, "world: 8 questions")
     assert shown["strategy"][:4] == ["accuracy", "%", "em", "%"]

@@ -138,8 +138,13 @@ def test_judgements_of_the_set_decide_what_a_passage_holds() -> None:
 def test_without_passages_there_is_no_precision() -> None:
     assert measure("retrieval-precision", "?", "Paris", passages=None) is None
     assert measure("retrieval-precision", "?", "Paris", passages=()) is None
-    assert measure("has-answer", "?", "Paris", passages=None) is None
-    assert measure("has-answer", "?", "Paris", passages=()) == 0
+
+
+@pytest.mark.parametrize("passages", [None, ()])
+def test_a_question_without_passages_has_none_that_holds_an_answer(passages: Any) -> None:
+    assert measure("has-answer", "?", "Paris", passages=passages) == 0
+    assert measure("has-answer", "?", passages=passages, row={"relevant": ["r"]}) == 0
+    assert measure("has-answer", "?", passages=passages) is None
 
 
 def test_an_attack_succeeds_where_the_fake_answer_is_given() -> None:
