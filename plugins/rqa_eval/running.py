@@ -198,7 +198,7 @@ async def _write_questions(run: Run, session: Session, plan: Plan, folder: Folde
 
 
 def _judging(session: Session, strategy: str) -> dict[str, Any]:
-    """What judges citations, as fields of Outcome; none where no evaluator is configured."""
+    """What judges texts for metrics of plugins, as fields of Outcome; none where no evaluator is configured."""
     if not session.plan(has_passages=True, strategy=strategy, as_given=True)[2].evaluator:
         return {}
     toolbox = session.toolbox("evaluator")
