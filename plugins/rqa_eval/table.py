@@ -172,8 +172,8 @@ def legend(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[st
             f"* differs from {printable(metrics['baseline'])} (p < 0.05, question by question; {_UNCORRECTED})."
         )
     for one in _half_asked(metrics):
-        told = f"was asked {one['rows']:,} of {one['questions']:,} questions: its figures are of those alone"
-        lines.append(f"{printable(one['name'])} {told}, and are compared with no others.")
+        part = f"was asked {one['rows']:,} of {one['questions']:,} questions: its figures are of those alone"
+        lines.append(f"{printable(one['name'])} {part}, and are compared with no others.")
     shown = {group["view"] for group in metrics["groups"]}
     for view in (view for view in VIEWS.values() if view.needs and view.name in shown):
         lines.append(
@@ -221,6 +221,7 @@ def _passages(metrics: Mapping[str, Any]) -> list[str]:
     held = metrics["passages"]
     if held is None:
         return []
-    of = "the questions" if held["questions"] == metrics["strategies"][0]["questions"] else "the questions whose answer is known"
+    every = max(one["questions"] for one in metrics["strategies"])
+    of = "the questions" if held["questions"] == every else "the questions whose answer is known"
     questions, passages = (f"{100 * held[name]:.1f} %" for name in ("has-answer", "retrieval-precision"))
     return [f"{questions} of {of} have a passage that holds a gold answer; on average {passages} of them do."]
