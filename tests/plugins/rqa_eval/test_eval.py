@@ -530,7 +530,7 @@ def test_nothing_is_compared_with_a_strategy_that_was_asked_some_questions(
         rqa(*command, "-s", "rag,norag")
         half_asked("rag", 11)
         ended = rqa(*command, "-s", "cot")
-        assert "\nrag (11 of 12)  100.0 [100.0, 100.0] " in ended.out  # no asterisk
+        assert "\nrag (11 of 12)  100.0 [74.1, 100.0] " in ended.out  # no asterisk
         half_asked("norag", 11)
         rqa("eval", question_set(rows), "-o", RUN, "--resume", "-s", "rag")
     metrics = json.loads((RUN / "metrics.json").read_text("utf-8"))
