@@ -217,12 +217,6 @@ class Batch:
                 self._end(error)
                 return None
             return self._fail(row, error)
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            # Nobody cancelled this worker: a component let a cancellation of its own escape.
-            return self._fail(row, PluginError("The row was cancelled by a component."))
         except Exception as error:  # one row must not end the run, whatever is wrong with it
             failure = PluginError(f"The row failed with {type(error).__name__}: {error}.")
             failure.usage = spent

@@ -102,7 +102,7 @@ async def test_a_row_is_written_as_soon_as_nothing_slower_is_before_it(session: 
     [
         ("refuse", "RefusedError", "The key is wrong."),
         ("crash", "PluginError", "Strategy 'scripted' failed with ZeroDivisionError: by nothing."),
-        ("cancel", "PluginError", "The row was cancelled by a component."),
+        ("cancel", "PluginError", "Strategy 'scripted' let a cancellation of its own escape."),
         ("unwritable", "PluginError", "The row failed with UnicodeEncodeError"),
         ("{", "InputError", "The row begins with { and is not JSON"),
         ('{"question": 3}', "InputError", "`question` must be text"),
