@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from ..pairs import Pair
 from ..thresholds import auc
 from .checkpoints import Checkpoint
 from .examples import Example
+
+STATE = "checkpoint.pt"  # in a run's folder: what it goes on from
 
 _PIECE = {"cpu": 2048, "cuda": 65_536}  # tokens whose gradient is computed at once
 _SAY_EVERY = 10.0  # seconds
@@ -68,20 +70,23 @@ def train(
     folder: Path,
     *,
     plan: Plan,
+    made: Mapping[str, object],
     say: Callable[[str], None],
 ) -> float:
     """Train the checkpoint's model in place, and return the AUC on `held` of the weights it ends with: the best.
 
     The state is in `folder`: a run that was killed goes on from its last measurement, and ends as it would have.
-    Raises InputError when the state is of a run with another plan or other rows.
+    Raises InputError when the state is of a run with another plan, other rows, or another model, also by what was
+    `made`.
     """
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.set_num_threads(_THREADS)
     total = max(1, round(len(samples) * plan.epochs / plan.batch))
     every = plan.measure_every or max(1, total // 20)
+    signature = _signature({**asdict(plan), **made}, checkpoint, samples)
     model = checkpoint.model.to(device)
     optimiser = _optimiser(model, plan)
-    state = _resume(folder, _signature(plan, samples), model, optimiser)
+    state = _resume(folder, signature, model, optimiser)
     say(f"{len(samples):,} pairs, {total:,} steps of {plan.batch} on {device}, from step {state.step:,}")
     said, since, losses = time.monotonic(), state.step, []
     for batch in _batches(samples, plan, state.step, total):
@@ -100,8 +105,8 @@ def train(
             said, since, losses = now, state.step, []
         if state.step % every == 0 or state.step == total:
             _measure(checkpoint, held, folder, state, say)
-            _save(folder / "checkpoint.pt", {
-                "signature": _signature(plan, samples), **asdict(state),
+            _save(folder / STATE, {
+                "signature": signature, **asdict(state),
                 "model": model.state_dict(), "optimiser": optimiser.state_dict(),
             })  # fmt: skip
     model.load_state_dict(torch.load(folder / "best.pt", weights_only=True, map_location=device))
@@ -179,8 +184,12 @@ def _schedule(step: int, total: int, plan: Plan) -> float:
     return (step + 1) / rise if step < rise else max(0.0, (total - step) / max(1, total - rise))
 
 
-def _signature(plan: Plan, samples: Sequence[Sample]) -> str:
-    digest = hashlib.sha256(repr(sorted(asdict(plan).items())).encode())
+def _signature(options: Mapping[str, object], checkpoint: Checkpoint, samples: Sequence[Sample]) -> str:
+    digest = hashlib.sha256(repr((sorted(options.items()), checkpoint.settings)).encode())
+    digest.update(checkpoint.tokenizer.to_str().encode())
+    for name, weights in checkpoint.model.state_dict().items():  # as they are before the first step
+        digest.update(repr((name, weights.shape)).encode())
+        digest.update(weights.detach().contiguous().numpy())
     for sample in samples:
         digest.update(repr((sample.pair.ids, sample.target)).encode())
     return digest.hexdigest()
@@ -194,13 +203,13 @@ def _save(path: Path, content: Any) -> None:
 
 
 def _resume(folder: Path, signature: str, model: Any, optimiser: torch.optim.Optimizer) -> _State:
-    path = folder / "checkpoint.pt"
+    path = folder / STATE
     if not path.exists():
         return _State()
     saved = torch.load(path, weights_only=True, map_location=model.device)
     if saved["signature"] != signature:
         raise InputError(
-            f"{path} is of a run with other options or other rows.",
+            f"{path} is of a run with other options, other rows or another model.",
             hint="Continue it with what it was begun with, name another folder, or delete that file.",
         )
     model.load_state_dict(saved["model"])

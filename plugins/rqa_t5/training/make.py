@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -22,7 +22,7 @@ from .card import CARD, card
 from .checkpoints import Checkpoint, load
 from .conversion import convert
 from .examples import Example, examples, labelled, split
-from .loop import Plan, encode, train
+from .loop import STATE, Plan, encode, train
 
 Teacher = Callable[[list[Example]], list[Example]]
 
@@ -68,7 +68,8 @@ def make(
     if len({example.label for example in watched}) < 2:
         say("the held-out questions have no texts of both kinds: neither early stopping nor thresholds")
     samples, watch = (encode(checkpoint, part, plan.trust) for part in (pairs, watched))
-    train(checkpoint, samples, watch, out, plan=plan, say=say)
+    made = asdict(replace(making, base=None, quantization=""))  # what trains is the same by any name, in any packing
+    train(checkpoint, samples, watch, out, plan=plan, made=made, say=say)
     checkpoint.save(out / "torch")
     proof = convert(checkpoint, out / "model", quantization=making.quantization, force=True)
     figures: dict[str, object] = {"pairs trained on": len(pairs), **measure(out / "model", held)}
@@ -121,7 +122,7 @@ def _begin(out: Path, making: Making, asked: Sequence[Asked], seed: int, vectors
         return load(making.base, trainable=True).used(length=making.length)
     texts = list(dict.fromkeys(candidate.text for one in asked for candidate in one.candidates))
     file = out / TOKENIZER  # kept: a run that goes on must have the same
-    if not file.exists():
+    if not (file.exists() and (out / STATE).exists()):
         fresh.vocabulary([*(one.question for one in asked), *texts], making.words).save(str(file))
     return fresh.checkpoint(
         Tokenizer.from_file(str(file)), texts, vectors,

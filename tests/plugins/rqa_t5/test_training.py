@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from standins.tiny_models import write_bert, write_t5
 
@@ -238,7 +239,31 @@ def test_a_run_with_other_options_does_not_go_on_from_it(train: Any, tmp_path: P
     train(tmp_path / "out", "--epochs", 0.3)
     ended = train(tmp_path / "out", "--epochs", 0.4)
     assert ended.code == 2
-    assert "is of a run with other options or other rows" in ended.err
+    assert "is of a run with other options, other rows or another model" in ended.err
+
+
+def test_a_run_with_another_model_does_not_go_on_from_it(
+    train: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rqa_t5.scoring.word_vectors", lambda run, name, words: np.eye(len(words)))
+    first, base = ("--epochs", 0.1), write_t5(tmp_path / "base", head="label", version="1.1")
+    train(tmp_path / "out", *first)
+    for other in (("--width", 64), ("--layers", 3), ("--words", 150), ("--base", base), ("--vectors", "words")):
+        ended = train(tmp_path / "out", *first, *other)
+        assert ended.code == 2, (other, ended.err)
+        assert "other options, other rows or another model" in ended.err
+    again = train(tmp_path / "out", *first, "--quantization", "float32")
+    assert again.code == 0, again.err
+
+
+def test_a_run_that_begins_anew_has_a_vocabulary_of_its_own(train: Any, data: Path, tmp_path: Path) -> None:
+    tokenizer = tmp_path / "out" / "tokenizer.json"
+    train(tmp_path / "out", "--epochs", 0.1)
+    before = tokenizer.read_bytes()
+    (tmp_path / "out" / "checkpoint.pt").unlink()
+    data.write_text(data.read_text("utf-8").replace("melville", "ishmael"), "utf-8")
+    assert train(tmp_path / "out", "--epochs", 0.1).code == 0
+    assert tokenizer.read_bytes() != before
 
 
 def test_it_ends_early_when_it_gets_no_better(train: Any, tmp_path: Path) -> None:
