@@ -31,13 +31,8 @@ class Outcome:
     right: tuple[bool, bool, bool]
 
 
-def outcomes(
-    run: Any, strategy: str, evaluator: str | None, asked: Sequence[Asked], best: Sequence[float]
-) -> list[Outcome]:
-    """Every question answered from its passages under every action. The strategy has an option `ablation`, as crag has.
-
-    Raises InputError for a question without answers or for no question, and what the strategy raises.
-    """
+def need_answers(asked: Sequence[Asked]) -> None:
+    """Raise InputError for a question without answers, and for no question."""
     if not asked:
         raise InputError("The data has no question with answers and passages to choose thresholds by.", hint=_FORMAT)
     lacking = next((one.question for one in asked if not one.answers), None)
@@ -46,6 +41,15 @@ def outcomes(
             f"The question {lacking!r} has no answers to hold the strategy's against.",
             hint=_FORMAT,
         )
+
+
+def outcomes(
+    run: Any, strategy: str, evaluator: str | None, asked: Sequence[Asked], best: Sequence[float]
+) -> list[Outcome]:
+    """Every question answered from its passages under every action. The strategy has an option `ablation`, as crag has.
+
+    Raises what the strategy raises.
+    """
     questions = [
         Question(one.question, passages=tuple(Passage(candidate.text) for candidate in one.candidates)) for one in asked
     ]

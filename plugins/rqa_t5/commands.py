@@ -109,7 +109,7 @@ def calibrate(
     {"question", "passage", "label"} with label 1 or -1. The best score of a question decides its action. The curve
     is told on stderr, and on stdout the lines to put into a configuration. Without DATA a preset is printed.
     """
-    from . import thresholds
+    from . import answering, thresholds
     from .rows import judgeable, read_rows
 
     if not data and preset is None:
@@ -117,13 +117,15 @@ def calibrate(
     if preset and by != "action":
         raise click.UsageError("A --preset is what the paper chose; it is not chosen --by anything here.")
     asked = judgeable(read_rows(data)) if data else []
+    if by == "answers":  # before any call
+        answering.need_answers(asked)
+    elif data and not preset:
+        thresholds.need_both([any(c.relevant for c in one.candidates) for one in asked])
     judged = _judged(run, asked, name) if data else []
     told: dict[str, Any] = {}
     if preset:
         upper, lower = thresholds.PRESETS[preset]
     elif by == "answers":
-        from . import answering
-
         found = answering.outcomes(run, strategy, name, asked, [one.best for one in judged])
         upper, lower, right = answering.choose(found)
         told = {"answers": {"right": right, "right_if_always": answering.accuracies(found)}}
@@ -132,14 +134,15 @@ def calibrate(
     told |= {"upper": upper, "lower": lower}
     if judged:
         accuracy, share = thresholds.action_accuracy(judged, upper, lower)
-        one, best = thresholds.single(judged)
-        points = thresholds.curve(judged, sorted({*thresholds.steps(judged), upper, lower, one}))
+        both = len({q.answerable for q in judged}) == 2
+        one = thresholds.single(judged) if both else None
+        points = thresholds.curve(judged, sorted({*thresholds.steps(judged), upper, lower, *(one or ())[:1]}))
         told |= {
             "questions": len(judged),
-            "accuracy": accuracy,
+            "accuracy": accuracy if share < 1 else None,
             "ambiguous": share,
             "always_correct": sum(q.answerable for q in judged) / len(judged),
-            "single": {"threshold": one, "accuracy": best},
+            "single": {"threshold": one[0], "accuracy": one[1]} if one else None,
             "curve": [dataclasses.asdict(point) for point in points],
         }
     if as_json:
@@ -170,10 +173,12 @@ def _print_curve(told: dict[str, Any]) -> None:
             f"  {share(point['unanswerable_below']):>16}  {share(point['accuracy']):>14}{mark}",
             err=True,
         )
+    accuracy, one = told["accuracy"], told["single"]
+    right = "" if accuracy is None else f"of those not Ambiguous {100 * accuracy:.1f} % right, "
+    alone = "" if one is None else f"one threshold at {one['threshold']:g}: {100 * one['accuracy']:.1f} %; "
     click.echo(
-        f"{told['questions']} questions: of those not Ambiguous {100 * told['accuracy']:.1f} % right, "
-        f"{100 * told['ambiguous']:.1f} % Ambiguous; one threshold at {told['single']['threshold']:g}: "
-        f"{100 * told['single']['accuracy']:.1f} %; always Correct: {100 * told['always_correct']:.1f} %",
+        f"{told['questions']} questions: {right}{100 * told['ambiguous']:.1f} % Ambiguous; {alone}"
+        f"always Correct: {100 * told['always_correct']:.1f} %",
         err=True,
     )
 

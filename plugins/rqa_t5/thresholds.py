@@ -88,21 +88,27 @@ def choose(judged: Sequence[Judged], *, ambiguous: float = 0.65) -> tuple[float,
     two; it must be from 0.5 to 1. Raises InputError when there are no questions of both kinds.
     """
     best, answerable = _arrays(judged)
-    if answerable.all() or not answerable.any():
-        raise InputError(
-            f"Thresholds cannot be chosen: of {len(judged)} questions {int(answerable.sum())} have a relevant passage.",
-            hint="Calibrate on questions of both kinds, with and without a passage that answers.",
-        )
+    need_both(answerable.tolist())
     order = np.argsort(best, kind="stable")
     scores, gain = best[order], answerable[order].astype(float)
     # At place n, questions n and above are Correct; likewise those before n Incorrect.
     correct = np.append(np.cumsum((gain - ambiguous)[::-1])[::-1], 0.0)
     incorrect = np.insert(np.cumsum((1 - gain) - ambiguous), 0, 0.0)
-    apart = np.concatenate([[True], scores[1:] > scores[:-1], [True]])  # equal scores share an action
+    # Equal scores share an action, and none is above 1.
+    apart = np.concatenate([[True], scores[1:] > scores[:-1], scores[-1:] < 1])
     top = int(np.argmax(np.where(apart, correct, -np.inf)))
     bottom = int(np.argmax(np.where(apart, incorrect, -np.inf)))
     upper = between(scores, top)
     return upper, min(upper, between(scores, bottom))
+
+
+def need_both(answerable: Sequence[bool]) -> None:
+    """Raise InputError unless there are questions of both kinds."""
+    if len(set(answerable)) < 2:
+        raise InputError(
+            f"Thresholds cannot be chosen: of {len(answerable)} questions {sum(answerable)} have a relevant passage.",
+            hint="Calibrate on questions of both kinds, with and without a passage that answers.",
+        )
 
 
 def action_accuracy(judged: Sequence[Judged], upper: float, lower: float) -> tuple[float, float]:

@@ -71,6 +71,22 @@ def test_no_other_pair_of_thresholds_is_worth_more() -> None:
     assert worth(*choose(judged, ambiguous=0.65)) >= best - 1e-9
 
 
+def test_where_scores_reach_1_the_thresholds_agree_with_trying_all() -> None:
+    rng = random.Random(5)
+    for _ in range(60):
+        some = [Judged((rng.randrange(-2, 3) / 2,), (rng.random() < 0.5,)) for _ in range(rng.randint(0, 10))]
+        judged = [*some, Judged((1.0,), (False,)), Judged((0.5,), (True,))]
+
+        def worth(upper: float, lower: float, judged: list[Judged] = judged) -> float:
+            right = [q.answerable if q.best >= upper else not q.answerable for q in judged]
+            return sum(0.65 if lower <= q.best < upper else r for q, r in zip(judged, right, strict=True))
+
+        grid = [n / 4 for n in range(-4, 5)]
+        upper, lower = choose(judged, ambiguous=0.65)
+        assert -1 <= lower <= upper <= 1
+        assert worth(upper, lower) == pytest.approx(max(worth(a, b) for a in grid for b in grid if b <= a))
+
+
 def test_a_question_without_texts_is_incorrect() -> None:
     assert action_accuracy([Judged((), ())], 0.5, -0.5) == (1.0, 0.0)
 
@@ -182,6 +198,28 @@ def test_data_that_is_no_data_is_told(calibrate: Any, tmp_path: Path) -> None:
     assert "line 1 is no row" in ended.err
 
 
+def one_kind(data: Path) -> Path:
+    """The questions of `data` that have a relevant passage."""
+    data.write_text("\n".join(line for line in data.read_text().splitlines() if "by melville" in line))
+    return data
+
+
+def test_data_of_one_kind_is_refused_before_anything_is_scored(
+    calibrate: Any, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("rqa_t5.commands._judged")
+    ended = calibrate(one_kind(data))
+    assert ended.code == 2
+    assert "of 10 questions 10 have a relevant passage" in ended.err
+
+
+def test_a_preset_can_be_tried_on_data_of_one_kind(calibrate: Any, data: Path) -> None:
+    ended = calibrate(one_kind(data), "--preset", "popqa")
+    assert ended.code == 0, ended.err
+    assert "100.0 % right" in ended.err and "one threshold" not in ended.err
+    assert json.loads(calibrate(data, "--preset", "popqa", "--json").out)["single"] is None
+
+
 # -- by the strategy's answers
 
 
@@ -227,7 +265,14 @@ def test_the_strategy_answers_under_each_action(rqa: Any, data: Path) -> None:
     assert -1 <= told["lower"] <= told["upper"] <= 1
 
 
-def test_pairs_have_no_answers_to_be_right_by(rqa: Any, tmp_path: Path) -> None:
+def test_answers_can_be_chosen_by_where_every_question_has_a_relevant_passage(rqa: Any, data: Path) -> None:
+    ended = rqa("evaluator", "calibrate", one_kind(data), "--evaluator", "lexical", "--by", "answers")
+    assert ended.code == 0, ended.err
+    assert "[strategy.crag]" in ended.out
+
+
+def test_pairs_have_no_answers_to_be_right_by(rqa: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("rqa_t5.commands._judged")  # nothing is scored before
     file = tmp_path / "pairs.jsonl"
     file.write_text(
         '{"question": "who", "passage": "ada", "label": 1}\n{"question": "who", "passage": "x", "label": -1}'
