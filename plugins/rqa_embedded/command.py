@@ -79,7 +79,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     show_default=True,
     help="An epoch goes so often through ROWS and --corpora, whose rows by rules are drawn anew from the next seed.",
 )
-@click.option("--seed", type=int, default=13, show_default=True, help="Of the order and of the rows made by rules.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=13,
+    show_default=True,
+    help="Of the order and of the rows made by rules.",
+)
 def reader(rows: tuple[Path, ...], output: Path, **plan: object) -> None:
     """Train a reader on the JSONL files ROWS, and convert, check, calibrate and measure it.
 

@@ -115,7 +115,7 @@ def load(path: Path, metric: Metric) -> tuple[Ballots, int]:
     similarities = tuple(accounts[0]["similarities"])
     shape = len(rows), len(similarities), len(retrievers), len(retrievers)
     tensor = np.zeros(shape)  # as precise as the vote itself, or ties go another way
-    rightness = np.zeros((shape[0], shape[2]), dtype=np.float32)
+    rightness = np.zeros((shape[0], shape[2]))  # in float32 means of the same would differ
     present = np.zeros(rightness.shape, dtype=bool)
     for number, (row, account) in enumerate(zip(rows, accounts, strict=True)):
         said = [entry for entry in account["retrievers"] if entry["answer"] is not None]

@@ -39,7 +39,7 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option("--folds", type=click.IntRange(2, 100), default=5, show_default=True, help="Folds of the estimate.")
 @click.option("--restarts", type=click.IntRange(1, 1000), default=4, show_default=True, help="Starts of each search.")
-@click.option("--seed", type=int, default=0, help="Of the starts and the folds.")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of the starts and the folds.")
 @click.option("--reader", metavar="NAME", help="What reads the passages.")
 @click.option(
     "-O",
@@ -83,6 +83,10 @@ def eor(
         raise InputError(f"{output} is there already.", hint="--resume fits anew, --force begins anew.")
     count = check_gold(data)
     run = output.with_suffix(".jsonl")
+    if run == output:
+        raise InputError(
+            f"The run is kept in {run}, too.", hint="Choose a name for -o that ends otherwise, as in .toml."
+        )
     if data.exists() and run.exists() and data.samefile(run):
         raise InputError(f"The run would be kept in {run}, which is the data.", hint="Choose another name for -o.")
     settings = [*options, "strategy.eor.weights=", "strategy.eor.lambdas="]

@@ -49,7 +49,13 @@ if TYPE_CHECKING:
     help="Measurements without a better one before it ends; 0: never.",
 )
 @click.option("--measure-every", type=click.IntRange(0), default=0, help="Steps. Default: a twentieth of the run.")
-@click.option("--seed", type=int, default=13, show_default=True, help="Of weights, drawing and order.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=13,
+    show_default=True,
+    help="Of weights, drawing and order.",
+)
 @quantization_option
 @click.pass_obj
 def train_evaluator(

@@ -76,6 +76,12 @@ def test_a_run_becomes_a_tensor_of_similarities_between_retrievers(tmp_path: Pat
     assert (ballots.pooling, ballots.threshold) == ("max", 0.7)
 
 
+def test_what_is_right_is_as_precise_as_what_is_counted_from_it(tmp_path: Path) -> None:
+    said = row(1, [entry("a", "Jane Austen")], [[1]])
+    ballots, _ = load(written(tmp_path / "run.jsonl", [said]), "f1")
+    assert ballots.right.tolist() == [[right("Jane Austen", ["Austen"], "f1")]]
+
+
 def test_rows_in_which_a_call_failed_teach_nothing(tmp_path: Path) -> None:
     rows = [
         row(1, [entry("a", "Austen")], [[1]]),
@@ -268,3 +274,17 @@ def test_what_rounding_leaves_is_no_gain_and_no_loss() -> None:
     ballots, even = Ballots(("a", "b"), ("em",), *two), Fit(np.ones(2), np.ones(1), 1.0)
     *_, last = report(ballots, even, even, "containment", Held(0.1 + 0.2, 0.3, 0.3, 0.0))
     assert last == "the fit is worth +0.0% (standard error 0.0%): no more than plain voting"
+
+
+@pytest.mark.skipif(not find_spec("scipy"), reason="the search needs the extra robust-qa[train]")
+def test_the_run_is_not_kept_in_the_file_of_weights(rqa: Any, data: Path) -> None:
+    ended = rqa("train", "eor", data, "-o", "voter.jsonl", "--reader", "lexical")
+    assert ended.code == 2 and "The run is kept in voter.jsonl, too." in ended.err
+    assert not Path("voter.jsonl").exists()
+
+
+@pytest.mark.parametrize("what", ["eor", "evaluator", "reader"])
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_seeds_are_what_every_generator_takes(what: str, seed: int, rqa: Any, data: Path) -> None:
+    ended = rqa("train", what, data, "-o", "out", "--seed", str(seed))
+    assert ended.code == 2 and "0<=x<=4294967295" in ended.err
