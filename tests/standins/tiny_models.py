@@ -68,6 +68,23 @@ def write_t5(
     return folder
 
 
+def write_mt5(folder: Path) -> Path:
+    """An mT5 with a language model's head, which ties nothing, as published."""
+    import torch
+    import transformers
+
+    torch.manual_seed(2)
+    tokenizer = t5_tokenizer()
+    config = transformers.MT5Config(
+        vocab_size=tokenizer.get_vocab_size() + 9, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4,
+        pad_token_id=0, eos_token_id=1, decoder_start_token_id=0, tie_word_embeddings=False,
+    )  # fmt: skip
+    model: Any = transformers.MT5ForConditionalGeneration(config)
+    model.save_pretrained(folder)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
 def write_bert(folder: Path, *, labels: int = 1, classifier: bool = True) -> Path:
     """A BERT cross-encoder with one output or two, or the bare encoder."""
     import torch

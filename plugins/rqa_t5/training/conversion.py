@@ -55,19 +55,11 @@ def convert(checkpoint: Checkpoint, out: Path, *, quantization: str = "int8", fo
     """
     check_free(out, force=force)
     out.parent.mkdir(parents=True, exist_ok=True)
-    pairing = checkpoint.pairing()
-    pairs = [pairing.pair(question, text) for question in _QUESTIONS for text in _TEXTS]
+    pairs = _pairs(checkpoint)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
         made = Path(folder) / "float32"
-        logits = _run(_written(checkpoint, made, "float32"), pairs, "float32")
         expected = torch_logits(checkpoint, pairs)
-        exact = float(np.abs(logits - expected).max())
-        if not exact <= AGREEMENT * max(1.0, float(np.abs(expected).max())):  # written so that NaN is refused
-            raise RqaError(
-                f"{checkpoint.name} was not converted: CTranslate2's logits differ from torch's by {exact:.2g}, "
-                f"and {AGREEMENT:g} is allowed.",
-                hint="The versions of transformers and ctranslate2 do not fit each other; transformers 4.57 does.",
-            )
+        exact = _proved(checkpoint, made, pairs, expected)
         quantised = 0.0
         if quantization != "float32":
             made = _written(checkpoint, Path(folder) / "quantised", quantization)
@@ -76,6 +68,13 @@ def convert(checkpoint: Checkpoint, out: Path, *, quantization: str = "int8", fo
             out.rename(Path(folder) / "replaced")
         made.rename(out)
     return Proof(exact, quantised)
+
+
+def check_convertible(checkpoint: Checkpoint) -> None:
+    """Raise RqaError where `convert` would for a logit that differs."""
+    pairs = _pairs(checkpoint)
+    with tempfile.TemporaryDirectory() as folder:
+        _proved(checkpoint, Path(folder) / "float32", pairs, torch_logits(checkpoint, pairs))
 
 
 def check_free(out: Path, *, force: bool) -> None:
@@ -91,6 +90,24 @@ def torch_logits(checkpoint: Checkpoint, pairs: list[Pair]) -> np.ndarray[Any, n
     checkpoint.model.eval()
     with torch.inference_mode():
         return np.array([float(checkpoint.logits([pair])[0]) for pair in pairs])
+
+
+def _pairs(checkpoint: Checkpoint) -> list[Pair]:
+    pairing = checkpoint.pairing()
+    return [pairing.pair(question, text) for question in _QUESTIONS for text in _TEXTS]
+
+
+def _proved(checkpoint: Checkpoint, made: Path, pairs: list[Pair], expected: np.ndarray[Any, Any]) -> float:
+    """Write `made` in fp32; how far its logits are from those `expected`, or RqaError where that is too far."""
+    logits = _run(_written(checkpoint, made, "float32"), pairs, "float32")
+    exact = float(np.abs(logits - expected).max())
+    if not exact <= AGREEMENT * max(1.0, float(np.abs(expected).max())):  # written so that NaN is refused
+        raise RqaError(
+            f"{checkpoint.name} was not converted: CTranslate2's logits differ from torch's by {exact:.2g}, "
+            f"and {AGREEMENT:g} is allowed.",
+            hint="The versions of transformers and ctranslate2 do not fit each other; transformers 4.57 does.",
+        )
+    return exact
 
 
 def _run(folder: Path, pairs: list[Pair], compute: str) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -141,13 +158,29 @@ def _specification(checkpoint: Checkpoint) -> Any:
 def _label(checkpoint: Checkpoint) -> Any:
     model = checkpoint.model
     spec = T5Loader().get_model_spec(model)
-    # From 5.3 on transformers says of every T5 that its embeddings are tied, and keeps apart what follows from it.
-    if not getattr(model.config, "scale_decoder_outputs", model.config.tie_word_embeddings):
+    if not _scales(model):
         spec.decoder.scale_outputs = OPTIONAL
     kept = _kept(checkpoint)  # of the target vocabulary: nothing else is ever said
     spec.decoder.embeddings.weight = model.decoder.embed_tokens.weight.detach()[kept].clone()
     spec.decoder.projection.weight = model.lm_head.weight.detach()[kept].clone()
     return spec
+
+
+def _scales(model: Any) -> bool:
+    """Whether the head reads the decoder's output scaled: seen in a pass, as the configuration of a T5 or mT5 says
+    something else in each version of transformers."""
+    seen: list[torch.Tensor] = []
+    hooks = [
+        model.decoder.register_forward_hook(lambda _, given, output: seen.append(output[0])),
+        model.lm_head.register_forward_pre_hook(lambda _, given: seen.append(given[0])),
+    ]
+    one = torch.full((1, 1), model.config.decoder_start_token_id, device=model.device)
+    with torch.inference_mode():
+        model(input_ids=one, decoder_input_ids=one)
+    for hook in hooks:
+        hook.remove()
+    said, read = seen
+    return not torch.equal(said, read)
 
 
 def _kept(checkpoint: Checkpoint) -> list[int]:

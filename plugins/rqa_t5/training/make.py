@@ -20,7 +20,7 @@ from ..thresholds import Judged, action_accuracy, auc, choose
 from . import fresh
 from .card import CARD, card
 from .checkpoints import Checkpoint, load
-from .conversion import convert
+from .conversion import check_convertible, convert
 from .examples import Example, examples, labelled, split
 from .loop import STATE, Plan, encode, train
 
@@ -119,7 +119,9 @@ def measure(folder: Path, held: Sequence[Asked]) -> dict[str, object]:
 def _begin(out: Path, making: Making, asked: Sequence[Asked], seed: int, vectors: fresh.Vectors | None) -> Checkpoint:
     torch.manual_seed(seed)
     if making.base is not None:
-        return load(making.base, trainable=True).used(length=making.length)
+        base = load(making.base, trainable=True).used(length=making.length)
+        check_convertible(base)  # before hours of work
+        return base
     texts = list(dict.fromkeys(candidate.text for one in asked for candidate in one.candidates))
     file = out / TOKENIZER  # kept: a run that goes on must have the same
     if not (file.exists() and (out / STATE).exists()):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from standins.tiny_models import write_bert, write_t5
+from standins.tiny_models import write_bert, write_mt5, write_t5
 
 from robust_qa import ConfigError, MissingError, RqaError
 from rqa_t5 import T5
@@ -26,6 +26,7 @@ from rqa_t5.training import checkpoints, conversion
 SHAPES: dict[str, tuple[str, Callable[[Path], Path]]] = {
     "label T5 v1.0": ("label", lambda to: write_t5(to, head="label", version="1.0")),
     "label T5 v1.1": ("label", lambda to: write_t5(to, head="label", version="1.1")),
+    "label mT5": ("label", write_mt5),
     "classifier T5 v1.0": ("classifier", lambda to: write_t5(to, head="classifier", version="1.0")),
     "classifier T5 v1.1": ("classifier", lambda to: write_t5(to, head="classifier", version="1.1")),
     "classifier T5, two labels": ("classifier", lambda to: write_t5(to, head="classifier", version="1.0", labels=2)),
@@ -66,7 +67,7 @@ def by_transformers(source: Path, pair: Any) -> float:
     model = getattr(transformers, name).from_pretrained(source).eval()
     ids = torch.tensor([pair.ids])
     with torch.inference_mode():
-        if name == "T5ForConditionalGeneration":
+        if name.endswith("T5ForConditionalGeneration"):
             tokenizer = json.loads((source / "tokenizer.json").read_text())
             places = [piece for piece, _ in tokenizer["model"]["vocab"]]
             said = model(input_ids=ids, decoder_input_ids=torch.tensor([[0]])).logits[0, 0]

@@ -185,6 +185,15 @@ def test_it_goes_on_from_a_checkpoint_of_any_shape(train: Any, tmp_path: Path, w
     T5(T5.Options(model=tmp_path / "out" / "model")).score("who ?", ["melville"])
 
 
+def test_a_base_that_cannot_be_converted_is_refused_before_it_is_trained(
+    train: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rqa_t5.training.conversion.AGREEMENT", -1)
+    ended = train(tmp_path / "out", "--base", write_t5(tmp_path / "base", head="label", version="1.1"))
+    assert "was not converted" in ended.err
+    assert "steps of" not in ended.err
+
+
 def test_what_it_saves_can_be_converted_again(train: Any, rqa: Any, tmp_path: Path) -> None:
     train(tmp_path / "out", "--epochs", 0.3)
     ended = rqa("evaluator", "convert", tmp_path / "out" / "torch", tmp_path / "again")
