@@ -55,7 +55,7 @@ def read_rows(paths: Iterable[Path]) -> list[Asked]:
 
     A line is a pair {question, passage or text, label} with label 1 or -1 (or a `score` alone), or a question
     {question, answers, passages}: a passage is relevant when it is of the gold `page` (a title), or where no page is
-    named, when it contains an answer, both normalised. `title` stands before a text. Raises InputError.
+    named, when it contains an answer of the line, both normalised. `title` stands before a text. Raises InputError.
     """
     found: dict[str, Asked] = {}
     for path in paths:
@@ -90,8 +90,9 @@ def _add(found: dict[str, Asked], line: bytes, where: str) -> None:
     if not row.question.strip():
         raise InputError(f"{where} has an empty question.")
     asked = found.setdefault(row.question, Asked(row.question))
-    for answer in row.answers or ():
-        asked.answers += answer if isinstance(answer, list) else [answer]
+    own = [one for answer in row.answers or () for one in (answer if isinstance(answer, list) else [answer])]
+    asked.answers += own
+    answers = own or asked.answers  # an equal question may mean another thing
     pair = row.text if row.passage is None else row.passage
     if pair is not None:
         asked.candidates.append(_pair(row, pair, where))
@@ -99,8 +100,8 @@ def _add(found: dict[str, Asked], line: bytes, where: str) -> None:
         title, text = ("", passage) if isinstance(passage, str) else (passage.title or "", passage.text)
         whole = titled(title, text)
         of_page = row.page is not None and title.strip().lower() == row.page.strip().lower()
-        known = row.page is not None or bool(asked.answers)
-        relevant = of_page or (row.page is None and contains_answer(whole, asked.answers))
+        known = row.page is not None or bool(answers)
+        relevant = of_page or (row.page is None and contains_answer(whole, answers))
         asked.candidates.append(Candidate(whole, relevant if known else None))
 
 

@@ -48,6 +48,16 @@ def test_where_the_gold_page_is_named_its_passages_are_the_relevant_ones(tmp_pat
     assert [candidate.relevant for candidate in asked.candidates] == [True, False]
 
 
+@pytest.mark.parametrize("turn", [1, -1])
+def test_passages_are_judged_by_the_answers_of_their_own_row(tmp_path: Path, turn: int) -> None:
+    rows = [
+        {"question": "When?", "answers": [year], "passages": ["Ada, born in 1950.", "Ann, born in 1960."]}
+        for year in ("1950", "1960")
+    ]
+    (asked,) = read_rows([write(tmp_path / "a", *rows[::turn])])
+    assert [candidate.relevant for candidate in asked.candidates] == [turn > 0, turn < 0, turn < 0, turn > 0]
+
+
 def test_pairs_of_a_question_are_put_together(tmp_path: Path) -> None:
     rows = [
         {"question": "Who?", "passage": "a", "label": 1},
