@@ -31,14 +31,14 @@ def evaluator() -> None:
 @click.option(
     "--labels",
     metavar="YES,NO",
-    default="true,false",
-    show_default=True,
-    help="The words that a T5 without a classification head says.",
+    help="The words that a T5 without a classification head says. Default: as trained here, or true,false.",
 )
 @click.option("--template", metavar="TEXT", help="A T5's input, with {question} and {passage}. Default: as trained.")
 @click.option("--length", type=click.IntRange(16, 8192), help="Tokens that it reads. Default: as trained, or 512.")
 @click.option("--force", is_flag=True, help="Replace the evaluator in OUT.")
-def convert(checkpoint: str, out: Path, labels: str, template: str | None, length: int | None, **how: Any) -> None:
+def convert(
+    checkpoint: str, out: Path, labels: str | None, template: str | None, length: int | None, **how: Any
+) -> None:
     """Convert CHECKPOINT, a folder or a hub's name, to the model folder OUT for the evaluator t5.
 
     It is a T5 that says a label, a T5ForSequenceClassification (the evaluator that CRAG published), or a
@@ -48,13 +48,13 @@ def convert(checkpoint: str, out: Path, labels: str, template: str | None, lengt
     from .training import checkpoints, conversion
     from .training.card import CARD, card
 
-    yes, comma, no = labels.partition(",")
-    if not comma or not yes.strip() or not no.strip():
+    words = None if labels is None else tuple(word.strip() for word in labels.split(",", 1))
+    if words is not None and not (len(words) == 2 and all(words)):
         raise click.BadParameter(f"{labels!r} is not two words with a comma between.", param_hint="--labels")
     if template is not None and not ("{question}" in template and "{passage}" in template):
         raise click.BadParameter("it lacks {question} or {passage}.", param_hint="--template")
     conversion.check_free(out, force=how["force"])
-    loaded = checkpoints.load(checkpoint, labels=(yes.strip(), no.strip()))
+    loaded = checkpoints.load(checkpoint, labels=words)
     loaded = loaded.used(template=template, length=length)
     proof = conversion.convert(loaded, out, **how)
     text = card(

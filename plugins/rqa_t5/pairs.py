@@ -48,7 +48,6 @@ class Pairing:
             self._begin, self._end, self._unknown = (_id(tokenizer, name) for name in ("[CLS]", "[SEP]", "[UNK]"))
         else:
             self._end, self._unknown = (_id(tokenizer, name) for name in ("</s>", "<unk>"))
-            self._tail = len(self._ids(settings.template.partition("{passage}")[2].strip()))
 
     @classmethod
     def of(cls, folder: Path, settings: Settings) -> Pairing:
@@ -73,8 +72,10 @@ class Pairing:
         fields = {"question": question, "passage": text}
         whole = "".join(fields[part] if n % 2 else part for n, part in enumerate(parts))
         ids = self._ids(whole)
-        if len(ids) >= length:  # the tail of the template stays: it is what the model answers to
-            ids = ids[: length - 1 - self._tail] + ids[len(ids) - self._tail :]
+        if len(ids) >= length:  # what follows the text stays: it is what the model answers to
+            after = self._settings.template.partition("{passage}")[2].replace("{question}", question)
+            tail = min(len(self._ids(after.strip())), length - 1)
+            ids = ids[: length - 1 - tail] + ids[len(ids) - tail :]
         return Pair([*ids, self._end], [])
 
     def _shorten(self, question: str) -> str:

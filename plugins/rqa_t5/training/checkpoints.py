@@ -78,10 +78,11 @@ class Checkpoint:
         self.tokenizer.save(str(folder / TOKENIZER))
 
 
-def load(source: str, *, labels: tuple[str, str] = ("true", "false"), trainable: bool = False) -> Checkpoint:
+def load(source: str, *, labels: tuple[str, str] | None = None, trainable: bool = False) -> Checkpoint:
     """The checkpoint in the folder, or of the hub's name, `source`.
 
-    `labels` are the words that a label T5 says. With `trainable` a BERT may lack the classifier: it gets a new one.
+    `labels` are the words that a label T5 says, by default those it was trained with here, or "true" and "false".
+    With `trainable` a BERT may lack the classifier: it gets a new one.
     Raises MissingError where there is none, ConfigError where it cannot be an evaluator.
     """
     transformers.utils.logging.disable_progress_bar()
@@ -154,10 +155,13 @@ def _tokenizer(where: str) -> Tokenizer:
     return Tokenizer.from_str(loaded.backend_tokenizer.to_str())
 
 
-def _settings(name: str, config: Any, tokenizer: Tokenizer, shape: Shape, labels: tuple[str, str]) -> Settings:
+def _settings(name: str, config: Any, tokenizer: Tokenizer, shape: Shape, labels: tuple[str, str] | None) -> Settings:
     ours = getattr(config, OURS, None)
     if ours is not None:
-        return msgspec.convert(json.loads(json.dumps(ours)), Settings)
+        settings = msgspec.convert(json.loads(json.dumps(ours)), Settings)
+        if labels is None or shape != "label":
+            return settings
+        return msgspec.structs.replace(settings, labels=_label_tokens(name, tokenizer, labels))
     if shape == "cross-encoder":
         length = min(512, config.max_position_embeddings)
         linear = config.problem_type == "regression" and config.num_labels == 1
@@ -169,7 +173,9 @@ def _settings(name: str, config: Any, tokenizer: Tokenizer, shape: Shape, labels
         return Settings(
             shape=shape, template=CRAG_TEMPLATE, activation="linear" if config.num_labels == 1 else "logistic"
         )
-    return Settings(shape=shape, template=LABEL_TEMPLATE, labels=_label_tokens(name, tokenizer, labels))
+    return Settings(
+        shape=shape, template=LABEL_TEMPLATE, labels=_label_tokens(name, tokenizer, labels or ("true", "false"))
+    )
 
 
 def _label_tokens(name: str, tokenizer: Tokenizer, labels: tuple[str, str]) -> tuple[str, str]:

@@ -168,6 +168,12 @@ def test_three_labels_are_refused(tmp_path: Path) -> None:
         checkpoints.load(str(write_bert(tmp_path / "bert", labels=3)))
 
 
+def test_labels_of_a_checkpoint_of_our_own_are_those_that_are_named(write: Any, tmp_path: Path) -> None:
+    checkpoints.load(str(write("label T5 v1.0")), labels=("Paris,", "moles")).save(tmp_path / "ours")
+    assert checkpoints.load(str(tmp_path / "ours")).settings.labels == ("▁Paris,", "▁moles")
+    assert checkpoints.load(str(tmp_path / "ours"), labels=("moles", "true")).settings.labels == ("▁moles", "▁true")
+
+
 def test_labels_that_begin_with_the_same_token_are_refused(write: Any) -> None:
     with pytest.raises(ConfigError, match="does not tell the labels 'q' and 'qq' apart"):
         checkpoints.load(str(write("label T5 v1.0")), labels=("q", "qq"))

@@ -19,6 +19,7 @@ from robust_qa.testing import assert_conforms
 from rqa_t5 import T5
 from rqa_t5.engine import Engine
 from rqa_t5.folder import CHECKSUMS, SETTINGS, TOKENIZER, read_settings, settle
+from rqa_t5.pairs import Pairing
 
 QUESTION = "Who wrote Moby-Dick?"
 TEXT = "Herman Melville wrote the novel about a white whale."
@@ -94,6 +95,19 @@ def test_what_is_asked_of_the_model_stands_behind_a_text_that_is_cut(engine: Eng
     found = pieces(engine, QUESTION, "moles live under the ground " * 100)
     assert len(found) == engine.settings.length
     assert "".join(found).endswith("▁Relevant:</s>")
+
+
+@pytest.mark.parametrize("after", ["{question}", "Question: {question} Relevant:"])
+def test_a_question_behind_a_text_that_is_cut_stays_whole(engine: Engine, tiny: Path, after: str) -> None:
+    settings = msgspec.structs.replace(engine.settings, template="{passage} " + after)
+    pairing = Pairing.of(tiny, settings)
+    vocabulary = pairing.vocabulary()
+    question = "ships lay in the ice of the harbour until April; the capital of France is Paris, a city on the Seine."
+    ids = pairing.pair(question, "moles live under the ground " * 100).ids
+    found = "".join(vocabulary[n] for n in ids).replace("▁", " ")
+    assert len(ids) == settings.length
+    assert "ground" in found
+    assert found.replace(" ", "").endswith(after.format(question=question).replace(" ", "") + "</s>")
 
 
 def test_a_long_question_leaves_half_of_the_input_to_the_text(engine: Engine) -> None:
