@@ -20,6 +20,7 @@ from ..pairs import CRAG_TEMPLATE, LABEL_TEMPLATE, Pair, Pairing
 OURS = "rqa_evaluator"  # the key of config.json under which a checkpoint that was trained here keeps its settings
 
 _T5 = ("t5", "mt5")
+_YES = ("relevant", "true", "yes", "positive")  # as checkpoints name the label of what is relevant
 _SUPPORTED = "T5ForConditionalGeneration, T5ForSequenceClassification and BertForSequenceClassification"
 
 
@@ -101,6 +102,7 @@ def load(source: str, *, labels: tuple[str, str] | None = None, trainable: bool 
         model, lacking = _model(where, config, shape)
         tokenizer = _tokenizer(where)
         settings = _settings(source, model.config, tokenizer, shape, labels)
+        _turn(model, shape)
     except (ConfigError, MissingError):
         raise
     except Exception as error:  # a damaged file, no network, no such repository: each library has its own
@@ -144,6 +146,16 @@ def _model(where: str, config: Any, shape: Shape) -> tuple[Any, list[str]]:
     kind: Any = kinds[shape]
     model, told = kind.from_pretrained(where, config=config, dtype=torch.float32, output_loading_info=True)
     return model, sorted(told["missing_keys"])
+
+
+def _turn(model: Any, shape: Shape) -> None:
+    """Have the second of two outputs be that of "relevant", where the checkpoint says that it is the first."""
+    config = model.config
+    if shape == "label" or hasattr(config, OURS) or config.num_labels != 2 or config.id2label[0].lower() not in _YES:
+        return
+    layer = model.classifier if shape == "cross-encoder" else model.classification_head.out_proj
+    for weights in layer.parameters():
+        weights.data = weights.data.flip(0)
 
 
 def _tokenizer(where: str) -> Tokenizer:

@@ -85,6 +85,21 @@ def test_the_untied_head_of_a_v1_1_checkpoint_is_the_one_that_is_used(write: Any
     assert torch.equal(checkpoints.load(str(source)).model.lm_head.weight, stored)
 
 
+@pytest.mark.parametrize("shape", ["classifier T5, two labels", "BERT, two labels"])
+def test_of_two_outputs_the_one_that_is_named_relevant_counts(shape: str, write: Any, tmp_path: Path) -> None:
+    def logit(source: Path) -> float:
+        loaded = checkpoints.load(str(source))
+        return float(conversion.torch_logits(loaded, [loaded.pairing().pair(QUESTION, TEXTS[0])])[0])
+
+    source = write(shape)
+    plain, config = logit(source), json.loads((source / "config.json").read_text("utf-8"))
+    config |= {"id2label": {"0": "Relevant", "1": "irrelevant"}, "label2id": {"Relevant": 0, "irrelevant": 1}}
+    (source / "config.json").write_text(json.dumps(config), "utf-8")
+    assert logit(source) == pytest.approx(-plain)
+    checkpoints.load(str(source)).save(tmp_path / "ours")
+    assert logit(tmp_path / "ours") == pytest.approx(-plain)  # once
+
+
 def test_int8_stays_near_torch(write: Any, tmp_path: Path) -> None:
     proof = conversion.convert(checkpoints.load(str(write("label T5 v1.0"))), tmp_path / "model")
     assert proof.exact < 1e-4
