@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -77,6 +77,12 @@ def train(
     tokenizer = load_tokenizer(str(tokenizer_file), plan.length)
     examples = encode(rows, tokenizer)
     tokenizer.no_truncation()  # from here on it codes single texts, cut where they are used
+    if not examples:
+        raise InputError(
+            f"None of the {len(rows):,} rows can be learnt from: no answer has a token among the first {plan.length}.",
+            hint="Raise --length, or see that the answers stand in their contexts as words that the model has.",
+        )
+    plan = replace(plan, batch=min(plan.batch, len(examples)))  # every batch is whole
     total = max(1, int(len(examples) // plan.batch * plan.epochs))
     model = SpanReader(base, tokenizer_file)
     model.to(device)

@@ -94,6 +94,18 @@ def test_a_folder_of_another_run_is_refused(base, rows, tmp_path):
         train(examples, base, base / "tokenizer.json", tmp_path / "out", Plan(batch=8, length=48), say=quiet)
 
 
+def test_fewer_rows_than_a_batch_are_one_batch(base, rows, tmp_path):
+    said = []
+    train(list(load_rows(rows))[:5], base, base / "tokenizer.json", tmp_path, Plan(length=48), say=said.append)
+    assert said[0].startswith("5 examples, 1 steps of 5 ")
+
+
+def test_rows_of_which_none_can_be_learnt_from_are_an_error(base, tmp_path):
+    past = [Row("where", "river " * 50 + "in paris", "", ["paris"])]
+    with pytest.raises(InputError, match="None of the 1 rows can be learnt from"):
+        train(past, base, base / "tokenizer.json", tmp_path, Plan(length=32), say=quiet)
+
+
 def test_rows_of_ones_own_become_a_model_that_reads(base, rows, tmp_path):
     figures = make([rows], tmp_path / "out", base=base, epochs=12, rate=5e-3, batch=16, length=48, say=quiet)
     assert figures["difference"] < 1e-4
