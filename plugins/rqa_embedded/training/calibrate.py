@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from robust_qa import Passage, normalise, sentences
 
 from ..choice import Choice, Marked, Span, chosen, judged, spans, text_of
-from ..engine import Marking, Settings
+from ..engine import PACKAGED, Marking, Settings
 from ..windows import cut
 from .metrics import f1
 from .neighbours import Neighbours
@@ -25,12 +26,20 @@ WORTH = 0.04  # probability of being right below which an answer is not given; l
 SURE = 2 / 3  # share of questions answered in their passages from which these count as Correct,
 GONE = 0.75  # and of questions that are not, from which they count as Incorrect: to discard them takes more
 _OTHERS = 5  # passages beside a row's own
+_MOST = 0.9  # share of questions answered in their passages above which the others are too few to fit bounds to
 
 
 def uncalibrated(length: int, stride: int) -> Settings:
     """Settings that go by the margin alone and refuse nothing."""
     alone = (0.0, 1.0, 0.0, 0.0)
     return Settings(length, stride, span=alone, judge=(0.0, 1.0), answer=(0.0, 1.0, 0.0), threshold=0.0)
+
+
+def settings_before(base: Path | None) -> Settings:
+    """The settings of the model in `base`, or, where it is none that reads, of the packaged one."""
+    own = None if base is None else base / "reader.json"
+    path = own if own is not None and own.exists() else PACKAGED / "reader.json"
+    return msgspec.json.decode(path.read_bytes(), type=Settings)
 
 
 class Retrieved(NamedTuple):
@@ -86,12 +95,20 @@ def _sentence(row: Row) -> str:
     return next((row.context[a:b] for a, b in sentences(row.context) if a <= row.start < b), "")
 
 
-def calibrated(engine: Marking, rows: Sequence[Row]) -> Settings:
+def calibrated(engine: Marking, rows: Sequence[Row], before: Settings, say: Callable[[str], None]) -> Settings:
     """The engine's settings with likelihoods and bounds fitted to `rows` that were held out.
 
     Every question is read over several passages, as a retriever returns them. An answer is given where it is as
-    likely right as WORTH.
+    likely right as WORTH. What rows of one kind say nothing of stays as in `before`.
     """
+
+    def fitted(name: str, features: Sequence[tuple[float, ...]], labels: Sequence[float]) -> tuple[float, ...]:
+        if len(set(labels)) > 1:
+            return tuple(map(float, logistic(np.array(features), np.array(labels))))
+        say(f"What is held out is all of one kind: {name} in reader.json stays as it was in the model before.")
+        kept: tuple[float, ...] = getattr(before, name)
+        return kept
+
     asked = retrieved(rows)
     marked = read(engine, asked)
     features, right = [], []
@@ -101,33 +118,47 @@ def calibrated(engine: Marking, rows: Sequence[Row]) -> Settings:
                 features.append((1.0, *span.evidence))
                 words = text_of(one.passages[window.passage], span)
                 right.append(rightness(one.row, words) if one.row.answerable else 0.0)
-    weights = logistic(np.array(features), np.array(right))
-    settings = msgspec.structs.replace(engine.settings, span=tuple(map(float, weights)), judge=(0.0, 1.0))
+    settings = msgspec.structs.replace(engine.settings, span=fitted("span", features, right), judge=(0.0, 1.0))
     supported, held = [], []
     for one, pairs in zip(asked, marked, strict=True):
         for passage, likely in zip(one.passages, judged(one.passages, pairs, settings), strict=True):
             supported.append((1.0, _log_odds(likely)))
             held.append(float(holds(one.row, passage)))
-    weights = logistic(np.array(supported), np.array(held))
-    settings = msgspec.structs.replace(settings, judge=tuple(map(float, weights)))
+    settings = msgspec.structs.replace(settings, judge=fitted("judge", supported, held))
     choices = [chosen(one.passages, pairs, settings) for one, pairs in zip(asked, marked, strict=True)]
     told = [(one, choice) for one, choice in zip(asked, choices, strict=True) if choice is not None]
-    fit = np.array([(1.0, *choice.features) for _, choice in told])
-    correct = np.array([rightness(one.row, answer(one, choice)) >= 0.5 for one, choice in told])
-    weights = logistic(fit, correct.astype(float))
-    lower, upper = _bounds(asked, marked, settings)
-    return msgspec.structs.replace(
-        settings, answer=tuple(map(float, weights)), threshold=WORTH, lower=lower, upper=upper
-    )
+    correct = [float(rightness(one.row, answer(one, choice)) >= 0.5) for one, choice in told]
+    weights = fitted("answer", [(1.0, *choice.features) for _, choice in told], correct)
+    bounds = _bounds(asked, marked, settings)
+    if bounds is None:
+        say("What is held out is all answered, or none: lower and upper in reader.json stay as in the model before.")
+        bounds = before.lower, before.upper
+    lower, upper = bounds
+    return msgspec.structs.replace(settings, answer=weights, threshold=WORTH, lower=lower, upper=upper)
 
 
-def _bounds(asked: Sequence[Retrieved], marked: Sequence[list[Marked]], settings: Settings) -> tuple[float, float]:
-    """The judge's scores under which a question's passages do not answer it, and from which they do."""
+def _bounds(
+    asked: Sequence[Retrieved], marked: Sequence[list[Marked]], settings: Settings
+) -> tuple[float, float] | None:
+    """The judge's scores under which a question's passages do not answer it, and from which they do.
+
+    Where hardly a question is unanswered, each is also judged without its own passage. None where that does not help.
+    """
     odds, answered = [], []
-    for one, pairs in zip(asked, marked, strict=True):
-        best = max(judged(one.passages, pairs, settings), default=0.0)
+
+    def judge(one: Retrieved, pairs: list[Marked], first: int) -> None:
+        best = max(judged(one.passages, pairs, settings)[first:], default=0.0)
         odds.append((1.0, _log_odds(best)))
-        answered.append(float(any(holds(one.row, passage) for passage in one.passages)))
+        answered.append(float(any(holds(one.row, passage) for passage in one.passages[first:])))
+
+    for one, pairs in zip(asked, marked, strict=True):
+        judge(one, pairs, 0)
+    if sum(answered) > _MOST * len(answered):
+        for one, pairs in zip(asked, marked, strict=True):
+            if others := [pair for pair in pairs if pair[0].passage > 0]:
+                judge(one, others, 1)
+    if len(set(answered)) < 2:
+        return None
     bias, slope = logistic(np.array(odds), np.array(answered))
     if not slope:  # the score says nothing
         return 0.0, 0.0

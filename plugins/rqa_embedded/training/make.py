@@ -16,7 +16,7 @@ from robust_qa import InputError
 
 from ..choice import judged, spans, text_of
 from ..engine import PACKAGED, Engine, Marking, Settings
-from .calibrate import Retrieved, calibrated, holds, read, retrieved, uncalibrated
+from .calibrate import Retrieved, calibrated, holds, read, retrieved, settings_before, uncalibrated
 from .card import beside, card, history, notice, taught
 from .convert import check, convert, settle
 from .data import HELD_OUT
@@ -77,7 +77,7 @@ def make(
     held = random.Random(seed).sample(held, min(_MEASURED, len(held)))
     output.mkdir(parents=True, exist_ok=True)
     rests_on, earlier = notice(base, teachers, corpora=corpora is not None), history(base)
-    base = base_folder(base, output / "base", say)
+    given, base = base, base_folder(base, output / "base", say)
     if (share or others) and not (base / HEADS).exists():
         raise InputError(
             f"The encoder in {base} has not learnt to read: there is nothing to keep, and no mean to take.",
@@ -108,7 +108,7 @@ def make(
     made = Made(command, plan, len(rows), rests_on, earlier)
     if not bert:
         return leave(model, base, output / "torch", {"held out": float(len(some)), **glance(model)}, made)
-    return finish(model, tokenizer, output, settings, held, made=made, say=say)
+    return finish(model, tokenizer, output, settings, held, before=settings_before(given), made=made, say=say)
 
 
 def _drawn(own: list[Row], corpora: Path | None, seeds: Iterable[int], *, near: float) -> Iterator[Row]:
@@ -186,6 +186,7 @@ def finish(
     settings: Settings,
     held: list[Row],
     *,
+    before: Settings,
     made: Made,
     say: Callable[[str], None],
 ) -> dict[str, float]:
@@ -196,7 +197,7 @@ def finish(
     off = check(InTorch(model, tokenizer, settings), Engine(full), examples)
     say(f"CTranslate2 in fp32 agrees with torch to {off:.1e}")
     convert(model, tokenizer, small, settings)
-    settings = calibrated(Engine(small), held)
+    settings = calibrated(Engine(small), held, before, say)
     settle(small, settings)
     found = _looked_at(Engine(small), held, settings)
     figures = {"held out": float(len(held)), "difference": off}

@@ -15,7 +15,7 @@ pytest.importorskip("transformers", reason="the extra [train] is not installed")
 
 from robust_qa import InputError, Passage
 from rqa_embedded.engine import Engine
-from rqa_embedded.training.calibrate import uncalibrated
+from rqa_embedded.training.calibrate import calibrated, settings_before, uncalibrated
 from rqa_embedded.training.card import card, history
 from rqa_embedded.training.convert import convert, settle
 from rqa_embedded.training.encoding import encode, load_tokenizer
@@ -137,6 +137,27 @@ def test_rows_of_ones_own_become_a_model_that_reads(base, rows, tmp_path):
     card = (tmp_path / "out" / "model" / "MODEL_CARD.md").read_text()
     assert "int8 F1" in card
     assert "SQuAD" not in card.split("## Data")[0].split("EM and F1")[0]
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_rows_of_one_kind_leave_bounds_that_tell_passages_apart(tmp_path, answered):
+    """With both bounds at one end, every passage would count as answering, or none."""
+    folder, said, places = write_model(tmp_path / "tiny"), [], ("london", "paris", "1815")
+    rows = [
+        Row(f"who was {place} {n}", f"{place} {n} . was born in {place}", "", [place] if answered else [])
+        for place in places
+        for n in range(9)
+    ]
+    before = settings_before(None)
+    found = calibrated(Engine(folder, 1), rows, before, said.append)
+    if answered:
+        assert -0.999 < found.lower <= found.upper < 0.999
+        assert not any("lower and upper" in line for line in said)
+    else:
+        names = ("span", "judge", "answer", "lower", "upper")
+        assert [getattr(found, name) for name in names] == [getattr(before, name) for name in names]
+        assert len(said) == 4
+    assert calibrated(Engine(folder, 1), rows[:1] * 9, before, said.append).upper == before.upper  # one passage
 
 
 def test_what_was_there_before_is_kept_in_part(base, rows, tmp_path):
