@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,8 +41,8 @@ class _Line(msgspec.Struct):
     question: str
     context: str
     title: str = ""
-    answer: str | None = None
-    answers: list[str] | None = None
+    answer: str | msgspec.UnsetType | None = msgspec.UNSET
+    answers: list[str] | msgspec.UnsetType | None = msgspec.UNSET
     answer_start: int | None = None
 
 
@@ -51,22 +52,25 @@ _line = msgspec.json.Decoder(_Line)
 def load_rows(path: Path) -> Iterator[Row]:
     """The rows of a JSONL file of {question, context, title?, answer | answers, answer_start?}.
 
-    `"answer": null` (or an empty `answers`) marks a passage without the answer. Raises InputError, naming the
-    line, for one that is not such an object or whose answer is not in its context.
+    `"answer": null` (or an empty `answers`) marks a passage without the answer; one of the two must be there. Raises
+    InputError, naming the line, for one that is not such an object or whose answer is not in its context.
     """
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
-            if not line.strip():
+            text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+            if not text.strip():
                 continue
             try:
-                given = _line.decode(line)
+                given = _line.decode(text)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise InputError(f"{path}:{number} is not a training row: {error}.", hint=_FORMAT) from error
             yield _checked(given, f"{path}:{number}")
 
 
 def _checked(given: _Line, where: str) -> Row:
-    answers = given.answers if given.answers is not None else [given.answer] if given.answer else []
+    if given.answer is msgspec.UNSET and given.answers is msgspec.UNSET:
+        raise InputError(f'{where}: there is no "answer"; null says that the passage does not answer.', hint=_FORMAT)
+    answers = given.answers if isinstance(given.answers, list) else [given.answer] if given.answer else []
     answers = [answer for answer in answers if answer.strip()]
     start = given.answer_start
     held = (given.title + " " + given.context).lower() if start is None else given.context[start:].lower()

@@ -213,10 +213,17 @@ def test_rows_of_ones_own_are_read_with_every_spelling(tmp_path):
     assert fourth.answerable
 
 
+def test_a_byte_order_mark_is_no_part_of_a_row(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"question": "q", "context": "c", "answers": []}\n', encoding="utf-8-sig")
+    assert [row.question for row in load_rows(path)] == ["q"]
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [
         ('{"question": "q"}', "context"),
+        ('{"question": "q", "context": "abc", "anwser": "abc"}', 'no "answer"'),
         ("not json", "not a training row"),
         ('{"question": "q", "context": "abc", "answer": "xyz"}', "'xyz' does not stand in the context"),
         ('{"question": "q", "context": "abc abc", "answer": "abc", "answer_start": 3}', "does not stand"),
