@@ -82,7 +82,7 @@ def _positions(row: Row, shift: int, coded: object) -> tuple[list[int], list[int
         return sorted(inside), sorted(inside)
     begins = [row.start + shift] if row.start is not None else []
     if row.start is None:
-        begins = [match.start() for match in re.finditer(re.escape(row.answers[0]), headed(row), re.IGNORECASE)]
+        begins = _occurrences(row.answers[0], headed(row))
     starts, ends = set(), set()
     for begin in begins:
         end = begin + len(row.answers[0])
@@ -92,6 +92,16 @@ def _positions(row: Row, shift: int, coded: object) -> tuple[list[int], list[int
             starts.add(first[0])
             ends.add(last[-1])
     return sorted(starts), sorted(ends)
+
+
+def _occurrences(answer: str, text: str) -> list[int]:
+    """Where `answer` stands in `text`: as whole words, or, where it nowhere does, inside of them."""
+    anywhere = re.escape(answer)
+    whole = (
+        (r"(?<!\w)" if re.match(r"\w", answer) else "") + anywhere + (r"(?!\w)" if re.search(r"\w\Z", answer) else "")
+    )
+    found = ([match.start() for match in re.finditer(pattern, text, re.IGNORECASE)] for pattern in (whole, anywhere))
+    return next(filter(None, found), [])
 
 
 def _content(question: str) -> set[str]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from standins.tiny_bert import WORDS, write_model
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 torch = pytest.importorskip("torch", reason="the extra [train] is not installed")
 pytest.importorskip("transformers", reason="the extra [train] is not installed")
@@ -222,6 +223,22 @@ def test_the_answers_tokens_are_marked_and_the_question_is_never_cut(base):
     assert encode([Row("who", "river " * 50 + "paris", "", ["paris"])], tokenizer) == []
     (null,) = encode([Row("who", "river")], tokenizer)
     assert (null.starts, null.ends, null.answerable) == ([0], [0], False)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "right"),
+    [
+        ("the paris of parisriver . paris", "paris", ["paris", "paris"]),
+        ("born in parisriver", "paris", ["parisriver"]),  # nowhere a whole word
+        ("born . the river", ".", ["."]),
+    ],
+)
+def test_an_answer_is_looked_for_as_whole_words(tmp_path, text, answer, right):
+    row = Row("who", text, "", [answer])
+    words = Tokenizer(models.WordLevel({word: n for n, word in enumerate(["[UNK]", *set(row.context.split()), "who"])}))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    (example,) = encode([row], words)
+    assert [words.id_to_token(example.ids[n]) for n in example.starts] == right
 
 
 def test_a_stretch_is_learnt_without_the_questions_own_words(base):
