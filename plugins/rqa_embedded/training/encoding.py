@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -51,9 +51,10 @@ def headed(row: Row) -> str:
     return head(row.title) + row.context
 
 
-def encode(rows: list[Row], tokenizer: Tokenizer) -> list[Example]:
-    """The examples of `rows`, in order; a row whose answer lies past the cut is left out."""
+def encode(rows: list[Row], tokenizer: Tokenizer, say: Callable[[str], None] | None = None) -> list[Example]:
+    """The examples of `rows`, in order; a row whose answer has no token there is left out, and `say` is told."""
     examples = []
+    cut = lost = 0
     for at in range(0, len(rows), _AT_ONCE):
         part = rows[at : at + _AT_ONCE]
         found = tokenizer.encode_batch([(row.question, headed(row)) for row in part])
@@ -65,6 +66,12 @@ def encode(rows: list[Row], tokenizer: Tokenizer) -> list[Example]:
                 ids, types = array("i", coded.ids), array("b", coded.type_ids)  # 5 bytes a token, of lists 16 to 44
                 searched = row.within is not None
                 examples.append(Example(ids, types, starts, ends, row.answerable, number, searched, row.untold))
+            elif coded.overflowing:
+                cut += 1
+            else:
+                lost += 1
+    if say is not None and cut + lost:
+        say(f"{cut + lost:,} rows left out: {cut:,} with the answer past --length, {lost:,} without tokens of it")
     return examples
 
 
@@ -86,11 +93,11 @@ def _positions(row: Row, shift: int, coded: object) -> tuple[list[int], list[int
     starts, ends = set(), set()
     for begin in begins:
         end = begin + len(row.answers[0])
-        first = [n for n, side in enumerate(sides) if side == 1 and offsets[n][0] <= begin < offsets[n][1]]
-        last = [n for n, side in enumerate(sides) if side == 1 and offsets[n][0] < end <= offsets[n][1]]
-        if first and last:
-            starts.add(first[0])
-            ends.add(last[-1])
+        held = [n for n, side in enumerate(sides) if side == 1 and offsets[n][0] < end and begin < offsets[n][1]]
+        # What follows the last token's characters, as a mark that the tokenizer drops, is the answer's too: uncut.
+        if held and (end <= offsets[held[-1]][1] or 1 in sides[held[-1] + 1 :] or not coded.overflowing):  # type: ignore[attr-defined]
+            starts.add(held[0])
+            ends.add(held[-1])
     return sorted(starts), sorted(ends)
 
 

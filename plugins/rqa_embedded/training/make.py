@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import torch
 
 from robust_qa import InputError
@@ -101,11 +102,13 @@ def make(
         return measure(InTorch(model.eval(), tokenizer, settings), some, settings)
 
     embedder = _embedder(base, output / "embedder", settings) if bert else None
-    model = train(rows, base, tokenizer, output, plan, embedder=embedder, teachers=taught_by, measure=glance, say=say)
+    model, used = train(
+        rows, base, tokenizer, output, plan, embedder=embedder, teachers=taught_by, measure=glance, say=say
+    )
     model = model.to("cpu").eval()
     if share or runs:
         blend(model, SpanReader(base, tokenizer), share, runs)
-    made = Made(command, plan, len(rows), rests_on, earlier)
+    made = Made(command, plan, used, rests_on, earlier)
     if not bert:
         return leave(model, base, output / "torch", {"held out": float(len(some)), **glance(model)}, made)
     return finish(model, tokenizer, output, settings, held, before=settings_before(given), made=made, say=say)
@@ -193,7 +196,8 @@ def finish(
     """Convert a trained model, check it, calibrate and measure it on `held`, and write its card."""
     full, small = output / "float32", output / "model"
     convert(model, tokenizer, full, settings, quantization="float32")
-    examples = encode(held[:32], load_tokenizer(str(tokenizer), made.plan.length))
+    unasked = [msgspec.structs.replace(row, answers=[], start=None, within=None) for row in held[:32]]  # none left out
+    examples = encode(unasked, load_tokenizer(str(tokenizer), made.plan.length))
     off = check(InTorch(model, tokenizer, settings), Engine(full), examples)
     say(f"CTranslate2 in fp32 agrees with torch to {off:.1e}")
     convert(model, tokenizer, small, settings)

@@ -73,6 +73,9 @@ def _checked(given: _Line, where: str) -> Row:
     answers = given.answers if isinstance(given.answers, list) else [given.answer] if given.answer else []
     answers = [answer for answer in answers if answer.strip()]
     start = given.answer_start
+    if answers and start is not None:
+        start += len(answers[0]) - len(answers[0].lstrip())
+    answers = [answer.strip() for answer in answers]
     held = (given.title + " " + given.context).lower() if start is None else given.context[start:].lower()
     if answers and not (held.startswith(first := answers[0].lower()) or (start is None and first in held)):
         raise InputError(f"{where}: the answer {answers[0]!r} does not stand in the context.", hint=_FORMAT)

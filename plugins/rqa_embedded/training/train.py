@@ -64,8 +64,8 @@ def train(
     teachers: Sequence[SpanReader] = (),
     measure: Callable[[SpanReader], dict[str, float]] | None = None,
     say: Callable[[str], None] = print,
-) -> SpanReader:
-    """Train from the encoder at `base`, and leave `out/model.pt`.
+) -> tuple[SpanReader, int]:
+    """Train from the encoder at `base`, and leave `out/model.pt`; returns how many of `rows` could be learnt from, too.
 
     With an `embedder` the relevance score learns its cosine of question and passage, and the encoder keeps its sentence
     vectors, so that one set of weights reads, judges and embeds. What `teachers`, other readers, make of each row, in
@@ -76,7 +76,7 @@ def train(
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.set_num_threads(_THREADS)
     tokenizer = load_tokenizer(str(tokenizer_file), plan.length)
-    examples = encode(rows, tokenizer)
+    examples = encode(rows, tokenizer, say)
     tokenizer.no_truncation()  # from here on it codes single texts, cut where they are used
     if not examples:
         raise InputError(
@@ -115,7 +115,7 @@ def train(
         if measure and (step % plan.measure_every == 0 or step == total):
             told = "  ".join(f"{name} {value:.3g}" for name, value in measure(model).items())
             say(f"step {step:,}/{total:,}  {told}")
-    return model
+    return model, len(examples)
 
 
 def _optimiser(model: SpanReader, plan: Plan) -> torch.optim.Optimizer:

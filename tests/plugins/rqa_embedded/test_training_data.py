@@ -213,6 +213,12 @@ def test_rows_of_ones_own_are_read_with_every_spelling(tmp_path):
     assert fourth.answerable
 
 
+def test_white_space_around_an_answer_is_no_part_of_it(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"question": "q", "context": "in  Paris .", "answers": ["  Paris ", " Paris"], "answer_start": 2}')
+    assert [(row.answers, row.start) for row in load_rows(path)] == [(["Paris", "Paris"], 4)]
+
+
 def test_a_byte_order_mark_is_no_part_of_a_row(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text('{"question": "q", "context": "c", "answers": []}\n', encoding="utf-8-sig")
