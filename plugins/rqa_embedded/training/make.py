@@ -29,7 +29,7 @@ from .model import HEADS, SpanReader, blend
 from .near import near_rows
 from .rows import Row, load_rows
 from .train import Embedder, Plan, train
-from .unpack import base_folder, runs_here
+from .unpack import base_folder, room, runs_here
 
 _BEGAN = [HEADS, "model.safetensors"]  # what a run began with, in its base
 _STRIDE = 64
@@ -87,7 +87,7 @@ def make(
     runs = [_trained(other, base) for other in others]
     earlier = "".join([*map(beside, others), *map(taught, teachers)]) + earlier
     plan = Plan(epochs=epochs, rate=rate, batch=batch, length=length, seed=seed, taught=_TAUGHT if teachers else 0.0)
-    settings = uncalibrated(min(512, length + 32), _STRIDE)
+    settings = uncalibrated(min(512, length + 32, room(base, length)), _STRIDE)
     some = held[:_GLANCE]
     bert = runs_here(base)
     tokenizer = (base if bert else PACKAGED) / "tokenizer.json"
@@ -95,7 +95,8 @@ def make(
         plan = replace(plan, relevance=0.0, vectors=0.0)
         say(f"CTranslate2 has no encoder like that of {base}: the model is left in torch, as a teacher.")
     taught_by = [
-        _teacher(base_folder(folder, output / f"teacher-{n}", say), tokenizer) for n, folder in enumerate(teachers, 1)
+        _teacher(base_folder(folder, output / f"teacher-{n}", say), tokenizer, length)
+        for n, folder in enumerate(teachers, 1)
     ]
 
     def glance(model: SpanReader) -> dict[str, float]:
@@ -132,12 +133,13 @@ def _embedder(base: Path, folder: Path, settings: Settings) -> Embedder:
     return Engine(folder)
 
 
-def _teacher(folder: Path, tokenizer: Path) -> SpanReader:
+def _teacher(folder: Path, tokenizer: Path, length: int) -> SpanReader:
     if not (folder / HEADS).exists():
         raise InputError(
             f"The encoder in {folder} has not learnt to read, and cannot teach it.",
             hint="Train it first: `rqa train reader --base FOLDER -o TEACHER`, then --teacher TEACHER/model or /torch.",
         )
+    room(folder, length)
     return SpanReader(folder, tokenizer)
 
 

@@ -10,7 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor, nn
-from transformers import AutoModel
+from transformers import AutoConfig, AutoModel
+
+from robust_qa import InputError
 
 from .vocabulary import translation
 
@@ -38,8 +40,16 @@ class SpanReader(nn.Module):
 
     def __init__(self, encoder: str | Path, tokenizer_file: Path | None = None) -> None:
         super().__init__()
+        config = AutoConfig.from_pretrained(encoder)
+        if not hasattr(config, "hidden_dropout_prob"):
+            raise InputError(
+                f"The model in {encoder} is of the family {config.model_type}, which cannot be trained to read here.",
+                hint="Take an encoder built as BERT is: BERT, MiniLM or MPNet.",
+            )
         # One pass over varied data does not overfit, and without dropout a step on a CPU takes two thirds of the time.
-        self.encoder = AutoModel.from_pretrained(encoder, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+        self.encoder = AutoModel.from_pretrained(
+            encoder, dtype=torch.float32, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0
+        )
         found = None if tokenizer_file is None else translation(Path(encoder, "tokenizer.json"), tokenizer_file)
         self.register_buffer("translation", None if found is None else torch.tensor(found), persistent=False)
         width = self.encoder.config.hidden_size

@@ -55,7 +55,24 @@ def base_folder(given: Path | None, folder: Path, say: Callable[[str], None]) ->
 
 def runs_here(folder: Path) -> bool:
     """Whether the engine can run the encoder that transformers saved in `folder`."""
-    return bool(json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type") == "bert")
+    return bool(_config(folder).get("model_type") == "bert")
+
+
+def room(folder: Path, length: int) -> int:
+    """How many tokens the encoder in `folder` can read at once. Raises InputError where that is less than `length`."""
+    marked = 0 if runs_here(folder) else 2  # other families number tokens from 2 on
+    found = int(_config(folder).get("max_position_embeddings", 512)) - marked
+    if found < length:
+        raise InputError(
+            f"The encoder in {folder} reads {found} tokens at most, and is to learn from {length}.",
+            hint=f"Train with `--length {found}` or less.",
+        )
+    return found
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return found
 
 
 def read_variables(path: Path) -> dict[str, NDArray[np.generic]]:

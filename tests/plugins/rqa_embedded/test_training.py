@@ -15,12 +15,12 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 torch = pytest.importorskip("torch", reason="the extra [train] is not installed")
 pytest.importorskip("transformers", reason="the extra [train] is not installed")
 
-from robust_qa import InputError, Passage
-from rqa_embedded.engine import Engine
+from robust_qa import InputError, Passage, RqaError
+from rqa_embedded.engine import Engine, Marks
 from rqa_embedded.training.calibrate import calibrated, settings_before, uncalibrated
 from rqa_embedded.training.card import card, history
-from rqa_embedded.training.convert import convert, settle
-from rqa_embedded.training.encoding import encode, load_tokenizer
+from rqa_embedded.training.convert import check, convert, settle
+from rqa_embedded.training.encoding import Example, encode, load_tokenizer
 from rqa_embedded.training.make import make, measure, split
 from rqa_embedded.training.marking import InTorch
 from rqa_embedded.training.model import Scores, SpanReader, distance, span_loss
@@ -299,6 +299,48 @@ def test_a_base_that_is_none_is_named(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"no config\.json"):
         base_folder(tmp_path / "empty", tmp_path / "base", quiet)
+
+
+def test_a_base_in_half_precision_is_trained_in_full(base, rows, tmp_path):
+    from transformers import BertModel
+
+    BertModel.from_pretrained(base).half().save_pretrained(base)
+    model, _ = train(list(load_rows(rows))[:8], base, base / "tokenizer.json", tmp_path, Plan(length=48), say=quiet)
+    assert model.encoder.dtype == torch.float32
+
+
+@pytest.mark.parametrize("family", ["T5", "DistilBert"])
+def test_a_base_of_another_build_is_named_before_training(base, rows, tmp_path, family):
+    import transformers
+
+    getattr(transformers, f"{family}Config")().save_pretrained(base)
+    with pytest.raises(InputError, match=f"of the family {family.lower()}"):
+        make([rows], tmp_path / "out", base=base, length=48, say=quiet)
+
+
+def test_windows_are_no_longer_than_the_base_can_read(rows, base, tmp_path):
+    from transformers import BertConfig, BertModel
+
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    BertModel(BertConfig(vocab_size=len(WORDS), max_position_embeddings=64, **sizes)).save_pretrained(base)
+    make([rows], tmp_path / "out", base=base, epochs=0.05, batch=16, length=48, say=quiet)
+    assert Engine(tmp_path / "out" / "model", 1).settings.length == 64
+    with pytest.raises(InputError, match="reads 64 tokens at most, and is to learn from 65"):
+        make([rows], tmp_path / "long", base=base, length=65, say=quiet)
+
+
+def test_a_score_that_is_no_number_proves_nothing():
+    class One:
+        def __init__(self, score):
+            self.score = score
+
+        def mark(self, windows):
+            return [Marks(np.zeros(3), np.zeros(3), 0.0, self.score) for _ in windows]
+
+    examples = [Example([1], [0], [0], [0], answerable=False, row=0)]
+    assert check(One(0.0), One(0.0), examples) == 0
+    with pytest.raises(RqaError, match="differ from the trained one's by nan"):
+        check(One(0.0), One(float("nan")), examples)
 
 
 def test_heads_that_were_learnt_are_gone_on_with(base):
