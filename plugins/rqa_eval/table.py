@@ -19,7 +19,6 @@ _LONGEST_NAME = 30
 _ASIDE = frozenset({"word-accuracy", "recall", "rouge-l", "prompt-tokens", "completion-tokens"})
 _LIKE_ACCURACY = frozenset({"str-em", "hit"})  # the same where every question has one fact
 _OF_CONDITIONS = ("attack-success", "refusal")  # what an attack, or a lack of passages, is there to bring about
-_UNCORRECTED = "not corrected for how many are compared"
 _OF_PASSAGES = frozenset({"retrieval-precision", "has-answer"})  # the same for every strategy
 
 
@@ -168,9 +167,7 @@ def legend(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[st
         lines += _passages(metrics)
     lines += _partly(group, told)
     if metrics["baseline"]:
-        lines.append(
-            f"* differs from {printable(metrics['baseline'])} (p < 0.05, question by question; {_UNCORRECTED})."
-        )
+        lines.append(f"* differs from {printable(metrics['baseline'])} (p < 0.05, for one comparison).")
     for one in _half_asked(metrics):
         part = f"was asked {one['rows']:,} of {one['questions']:,} questions: its figures are of those alone"
         lines.append(f"{printable(one['name'])} {part}, and are compared with no others.")
