@@ -155,4 +155,3 @@ _PLANTS: dict[str, Callable[[Item, Sequence[Passage], Sequence[int]], list[Passa
     "counterfactual": _counterfactual,
     "inject": _injected,
 }
-ATTACKS = tuple(_PLANTS)

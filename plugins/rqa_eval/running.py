@@ -222,15 +222,10 @@ async def _score(
     scores = await Scores.of(asked, scored, plan.metrics, plan.views)
     folder.write_lines("scores.jsonl", scores.lines())
     total = len(scores.questions)
-    partial = [name for name in scored if scores.rows[name] < total]
-    for name in partial:
+    for name in (name for name in scored if name not in scores.whole):
         run.say(f"{name} was asked {scores.rows[name]:,} of {total:,} questions; name it with -s to ask the others")
     standings = [_standing(name, scores) for name in scored] + list(left_out)
-    # Nothing is compared with a strategy that has answers to some questions alone, nor that with another.
-    baseline = plan.baseline if plan.baseline in scored and plan.baseline not in partial else None
-    groups = scores.groups(baseline=baseline, seed=plan.seed)
-    for estimate in (one for group in groups for name in partial for one in group["strategies"][name].values()):
-        estimate.pop("difference", None)
+    baseline = plan.baseline if plan.baseline in scores.whole else None
     metrics = {
         "format": FORMAT,
         "metric": main,
@@ -241,7 +236,7 @@ async def _score(
         ],
         "strategies": [asdict(standing) for standing in standings],
         "passages": _passages(folder) if {"has-answer", "retrieval-precision"} <= set(names) else None,
-        "groups": groups,
+        "groups": scores.groups(baseline=baseline, seed=plan.seed),
     }
     folder.write("metrics.json", json.dumps(metrics, indent=1) + "\n")
     return Result(metrics, standings)

@@ -83,6 +83,11 @@ class Scores:
         value = self.columns[strategy]["accuracy"][-1]
         return None if math.isnan(value) else value == 1
 
+    @property
+    def whole(self) -> set[str]:
+        """The strategies that have answers to all questions: only these are compared with each other."""
+        return {name for name, rows in self.rows.items() if rows == len(self.questions)}
+
     def lines(self) -> Iterator[str]:
         """The lines of scores.jsonl."""
         for place, question in enumerate(self.questions):
@@ -119,7 +124,8 @@ class Scores:
             kind = "drawn" if metric.unit == "share" else "plain"  # of costs the mean will do
             for name, columns in self.columns.items():
                 taken[kind][name, metric.name] = np.asarray(columns[metric.name])[at]
-        against = {key: (baseline, key[1]) for key in taken["drawn"] if baseline and key[0] != baseline}
+        compared = self.whole - {baseline}
+        against = {key: (baseline, key[1]) for key in taken["drawn"] if baseline and key[0] in compared}
         found = estimate(taken["drawn"], against, seed=seed)
         found |= {key: mean(column) for key, column in taken["plain"].items()}
         for name, listed in estimates.items():
