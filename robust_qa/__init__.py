@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from .command_groups import command_group as command_group
     from .components import IndexProgress as IndexProgress
     from .components import IndexReport as IndexReport
+    from .english.candidates import candidates as candidates
+    from .english.evidence import Candidate as Candidate
+    from .english.terms import content_terms as content_terms
     from .environment import cores as cores
     from .environment import data_dir as data_dir
     from .errors import BusyError as BusyError
@@ -131,6 +134,9 @@ _HOME = {
     "cli.run": ("Run",),
     "command_groups": ("command_group",),
     "components": ("IndexProgress", "IndexReport"),
+    "english.candidates": ("candidates",),
+    "english.evidence": ("Candidate",),
+    "english.terms": ("content_terms",),
     "environment": ("cores", "data_dir"),
     "errors": (
         "BusyError",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from robust_qa import Passage, Reading, answer_key, normalise
+from robust_qa import Candidate, Passage, Reading, answer_key, candidates, normalise
 
 from .windows import Window, head
 
@@ -22,6 +22,7 @@ _DEARER = 0.05  # what each token more costs a span: its ends are marked apart, 
 _LOOKED_AT = 20  # best sums of a window among which those spans are found; far below the best all is chance
 _RIVAL = 0.5  # likelihood from which an answer that other passages give is told, too
 _MOST_RIVALS = 3
+_SECOND = 0.5  # share of what patterns say of themselves that is believed: they were fitted to other passages
 
 Marked = tuple[Window, "Marks"]
 Fits = Callable[[str], bool]  # of an answer in normal form
@@ -33,6 +34,9 @@ class Evidence(NamedTuple):
     margin: float
     answered: float
     relevant: float
+
+
+_NOTHING = Evidence(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ def chosen(
     ("Obama", "Barack Obama"). Told twice with some doubt is better than told once with a little less; and the less
     sure the surest passage is, the more it counts how many agree, for small likelihoods differ by chance.
     """
-    told = _unnamed(_told(passages, marked, settings, fits), marked)
+    told = _unnamed(_seconded(_told(passages, marked, settings, fits), passages, marked, fits), marked)
     return _chosen(told)[1] if told else None
 
 
@@ -154,6 +158,32 @@ def _told(passages: Sequence[Passage], marked: Sequence[Marked], settings: Setti
                 if held is None or span.likely > held.likely:
                     told[key][span.passage] = span
     return told
+
+
+def _seconded(told: _Told, passages: Sequence[Passage], marked: Sequence[Marked], fits: Fits | None) -> _Told:
+    """`told` with the short answers that patterns find: they err where the model does not, and the other way round.
+
+    What a passage tells is as likely right as that one of the two is.
+    """
+    if fits is not None or not marked:
+        return told
+    found: dict[tuple[str, int], Candidate] = {}
+    for candidate in candidates(marked[0][0].question, passages)[1]:
+        text = passages[candidate.passage].text[candidate.start : candidate.end]
+        if normalise(text):
+            at = answer_key(text), candidate.passage
+            found[at] = max(found.get(at, candidate), candidate, key=lambda one: one.logit)
+    both = {key: dict(group) for key, group in told.items()}
+    for (key, passage), candidate in found.items():
+        group = both.setdefault(key, {})
+        likely = _SECOND * candidate.likely
+        if held := group.get(passage):
+            group[passage] = dataclasses.replace(held, likely=1 - (1 - held.likely) * (1 - likely))
+        else:
+            shift = len(head(passages[passage].title))
+            places = candidate.start + shift, candidate.end + shift
+            group[passage] = Span(passage, *places, shift, _NOTHING, likely)
+    return both
 
 
 def _unnamed(told: _Told, marked: Sequence[Marked]) -> _Told:
@@ -213,16 +243,16 @@ def choose(
     fits: Fits | None = None,
 ) -> Reading:
     """The reading of `passages`: the chosen answer, its places and its rivals, or None below `threshold`."""
-    told = _told(passages, marked, settings, fits)
+    told = _seconded(_told(passages, marked, settings, fits), passages, marked, fits)
     confidence = 0.0
     # A question that asks who seldom names them. Where nothing else will do it may: an eponymous album's artist, say.
-    for candidates in filter(None, (_unnamed(told, marked), told)):
-        key, choice = _chosen(candidates)
+    for named in filter(None, (_unnamed(told, marked), told)):
+        key, choice = _chosen(named)
         confidence = likelihood(settings.answer, choice.features)
         if confidence >= threshold:
             rivals = tuple(
                 _reading(passages, rival, likelihood(settings.answer, rival.features))
-                for rival in _rivals(passages, candidates, key)
+                for rival in _rivals(passages, named, key)
             )
             return dataclasses.replace(_reading(passages, choice, confidence), rivals=rivals)
     return Reading(None, score=1 - confidence)

@@ -1,10 +1,9 @@
 """The reader `lexical`: answers from passages by the words they share with the question, without a model.
 
-It is the offline default; beside it stands the evaluator of that name, which judges passages so (overlap.py).
-Sentences are weighed against the question (evidence.py), questions of some kinds
-get a short answer out of them (question.py, spans.py), and answers that several passages give are preferred
-(choice.py). It reads what the passages say word for word: no inference, no second hop, no paraphrase beyond
-a few word forms. In languages other than English it finds sentences, and as a rule no short answers.
+Beside it stands the evaluator of that name, which judges passages so (overlap.py). Sentences are weighed against the
+question, questions of some kinds get a short answer out of them (robust_qa/english), and answers that several passages
+give are preferred (choice.py). It reads what the passages say word for word: no inference, no second hop, no
+paraphrase beyond a few word forms. In languages other than English it finds sentences, and as a rule no short answers.
 """
 
 from __future__ import annotations
@@ -52,14 +51,15 @@ class Lexical:
         choice = self._choose(question, passages, spans=self._spans)
         if choice is None:
             return Reading(None, score=1.0)
-        if choice.confidence < self._threshold:
-            return Reading(None, score=1 - choice.confidence)
+        best = choice.best
+        if best.likely < self._threshold:
+            return Reading(None, score=1 - best.likely)
         return Reading(
-            passages[choice.passages[0]].text[choice.start : choice.end],
-            score=choice.confidence,
+            passages[best.passage].text[best.start : best.end],
+            score=best.likely,
             passages=choice.passages,
-            start=choice.start,
-            end=choice.end,
+            start=best.start,
+            end=best.end,
         )
 
 

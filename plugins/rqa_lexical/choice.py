@@ -6,58 +6,35 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from robust_qa import Passage, normalise
+from robust_qa import Candidate, Passage, candidates, normalise
 
-from .evidence import Evidence, weigh
-from .question import analyse
-from .spans import find
-
-_READ = 8  # sentences that are looked into for short answers
 # By how much a span has to be likelier than its sentence. Where the span would be wrong one time in three, the
 # whole sentence is the better answer.
 _MARGIN = 0.6
-_LACKING = 1.5  # taken from a sentence without anything of the kind asked for: without a date it hardly says when
-# Log-odds to confidence: fitted like the weights of evidence.py, on each question twice, with and without the
-# passage that has its answer.
-_SLOPE, _OFFSET = 0.75, 0.4
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An answer at its offsets in the first of `passages`; the others give the same answer."""
+    """An answer where it stands first, with the log-odds of all `passages` that give it."""
 
     passages: tuple[int, ...]
-    start: int
-    end: int
-    logit: float
-
-    @property
-    def confidence(self) -> float:
-        """How likely the answer is right, in (0, 1)."""
-        return 1 / (1 + math.exp(-(_SLOPE * self.logit + _OFFSET)))
+    best: Candidate
 
 
 def choose(question: str, passages: Sequence[Passage], *, spans: bool) -> Choice | None:
     """The best answer, a sentence or with `spans` a part of one; None if no passage shares a word."""
-    query = analyse(question)
-    sentences: list[Evidence] = []
-    shorter: list[Evidence] = []
-    for held in weigh(query, passages)[:_READ]:
-        found = find(query, passages[held.passage].text, held.start, held.end)
-        lacking = found is not None and not found
-        sentences.append(replace(held, logit=held.logit - _LACKING) if lacking else held)
-        shorter.extend(Evidence(held.passage, span.start, span.end, held.logit + span.trust) for span in found or ())
+    sentences, shorter = candidates(question, passages)
     sentence = _best(sentences, passages)
     span = _best(shorter, passages) if spans else None
-    if sentence and span and span.logit >= sentence.logit + _MARGIN:
+    if sentence and span and span.best.logit >= sentence.best.logit + _MARGIN:
         return span
     return sentence
 
 
-def _best(candidates: Iterable[Evidence], passages: Sequence[Passage]) -> Choice | None:
+def _best(every: Iterable[Candidate], passages: Sequence[Passage]) -> Choice | None:
     """The answer whose passages together have the highest odds; each counts once, by its best candidate."""
-    groups: dict[str, dict[int, Evidence]] = {}
-    for candidate in candidates:
+    groups: dict[str, dict[int, Candidate]] = {}
+    for candidate in every:
         answer = normalise(passages[candidate.passage].text[candidate.start : candidate.end])
         group = groups.setdefault(answer, {})
         known = group.get(candidate.passage)
@@ -65,11 +42,10 @@ def _best(candidates: Iterable[Evidence], passages: Sequence[Passage]) -> Choice
             group[candidate.passage] = candidate
     groups.pop("", None)
     choices = map(_together, groups.values())
-    return max(choices, key=lambda choice: choice.logit, default=None)
+    return max(choices, key=lambda choice: choice.best.logit, default=None)
 
 
-def _together(group: dict[int, Evidence]) -> Choice:
+def _together(group: dict[int, Candidate]) -> Choice:
     ranked = sorted(group.values(), key=lambda candidate: -candidate.logit)
     odds = sum(math.exp(candidate.logit) for candidate in ranked)
-    best = ranked[0]
-    return Choice(tuple(candidate.passage for candidate in ranked), best.start, best.end, math.log(odds))
+    return Choice(tuple(candidate.passage for candidate in ranked), replace(ranked[0], logit=math.log(odds)))

@@ -21,7 +21,7 @@ from .rows import Row
 
 Floats = NDArray[np.float64]
 
-WORTH = 0.04  # probability of being right below which an answer is not given; low, as retrieved passages are unlike
+WORTH = 0.06  # probability of being right below which an answer is not given; low, as retrieved passages are unlike
 # those that it is fitted to, and doubt that is justified there is too strong for them
 SURE = 2 / 3  # share of questions answered in their passages from which these count as Correct,
 GONE = 0.75  # and of questions that are not, from which they count as Incorrect: to discard them takes more

@@ -209,3 +209,38 @@ def test_a_candidate_told_by_two_counts_more_than_one_told_once(engine):
 
 def test_a_passage_without_a_word_holds_nothing(engine):
     assert judged([Passage("")], marked(engine, [Passage("")]), SETTINGS) == [0.0]
+
+
+ASKED = "where was ada lovelace born?"
+
+
+def test_patterns_speak_where_the_model_is_unsure(engine):
+    passages = [Passage("Ada Lovelace was born in London and died in Ely.")]
+    pairs = marked(engine, passages, (0, "Ely", -1.0), question=ASKED)
+    assert choose(passages, pairs, SETTINGS, 0.0).text == "London"
+    sure = marked(engine, passages, (0, "Ely", 4.0), question=ASKED)
+    assert choose(passages, sure, SETTINGS, 0.0).text == "Ely"
+
+
+def test_what_model_and_patterns_both_say_is_likelier_than_either_and_a_repetition_adds_nothing(engine):
+    once = [Passage("Ada Lovelace was born in London.")]
+    model = choose(once, marked(engine, once, (0, "London", 0.5)), SETTINGS, 0.0)  # "who": no place fits
+    both = choose(once, marked(engine, once, (0, "London", 0.5), question=ASKED), SETTINGS, 0.0)
+    patterns = choose(once, marked(engine, once, question=ASKED), SETTINGS, 0.0)
+    assert model.text == both.text == patterns.text == "London"
+    assert both.score > max(model.score, patterns.score)
+    assert 0.5 > patterns.score > 0
+    twice = [Passage(once[0].text + " Yes, Ada Lovelace was born in London.")]
+    again = choose(twice, marked(engine, twice, question=ASKED), SETTINGS, 0.0)
+    assert again.score <= patterns.score + 1e-9
+
+
+def test_the_place_of_an_answer_of_patterns_is_in_the_text_beneath_a_title(engine):
+    passages = [Passage("She was born in London.", title="Ada Lovelace")]
+    reading = choose(passages, marked(engine, passages, question=ASKED), SETTINGS, 0.0)
+    assert passages[0].text[reading.start : reading.end] == reading.text == "London"
+
+
+def test_patterns_judge_no_passage(engine):
+    passages = [Passage("Ada Lovelace was born in London.")]
+    assert judged(passages, marked(engine, passages, question=ASKED), SETTINGS)[0] < 1e-3

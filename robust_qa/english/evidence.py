@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from robust_qa import Passage
-from robust_qa import sentences as sentence_spans
-
+from ..text import sentences as sentence_spans
+from ..types import Passage
 from .question import Query
 from .terms import terms
 
@@ -24,16 +23,24 @@ _NAMED = 0.8  # share of the question's names (of all its terms, if it has none)
 _SUBJECT = 0.6  # whether the question speaks of the title's subject; minus what it leaves out of the title
 _RANK = 1.0  # 1, 1/2, 1/3 ... by the passage's place
 _HITS = 2.0  # log of the number of terms
+# Log-odds to likelihood: fitted in the same way, on each question twice, with and without the passage that has its
+# answer.
+_SLOPE, _OFFSET = 0.75, 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """A sentence of a passage, at its offsets, and the log-odds that it carries the answer."""
+class Candidate:
+    """What may be the answer, at its offsets in the text of `passages[passage]`; `logit` are the log-odds."""
 
     passage: int
     start: int
     end: int
     logit: float
+
+    @property
+    def likely(self) -> float:
+        """How likely the answer is right, in (0, 1)."""
+        return 1 / (1 + math.exp(-(_SLOPE * self.logit + _OFFSET)))
 
 
 def subject(title: str) -> str:
@@ -42,7 +49,7 @@ def subject(title: str) -> str:
     return name if parenthesis and qualifier.endswith(")") else title
 
 
-def weigh(query: Query, passages: Sequence[Passage]) -> list[Evidence]:
+def weigh(query: Query, passages: Sequence[Passage]) -> list[Candidate]:
     """The sentences that share a term with the question, the likeliest first.
 
     A term weighs by its inverse frequency among the sentences of `passages` (BM25's idf), so that what all of
@@ -80,7 +87,7 @@ def weigh(query: Query, passages: Sequence[Passage]) -> list[Evidence]:
             + _RANK / (1 + number)
             + _HITS * math.log(1 + len(said))
         )
-        evidence.append(Evidence(number, start, end, logit))
+        evidence.append(Candidate(number, start, end, logit))
     return sorted(evidence, key=lambda sentence: -sentence.logit)
 
 
