@@ -22,6 +22,7 @@ _DEARER = 0.05  # what each token more costs a span: its ends are marked apart, 
 _LOOKED_AT = 20  # best sums of a window among which those spans are found; far below the best all is chance
 _RIVAL = 0.5  # likelihood from which an answer that other passages give is told, too
 _MOST_RIVALS = 3
+_LEAST = 1e-4  # support below which there is no difference
 _SECOND = 0.5  # share of what patterns say of themselves that is believed: they were fitted to other passages
 
 Marked = tuple[Window, "Marks"]
@@ -128,19 +129,33 @@ def _chosen(told: _Told) -> tuple[str, Choice]:
 def judged(
     passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings, fits: Fits | None = None
 ) -> list[float]:
-    """The likelihood of each passage to hold the answer: that of the best supported candidate which stands in it.
+    """The likelihood of each passage to hold the answer; 0 without a word. Those of a question are judged together."""
+    features = weighed(passages, marked, settings, fits)
+    return [likelihood(settings.judge, each) if each else 0.0 for each in features]
 
-    The passages of a question are judged together. One alone says how well its words fit the question; what the others
-    tell as well says whether that is the answer. A passage without a word has 0.
+
+def weighed(
+    passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings, fits: Fits | None = None
+) -> list[tuple[float, float, float] | None]:
+    """What speaks for each passage: how well its words fit the question, and whether they are what the others say.
+
+    That is the log of the support of its best candidate, as the model sees it; the share of all support that the best
+    has; and whether the passage tells the answer that is chosen. None for a passage without a candidate.
     """
     told = _unnamed(_told(passages, marked, settings, fits), marked)
+    both = _unnamed(_seconded(told, passages, marked, fits), marked)
     support = {key: sum(each) for key, each in _lent(told).items()}
-    scores = []
+    shared = {key: sum(each) for key, each in _lent(both).items()}
+    answer = _chosen(both)[0] if both else ""
+    telling = {n for key, group in both.items() if _alike(answer, key) for n in group}
+    features: list[tuple[float, float, float] | None] = []
     for number, passage in enumerate(passages):
         text = f" {answer_key(head(passage.title) + passage.text)} "
-        held = [support[key] for key, group in told.items() if number in group or f" {key} " in text]
-        scores.append(likelihood(settings.judge, (math.log(max(held)),)) if held else 0.0)
-    return scores
+        held = [key for key, group in both.items() if number in group or f" {key} " in text]
+        best = max((support.get(key, 0.0) for key in held), default=0.0)
+        share = max((shared[key] for key in held), default=0.0) / sum(shared.values()) if held else 0.0
+        features.append((math.log(best + _LEAST), share, float(number in telling)) if held else None)
+    return features
 
 
 _Told = Mapping[str, Mapping[int, Span]]

@@ -38,7 +38,7 @@ class Settings(msgspec.Struct, frozen=True):
     length: int  # tokens of a window, question and marks included
     stride: int  # tokens that neighbouring windows share
     span: tuple[float, float, float, float]  # that a span is right: bias, margin over null, answered, relevant
-    judge: tuple[float, float]  # that a passage holds the answer: bias, log of its best candidate's support
+    judge: tuple[float, float, float, float]  # that a passage holds the answer: bias, and what `weighed` says
     answer: tuple[float, float, float]  # that an answer is right: bias, log-odds of its best span, the others' support
     threshold: float  # confidence below which the answer counts as not there
     upper: float = 0.0  # judge's score of the best passage from which two questions in three are answered in them,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from robust_qa import Passage, normalise, sentences
 
-from ..choice import Choice, Marked, Span, chosen, judged, spans, text_of
+from ..choice import Choice, Marked, Span, chosen, judged, spans, text_of, weighed
 from ..engine import PACKAGED, Marking, Settings
 from ..windows import cut
 from .metrics import f1
@@ -32,7 +32,7 @@ _MOST = 0.9  # share of questions answered in their passages above which the oth
 def uncalibrated(length: int, stride: int) -> Settings:
     """Settings that go by the margin alone and refuse nothing."""
     alone = (0.0, 1.0, 0.0, 0.0)
-    return Settings(length, stride, span=alone, judge=(0.0, 1.0), answer=(0.0, 1.0, 0.0), threshold=0.0)
+    return Settings(length, stride, span=alone, judge=(0.0, 1.0, 0.0, 0.0), answer=(0.0, 1.0, 0.0), threshold=0.0)
 
 
 def settings_before(base: Path | None) -> Settings:
@@ -118,12 +118,16 @@ def calibrated(engine: Marking, rows: Sequence[Row], before: Settings, say: Call
                 features.append((1.0, *span.evidence))
                 words = text_of(one.passages[window.passage], span)
                 right.append(rightness(one.row, words) if one.row.answerable else 0.0)
-    settings = msgspec.structs.replace(engine.settings, span=fitted("span", features, right), judge=(0.0, 1.0))
+    settings = msgspec.structs.replace(engine.settings, span=fitted("span", features, right))
     supported, held = [], []
     for one, pairs in zip(asked, marked, strict=True):
-        for passage, likely in zip(one.passages, judged(one.passages, pairs, settings), strict=True):
-            supported.append((1.0, _log_odds(likely)))
-            held.append(float(holds(one.row, passage)))
+        # Without its own passage, too: the likeliest of others tells an answer as well.
+        for first, seen in enumerate((pairs, [pair for pair in pairs if pair[0].passage > 0])):
+            found = weighed(one.passages, seen, settings)
+            for passage, each in list(zip(one.passages, found, strict=True))[first:]:
+                if each:
+                    supported.append((1.0, *each))
+                    held.append(float(holds(one.row, passage)))
     settings = msgspec.structs.replace(settings, judge=fitted("judge", supported, held))
     choices = [chosen(one.passages, pairs, settings) for one, pairs in zip(asked, marked, strict=True)]
     told = [(one, choice) for one, choice in zip(asked, choices, strict=True) if choice is not None]

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from robust_qa import Passage
-from rqa_embedded.choice import LONGEST, choose, judged, spans
+from rqa_embedded.choice import LONGEST, choose, judged, spans, weighed
 from rqa_embedded.engine import Marks, Settings
 from rqa_embedded.windows import cut
 
 ALONE = (0.0, 1.0, 0.0, 0.0)  # the margin's logistic function
-SETTINGS = Settings(64, 8, span=ALONE, judge=(0.0, 1.0), answer=(0.0, 1.0, 0.0), threshold=0.3)
+SETTINGS = Settings(64, 8, span=ALONE, judge=(0.0, 1.0, 0.0, 0.0), answer=(0.0, 1.0, 0.0), threshold=0.3)
 
 
 def marked(engine, passages, *answers, null=0.0, question="who"):
@@ -244,3 +244,15 @@ def test_the_place_of_an_answer_of_patterns_is_in_the_text_beneath_a_title(engin
 def test_patterns_judge_no_passage(engine):
     passages = [Passage("Ada Lovelace was born in London.")]
     assert judged(passages, marked(engine, passages, question=ASKED), SETTINGS)[0] < 1e-3
+
+
+def test_what_the_passages_answer_together_tells_which_of_them_hold_it(engine):
+    passages = [Passage("in london"), Passage("to london"), Passage("in paris"), Passage("of it")]
+    pairs = marked(engine, passages, (0, "london", 1.0), (1, "london", 1.0), (2, "paris", 1.5))
+    told = [each[1:] for each in weighed(passages, pairs, SETTINGS) if each]
+    assert [telling for _, telling in told[:3]] == [1.0, 1.0, 0.0]
+    share = told[0][0]
+    assert share == told[1][0] > told[2][0] > 0
+    (alone,) = weighed(passages[2:3], marked(engine, passages[2:3], (0, "paris", 1.5)), SETTINGS)
+    assert alone[2] == 1.0
+    assert alone[1] > share
