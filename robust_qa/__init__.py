@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .charsets import charset as charset
     from .citing import citations as citations
     from .citing import cite as cite
+    from .citing import stands_in as stands_in
     from .cli.batch_run import Target as Target
     from .cli.batch_run import answer_rows as answer_rows
     from .cli.batch_run import in_session as in_session
@@ -126,7 +127,7 @@ __version__ = "0.1.0"
 # Resolved on first use (PEP 562), so that `rqa --version` imports none of it.
 _HOME = {
     "charsets": ("charset",),
-    "citing": ("citations", "cite"),
+    "citing": ("citations", "cite", "stands_in"),
     "cli.batch_run": ("Target", "answer_rows", "in_session"),
     "cli.options": ("Answering", "answering_options", "jobs_option", "output_option"),
     "cli.output": ("console",),

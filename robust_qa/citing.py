@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from .text import contains_answer, normalise, sentences, titled, words
+from .text import answer_key, contains_answer, normalise, sentences, titled, words
 from .types import Citation, Passage, Reading
 
 _LONGEST_QUOTE = 400  # characters
@@ -14,8 +14,8 @@ _LONGEST_QUOTE = 400  # characters
 def cite(passage: Passage, answer: str | None = None, *, start: int | None = None) -> Citation:
     """A citation of `passage` whose quote is the sentence that carries `answer`.
 
-    With `start` (a character offset into the text) it is the sentence there; otherwise the first
-    that contains the normalised answer, else the one that shares most words with it, else the first.
+    With `start` (a character offset into the text) it is the sentence there; otherwise the first in which the
+    answer stands as whole words, else the first that contains it, else the one that shares most words with it.
     Of a compressed passage the one that it was made of is cited: the first that contains the answer, else the
     one that shares most words with the sentence.
     """
@@ -48,15 +48,18 @@ def bearing_out(answer: str, named: Sequence[Passage]) -> list[Passage]:
     Asked what an answer rests on, language models like to name every document that they were shown. Where an answer is
     not in its documents' words, or is yes or no, theirs is the only word on it.
     """
-    wanted = normalise(answer)
-    if wanted in ("", "yes", "no"):
+    if normalise(answer) in ("", "yes", "no"):
         return list(named)
-    holding = [p for p in named if f" {wanted} " in f" {normalise(titled(p.title, p.text))} "]
-    return holding or list(named)
+    return [passage for passage in named if stands_in(answer, titled(passage.title, passage.text))] or list(named)
+
+
+def stands_in(answer: str, text: str) -> bool:
+    """Whether `answer` stands in `text` as whole words, both as `answer_key` has them: 7 does not stand in 1978."""
+    return f" {answer_key(answer)} " in f" {answer_key(text)} "
 
 
 def _cite_original(summary: Passage, answer: str | None, sentence: str) -> Citation:
-    for passage in summary.made_of:
+    for passage in sorted(summary.made_of, key=lambda passage: not stands_in(answer or "", passage.text)):
         if answer and contains_answer(passage.text, [answer]):
             return cite(passage, answer)
     wanted = set(words(sentence))
@@ -71,7 +74,9 @@ def _quote(text: str, answer: str, start: int | None) -> str:
         chosen = next((span for span in spans if span[0] <= start < span[1]), spans[0])
     else:
         needle, wanted = normalise(answer), set(words(answer))
-        containing = (span for span in spans if needle and needle in normalise(text[slice(*span)]))
-        chosen = next(containing, None) or max(spans, key=lambda s: len(wanted & set(words(text[slice(*s)]))))
+        whole = (span for span in spans if stands_in(answer, text[slice(*span)]))
+        part = (span for span in spans if needle and needle in normalise(text[slice(*span)]))
+        found = next(whole, None) or next(part, None)
+        chosen = found or max(spans, key=lambda span: len(wanted & set(words(text[slice(*span)]))))
     quote = " ".join(text[slice(*chosen)].split())
     return quote if len(quote) <= _LONGEST_QUOTE else quote[: _LONGEST_QUOTE - 1].rstrip() + "…"

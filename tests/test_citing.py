@@ -10,6 +10,14 @@ def test_the_quote_is_the_sentence_that_holds_the_answer() -> None:
     assert cite(Passage(TEXT), "1843").quote == "She wrote the first program in 1843."
 
 
+def test_a_sentence_with_the_answer_as_a_word_goes_before_one_that_has_its_letters() -> None:
+    text = "He was born in 1978. He scored 7 goals."
+    assert cite(Passage(text), "7").quote == "He scored 7 goals."
+    assert cite(Passage(text), "197").quote == "He was born in 1978."
+    made = Passage("7 goals.", made_of=(Passage("In 1978."), Passage("It was 7.")))
+    assert cite(made, "7").quote == "It was 7."
+
+
 def test_an_offset_decides_between_equal_sentences() -> None:
     text = "Paris is big. Paris is old."
     assert cite(Passage(text), "Paris", start=text.rindex("Paris")).quote == "Paris is old."
@@ -57,6 +65,7 @@ def test_of_documents_that_a_model_names_those_are_cited_that_hold_the_answer() 
     assert bearing_out("the year of 1871", ROSES) == ROSES  # in other words than theirs
     assert bearing_out("1871.", ROSES) == ROSES[:2]
     assert bearing_out("18", ROSES) == [ROSES[2]]  # a word, not a part of one
+    assert bearing_out("1.8", [*ROSES, Passage("1.8 %")]) == [Passage("1.8 %")]  # and no other number
     assert [one.quote for one in citations(Reading("1871", passages=(2, 0)), ROSES)] == ["Sold in 1871."]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from robust_qa import Answer, Citation, Passage, Position, Reading, citations, cite, contains_answer
+from robust_qa import Answer, Citation, Passage, Position, Reading, citations, cite, stands_in, titled
 
 from .parsing import Revision, Thought, references
 from .voting import agree, elect
@@ -112,8 +112,10 @@ def _citations(lesson: Lesson, answer: str, pool: Sequence[Passage]) -> tuple[Ci
     """What the reply says it rests on, else what corrected it, else what was learnt from and holds `answer`."""
     revision = lesson.revision
     corrected = dict.fromkeys(number for correction in revision.corrections for number in correction.documents)
-    learnt = [n for n in references(lesson.knowledge, len(pool)) if contains_answer(pool[n - 1].text, [answer])]
-    named = tuple(number - 1 for number in revision.documents or corrected or learnt)
+    named = tuple(number - 1 for number in revision.documents or corrected)
+    if not named:
+        learnt = [number - 1 for number in references(lesson.knowledge, len(pool))]
+        named = tuple(n for n in learnt if stands_in(answer, titled(pool[n].title, pool[n].text)))
     return citations(Reading(answer, passages=named), pool)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robust_qa import answer_key
+from robust_qa import stands_in
 
 
 def elect(answers: Sequence[str]) -> list[int]:
@@ -13,15 +13,11 @@ def elect(answers: Sequence[str]) -> list[int]:
     Each answer has the votes of those that say as much or more, so that "either of two" does not win by the votes for
     both. The most votes win, and of equals the first answer.
     """
-    voters = [[other for other, text in enumerate(answers) if _says(text, own)] for own in answers]
+    voters = [[other for other, text in enumerate(answers) if stands_in(own, text)] for own in answers]
     winner = max(range(len(answers)), key=lambda position: len(voters[position]), default=0)
     return [winner, *(other for other in voters[winner] if other != winner)] if answers else []
 
 
 def agree(one: str, other: str) -> bool:
     """Whether one answer occurs in the other as whole words, both normalised."""
-    return _says(one, other) or _says(other, one)
-
-
-def _says(text: str, answer: str) -> bool:
-    return f" {answer_key(answer)} " in f" {answer_key(text)} "
+    return stands_in(one, other) or stands_in(other, one)

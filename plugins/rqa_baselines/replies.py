@@ -17,11 +17,12 @@ from robust_qa import (
     between,
     citations,
     cite,
-    contains_answer,
     named_documents,
     one_line,
     parse_object,
     says_unknown,
+    stands_in,
+    titled,
 )
 
 _LONGEST_ANSWER = 300  # characters
@@ -79,7 +80,7 @@ def read(reading: Reading, passages: Sequence[Passage]) -> Answer:
 
 def holding(answer: str, passages: Sequence[Passage]) -> tuple[Citation, ...]:
     """Citations of those of `passages` in which the answer stands, word for word."""
-    return tuple(cite(passage, answer) for passage in passages if contains_answer(passage.text, [answer]))
+    return tuple(cite(p, answer) for p in passages if stands_in(answer, titled(p.title, p.text)))
 
 
 def _stated(reply: str) -> str:

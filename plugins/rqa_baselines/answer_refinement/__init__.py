@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from robust_qa import Answer, Position, answer_key
+from robust_qa import Answer, Position, stands_in
 
 from .. import asking
 from ..replies import concluded, find
@@ -40,7 +40,9 @@ class AnswerRefinement:
         refined = dataclasses.replace(
             concluded(reply, passages), details={"before": before or None, "reasoning": reply}
         )
-        if not before or refined.text is None or answer_key(before) == answer_key(refined.text):
+        if not before or refined.text is None:
+            return refined
+        if stands_in(before, refined.text) or stands_in(refined.text, before):  # in other words, and not given up
             return refined
         after = Position(refined.text, citations=refined.citations, chosen=True)
         return dataclasses.replace(refined, conflicts=(after, Position(before)))

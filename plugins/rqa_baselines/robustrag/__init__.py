@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from robust_qa import Answer, answer_key, cite, contains_answer, declines
+from robust_qa import Answer, answer_key, cite, declines, stands_in
 
 from .. import asking
 from ..replies import concluded
@@ -62,7 +62,7 @@ class RobustRag:
         if answer.text is None:
             return dataclasses.replace(answer, details=details)
         details["certified"] = await self._certified(toolbox, readings, shared, answer.text)
-        said = [contains_answer(reply, [answer.text]) for reply in replies]
+        said = [stands_in(answer.text, reply) for reply in replies]
         citations = tuple(cite(passage, answer.text) for passage in compress(passages, said))
         return dataclasses.replace(answer, citations=citations, details=details)
 

@@ -288,6 +288,10 @@ class TestAnswer:
         answer = await ask(scripted(accommodate="<<<ANSWER>>> Jane Austen <<</ANSWER>>>"))
         assert [c.id for c in answer.citations] == ["emma"]
 
+    async def test_else_none_where_the_answer_is_a_part_of_a_number_there(self) -> None:
+        answer = await ask(scripted(accommodate="<<<ANSWER>>> 18 <<</ANSWER>>>"))
+        assert answer.citations == ()
+
     async def test_order_changes_the_layout_and_not_the_numbers(self) -> None:
         model = scripted()
         answer = await ask(model, order="ascending")

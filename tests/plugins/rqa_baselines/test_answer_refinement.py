@@ -29,6 +29,12 @@ async def test_an_answer_that_was_kept_is_none(ask: Ask) -> None:
     assert (answer.text, answer.conflicts) == ("Jane Austen", ())
 
 
+async def test_an_answer_that_was_put_in_more_or_fewer_words_was_kept(ask: Ask) -> None:
+    for before in ("Austen", "Jane Austen, the novelist"):
+        answer = await ask(AnswerRefinement, ScriptedModel([BEFORE.replace("Mary Shelley", before), AFTER]))
+        assert (answer.text, answer.conflicts) == ("Jane Austen", ())
+
+
 async def test_a_model_that_knew_nothing_is_told_so(ask: Ask) -> None:
     model = ScriptedModel(["I don't know", AFTER])
     answer = await ask(AnswerRefinement, model)

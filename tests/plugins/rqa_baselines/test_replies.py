@@ -68,6 +68,8 @@ def test_a_reply_without_an_answer_abstains_and_says_why(reply: str, reason: str
 
 def test_an_answer_stands_in_the_passages_that_hold_its_words() -> None:
     assert [c.id for c in holding("the 1815", [Passage("In 1818.", id="a"), Passage("In 1815!", id="b")])] == ["b"]
+    assert holding("181", [Passage("In 1815.")]) == ()
+    assert [c.id for c in holding("1815", [Passage("It came out.", title="1815", id="c")])] == ["c"]
 
 
 class TestVote:

@@ -147,6 +147,10 @@ class TestStrategy:
         answer = await ask(RobustRag, model, TEN[:4])
         assert [c.id for c in answer.citations] == ["0", "2"]
 
+    async def test_a_reading_with_a_number_that_holds_the_answers_digits_is_not_cited(self, ask: Ask) -> None:
+        answer = await ask(RobustRag, script(["It was 1995.", "It was 5."], lambda _: "5"), TEN[:2])
+        assert [c.id for c in answer.citations] == ["1"]
+
     async def test_readings_without_an_answer_abstain_before_the_last_call(self, ask: Ask) -> None:
         answer = await ask(RobustRag, script([self.NOTHING] * 10, str), TEN)
         assert answer.reason == "No passage has an answer."
