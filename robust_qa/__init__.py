@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     from .session import Session as Session
     from .settings import Url as Url
     from .sharing import even_batches as even_batches
+    from .stated import stated_answer as stated_answer
     from .text import answer_key as answer_key
     from .text import contains_answer as contains_answer
     from .text import normalise as normalise
@@ -181,6 +182,7 @@ _HOME = {
     "session": ("Session",),
     "settings": ("Url",),
     "sharing": ("even_batches",),
+    "stated": ("stated_answer",),
     "text": ("answer_key", "contains_answer", "normalise", "printable", "sentences", "titled", "words"),
     "toolbox": ("Toolbox",),
     "types": (

@@ -11,21 +11,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from robust_qa import between, named_documents, one_line, parse_object, printable, says_unknown
+from robust_qa import between, named_documents, one_line, parse_object, printable, says_unknown, stated_answer
 
 _LONGEST_TEXT = 4000  # characters of a thought or a correction
-_LONGEST_ANSWER = 300  # characters
 
 _OPENING = re.compile(r"<<<\s*ANSWER\s*>>>[ \t]*", re.I)
-_MARK = re.compile(r"<<<[\s/]*+\w++\s*+>>>")
+_MARK = re.compile(r"<{1,3}[\s/]*+ANSWER\s*+>{1,3}", re.I)
 _FIELD = re.compile(r"[\s*_#>\d.)-]*(before|after|thought|documents?|(?:final )?answer)[\s*_]*:[\s*_]*(.*)", re.I)
 _HEADING = re.compile(r"[\s*_#>-]*corrections?\b[^:]{0,40}:?[\s*_]*\Z|\s*(?:<<<|```|---)", re.I)
 _CANONICAL = {"document": "documents", "final answer": "answer"}
 _REFERENCE = re.compile(r"\[([^\[\]]*)\]")
-_STATED_ANSWER = re.compile(r"\banswer\s*(?:is\b|[*_]*:)[\s:*_]*+(.*\w.*)", re.I)
-_QUOTED_ANSWER = re.compile(r'"answer"\s*:\s*("(?:[^"\\]|\\.)+")')
 _NOTHING = re.compile(r"\W*(?:none|nothing|n/a)?\W*", re.I)
-_SYNTAX = '{}[]"`'  # what a line of JSON or a code fence begins with
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +60,7 @@ class Revision:
 def parse_thought(reply: str) -> Thought:
     """The whole reply as reasoning, and the answer in it."""
     text = _MARK.sub("", _OPENING.sub("Answer: ", reply))
-    return Thought(printable(text).strip()[:_LONGEST_TEXT], _answer(plain_answer(reply)))
+    return Thought(printable(text).strip()[:_LONGEST_TEXT], _answer(stated_answer(reply)))
 
 
 def parse_revision(reply: str, size: int, *, structured: bool) -> Revision:
@@ -76,20 +72,7 @@ def parse_revision(reply: str, size: int, *, structured: bool) -> Revision:
     for parts in (form(reply) for form in forms):
         if parts is not None:
             return _revision(parts, size)
-    return Revision(_answer(plain_answer(reply)), degraded=True)
-
-
-def plain_answer(reply: str) -> str:
-    """The answer in a reply of any form: what is marked or stated as such, else its last line."""
-    if marked := between(reply, "ANSWER"):
-        return marked[-1]
-    if whole := parse_object(reply, "answer"):
-        return one_line(whole["answer"])
-    if quoted := _QUOTED_ANSWER.findall(reply):
-        return one_line((parse_object(f'{{"answer": {quoted[-1]}}}') or {}).get("answer"))
-    lines = [line for line in reply.splitlines() if re.search(r"\w", line) and line.strip()[0] not in _SYNTAX]
-    stated = [found[1] for line in lines if (found := _STATED_ANSWER.search(line))]
-    return "".join((stated or lines)[-1:])
+    return Revision(_answer(stated_answer(reply)), degraded=True)
 
 
 def references(knowledge: str, size: int) -> tuple[int, ...]:
@@ -144,5 +127,5 @@ def _text_form(reply: str) -> dict[str, Any] | None:
 
 
 def _answer(value: object) -> str:
-    text = one_line(value, _LONGEST_ANSWER)
+    text = one_line(value)
     return "" if says_unknown(text) else text

@@ -24,13 +24,14 @@ from robust_qa import (
     fenced,
     hookimpl,
     load_prompts,
+    stated_answer,
     without_thoughts,
 )
 
 from . import schemas
 from .account import details, explained, listed, rendered
 from .deciding import decide
-from .parsing import Consolidated, Verdict, parse_consolidation, parse_memory, parse_verdict, plain_answer
+from .parsing import Consolidated, Verdict, parse_consolidation, parse_memory, parse_verdict
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
@@ -124,7 +125,7 @@ class Astute:
         if verdict is None:
             if completion.finish == "length":
                 raise CutError
-            return Verdict(answer=plain_answer(reply) or plain_answer(repaired), degraded=True)
+            return Verdict(answer=stated_answer(reply) or stated_answer(repaired), degraded=True)
         return dataclasses.replace(verdict, repaired=True)
 
     async def _ask(

@@ -13,16 +13,11 @@ from typing import Any
 
 from robust_qa import between, declines, named_documents, one_line, parse_object, parse_objects, says_unknown
 
-_LONGEST_ANSWER = 1000  # characters
-_LONGEST_LINE = 300  # characters of a line that is taken for the answer
-
 _FIELD = re.compile(
     r"[\s*_#>\d.)-]*(documents?|summary|text|answer|confidence|reason|final answer)[\s*_]*:[\s*_]*(.*)", re.I
 )
 _HEADING = re.compile(r"[\s*_#>-]*group\b[^:]{0,40}:?[\s*_]*\Z|\s*(?:<<<|```|---)", re.I)
 _CANONICAL = {"document": "documents", "final answer": "answer"}
-_SYNTAX = '{}[]"`'  # what a line of JSON or a code fence begins with
-_QUOTED_ANSWER = re.compile(r'"answer"\s*:\s*("(?:[^"\\]|\\.)+")')
 _AMOUNT = re.compile(r"(\d{1,9}(?:[.,]\d+)?)\s*(?:(%)|(?:/|out of)\s*(\d{1,9}))?")
 _DEGREES = {"very high": 0.95, "very low": 0.1, "certain": 1.0, "high": 0.9, "medium": 0.6, "moderate": 0.6, "low": 0.3}
 _DEGREE = re.compile(rf"(?<!not )\b({'|'.join(_DEGREES)})\b", re.I)
@@ -100,16 +95,6 @@ def parse_verdict(reply: str, size: int, *, structured: bool) -> Verdict | None:
     return next((verdict for form in forms if (verdict := form(reply, size))), None)
 
 
-def plain_answer(reply: str) -> str:
-    """The answer in a reply of no known form: what is marked or labelled as such, else its last line."""
-    if marked := between(reply, "ANSWER"):
-        return one_line(marked[-1], _LONGEST_ANSWER)
-    if quoted := _QUOTED_ANSWER.findall(reply):
-        return one_line((parse_object(f'{{"answer": {quoted[-1]}}}') or {}).get("answer"), _LONGEST_ANSWER)
-    lines = [line for line in reply.splitlines() if re.search(r"\w", line) and line.strip()[0] not in _SYNTAX]
-    return one_line(_parts(reply)[1].get("answer") or "".join(lines[-1:]), _LONGEST_LINE)
-
-
 def confidences(values: Sequence[object]) -> list[float | None]:
     """Confidences in [0, 1] from "90%", "9/10", "high", or numbers on a scale of 1, 10 or 100.
 
@@ -165,12 +150,12 @@ def _of_use(verdict: Verdict) -> Verdict | None:
 def _verdict(parts: Sequence[Mapping[str, Any]], end: Mapping[str, Any], size: int) -> Verdict:
     sure = confidences([part.get("confidence") for part in parts])
     groups = tuple(_group(part, size, share) for part, share in zip(parts, sure, strict=True))
-    return Verdict(groups, one_line(end.get("answer"), _LONGEST_ANSWER), one_line(end.get("reason")))
+    return Verdict(groups, one_line(end.get("answer")), one_line(end.get("reason")))
 
 
 def _group(part: Mapping[str, Any], size: int, confidence: float | None) -> Group:
     documents, removed = named_documents(part.get("documents"), size)
-    answer = one_line(part.get("answer"), _LONGEST_ANSWER)
+    answer = one_line(part.get("answer"))
     answer = "" if says_unknown(answer) else answer
     return Group(documents, answer, confidence, one_line(part.get("summary")), removed)
 

@@ -14,24 +14,16 @@ from robust_qa import (
     Citation,
     Passage,
     Reading,
-    between,
     citations,
     cite,
     named_documents,
-    one_line,
-    parse_object,
     says_unknown,
     stands_in,
+    stated_answer,
     titled,
 )
 
-_LONGEST_ANSWER = 300  # characters
 _DOCUMENTS = re.compile(r"^[^\w\n]*documents?[^\w\n]*:(.*)$", re.I | re.M)
-_LABELLED = re.compile(
-    r"^[^\w\n]*(?:(?:so|thus|therefore),?\s+)?(?:the\s+)?(?:final\s+)?answer\s*(?:is\b|[*_]*:)[\s:*_]*+(.*\w.*)$",
-    re.I | re.M,
-)
-_SYNTAX = '{}[]"`'  # what a line of JSON or a code fence begins with
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +35,9 @@ class Found:
 
 
 def find(reply: str, size: int = 0) -> Found:
-    """The answer in a reply about `size` documents: the marked one, else a labelled one, else the last line."""
-    return Found(_short(_stated(reply)), numbers(documents_line(reply) or "", size))
+    """The answer that a reply about `size` documents states, and those that it names on a line of their own."""
+    answer = stated_answer(reply)
+    return Found("" if says_unknown(answer) else answer, numbers(documents_line(reply) or "", size))
 
 
 def documents_line(reply: str) -> str | None:
@@ -81,19 +74,3 @@ def read(reading: Reading, passages: Sequence[Passage]) -> Answer:
 def holding(answer: str, passages: Sequence[Passage]) -> tuple[Citation, ...]:
     """Citations of those of `passages` in which the answer stands, word for word."""
     return tuple(cite(p, answer) for p in passages if stands_in(answer, titled(p.title, p.text)))
-
-
-def _stated(reply: str) -> str:
-    if marked := between(reply, "ANSWER"):
-        return marked[-1]
-    if whole := parse_object(reply, "answer"):
-        value = whole["answer"]
-        return str(value) if isinstance(value, str | int | float) else ""
-    lines = [line for line in reply.splitlines() if re.search(r"\w", line) and line.strip()[0] not in _SYNTAX]
-    kept = [line for line in lines if not _DOCUMENTS.match(line)]
-    return "".join((_LABELLED.findall("\n".join(kept)) or kept)[-1:])
-
-
-def _short(text: str) -> str:
-    line = one_line(text, _LONGEST_ANSWER)
-    return "" if says_unknown(line) else line

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rqa_activerag.parsing import Correction, Revision, parse_revision, parse_thought, plain_answer, references
+from rqa_activerag.parsing import Correction, Revision, parse_revision, parse_thought, references
 
 _LINES = """CORRECTION|before: x|after: y|documents: 1, 99|DOCUMENTS: none|THOUGHT: z|Final answer:|answer: w|---|
     ```json|<<<ANSWER>>>|<<</ANSWER>>>|{"answer": 1e999|{"corrections": [|{"before": "x", "after": "y"}|]}|},|[1, 2]|
@@ -20,10 +20,10 @@ values = st.recursive(
 def check(reply: str) -> None:
     for structured in (False, True):
         revision = parse_revision(reply, 5, structured=structured)
-        assert len(revision.answer) <= 300
+        assert len(revision.answer) <= 4000
         for numbers in (revision.documents, *(correction.documents for correction in revision.corrections)):
             assert set(numbers) <= set(range(1, 6))
-    assert len(parse_thought(reply).answer) <= 300
+    assert len(parse_thought(reply).answer) <= 4000
     assert set(references(reply, 5)) <= set(range(1, 6))
 
 
@@ -39,28 +39,14 @@ def test_no_json_value_in_the_place_of_another_does_either(one: object, two: obj
     check(json.dumps({"corrections": one, "answer": two}))
 
 
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
-        ("Step 1.\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>\nI hope it helps!", "Jane Austen"),
-        ("<<<ANSWER>>> Mary <<</ANSWER>>> no: <<<ANSWER>>> Jane Austen", "Mary"),  # closed blocks count first
-        ('Thinking. {"thought": "x", "answer": "Jane Austen"}', "Jane Austen"),
-        ('{"thought": "cut", "answer": "Jane \\"A\\" Austen", "documents": [1', 'Jane "A" Austen'),
-        ("Some thoughts.\n\n**Final answer:** Jane Austen\n", "Jane Austen"),
-        ("So it was 1871, and the answer is Jane Austen\nThat is all.", "Jane Austen"),
-        ("Some thoughts.\nJane Austen\n```\n", "Jane Austen"),
-        ('{"answer": 0}', "0"),
-        ("", ""),
-        ("{", ""),
-    ],
-)
-def test_an_answer_is_found_in_a_reply_of_any_form(reply: str, answer: str) -> None:
-    assert plain_answer(reply) == answer
-
-
 def test_a_thought_is_the_whole_reply_and_its_answer() -> None:
     thought = parse_thought("Austen wrote novels.\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>")
     assert (thought.text, thought.answer) == ("Austen wrote novels.\nAnswer: Jane Austen", "Jane Austen")
+
+
+def test_a_thought_keeps_what_stands_in_marks_of_its_own() -> None:
+    thought = parse_thought("Kay <<<Austen>>> it was.\n<<<Jane Austen>>>")
+    assert (thought.text, thought.answer) == ("Kay <<<Austen>>> it was.\n<<<Jane Austen>>>", "Jane Austen")
 
 
 def test_a_thought_that_declines_has_no_answer() -> None:
@@ -116,4 +102,4 @@ def test_what_was_missing_is_a_correction_of_nothing() -> None:
 
 def test_a_long_answer_is_cut() -> None:
     answer = parse_revision("word " * 1000, 3, structured=False).answer
-    assert len(answer) == 300 and answer.endswith("…")
+    assert len(answer) == 4000 and answer.endswith("…")

@@ -331,8 +331,9 @@ class TestRepair:
             'Some thoughts. {"verdict": {"answer": "Jane Austen"}, "sure": tru',
             "Some thoughts.\n\n**Final answer:** Jane Austen\n",
             "Some thoughts.\nJane Austen\n```\n",
+            "Some thoughts.\n<<<Jane Austen>>>",
         ],
-        ids=["marked", "broken JSON", "labelled", "last line"],
+        ids=["marked", "broken JSON", "labelled", "last line", "other marks"],
     )
     async def test_what_cannot_be_repaired_becomes_its_plain_answer(self, reply: str) -> None:
         model = ScriptedModel([MEMORY, reply, "Sorry?"])
@@ -343,7 +344,7 @@ class TestRepair:
     async def test_a_plain_answer_is_bounded_in_length(self) -> None:
         answer = await ask(ScriptedModel([MEMORY, "word " * 1000, "Sorry?"]))
         assert answer.text is not None
-        assert len(answer.text) <= 300
+        assert len(answer.text) == 4000
 
     async def test_an_empty_reply_is_not_repaired_and_abstains(self) -> None:
         model = ScriptedModel([MEMORY, "<think>and so on"])

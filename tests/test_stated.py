@@ -1,0 +1,91 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robust_qa import stated_answer
+
+_LINES = "answer: w|Final answer:|```json|<<<ANSWER>>>|<<</ANSWER>>>|{'answer': 1e999|}|The answer is|<<<x>>>"
+texts = st.lists(st.one_of(st.sampled_from(_LINES.split("|")), st.text(max_size=9))).map("\n".join)
+
+
+@given(texts)
+def test_no_reply_makes_it_raise_or_give_more_than_a_line(reply: str) -> None:
+    answer = stated_answer(reply)
+    assert len(answer) <= 4000 and "\n" not in answer
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("Hm.\nDocuments: 2\n<<<ANSWER>>> Jane Austen <<</ANSWER>>> Bye.", "Jane Austen"),
+        ("It says <<<ANSWER>>> Mary <<</ANSWER>>>, but\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>", "Jane Austen"),
+        ("<<<ANSWER>>> Mary <<</ANSWER>>> no: <<<ANSWER>>> Jane Austen", "Mary"),  # closed blocks count first
+        ("<<<ANSWER>>> Jane Austen", "Jane Austen"),
+        ("<<<ANSWER>>> **Jane Austen**. <<</ANSWER>>>", "Jane Austen."),
+    ],
+)
+def test_the_marked_answer_counts_first(reply: str, answer: str) -> None:
+    assert stated_answer(reply) == answer
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ('Answer: Mary. {"thought": "x", "answer": "Jane Austen"}', "Jane Austen"),
+        ('{"thought": "cut", "answer": "Jane \\"A\\" Austen", "documents": [1', 'Jane "A" Austen'),
+        ('{"answer": ["Jane", "Mary"]}', "Jane, Mary"),
+        ('{"answer": 0}', "0"),
+        ('Hm.\n{"answer": null}', ""),
+    ],
+)
+def test_then_that_of_its_json_be_it_cut(reply: str, answer: str) -> None:
+    assert stated_answer(reply) == answer
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("Some thoughts.\n\n**Final answer:** Jane Austen\nI hope it helps!", "Jane Austen"),
+        ("So the answer is Jane Austen\nDocuments: 2", "Jane Austen"),
+        ("So it was 1871, and the answer is Jane Austen\nThat is all.", "Jane Austen"),
+        ("By document 2, the answer is **Jane Austen**.", "Jane Austen."),
+        ("### Answer:\nJane Austen\nBye.", "Jane Austen"),
+        ("<<<ANSWER: Jane Austen>>>", "Jane Austen"),
+    ],
+)
+def test_then_a_labelled_one(reply: str, answer: str) -> None:
+    assert stated_answer(reply) == answer
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("Hm.\nJane Austen\n", "Jane Austen"),
+        ("Some thoughts.\nJane Austen\n```\nDocuments: 2", "Jane Austen"),
+        ('He wrote it for Julian, in 1968.\n\n"Hey Jude"', '"Hey Jude"'),
+        ("[Untitled]", "[Untitled]"),
+        ("France has one.\n<<<Paris>>>", "Paris"),
+        ("It is 2**8", "It is 2**8"),
+        ('Jane Austen\n{"thought": "cut sho', "Jane Austen"),
+        ('Jane Austen\n"documents": [1, 2],\n[1, 2', "Jane Austen"),
+        ("", ""),
+        ("{", ""),
+    ],
+)
+def test_then_the_last_line_that_is_no_syntax(reply: str, answer: str) -> None:
+    assert stated_answer(reply) == answer
+
+
+def test_a_long_list_is_an_answer_and_a_longer_one_is_cut() -> None:
+    names = ", ".join(f"Member Number {n}" for n in range(100))
+    assert stated_answer(f"<<<ANSWER>>> {names} <<</ANSWER>>>") == names
+    assert len(stated_answer("word " * 1000)) == 4000 and stated_answer("word " * 1000).endswith("…")
+
+
+@pytest.mark.parametrize("text", ["so ", "<<<", "<<<x", ", ", "\n.", " answer", '"answer":"', "**", "answer: ", "\n"])
+def test_a_long_reply_is_read_in_no_time(text: str) -> None:
+    before = time.monotonic()
+    stated_answer("x" + text * (100_000 // len(text)))
+    assert time.monotonic() - before < 2
