@@ -121,8 +121,8 @@ def _text_form(reply: str) -> dict[str, Any] | None:
             name = ""
         elif name:
             current[name] += " " + line
-    if marked := between(reply, "ANSWER"):
-        end["answer"] = marked[-1]
+    if between(reply, "ANSWER"):
+        end["answer"] = stated_answer(reply)
     return {**end, "corrections": corrections} if "answer" in end else None
 
 

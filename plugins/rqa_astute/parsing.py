@@ -11,7 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from robust_qa import between, declines, named_documents, one_line, parse_object, parse_objects, says_unknown
+from robust_qa import (
+    between,
+    declines,
+    named_documents,
+    one_line,
+    parse_object,
+    parse_objects,
+    says_unknown,
+    stated_answer,
+)
 
 _FIELD = re.compile(
     r"[\s*_#>\d.)-]*(documents?|summary|text|answer|confidence|reason|final answer)[\s*_]*:[\s*_]*(.*)", re.I
@@ -137,8 +146,8 @@ def _json_form(reply: str, size: int) -> Verdict | None:
 
 def _text_form(reply: str, size: int) -> Verdict | None:
     groups, end = _parts(reply)
-    marked = between(reply, "ANSWER")
-    return _of_use(_verdict(groups, {**end, "answer": marked[-1]} if marked else end, size))
+    end |= {"answer": stated_answer(reply)} if between(reply, "ANSWER") else {}
+    return _of_use(_verdict(groups, end, size))
 
 
 def _of_use(verdict: Verdict) -> Verdict | None:

@@ -7,12 +7,13 @@ passages, k of them at once.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from robust_qa import Answer, answer_key, cite, declines, stands_in
+from robust_qa import Answer, answer_key, cite, says_unknown, stands_in
 
 from .. import asking
 from ..replies import concluded
@@ -21,6 +22,9 @@ from .keywords import keywords
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
+
+# Told to say nothing else, models like to say first what is missing. "I Don't Know How to Love Him" is a title.
+_DECLINING = re.compile(r"\bI (?:do not|don['’]?t) know\b")
 
 
 class RobustRag:
@@ -52,7 +56,7 @@ class RobustRag:
         async with asyncio.TaskGroup() as group:
             reading = [group.create_task(self.agent.ask(toolbox, "isolate", [passage])) for passage in passages]
         replies = [task.result() for task in reading]
-        readings = [None if declines(reply) else keywords(reply) for reply in replies]
+        readings = [None if abstains(reply) else keywords(reply) for reply in replies]
         shared = kept(readings, options.alpha, options.beta)
         details = {"readings": replies, "keywords": _sorted(shared), "certified": 0}
         if not shared:
@@ -62,7 +66,7 @@ class RobustRag:
         if answer.text is None:
             return dataclasses.replace(answer, details=details)
         details["certified"] = await self._certified(toolbox, readings, shared, answer.text)
-        said = [stands_in(answer.text, reply) for reply in replies]
+        said = [not abstains(reply) and stands_in(answer.text, reply) for reply in replies]
         citations = tuple(cite(passage, answer.text) for passage in compress(passages, said))
         return dataclasses.replace(answer, citations=citations, details=details)
 
@@ -90,6 +94,11 @@ class RobustRag:
             if any(answer_key(task.result().text or "") != answer_key(text) for task in asking_again):
                 return corrupted - 1
         return len(readings)
+
+
+def abstains(reply: str) -> bool:
+    """Whether the reading of one passage has no answer."""
+    return says_unknown(reply) or _DECLINING.search(reply) is not None
 
 
 def _sorted(shared: Keywords) -> list[str]:

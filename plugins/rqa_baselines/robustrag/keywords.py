@@ -19,7 +19,7 @@ _FUNCTION_WORDS = frozenset(
     onto outside per since than throughout toward towards until till upon via as
     and or but nor so yet if because although though while whereas unless whether when where why how
     be am is are was were been being do does did done doing have has had having will would shall should can could may
-    might must ought not n't also only just too very then thus therefore however according known""".split()
+    might must ought not also only just too very then thus therefore however according known""".split()
 )
 _COMMON_VERBS = frozenset(
     """say says said saying state states stated stating mention mentions mentioned tell tells told give gives gave given
@@ -35,7 +35,9 @@ _COMMON_VERBS = frozenset(
 )
 _BREAKING = _FUNCTION_WORDS | _COMMON_VERBS
 _ALSO_NAMES = frozenset({"May", "Will"})
-_TOKEN = re.compile(r"\w+(?:['’.\-]\w+)*|[^\w\s]")
+_TOKEN = re.compile(r"(?:(?<![\w)])[-−](?=\d))?\w+(?:(?:['’.\-]|(?<=\d)[,:](?=\d))\w+)*|[^\w\s]")  # 2,140,526 and -40
+_NEGATED = re.compile(r"n['’]t\Z", re.I)  # wasn't
+_NO = re.compile(r"\W*no\s*(?:[,.;:!]|\Z)", re.I)  # "No, he was not": an answer, as yes is; "no man" has none
 _SIBILANT = re.compile(r"(?:ch|sh|ss|x|z)es\Z")
 
 
@@ -43,11 +45,12 @@ def keywords(text: str) -> frozenset[str]:
     """The words of `text` that carry meaning, their runs, the names among them, and the whole; in lower case."""
     tokens = _TOKEN.findall(text)
     shouted = text.isupper()
-    found = {" ".join(_lemma(token) for token in tokens if token[0].isalnum())}
+    found = {" ".join(_lemma(token) for token in tokens if _is_word(token)), "no" if _NO.match(text) else ""}
     run: list[str] = []
     for token in [*tokens, "."]:
         acronym = token.isupper() and len(token) > 1 and not shouted  # US, WHO
-        if token[0].isalnum() and (acronym or token in _ALSO_NAMES or token.lower() not in _BREAKING):
+        breaking = token.lower() in _BREAKING or _NEGATED.search(token)
+        if _is_word(token) and (acronym or token in _ALSO_NAMES or not breaking):
             run.append(token)
             continue
         found.update(_of_run(run))
@@ -55,11 +58,15 @@ def keywords(text: str) -> frozenset[str]:
     return frozenset(found - {""})
 
 
+def _is_word(token: str) -> bool:
+    return len(token) > 1 or token.isalnum()
+
+
 def _of_run(run: list[str]) -> set[str]:
     found = {" ".join(map(_lemma, run)), *map(_lemma, run)}
     name: list[str] = []
-    for token in [*run, "-"]:
-        if token[0].isupper() or token[0].isdigit():
+    for token in [*run, "."]:
+        if token[0].isupper() or token.lstrip("-−")[:1].isdigit():
             name.append(token)
             continue
         found.add(" ".join(map(_lemma, name)))
@@ -69,7 +76,7 @@ def _of_run(run: list[str]) -> set[str]:
 
 def _lemma(token: str) -> str:
     """The token in lower case without a possessive, and singular unless it is a name."""
-    word = re.sub(r"['’]s\Z", "", token.lower())
+    word = re.sub(r"['’]s\Z", "", token.lower().replace("−", "-"))
     if len(word) < 4 or token[0].isupper() or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies"):

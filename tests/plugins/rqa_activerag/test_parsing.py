@@ -70,6 +70,11 @@ def test_documents_are_named_in_many_ways(named: str, documents: tuple[int, ...]
     assert (revision.documents, revision.removed) == (documents, removed)
 
 
+@pytest.mark.parametrize("written", ["**Jane** Austen", "<<<Jane>>> Austen"])
+def test_stars_and_made_up_marks_are_no_part_of_an_answer(written: str) -> None:
+    assert parse_revision(f"<<<ANSWER>>> {written} <<</ANSWER>>>", 5, structured=False).answer == "Jane Austen"
+
+
 def test_knowledge_refers_to_documents_in_square_brackets_alone() -> None:
     assert references("In 1871 [2] the tower [1, 3] stood; 4 men died [9] [sic].", 4) == (2, 1, 3)
 

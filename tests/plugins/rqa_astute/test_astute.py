@@ -261,6 +261,11 @@ class TestAnswer:
         answer = await ask(ScriptedModel([MEMORY, verdict]))
         assert (answer.text, answer.confidence) == ("It was Jane Austen.", 0.9)
 
+    @pytest.mark.parametrize("written", ["**Jane Austen**.", "<<<Jane>>> Austen"])
+    async def test_stars_and_made_up_marks_are_no_part_of_an_answer(self, written: str) -> None:
+        answer = await ask(ScriptedModel([MEMORY, VERDICT.replace("> Jane Austen <", f"> {written} <")]))
+        assert ((answer.text or "").strip("."), answer.confidence) == ("Jane Austen", 0.9)
+
     async def test_an_answer_of_no_group_has_no_citations(self) -> None:
         verdict = VERDICT.replace("> Jane Austen <", "> Charlotte <")
         answer = await ask(ScriptedModel([MEMORY, verdict]))

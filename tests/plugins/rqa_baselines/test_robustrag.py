@@ -27,6 +27,15 @@ class TestKeywords:
             ("James's boxes", {"james", "box", "james box"}),
             ("on 5 May 1815", {"5 may 1815", "1815", "5"}),
             ("They may stand in the US", {"us"}),
+            ("The population is 2,140,526.", {"2,140,526"}),
+            ("It opened at 10:30, in 1,3 or 5.", {"10:30", "1,3", "5"}),
+            ("It is -40 degrees.", {"-40", "-40 degree"}),
+            ("About −40.5 °C", {"-40.5"}),
+            ("In 1914-1918", {"1914-1918"}),
+            ("No, Bob is older.", {"no", "bob"}),
+            ("no", {"no"}),
+            ("Yes, Bob is older.", {"yes", "bob"}),
+            ("It wasn't Paris.", {"paris", "it wasn't paris"}),
         ],
     )
     def test_words_runs_and_names_are_keywords(self, text: str, some: set[str]) -> None:
@@ -34,6 +43,19 @@ class TestKeywords:
 
     def test_function_words_verbs_and_punctuation_are_none(self) -> None:
         assert keywords("She was, and he may be.") == {"she was and he may be"}  # the whole reading alone
+
+    @pytest.mark.parametrize(
+        ("text", "none"),
+        [
+            ("The population is 2,140,526.", {"2", "140", "526"}),
+            ("It is -40 degrees.", {"40"}),
+            ("It wasn’t Paris.", {"wasn’t", "wasn’t paris"}),
+            ("No man is an island.", {"no", "no man"}),
+            ("There is no answer.", {"no"}),
+        ],
+    )
+    def test_parts_of_numbers_and_negations_are_none(self, text: str, none: set[str]) -> None:
+        assert not none & keywords(text)
 
     def test_the_whole_reading_is_one(self) -> None:
         assert "emma was written by jane austen" in keywords("Emma was written by Jane Austen.")
@@ -154,6 +176,20 @@ class TestStrategy:
     async def test_readings_without_an_answer_abstain_before_the_last_call(self, ask: Ask) -> None:
         answer = await ask(RobustRag, script([self.NOTHING] * 10, str), TEN)
         assert answer.reason == "No passage has an answer."
+
+    async def test_a_reading_that_says_so_in_the_end_abstains_too(self, ask: Ask) -> None:
+        excuse = "The document does not mention who wrote Emma. I don't know."
+        model = script([excuse] * 9 + [self.AUSTEN], lambda prompt: "Jane Austen" if "austen" in prompt else "document")
+        answer = await ask(RobustRag, model, TEN)
+        assert (answer.text, [c.id for c in answer.citations]) == ("Jane Austen", ["9"])
+
+    async def test_one_that_abstains_is_not_cited(self, ask: Ask) -> None:
+        model = script(["I don't know whether it is Jane Austen.", self.AUSTEN], lambda _: "Jane Austen")
+        assert [c.id for c in (await ask(RobustRag, model, TEN[:2])).citations] == ["1"]
+
+    async def test_a_title_that_sounds_like_it_is_a_reading(self, ask: Ask) -> None:
+        model = script(['It is "I Don\'t Know How to Love Him".'], lambda _: "I Don't Know How to Love Him")
+        assert (await ask(RobustRag, model, TEN[:1])).text == "I Don't Know How to Love Him"
 
     async def test_readings_that_share_nothing_do_too(self, ask: Ask) -> None:
         answer = await ask(RobustRag, script([f"Word{n}." for n in range(10)], str), TEN)
