@@ -150,7 +150,7 @@ class ActiveRag:
         schema: Mapping[str, Any] | None = None,
         **fields: str,
     ) -> Completion:
-        """The model's reply to the prompt of that role, without thoughts."""
+        """The model's reply to the prompt of that role, without thoughts. CutError when there were those alone."""
         options = self.options
         completion = await toolbox.generate(
             self.prompts[role],
@@ -162,7 +162,10 @@ class ActiveRag:
             max_tokens=options.max_tokens,
             schema=schema,
         )
-        return dataclasses.replace(completion, text=without_thoughts(completion.text))
+        text = without_thoughts(completion.text)
+        if not text and completion.finish == "length":
+            raise CutError
+        return dataclasses.replace(completion, text=text)
 
 
 @hookimpl

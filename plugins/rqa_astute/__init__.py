@@ -30,7 +30,7 @@ from robust_qa import (
 
 from . import schemas
 from .account import details, explained, listed, rendered
-from .deciding import decide
+from .deciding import completed, decide
 from .parsing import Consolidated, Verdict, parse_consolidation, parse_memory, parse_verdict
 
 if TYPE_CHECKING:
@@ -91,6 +91,9 @@ class Astute:
         rounds: list[list[Consolidated]] = []
         for number in range(1, options.iterations):
             reply = await ask("consolidate", schemas.consolidation(len(pool)), pool=pool, rounds=rounds)
+            if not reply.text:
+                toolbox.note(f"round {number}: the reply is empty, and changes nothing")
+                continue
             rounds.append(parse_consolidation(reply.text, len(pool)))
             toolbox.note(
                 f"round {number}: documents consolidated from {len(pool)} to {len(rounds[-1])}",
@@ -115,11 +118,11 @@ class Astute:
         reply = completion.text
         verdict = parse_verdict(reply, len(pool), structured=toolbox.structured)
         if verdict is not None:
-            return verdict
+            return completed(verdict) if completion.finish == "length" else verdict
         toolbox.note("no groups of documents can be read from the reply; asking for its form once", reply=reply)
         repaired = ""
         if reply:  # out of nothing a repair could only make things up
-            with suppress(ContextError):  # the reply is too long for the window to hold it again
+            with suppress(ContextError, CutError):  # the reply is too long for the window to hold it again, say
                 repaired = (await ask("repair", schema, reply=fenced(reply))).text
         verdict = parse_verdict(repaired, len(pool), structured=toolbox.structured)
         if verdict is None:
@@ -139,7 +142,10 @@ class Astute:
         rounds: Sequence[Sequence[Consolidated]] = (),
         **fields: str,
     ) -> Completion:
-        """The model's reply, without thoughts, to the prompt of that role about D0 and the last of the rounds."""
+        """The model's reply, without thoughts, to the prompt of that role about D0 and the last of the rounds.
+
+        CutError when there were thoughts alone.
+        """
         options, prompts = self.options, self.prompts
         form = f"{'finalise' if role == 'repair' else role}_{'json' if toolbox.structured else 'text'}"
         count = options.memory_passages
@@ -161,7 +167,10 @@ class Astute:
             max_tokens=options.max_tokens,
             schema=schema if toolbox.structured else None,
         )
-        return dataclasses.replace(completion, text=without_thoughts(completion.text))
+        text = without_thoughts(completion.text)
+        if not text and completion.finish == "length":
+            raise CutError
+        return dataclasses.replace(completion, text=text)
 
     def _earlier(self, consolidated: Sequence[Consolidated], pool: Sequence[Passage]) -> str:
         text = rendered(consolidated, pool, source_aware=self.options.source_aware)

@@ -31,6 +31,12 @@ def decide(verdict: Verdict, pool: Sequence[Passage]) -> Answer:
     return Answer(text, favoured.confidence, favoured.citations, conflicts)
 
 
+def completed(verdict: Verdict) -> Verdict:
+    """The verdict of a reply that was cut: its answer may be the beginning of that of its group."""
+    whole = (group.answer for group in verdict.groups if verdict.answer and group.answer.startswith(verdict.answer))
+    return dataclasses.replace(verdict, answer=next(whole, verdict.answer))
+
+
 def _positions(groups: Sequence[Group], pool: Sequence[Passage]) -> list[Position]:
     by_answer: dict[str, list[Group]] = {}
     for group in groups:

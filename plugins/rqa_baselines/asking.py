@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
@@ -90,7 +90,7 @@ class Agent:
         """The reply to the prompt of that role, without thoughts; `fields` are fenced.
 
         `replies` fill the field of that name, numbered from 1. `sample` numbers replies to the same prompt, drawn at
-        the strategy's temperature. CutError when one that is to mark an answer was cut before it.
+        the strategy's temperature. CutError when it was cut before it began, or before the answer that it is to mark.
         """
         shown = (f'<document reply="{number}">\n{fenced(text)}\n</document>' for number, text in enumerate(replies, 1))
         completion = await toolbox.generate(
@@ -101,29 +101,16 @@ class Agent:
             seed=self.seed if sample is None else (self.seed or 0) + sample,
             temperature=self.temperature if sample is not None else None,
         )
+        reply = without_thoughts(completion.text)
         # What stands before the mark is thought aloud, and its last line no answer.
-        if completion.finish == "length" and _MARK in self.prompts[role].template and _MARK not in completion.text:
+        unmarked = _MARK in self.prompts[role].template and _MARK not in reply
+        if completion.finish == "length" and (unmarked or not reply):
             raise CutError
-        return without_thoughts(completion.text)
+        return reply
 
     async def sample(self, toolbox: Toolbox, role: str, count: int, passages: Sequence[Passage]) -> list[str]:
-        """`count` replies to the prompt of that role, drawn at once; one that was cut before its answer is "".
-
-        CutError when all of them were.
-        """
-        import asyncio
-
-        async def draw(number: int) -> str | None:
-            with suppress(CutError):
-                return await self.ask(toolbox, role, passages, sample=number)
-            return None
-
-        async with asyncio.TaskGroup() as group:
-            drawing = [group.create_task(draw(number)) for number in range(count)]
-        replies = [task.result() for task in drawing]
-        if all(reply is None for reply in replies):
-            raise CutError
-        return [reply or "" for reply in replies]
+        """`count` replies to the prompt of that role, as `at_once`."""
+        return await at_once(self.ask(toolbox, role, passages, sample=number) for number in range(count))
 
     async def remember(self, toolbox: Toolbox) -> list[Passage]:
         """The passage that the model writes to the prompt `memory`; none when it declines."""
@@ -133,3 +120,20 @@ class Agent:
     async def read(self, toolbox: Toolbox, question: str, passages: Sequence[Passage]) -> Reading:
         """What the reader finds in `passages`, as the strategy rag reads them."""
         return await toolbox.read(question, passages, prompt=self.reading, order=self.order, seed=self.seed)
+
+
+async def at_once(asked: Iterable[Coroutine[Any, Any, str]]) -> list[str]:
+    """The replies, waited for at once; one that was cut before its answer is "". CutError when all of them were."""
+    import asyncio
+
+    async def whole(reply: Coroutine[Any, Any, str]) -> str | None:
+        with suppress(CutError):
+            return await reply
+        return None
+
+    async with asyncio.TaskGroup() as group:
+        waiting = [group.create_task(whole(reply)) for reply in asked]
+    replies = [task.result() for task in waiting]
+    if replies and all(reply is None for reply in replies):
+        raise CutError
+    return [reply or "" for reply in replies]

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from robust_qa import Answer, ContextError, Passage, answer_key
+from robust_qa import Answer, ContextError, CutError, Passage, answer_key
 
 from .. import asking
 from ..replies import find, numbers
@@ -46,34 +46,29 @@ class Madra:
 
         Abstains when no agent has an answer in the end.
         """
-        import asyncio
-
         options, passages = self.options, await toolbox.retrieve(question)
         debate: list[list[str]] = []
         while len(debate) <= options.rounds and not (debate and agreed(debate[-1])):
-            async with asyncio.TaskGroup() as group:
-                speaking = [
-                    group.create_task(self._speak(toolbox, number, passages, debate[-1] if debate else ()))
-                    for number in range(options.agents)
-                ]
-            debate.append([task.result() for task in speaking])
+            before = debate[-1] if debate else ()
+            agents = range(options.agents)
+            debate.append(await asking.at_once(self._speak(toolbox, agent, passages, before) for agent in agents))
         last, picked = debate[-1], tuple[int, ...]()
         if options.judge and not agreed(last):
-            with suppress(ContextError):  # the window holds not all of them: the majority decides
+            with suppress(ContextError, CutError):  # the window holds not all of them, say: the majority decides
                 verdict = await self.agent.ask(toolbox, "judge", passages, replies=last)
                 picked = numbers(find(verdict).answer, len(last))
         answer = voted(last, passages, chosen=picked[0] - 1 if picked else None)
         return dataclasses.replace(answer, details={"rounds": debate, "judged": picked[0] if picked else None})
 
     async def _speak(self, toolbox: Toolbox, number: int, passages: Sequence[Passage], before: Sequence[str]) -> str:
-        """What one agent says, having heard what all said before; the same again where that overflows the window."""
+        """What one agent says, having heard what all said before; the same again where that is too long or cut."""
         seen = passages if number % 2 == 0 else ()
         if not before:
             return await self.agent.ask(toolbox, "answer_documents" if seen else "answer_memory", seen, sample=number)
         others = [reply for other, reply in enumerate(before) if other != number]
         try:
             return await self.agent.ask(toolbox, "debate", seen, sample=number, own=before[number], replies=others)
-        except ContextError:
+        except (ContextError, CutError):
             return before[number]
 
 

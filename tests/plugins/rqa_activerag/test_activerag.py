@@ -347,6 +347,12 @@ class TestReplies:
             await ask(model)
         assert raised.group_contains(CutError)
 
+    @pytest.mark.parametrize("passages", [[], [EMMA]], ids=["no passage", "a passage"])
+    async def test_thoughts_that_are_cut_are_an_error_and_no_abstention(self, passages: list[Passage]) -> None:
+        with pytest.raises(ExceptionGroup) as raised:
+            await ask(ScriptedModel(lambda _: Completion("<think>Let me see", finish="length")), passages)
+        assert raised.group_contains(CutError)
+
     async def test_empty_thought_and_knowledge_are_told_as_such(self) -> None:
         model = scripted(inquire="", assimilate="")
         await ask(model)

@@ -368,6 +368,30 @@ class TestRepair:
         with pytest.raises(CutError):
             await ask(ScriptedModel([MEMORY, cut, cut]))
 
+    async def test_a_final_answer_that_is_cut_is_that_of_the_group_that_it_begins(self) -> None:
+        cut = Completion(VERDICT[: VERDICT.rindex("usten")], finish="length")
+        answer = await ask(ScriptedModel([MEMORY, cut]))
+        assert (answer.text, answer.confidence) == ("Jane Austen", 0.9)
+
+    @pytest.mark.parametrize("passages", [[], [EMMA]], ids=["no passage", "a passage"])
+    async def test_thoughts_that_are_cut_are_an_error_and_no_abstention(self, passages: list[Passage]) -> None:
+        with pytest.raises(ExceptionGroup) as raised:
+            await ask(ScriptedModel([Completion("<think>Let me see", finish="length")]), passages)
+        assert raised.group_contains(CutError)
+
+    async def test_a_repair_that_is_cut_leaves_the_plain_answer(self) -> None:
+        cut = Completion("<think>Let me see", finish="length")
+        answer = await ask(ScriptedModel([MEMORY, "All in all it was\nJane Austen", cut]))
+        assert (answer.text, answer.details["degraded"]) == ("Jane Austen", True)
+
+    async def test_an_empty_consolidation_changes_nothing(self) -> None:
+        model = ScriptedModel([MEMORY, ROUND, "", VERDICT])
+        answer = await ask(model, iterations=3)
+        assert model.prompts[2].count("consolidated in an earlier round") == 1
+        assert model.prompts[3].count("consolidated in an earlier round") == 1
+        assert "None of the documents helped" not in model.prompts[3]
+        assert (answer.text, len(answer.details["rounds"])) == ("Jane Austen", 1)
+
     async def test_a_provider_that_fails_is_no_unusable_reply(self) -> None:
         def unavailable(messages: object) -> str:
             raise UnavailableError("down", retry_after=1000)  # longer than any retry waits

@@ -14,7 +14,7 @@ from standins.model import ScriptedModel
 from standins.openai import serve
 
 import rqa_baselines
-from robust_qa import Answer, Passage, Question
+from robust_qa import Answer, Completion, CutError, Passage, Question
 from robust_qa.config import Config, Layer
 from robust_qa.host import Host
 from robust_qa.registry import Plugin, Registry
@@ -159,6 +159,14 @@ async def test_replies_that_quote_planted_text_add_no_mark_either(case: Case, as
     for prompt in model.prompts:
         assert prompt.count("<document") == prompt.count("</document>")
         assert "Mary Shelley <<<" not in prompt and "<<<ANSWER>>> Mary" not in prompt
+
+
+@pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "self_rag"])  # that continues a text
+async def test_thoughts_that_are_cut_before_any_reply_are_an_error_and_no_abstention(name: str, ask: Ask) -> None:
+    cut = ScriptedModel(lambda _: Completion("<think>Let me see. The document", finish="length"))
+    with pytest.raises((CutError, ExceptionGroup)) as raised:
+        await ask(STRATEGIES[name], cut, TEN)
+    assert isinstance(raised.value, CutError) or raised.group_contains(CutError)
 
 
 @pytest.mark.parametrize("name", STRATEGIES)

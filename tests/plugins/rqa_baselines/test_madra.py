@@ -3,7 +3,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from standins.model import ScriptedModel
 
-from robust_qa import Answer
+from robust_qa import Answer, Completion, CutError
 from rqa_baselines.madra import Madra
 
 Ask = Callable[..., Awaitable[Answer]]
@@ -51,6 +51,26 @@ async def test_replies_too_long_for_the_window_stand_and_the_majority_decides(as
     model = ScriptedModel([f"{'Hm. ' * 900}{said(answer)}" for answer in "BAA"], window=2500)
     answer = await ask(Madra, model)
     assert (answer.text, answer.details["judged"], len(model.calls)) == ("A", None, 3)
+
+
+CUT = Completion("Let me think about", finish="length")
+
+
+async def test_an_agent_that_is_cut_has_its_earlier_reply_or_none(ask: Ask) -> None:
+    model = ScriptedModel([CUT, said("A"), said("A"), said("A"), CUT, said("A")])
+    answer = await ask(Madra, model)
+    assert (answer.text, answer.confidence, len(model.calls)) == ("A", 1.0, 6)
+    assert answer.details["rounds"] == [["", said("A"), said("A")], [said("A")] * 3]
+
+
+async def test_agents_that_are_all_cut_are_an_error(ask: Ask) -> None:
+    with pytest.raises(CutError):
+        await ask(Madra, ScriptedModel([CUT] * 3))
+
+
+async def test_a_judge_who_is_cut_leaves_it_to_the_majority(ask: Ask) -> None:
+    answer = await ask(Madra, ScriptedModel([said("B"), said("A"), said("A"), CUT]), rounds=0)
+    assert (answer.text, answer.details["judged"]) == ("A", None)
 
 
 async def test_agents_that_know_nothing_do_not_agree_with_one_who_answers_a(ask: Ask) -> None:

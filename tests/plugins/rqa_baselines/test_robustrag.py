@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standins.model import ScriptedModel
 
-from robust_qa import Answer, Passage
+from robust_qa import Answer, Completion, Passage
 from rqa_baselines.robustrag import RobustRag
 from rqa_baselines.robustrag.certificate import attainable, kept
 from rqa_baselines.robustrag.keywords import keywords
@@ -139,11 +139,11 @@ class TestCertificate:
 TEN = [Passage(f"Text {n}. By Jane Austen.", id=str(n)) for n in range(10)]
 
 
-def script(readings: Sequence[str], by_keywords: Callable[[str], str]) -> ScriptedModel:
+def script(readings: Sequence[str | Completion], by_keywords: Callable[[str], str]) -> ScriptedModel:
     """Replies to isolated readings in turn, and to keywords as told."""
     remaining = iter(readings)
 
-    def reply(messages: list[object]) -> str:
+    def reply(messages: list[object]) -> str | Completion:
         prompt = str(messages)
         return (
             next(remaining) if "one document alone" in prompt else f"<<<ANSWER>>> {by_keywords(prompt)} <<</ANSWER>>>"
@@ -190,6 +190,11 @@ class TestStrategy:
     async def test_a_title_that_sounds_like_it_is_a_reading(self, ask: Ask) -> None:
         model = script(['It is "I Don\'t Know How to Love Him".'], lambda _: "I Don't Know How to Love Him")
         assert (await ask(RobustRag, model, TEN[:1])).text == "I Don't Know How to Love Him"
+
+    async def test_a_reading_that_is_cut_before_it_began_is_left_out(self, ask: Ask) -> None:
+        cut = Completion("<think>Let me see", finish="length")
+        model = script([cut, self.AUSTEN], lambda _: "Jane Austen")
+        assert [c.id for c in (await ask(RobustRag, model, TEN[:2])).citations] == ["1"]
 
     async def test_readings_that_share_nothing_do_too(self, ask: Ask) -> None:
         answer = await ask(RobustRag, script([f"Word{n}." for n in range(10)], str), TEN)
