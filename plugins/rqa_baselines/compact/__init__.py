@@ -19,7 +19,9 @@ from ..replies import holding
 if TYPE_CHECKING:
     from robust_qa import Toolbox
 
-_COMPLETE = re.compile(r"^[^\w\n]*complete[^\w\n]*:[^\w\n]*(yes|no)\b.*$", re.I | re.M)
+_COMPLETE = re.compile(r"^[^\w\n]*+complete[^\w\n:]*+:[^\w\n]*+(yes|no)\b.*$", re.I | re.M)
+_MARK = re.compile(r"<<<\s*SUMMARY", re.I)
+_NOTHING = re.compile(r"\W*+(?:none|nothing(?: yet)?)?\W*+", re.I)  # as the prompt has it where nothing was kept
 
 
 class CompAct:
@@ -69,7 +71,8 @@ class CompAct:
 
 
 def compressed(reply: str) -> tuple[str, bool]:
-    """The summary in a reply, and whether it is said to be complete; a reply in no form is the summary."""
+    """The summary in a reply, be it empty, and whether it is said to be complete; a reply in no form is the summary."""
     verdicts = _COMPLETE.findall(reply)
-    summary = "\n".join(between(reply, "SUMMARY")[-1:]) or reply
-    return _COMPLETE.sub("", summary).strip(), bool(verdicts) and verdicts[-1].lower() == "yes"
+    marked = between(reply, "SUMMARY") or [""] if _MARK.search(reply) else [reply]
+    summary = _COMPLETE.sub("", marked[-1]).strip()
+    return "" if _NOTHING.fullmatch(summary) else summary, bool(verdicts) and verdicts[-1].lower() == "yes"

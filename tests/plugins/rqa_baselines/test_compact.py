@@ -38,12 +38,14 @@ async def test_the_compressed_passages_that_hold_the_answer_are_cited(ask: Ask) 
 
 
 async def test_an_empty_reply_takes_nothing_of_the_evidence_back(ask: Ask) -> None:
-    answer = await ask(CompAct, ScriptedModel([step("Jane Austen wrote it."), "<think>Hm.", READING]), EIGHT)
-    assert answer.text == "Jane Austen"
+    for empty in ("<think>Hm.", step("")):
+        answer = await ask(CompAct, ScriptedModel([step("Jane Austen wrote it."), empty, READING]), EIGHT)
+        assert (answer.text, answer.details["summaries"]) == ("Jane Austen", ["Jane Austen wrote it."] * 2)
 
 
 async def test_nothing_left_abstains_without_reading(ask: Ask) -> None:
-    assert (await ask(CompAct, ScriptedModel([""]))).reason == "Nothing in the passages bears on the question."
+    for empty in ("", step("")):
+        assert (await ask(CompAct, ScriptedModel([empty]))).reason == "Nothing in the passages bears on the question."
     assert (await ask(CompAct, ScriptedModel([]), [])).reason == "No passage was found."
 
 
@@ -59,7 +61,12 @@ async def test_a_summary_without_the_answer_abstains(ask: Ask) -> None:
         ("<<<SUMMARY>>> A.\n**Complete:** Yes.", ("A.", True)),
         ("A.\nB.\nComplete: no", ("A.\nB.", False)),
         ("A.", ("A.", False)),
+        (step(""), ("", False)),
+        (step("None."), ("", False)),
+        (step("(nothing yet)"), ("", False)),
+        (step("None of them plays.", "yes"), ("None of them plays.", True)),
+        ("Complete: no", ("", False)),
     ],
 )
-def test_a_reply_in_no_form_is_the_summary(reply: str, found: tuple[str, bool]) -> None:
+def test_a_reply_in_no_form_is_the_summary_and_an_empty_one_is_none(reply: str, found: tuple[str, bool]) -> None:
     assert compressed(reply) == found
