@@ -53,11 +53,13 @@ def _position(agreeing: Sequence[Group], pool: Sequence[Passage]) -> Position:
 
 
 def _favoured(answer: str, positions: Sequence[Position]) -> Position | None:
-    """The position that `answer` repeats, be it in more or fewer words; the most confident for no answer."""
+    """The position that `answer` repeats, or the only one that it puts in more or fewer words; "Lyon, not Paris" is
+    none of two. The most confident for no answer.
+    """
     if answer:
-        positions = [position for position in positions if answer_key(position.text) == answer_key(answer)] or [
-            position for position in positions if _rephrases(position.text, answer)
-        ]
+        near = [position for position in positions if _rephrases(position.text, answer)]
+        same = [position for position in near if answer_key(position.text) == answer_key(answer)]
+        return (same or near)[0] if same or len(near) == 1 else None
     return max(positions, key=lambda position: position.confidence or 0.0, default=None)
 
 

@@ -128,15 +128,20 @@ def _amount(value: object) -> tuple[float | None, float | None]:
         return float(value), None
     if not isinstance(value, str):
         return None, None
-    if amount := _AMOUNT.search(value):
+    degree = _DEGREE.search(value)
+    for amount in _AMOUNT.finditer(value):
+        counted = amount[1].isdigit() and not (amount[2] or amount[3])
+        if degree and counted and re.search(r"\w", value[: amount.start()]):
+            continue  # "high (3 documents agree)"
         whole = 100.0 if amount[2] else float(amount[3]) if amount[3] else None
         return float(amount[1].replace(",", ".")), whole
-    degree = _DEGREE.search(value)
     return (_DEGREES[degree[1].lower()], 1.0) if degree else (None, None)
 
 
 def _json_form(reply: str, size: int) -> Verdict | None:
     whole = parse_object(reply, "groups") or {}
+    if "answer" in whole and whole["answer"] is None:  # which is said, where a reply that was cut says nothing
+        whole["answer"] = "I don't know"
     if whole.get("groups") == []:
         return _verdict([], whole, size)
     # Of a reply that was cut short the groups before the cut remain.

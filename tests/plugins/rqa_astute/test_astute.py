@@ -272,6 +272,12 @@ class TestAnswer:
         assert (answer.text, answer.citations, answer.confidence) == ("Charlotte", (), None)
         assert not any(position.chosen for position in answer.conflicts)
 
+    async def test_an_answer_with_the_words_of_two_groups_is_neithers(self) -> None:
+        verdict = VERDICT.replace("> Jane Austen <", "> Mary Shelley, not Jane Austen <")
+        answer = await ask(ScriptedModel([MEMORY, verdict]))
+        assert (answer.text, answer.citations, answer.confidence) == ("Mary Shelley, not Jane Austen", (), None)
+        assert [position.chosen for position in answer.conflicts] == [False, False]
+
     async def test_without_a_final_answer_the_most_confident_group_decides(self) -> None:
         verdict = VERDICT.partition("REASON")[0].replace("20%", "95%")
         answer = await ask(ScriptedModel([MEMORY, verdict]))
@@ -428,6 +434,12 @@ class TestForms:
         model = ScriptedModel([MEMORY, json.dumps({"groups": groups, "answer": "I don't know"})], structured=True)
         answer = await ask(model)
         assert (answer.abstained, answer.details["degraded"], len(model.calls)) == (True, False, 2)
+
+    async def test_json_that_answers_null_is_not_settled_by_confidence(self) -> None:
+        model = ScriptedModel([MEMORY, json.dumps(json.loads(JSON) | {"answer": None})], structured=True)
+        answer = await ask(model)
+        assert (answer.abstained, len(answer.conflicts)) == (True, 2)
+        assert answer.reason == "Neither the documents nor the model's memory hold a reliable answer."
 
     async def test_json_with_groups_and_nothing_else_is_settled_by_confidence(self) -> None:
         groups = json.dumps({"groups": json.loads(JSON)["groups"]})

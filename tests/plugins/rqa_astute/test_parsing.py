@@ -94,6 +94,11 @@ def test_names_of_no_document_are_counted(named: object, removed: int) -> None:
         ("0,9", 0.9),
         ("High", 0.9),
         ("very low", 0.1),
+        ("high (3 documents agree)", 0.9),
+        ("Very high, confirmed by 2 independent documents", 0.95),
+        ("high: 85%", 0.85),
+        ("High, 2 documents, 0.85", 0.85),
+        ("9 (very high, 3 documents)", 0.9),
         (1, 1.0),
         (0, 0.0),
     ],
@@ -106,6 +111,7 @@ def test_confidences_of_one_verdict_are_on_one_scale() -> None:
     assert confidences([9, 1]) == [0.9, 0.1]
     assert confidences([95, 9, "50%"]) == [0.95, 0.09, 0.5]
     assert confidences([0.9, 0.5, 5]) == [0.9, 0.5, 0.5]
+    assert confidences(["high (3 documents agree)", "medium"]) == [0.9, 0.6]
 
 
 @pytest.mark.parametrize(
