@@ -30,7 +30,11 @@ def answered(thought: Thought | None, lessons: Sequence[Lesson], pool: Sequence[
     """
     agreeing = elected(lessons)
     if not agreeing:
-        return Answer(None, reason="The language model gave no answer, neither from the documents nor from memory.")
+        if thought and thought.answer:
+            reason = "The language model gave no answer in the end; the one from memory was given up."
+            return Answer(None, reason=reason, conflicts=(Position(thought.answer, citations=_from_memory(thought)),))
+        or_memory = ", neither from the documents nor from memory" if thought else " from the documents"
+        return Answer(None, reason=f"The language model gave no answer{or_memory}.")
     text = agreeing[0].revision.answer
     confidence = len(agreeing) / len(lessons) if len(lessons) > 1 else None
     cited = tuple(dict.fromkeys(one for lesson in agreeing for one in _citations(lesson, text, pool)))

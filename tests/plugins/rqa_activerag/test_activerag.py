@@ -340,6 +340,19 @@ class TestReplies:
         assert answer.abstained
         assert answer.reason.startswith("The language model gave no answer")
 
+    async def test_the_reason_tells_whether_memory_had_an_answer(self) -> None:
+        unknown = "<<<ANSWER>>> I don't know <<</ANSWER>>>"
+        answer = await ask(scripted(accommodate=unknown))
+        assert answer.reason == "The language model gave no answer in the end; the one from memory was given up."
+        assert [(p.text, p.citations[0].origin, p.chosen) for p in answer.conflicts] == [
+            ("Mary Shelley", "memory", False)
+        ]
+        answer = await ask(scripted(inquire=unknown, accommodate=unknown))
+        assert answer.reason == "The language model gave no answer, neither from the documents nor from memory."
+        assert answer.conflicts == ()
+        answer = await ask(scripted(conclude=unknown), accommodation=False)
+        assert answer.reason == "The language model gave no answer from the documents."
+
     async def test_a_reply_that_is_cut_before_its_answer_is_an_error(self) -> None:
         cut = Completion(JSON[: JSON.index('"answer"')], finish="length")
         model = ScriptedModel(lambda messages: cut if role(messages[0].content) == "accommodate" else KNOWLEDGE)
