@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
@@ -9,6 +10,8 @@ from .text import answer_key, contains_answer, normalise, sentences, titled, wor
 from .types import Citation, Passage, Reading
 
 _LONGEST_QUOTE = 400  # characters
+# Thai, Lao, Burmese, Khmer, Japanese and Chinese.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
 
 def cite(passage: Passage, answer: str | None = None, *, start: int | None = None) -> Citation:
@@ -54,8 +57,16 @@ def bearing_out(answer: str, named: Sequence[Passage]) -> list[Passage]:
 
 
 def stands_in(answer: str, text: str) -> bool:
-    """Whether `answer` stands in `text` as whole words, both as `answer_key` has them: 7 does not stand in 1978."""
-    return f" {answer_key(answer)} " in f" {answer_key(text)} "
+    """Whether `answer` stands in `text` as whole words, both as `answer_key` has them: 7 does not stand in 1978.
+
+    Where a script puts no space between words, each of its characters counts as one.
+    """
+    return _spaced(answer) in _spaced(text)
+
+
+def _spaced(text: str) -> str:
+    apart = _UNSPACED.sub(r" \g<0> ", answer_key(text))
+    return f" {' '.join(apart.split())} "
 
 
 def _cite_original(summary: Passage, answer: str | None, sentence: str) -> Citation:

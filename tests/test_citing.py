@@ -1,6 +1,6 @@
 import pytest
 
-from robust_qa import Passage, Reading, citations, cite
+from robust_qa import Passage, Reading, citations, cite, stands_in
 from robust_qa.citing import bearing_out
 
 TEXT = "Ada was born in London. She wrote the first program in 1843. It was for the Engine."
@@ -67,6 +67,26 @@ def test_of_documents_that_a_model_names_those_are_cited_that_hold_the_answer() 
     assert bearing_out("18", ROSES) == [ROSES[2]]  # a word, not a part of one
     assert bearing_out("1.8", [*ROSES, Passage("1.8 %")]) == [Passage("1.8 %")]  # and no other number
     assert [one.quote for one in citations(Reading("1871", passages=(2, 0)), ROSES)] == ["Sold in 1871."]
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "stands"),
+    [
+        ("the 1815.", "In 1815!", True),
+        ("7", "In 1978", False),
+        ("8", "18, 1.8", False),
+        ("1.8", "1.8 %, not 18", True),
+        ("−40", "At -40", True),
+        ("Paris", "Parisians", False),
+        ("巴黎", "法国的首都是巴黎。", True),
+        ("18", "18年", True),
+        ("8", "18年", False),
+        ("", "Paris", False),
+        ("x", "", False),
+    ],
+)
+def test_an_answer_stands_in_a_text_as_whole_words(answer: str, text: str, stands: bool) -> None:
+    assert stands_in(answer, text) is stands
 
 
 @pytest.mark.parametrize("answer", ["No", "yes.", "", "?!"])
