@@ -122,7 +122,7 @@ class Astute:
         toolbox.note("no groups of documents can be read from the reply; asking for its form once", reply=reply)
         repaired = ""
         if reply:  # out of nothing a repair could only make things up
-            with suppress(ContextError, CutError):  # the reply is too long for the window to hold it again, say
+            with suppress(ContextError, CutError):  # too long a reply to be read, or written, again
                 repaired = (await ask("repair", schema, reply=fenced(reply))).text
         verdict = parse_verdict(repaired, len(pool), structured=toolbox.structured)
         if verdict is None:

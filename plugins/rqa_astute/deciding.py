@@ -33,8 +33,8 @@ def decide(verdict: Verdict, pool: Sequence[Passage]) -> Answer:
 
 def completed(verdict: Verdict) -> Verdict:
     """The verdict of a reply that was cut: its answer may be the beginning of that of its group."""
-    whole = (group.answer for group in verdict.groups if verdict.answer and group.answer.startswith(verdict.answer))
-    return dataclasses.replace(verdict, answer=next(whole, verdict.answer))
+    whole = [group.answer for group in verdict.groups if verdict.answer and group.answer.startswith(verdict.answer)]
+    return dataclasses.replace(verdict, answer=min(whole, key=len, default=verdict.answer))
 
 
 def _positions(groups: Sequence[Group], pool: Sequence[Passage]) -> list[Position]:

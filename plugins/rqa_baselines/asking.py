@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,7 +110,7 @@ class Agent:
 
     async def sample(self, toolbox: Toolbox, role: str, count: int, passages: Sequence[Passage]) -> list[str]:
         """`count` replies to the prompt of that role, as `at_once`."""
-        return await at_once(self.ask(toolbox, role, passages, sample=number) for number in range(count))
+        return await at_once(lambda number: self.ask(toolbox, role, passages, sample=number), range(count))
 
     async def remember(self, toolbox: Toolbox) -> list[Passage]:
         """The passage that the model writes to the prompt `memory`; none when it declines."""
@@ -122,18 +122,21 @@ class Agent:
         return await toolbox.read(question, passages, prompt=self.reading, order=self.order, seed=self.seed)
 
 
-async def at_once(asked: Iterable[Coroutine[Any, Any, str]]) -> list[str]:
-    """The replies, waited for at once; one that was cut before its answer is "". CutError when all of them were."""
+async def at_once(ask: Callable[[Any], Awaitable[str]], asked: Iterable[Any]) -> list[str]:
+    """What `ask` replies to each of `asked`, all at once; "" for one that was cut before its answer.
+
+    CutError when all of them were.
+    """
     import asyncio
 
-    async def whole(reply: Coroutine[Any, Any, str]) -> str | None:
+    async def whole(one: Any) -> str | None:
         with suppress(CutError):
-            return await reply
+            return await ask(one)
         return None
 
     async with asyncio.TaskGroup() as group:
-        waiting = [group.create_task(whole(reply)) for reply in asked]
-    replies = [task.result() for task in waiting]
+        asking = [group.create_task(whole(one)) for one in asked]
+    replies = [task.result() for task in asking]
     if replies and all(reply is None for reply in replies):
         raise CutError
     return [reply or "" for reply in replies]

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from robust_qa import Answer, ContextError, CutError, Passage, answer_key
@@ -49,18 +50,17 @@ class Madra:
         options, passages = self.options, await toolbox.retrieve(question)
         debate: list[list[str]] = []
         while len(debate) <= options.rounds and not (debate and agreed(debate[-1])):
-            before = debate[-1] if debate else ()
-            agents = range(options.agents)
-            debate.append(await asking.at_once(self._speak(toolbox, agent, passages, before) for agent in agents))
+            speak = partial(self._speak, toolbox, passages, debate[-1] if debate else ())
+            debate.append(await asking.at_once(speak, range(options.agents)))
         last, picked = debate[-1], tuple[int, ...]()
         if options.judge and not agreed(last):
-            with suppress(ContextError, CutError):  # the window holds not all of them, say: the majority decides
+            with suppress(ContextError, CutError):  # the majority decides
                 verdict = await self.agent.ask(toolbox, "judge", passages, replies=last)
                 picked = numbers(find(verdict).answer, len(last))
         answer = voted(last, passages, chosen=picked[0] - 1 if picked else None)
         return dataclasses.replace(answer, details={"rounds": debate, "judged": picked[0] if picked else None})
 
-    async def _speak(self, toolbox: Toolbox, number: int, passages: Sequence[Passage], before: Sequence[str]) -> str:
+    async def _speak(self, toolbox: Toolbox, passages: Sequence[Passage], before: Sequence[str], number: int) -> str:
         """What one agent says, having heard what all said before; the same again where that is too long or cut."""
         seen = passages if number % 2 == 0 else ()
         if not before:

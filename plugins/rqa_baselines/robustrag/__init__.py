@@ -51,7 +51,7 @@ class RobustRag:
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """k + 1 calls, and those of the certificate. Abstains when no reading has an answer, or none agree."""
         options, passages = self.options, await toolbox.retrieve(question)
-        replies = await asking.at_once(self.agent.ask(toolbox, "isolate", [passage]) for passage in passages)
+        replies = await asking.at_once(lambda passage: self.agent.ask(toolbox, "isolate", [passage]), passages)
         readings = [None if abstains(reply) else keywords(reply) for reply in replies]
         shared = kept(readings, options.alpha, options.beta)
         details = {"readings": replies, "keywords": _sorted(shared), "certified": 0}

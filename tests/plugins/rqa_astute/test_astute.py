@@ -378,6 +378,8 @@ class TestRepair:
         cut = Completion(VERDICT[: VERDICT.rindex("usten")], finish="length")
         answer = await ask(ScriptedModel([MEMORY, cut]))
         assert (answer.text, answer.confidence) == ("Jane Austen", 0.9)
+        cut = Completion(VERDICT.replace("answer: Mary Shelley", "answer: Jane Austen-Leigh") + "\nI", finish="length")
+        assert (await ask(ScriptedModel([MEMORY, cut]))).text == "Jane Austen"
 
     @pytest.mark.parametrize("passages", [[], [EMMA]], ids=["no passage", "a passage"])
     async def test_thoughts_that_are_cut_are_an_error_and_no_abstention(self, passages: list[Passage]) -> None:
