@@ -51,7 +51,7 @@ def bearing_out(answer: str, named: Sequence[Passage]) -> list[Passage]:
     Asked what an answer rests on, language models like to name every document that they were shown. Where an answer is
     not in its documents' words, or is yes or no, theirs is the only word on it.
     """
-    if normalise(answer) in ("", "yes", "no"):
+    if answer_key(answer) in ("", "yes", "no"):
         return list(named)
     return [passage for passage in named if stands_in(answer, titled(passage.title, passage.text))] or list(named)
 
