@@ -96,6 +96,7 @@ class Engine:
         try:
             self.settings = msgspec.json.decode((self.folder / "reader.json").read_bytes(), type=Settings)
             self._tokenizer = Tokenizer.from_file(str(self.folder / "tokenizer.json"))
+            self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is five characters
             with np.load(self.folder / "heads.npz") as heads:
                 self._weight, self._bias = heads["weight"], heads["bias"]  # rows: the fields of Marks
             self._encoder = ctranslate2.Encoder(

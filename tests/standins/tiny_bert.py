@@ -62,6 +62,7 @@ def write_model(folder: Path, *, length: int = 48, stride: int = 8) -> Path:
     tokenizer = Tokenizer(models.WordPiece({word: n for n, word in enumerate(WORDS)}, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.add_special_tokens([word for word in WORDS if word.startswith("[")])
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     tokenizer.save(str(folder / "tokenizer.json"))
     np.savez(folder / "heads.npz", weight=random(4, WIDTH), bias=random(4))

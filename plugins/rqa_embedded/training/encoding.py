@@ -42,6 +42,7 @@ def load_tokenizer(path: str, length: int) -> Tokenizer:
 
     tokenizer = Tokenizer.from_file(path)
     tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True  # as the engine reads
     tokenizer.enable_truncation(length, strategy="only_second")
     return tokenizer
 

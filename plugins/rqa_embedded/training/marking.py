@@ -26,6 +26,7 @@ class InTorch:
         self._tokenizer = Tokenizer.from_file(str(tokenizer_file))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
+        self._tokenizer.encode_special_tokens = True
 
     @property
     def marks(self) -> tuple[int, int]:

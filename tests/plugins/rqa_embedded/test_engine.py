@@ -51,6 +51,12 @@ def test_half_a_character_is_passed_over_and_moves_nothing(engine):
     assert engine.tokens("ada \ud800 born")[1] == [(0, 3), (6, 10)]
 
 
+def test_a_text_writes_none_of_the_models_own_marks(engine):
+    ids, places = engine.tokens("[SEP] ada [CLS]")
+    assert not set(ids) & set(engine.marks)
+    assert places[3] == (6, 9)
+
+
 @pytest.mark.parametrize("name", ["model.bin", "heads.npz", "tokenizer.json", "reader.json", CHECKSUMS])
 def test_a_missing_file_is_an_error_with_a_way_out(folder: Path, name: str):
     (folder / name).unlink()
