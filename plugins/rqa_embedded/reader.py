@@ -145,7 +145,7 @@ class EmbeddedEvaluator:
         """Twice the probability that a text holds the answer, less one; or, dense, the cosine of text and question.
 
         A judge reads the texts of one question together: what several tell is more likely the answer. Asked which of
-        several came first, it judges by what is asked about each.
+        several came first, it judges by what is asked about each. An empty text scores -1.
         """
         if self._dense:
             return self._cosines(requests)
@@ -181,6 +181,6 @@ class EmbeddedEvaluator:
             return [[] for _ in requests]
         vectors = dict(zip(every, self._engine.embed(every), strict=True))
         return [
-            [float(min(1.0, max(-1.0, vectors[question] @ vectors[text]))) for text in texts]
+            [float(min(1.0, max(-1.0, vectors[question] @ vectors[text]))) if text.strip() else -1.0 for text in texts]
             for question, texts in requests
         ]

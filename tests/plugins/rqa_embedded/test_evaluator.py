@@ -29,9 +29,8 @@ def test_many_questions_are_judged_as_each_alone(evaluator):
     assert evaluator.score_many([]) == []
 
 
-def test_a_text_without_a_word_holds_nothing(folder):
-    judge = EmbeddedEvaluator(EmbeddedEvaluator.Options(model=folder, threads=1))
-    assert judge.score("who", ["", " \n", "london"])[:2] == [-1.0, -1.0]
+def test_a_text_without_a_word_holds_nothing(evaluator):
+    assert evaluator.score("who", ["", " \n", "london"])[:2] == [-1.0, -1.0]
 
 
 def test_a_text_is_nearest_to_itself(folder):
