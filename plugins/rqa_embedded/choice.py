@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -77,7 +78,7 @@ def spans(window: Window, marks: Marks, settings: Settings) -> list[Span]:
     end = marks.end[window.first : window.first + size]
     longer = np.arange(size) - np.arange(size)[:, None]
     parts = np.array(window.parts)
-    allowed = (longer >= 0) & (longer < LONGEST) & (parts == parts[:, None])
+    allowed = (longer >= 0) & (longer < LONGEST) & (parts >= 0) & (parts == parts[:, None])
     sums = np.where(allowed, start[:, None] + end - _DEARER * longer, -np.inf)
     null = float(marks.start[0] + marks.end[0])
     kept: list[tuple[int, int]] = []
@@ -278,10 +279,10 @@ def _reading(passages: Sequence[Passage], choice: Choice, confidence: float) -> 
     passage = passages[first.passage]
     text = text_of(passage, first)
     start, end = first.start - first.shift, first.end - first.shift
+    place: tuple[int | None, int | None] = start, end
     if start < 0:  # in the title
-        start = passage.text.find(text)
-        end = start + len(text)
-    place = (start, end) if 0 <= start < end <= len(passage.text) else (None, None)
+        match = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", passage.text)
+        place = match.span() if match else (None, None)
     told_by = tuple(span.passage for span in choice.spans)
     places = (place[0], *(span.start - span.shift if span.start >= span.shift else None for span in choice.spans[1:]))
     return Reading(text, score=confidence, passages=told_by, start=place[0], end=place[1], places=places)

@@ -23,7 +23,7 @@ class Window:
     """One stretch of a passage. `places[n]` are the characters of token `first + n` in title, mark and text together.
 
     `shift` is where the text begins in that string; `parts[n]` is the sentence that the token stands in, 0 for the
-    title.
+    title, -1 for the mark after it.
     """
 
     request: int
@@ -46,6 +46,7 @@ def cut(engine: Marking, request: int, question: str, passages: Sequence[Passage
         before = head(passage.title)
         head_ids, head_places = engine.tokens(before)
         head_ids, head_places = head_ids[: length // 6], head_places[: length // 6]
+        head_parts = [0 if a < len(passage.title) else -1 for a, _ in head_places]
         ids, places = engine.tokens(passage.text)
         starts = [a for a, _ in sentences(passage.text)]
         parts = [bisect(starts, a) for a, _ in places]
@@ -56,5 +57,5 @@ def cut(engine: Marking, request: int, question: str, passages: Sequence[Passage
             body = [*head_ids, *ids[at : at + room], end]
             yield Window(
                 request, question, number, asked + body, [0] * len(asked) + [1] * len(body), len(asked),
-                [*head_places, *places[at : at + room]], [*[0] * len(head_ids), *parts[at : at + room]], len(before),
+                [*head_places, *places[at : at + room]], [*head_parts, *parts[at : at + room]], len(before),
             )  # fmt: skip

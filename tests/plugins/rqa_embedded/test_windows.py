@@ -16,6 +16,7 @@ def test_a_short_passage_is_one_window_of_question_title_and_text(engine):
     assert (window.request, window.passage, window.first, window.shift) == (7, 0, 5, len("ada : "))
     text = "ada : in london ."
     assert [text[a:b] for a, b in window.places] == ["ada", ":", "in", "london", "."]
+    assert window.parts == [0, -1, 1, 1, 1]
 
 
 def test_a_passage_without_a_title_begins_with_its_text(engine):
