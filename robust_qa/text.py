@@ -17,7 +17,7 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WORD = re.compile(r"\w+(?:['’.\-]\w+)*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)[.,:/–-](?=\d)")
-_NEGATIVE = re.compile(r"(?<![\w.,)–-])[-−](?=\d)")
+_NEGATIVE = re.compile(r"(?:(?<![\w.,)–-])[-−]|\bminus )(?=\d)", re.IGNORECASE)
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 # C0 and C1 controls other than tab and newline, bidirectional overrides, and lone surrogates: they can steer
 # a terminal or an editor, never an answer.
@@ -73,9 +73,10 @@ def normalise(text: str) -> str:
 def answer_key(answer: str) -> str:
     """What two answers that say the same have in common: their normal form, in which numbers stay apart.
 
-    `normalise` makes 1.5 and -15 the same as 15, and nothing of "A".
+    `normalise` makes 1.5 and -15 the same as 15, and nothing of "A". A number is one word here with its minus, too, so
+    that 15 is not among the words of -15.
     """
-    number = _BETWEEN_DIGITS.sub("·", _NEGATIVE.sub("minus ", _THOUSANDS.sub("", answer)))
+    number = _BETWEEN_DIGITS.sub("·", _NEGATIVE.sub("minus·", _THOUSANDS.sub("", answer)))
     return normalise(number) or " ".join(answer.lower().split())
 
 

@@ -64,6 +64,12 @@ def test_answers_with_one_key_say_the_same(one: str, other: str, same: bool) -> 
     assert (answer_key(one) == answer_key(other)) is same
 
 
+@pytest.mark.parametrize("negative", ["-15 degrees", "−15 degrees", "Minus 15 degrees"])
+def test_a_number_is_not_among_the_words_of_its_negative(negative: str) -> None:
+    assert "15" not in answer_key(negative).split()
+    assert answer_key(negative) == answer_key("-15 degrees")
+
+
 def test_an_answer_counts_when_any_gold_one_is_contained() -> None:
     assert contains_answer("It was The Beatles, in 1963.", ["Rolling Stones", "the beatles"])
     assert not contains_answer("It was Queen.", ["the beatles"])

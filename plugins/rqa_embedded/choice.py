@@ -166,7 +166,8 @@ def _told(passages: Sequence[Passage], marked: Sequence[Marked], settings: Setti
     """The candidates that fit by what they say, in normal form, with the likeliest span of each passage."""
     told: dict[str, dict[int, Span]] = defaultdict(dict)
     for window, marks in marked:
-        for span in spans(window, marks, settings):
+        for found in spans(window, marks, settings):
+            span = _signed(found, passages[window.passage])
             text = text_of(passages[span.passage], span)
             key = answer_key(text)
             if normalise(text) and (fits is None or fits(key)):
@@ -174,6 +175,15 @@ def _told(passages: Sequence[Passage], marked: Sequence[Marked], settings: Setti
                 if held is None or span.likely > held.likely:
                     told[key][span.passage] = span
     return told
+
+
+def _signed(span: Span, passage: Passage) -> Span:
+    """`span` with the minus before it, where `answer_key` tells -15 from 15: the model seldom marks it."""
+    if not text_of(passage, span)[:1].isdigit():
+        return span
+    before = dataclasses.replace(span, start=max(0, span.start - 2))
+    minus = answer_key(text_of(passage, before)).startswith("minus")
+    return dataclasses.replace(span, start=span.start - 1) if minus else span
 
 
 def _seconded(told: _Told, passages: Sequence[Passage], marked: Sequence[Marked], fits: Fits | None) -> _Told:

@@ -40,7 +40,8 @@ PLACE = re.compile(rf"\b(?:in|at|near|from|to|of|on|into) (?:the )?({_PLACE})")
 DATE = re.compile(_DATE)
 YEAR = re.compile(r"\b(?:1\d|20)\d\d\b(?!s)|\b\d{1,4} BCE?\b")
 QUANTITY = re.compile(
-    rf"(?<![\w.,])(?:[$£€] ?)?(?:\d+(?:,\d{{2,3}})*(?:\.\d+)?|{_NUMERAL}(?:[- ]{_NUMERAL})*)(?!\w|[,.]\d)"
+    r"(?<![\w.,])(?:(?<![)–-])[-−](?=\d)|[$£€] ?)?"  # a minus, and no dash
+    rf"(?:\d+(?:,\d{{2,3}})*(?:\.\d+)?|{_NUMERAL}(?:[- ]{_NUMERAL})*)(?!\w|[,.]\d)"
     rf"(?:[ -](?:hundred|thousand|million|billion|trillion))?(?:%|[ -](?:{_UNIT})\b)?",
     re.IGNORECASE,
 )

@@ -29,6 +29,13 @@ def test_the_likeliest_short_answer_is_of_the_kind_that_is_asked_for(question: s
     assert 0 < best.likely < 1
 
 
+@pytest.mark.parametrize("number", ["-15", "\N{MINUS SIGN}15", "-3.5%"])
+def test_a_minus_belongs_to_its_quantity_and_a_dash_does_not(number: str) -> None:
+    text = f"How many points Ada got in 1914-18: {number}."
+    _, shorter = candidates("How many points did Ada get?", [Passage(text)])
+    assert {text[one.start : one.end] for one in shorter} == {"1914", "18", number}
+
+
 def test_sentences_come_with_the_likeliest_first_and_those_without_the_kind_asked_for_lose_by_it() -> None:
     passages = [Passage("Ada Lovelace died. Ada Lovelace died on 27 November 1852.")]
     sentences, _ = candidates("When did Ada Lovelace die?", passages)

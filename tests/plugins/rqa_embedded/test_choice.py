@@ -143,6 +143,34 @@ def test_numbers_that_differ_in_a_point_alone_do_not_agree(engine):
     assert (reading.text, reading.passages, [rival.text for rival in reading.rivals]) == ("15", (0,), ["1.5"])
 
 
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("it was -15 there", "-15"),
+        ("-15 there", "-15"),
+        ("( -15 )", "-15"),
+        ("in 1914-15 there", "15"),
+        ("a boeing-15 there", "15"),
+        ("page 3 - 15 there", "15"),
+        ("15 there", "15"),
+    ],
+)
+def test_a_minus_belongs_to_its_number_and_a_dash_does_not(engine, text, answer):
+    for title in ("", "ada"):
+        passages = [Passage(text, title=title)]
+        reading = choose(passages, marked(engine, passages, (0, "15", 4.0)), SETTINGS, 0.3)
+        assert (reading.text, text[reading.start : reading.end]) == (answer, answer)
+
+
+def test_a_number_and_its_negative_do_not_agree(engine):
+    passages = [Passage("it was 15 there"), Passage("it was -15 there")]
+    pairs = marked(engine, passages, (0, "15", 2.0), (1, "15", 1.5))
+    reading = choose(passages, pairs, SETTINGS, 0.3)
+    assert (reading.text, reading.passages, [rival.text for rival in reading.rivals]) == ("15", (0,), ["-15"])
+    first, second = judged(passages, pairs, SETTINGS)
+    assert first > second
+
+
 def test_what_others_tell_more_likely_than_not_is_a_rival(engine):
     passages = [Passage("in london"), Passage("in the london"), Passage("in paris"), Passage("in paris or london")]
     pairs = marked(engine, passages, (0, "london", 2.0), (1, "london", 2.0), (2, "paris", 1.5), (3, "paris", 1.0))
