@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from robust_qa import Candidate, Passage, Reading, answer_key, candidates, normalise
 
-from .windows import Window, head
+from .windows import Window, firsts, head
 
 if TYPE_CHECKING:
     from .engine import Marks, Settings
@@ -55,7 +55,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An answer: its spans, one a passage, likeliest first, and how likely each passage that says the same is right."""
+    """An answer: its spans, one a passage, likeliest first, and how likely each passage that says the same is right.
+
+    Of equal passages only the first is among them: a copy is no witness.
+    """
 
     spans: tuple[Span, ...]
     support: tuple[float, ...]
@@ -150,12 +153,12 @@ def weighed(
     answer = _chosen(both)[0] if both else ""
     telling = {n for key, group in both.items() if _alike(answer, key) for n in group}
     features: list[tuple[float, float, float] | None] = []
-    for number, passage in enumerate(passages):
+    for first, passage in zip(firsts(passages), passages, strict=True):
         text = f" {answer_key(head(passage.title) + passage.text)} "
-        held = [key for key, group in both.items() if number in group or f" {key} " in text]
+        held = [key for key, group in both.items() if first in group or f" {key} " in text]
         best = max((support.get(key, 0.0) for key in held), default=0.0)
         share = max((shared[key] for key in held), default=0.0) / sum(shared.values()) if held else 0.0
-        features.append((math.log(best + _LEAST), share, float(number in telling)) if held else None)
+        features.append((math.log(best + _LEAST), share, float(first in telling)) if held else None)
     return features
 
 
@@ -194,10 +197,12 @@ def _seconded(told: _Told, passages: Sequence[Passage], marked: Sequence[Marked]
     if fits is not None or not marked:
         return told
     found: dict[tuple[str, int], Candidate] = {}
-    for candidate in candidates(marked[0][0].question, passages)[1]:
-        text = passages[candidate.passage].text[candidate.start : candidate.end]
+    distinct = sorted(set(firsts(passages)))
+    for candidate in candidates(marked[0][0].question, [passages[n] for n in distinct])[1]:
+        passage = distinct[candidate.passage]
+        text = passages[passage].text[candidate.start : candidate.end]
         if normalise(text):
-            at = answer_key(text), candidate.passage
+            at = answer_key(text), passage
             found[at] = max(found.get(at, candidate), candidate, key=lambda one: one.logit)
     both = {key: dict(group) for key, group in told.items()}
     for (key, passage), candidate in found.items():
@@ -285,17 +290,21 @@ def choose(
 
 
 def _reading(passages: Sequence[Passage], choice: Choice, confidence: float) -> Reading:
-    first = choice.spans[0]
-    passage = passages[first.passage]
-    text = text_of(passage, first)
-    start, end = first.start - first.shift, first.end - first.shift
-    place: tuple[int | None, int | None] = start, end
-    if start < 0:  # in the title
-        match = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", passage.text)
-        place = match.span() if match else (None, None)
-    told_by = tuple(span.passage for span in choice.spans)
-    places = (place[0], *(span.start - span.shift if span.start >= span.shift else None for span in choice.spans[1:]))
-    return Reading(text, score=confidence, passages=told_by, start=place[0], end=place[1], places=places)
+    """The answer of `choice` with its places, in copies of its passages, too."""
+    text = text_of(passages[choice.spans[0].passage], choice.spans[0])
+    first = firsts(passages)
+    places = {n: _place(passages[n], span) for span in choice.spans for n, at in enumerate(first) if at == span.passage}
+    start, end = next(iter(places.values()))
+    starts = tuple(start for start, _ in places.values())
+    return Reading(text, score=confidence, passages=tuple(places), start=start, end=end, places=starts)
+
+
+def _place(passage: Passage, span: Span) -> tuple[int, int] | tuple[None, None]:
+    """Where the words of `span` stand in the text; of the title's, where they are told there as well."""
+    if span.start >= span.shift:
+        return span.start - span.shift, span.end - span.shift
+    match = re.search(rf"(?<!\w){re.escape(text_of(passage, span))}(?!\w)", passage.text)
+    return match.span() if match else (None, None)
 
 
 def text_of(passage: Passage, span: Span) -> str:

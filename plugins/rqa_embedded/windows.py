@@ -18,6 +18,12 @@ def head(title: str) -> str:
     return f"{title} : " if title else ""
 
 
+def firsts(passages: Sequence[Passage]) -> list[int]:
+    """Of each passage the place of the first that is the same in title and text: its copies say nothing more."""
+    found: dict[tuple[str, str], int] = {}
+    return [found.setdefault((passage.title, passage.text), n) for n, passage in enumerate(passages)]
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """One stretch of a passage. `places[n]` are the characters of token `first + n` in title, mark and text together.
@@ -38,11 +44,12 @@ class Window:
 
 
 def cut(engine: Marking, request: int, question: str, passages: Sequence[Passage]) -> Iterator[Window]:
-    """The windows of all `passages`; each repeats the question and the title."""
+    """The windows of all `passages`, copies left out; each repeats the question and the title."""
     begin, end = engine.marks
     length = engine.settings.length
     asked = [begin, *engine.tokens(question)[0][: length // 3], end]
-    for number, passage in enumerate(passages):
+    for number in sorted(set(firsts(passages))):
+        passage = passages[number]
         before = head(passage.title)
         head_ids, head_places = engine.tokens(before)
         head_ids, head_places = head_ids[: length // 6], head_places[: length // 6]

@@ -13,6 +13,8 @@ from rqa_embedded.windows import cut
 ALONE = (0.0, 1.0, 0.0, 0.0)  # the margin's logistic function
 SETTINGS = Settings(64, 8, span=ALONE, judge=(0.0, 1.0, 0.0, 0.0), answer=(0.0, 1.0, 0.0), threshold=0.3)
 
+ASKED = "where was ada lovelace born?"
+
 
 def marked(engine, passages, *answers, null=0.0, question="who"):
     """Windows of `passages`, marked as if the model were sure of the given (passage, words, score) alone."""
@@ -54,17 +56,34 @@ def test_two_passages_that_agree_outweigh_one_that_is_surer(engine):
 
 
 def test_many_doubtful_passages_do_not_outweigh_a_certain_one_by_chance(engine):
-    passages = [Passage("in paris"), Passage("in london"), Passage("in london")]
+    passages = [Passage("in paris"), Passage("in london"), Passage("in the london")]
     pairs = marked(engine, passages, (0, "paris", 6.0), (1, "london", -2.0), (2, "london", -2.0))
     assert choose(passages, pairs, SETTINGS, 0.3).text == "paris"
 
 
 def test_where_nothing_is_sure_agreement_counts_more_than_likelihood(engine):
-    passages = [Passage("in paris"), Passage("in london"), Passage("in london")]
+    passages = [Passage("in paris"), Passage("in london"), Passage("in the london")]
     doubtful = marked(engine, passages, (0, "paris", -0.2), (1, "london", -1.32), (2, "london", -1.32))  # .45 .21 .21
     assert choose(passages, doubtful, SETTINGS, 0.0).text == "london"
     sure = marked(engine, passages, (0, "paris", 4.0), (1, "london", -0.2), (2, "london", -0.2))  # .98 .45 .45
     assert choose(passages, sure, SETTINGS, 0.0).text == "paris"
+
+
+@pytest.mark.parametrize("question", [ASKED, "who"], ids=["patterns speak, too", "the model alone"])
+def test_copies_of_a_passage_are_one_witness_and_all_named(engine, question):
+    distinct = [Passage("Ada was born in Paris."), Passage("Ada was born in London.")]
+    copied = [*distinct, *distinct[1:] * 8]
+    answers = (0, "Paris", 1.0), (1, "London", 0.5)
+    two = marked(engine, distinct, *answers, question=question)
+    many = marked(engine, copied, *answers, question=question)
+    once, again = choose(distinct, two, SETTINGS, 0.0), choose(copied, many, SETTINGS, 0.0)
+    assert (once.text, again.text, again.passages) == ("Paris", "Paris", (0,))
+    assert again.score == once.score
+    assert [(rival.text, rival.score) for rival in again.rivals] == [(rival.text, rival.score) for rival in once.rivals]
+    assert again.rivals[0].passages == tuple(range(1, 10))
+    assert again.rivals[0].places == (16,) * 9
+    first, second = judged(distinct, two, SETTINGS)
+    assert judged(copied, many, SETTINGS) == [first] + [second] * 9
 
 
 def test_below_the_threshold_there_is_no_answer_and_the_score_says_how_surely(engine):
@@ -244,9 +263,6 @@ def test_a_candidate_told_by_two_counts_more_than_one_told_once(engine):
 
 def test_a_passage_without_a_word_holds_nothing(engine):
     assert judged([Passage("")], marked(engine, [Passage("")]), SETTINGS) == [0.0]
-
-
-ASKED = "where was ada lovelace born?"
 
 
 def test_patterns_speak_where_the_model_is_unsure(engine):

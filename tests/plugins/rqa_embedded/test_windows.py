@@ -49,3 +49,8 @@ def test_a_question_or_title_beyond_measure_leaves_room_for_the_text(engine):
 def test_an_empty_passage_is_an_empty_window(engine):
     (window,) = cut(engine, 0, "who", [Passage("")])
     assert window.places == []
+
+
+def test_a_copy_is_not_read_again(engine):
+    passages = [Passage("london", id="1"), Passage("london", title="ada"), Passage("london", id="2"), Passage("paris")]
+    assert [window.passage for window in cut(engine, 0, "who", passages)] == [0, 1, 3]
