@@ -83,7 +83,8 @@ def comparison(question: str, passages: Sequence[Passage]) -> Comparison | None:
         return sum(bool(_mentions(name, texts)) for name in names) / len(names), -len(names)
 
     names = max(_splits(found["names"]), key=known)
-    return Comparison(names, role["role"] if role else "", dates, bool(re.search(_LATER, stem)))
+    nearest = re.findall(_ORDER, stem)[-1]  # "which of her later novels was published first" asks for the first
+    return Comparison(names, role["role"] if role else "", dates, bool(re.fullmatch(_LATER, nearest)))
 
 
 def _splits(text: str) -> list[tuple[str, ...]]:
@@ -97,7 +98,8 @@ def _splits(text: str) -> list[tuple[str, ...]]:
 
 def _dates(stem: str, *, person: bool) -> tuple[str, ...] | None:
     """The questions, with {} for what is compared, whose answers decide; None where it is not known what to ask."""
-    if re.search(r"\b(?:when|while|at the time)\b", stem):  # "older when she died" is about an age
+    # "Older when she died" is about an age, and "did not die first" is not understood.
+    if re.search(r"\b(?:when|while|at the time|not|never)\b|n['’]t\b", stem):
         return None
     for event, dates in _EVENTS:
         if re.search(event, stem):

@@ -42,6 +42,10 @@ PASSAGES = [
         ("Which film has the director who died later, A or B?", (("A", "B"), "director", (DIED,), True)),
         ("Which song has the younger singer, A or B?", (("A", "B"), "singer", (BORN,), True)),
         ("Which film whose director is younger, A or B?", (("A", "B"), "director", (BORN,), True)),
+        ("Which of her later songs was released first, A or B?", (("A", "B"), "", (RELEASED,), False)),
+        ("Which of the last two queens was born first, A or B?", (("A", "B"), "", (BORN,), False)),
+        ("Which of the longest-serving players was born first, A or B?", (("A", "B"), "", (BORN,), False)),
+        ("Which paper was first published later, A or B?", (("A", "B"), "", ("When was {} published?",), True)),
     ],
 )
 def test_what_is_compared_is_taken_from_the_question(question, found):
@@ -60,6 +64,8 @@ def test_what_is_compared_is_taken_from_the_question(question, found):
         "When was A or B born?",
         "Is A older than B?",
         "Who was older when he died, A or B?",
+        "Who did not die first, A or B?",
+        "Who wasn't born first, A or B?",
         "or",
         "Who was born first, A or " + "B or " * 10_000 + "?",
         "",
