@@ -44,6 +44,10 @@ _EVENTS = (  # the first that a question speaks of, and what to ask about each o
 _OLD = r"\b(?:older|oldest|elder|eldest|younger|youngest|newer|newest)\b"
 _RELEASED = r"\b(?:film|movie|song|single|album|series|show|game)\b"
 _MONTHS = "january february march april may june july august september october november december".split()
+_YEAR = re.compile(
+    r"\b(?:ad (\d{1,4})\b|(\d{1,4})(?= (?:ad|ce)\b(?! \d))|(\d{4})\b(?! bce?\b)|(?P<bc>\d{1,4})(?= bce?\b))"
+)
+_SHORT_RANGE = re.compile(r"\b(\d\d)(\d\d)·(?=\d\d\b(?!·))")  # 1914–18, and no day of a month
 
 Years: TypeAlias = tuple[float, float]  # the first and the last moment that a date, or a length of time, may be
 Steps: TypeAlias = "Generator[list[Asked], list[Reading], Reading | None]"
@@ -174,17 +178,21 @@ def says_date(said: str) -> bool:
 
 
 def years(text: str) -> Years | None:
-    """The moments, in years, that a date may mean: the year 1940 is any of its days; None without a year."""
-    words = answer_key(text)
-    year = re.search(r"\b\d{1,4}(?= bce?\b)|\b\d{4}\b", words)
-    if year is None:
+    """The moments, in years, that a date may mean: the year 1940 is any of its days; None without a year.
+
+    Of several years it may be any from the first to the last.
+    """
+    words = _SHORT_RANGE.sub(r"\1\2 \1", answer_key(text))
+    found = list(_YEAR.finditer(words))
+    if not found:
         return None
-    begin = float(year[0]) * (-1 if re.search(r"\bbce?\b", words) else 1)
+    told = [float(year[year.lastindex or 0]) * (-1 if year.lastgroup == "bc" else 1) for year in found]
+    begin, last = min(told), max(told)
     month = next((_MONTHS.index(word) for word in words.split() if word in _MONTHS), None)
-    if month is None:
-        return begin, begin + 1
+    if month is None or begin < last:
+        return begin, last + 1
     begin += month / 12
-    day = re.search(r"\b\d{1,2}\b", words[: year.start()] + words[year.end() :])
+    day = re.search(r"\b\d{1,2}\b", words[: found[0].start()] + words[found[0].end() :])
     return (begin, begin + 1 / 12) if day is None else (begin + (int(day[0]) - 1) / 372, begin + int(day[0]) / 372)
 
 

@@ -91,6 +91,15 @@ def test_passages_tell_which_or_parts_the_names():
         ("44 BC", -44, -43),
         ("23.06.1912", 1912, 1913),
         ("15 March 44 BC", -44 + 2 / 12 + 14 / 372, -44 + 2 / 12 + 15 / 372),
+        ("47 AD", 47, 48),
+        ("500 CE", 500, 501),
+        ("August 19, AD 14", 14 + 7 / 12 + 18 / 372, 14 + 7 / 12 + 19 / 372),
+        ("between 1840 and 1850", 1840, 1851),
+        ("1914\N{EN DASH}1918", 1914, 1919),
+        ("1914\N{EN DASH}18", 1914, 1919),
+        ("from 3 May 1914 to 9 June 1918", 1914, 1919),
+        ("27 BC to 14 AD", -27, 15),
+        ("1912-06-23", 1912, 1913),
     ],
 )
 def test_a_date_is_all_the_time_that_it_may_mean(text, first, last):
@@ -137,8 +146,9 @@ def test_who_lived_longer_is_told_by_births_and_deaths():
         {"When was Clara Schumann born?": "1819"},
         {"When was Clara Schumann born?": "1819", "When was Fanny Hensel born?": "in Hamburg"},
         {"When was Clara Schumann born?": "1805", "When was Fanny Hensel born?": "14 November 1805"},
+        {"When was Clara Schumann born?": "between 1800 and 1810", "When was Fanny Hensel born?": "1805"},
     ],
-    ids=["one is not told", "one is no date", "they may be the same"],
+    ids=["one is not told", "one is no date", "they may be the same", "either may be first"],
 )
 def test_dates_that_do_not_decide_give_no_answer(told):
     assert answered(CLARA_OR_FANNY, told) is None
