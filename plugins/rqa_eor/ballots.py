@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -25,7 +26,7 @@ Metric = Literal["containment", "em", "f1"]
 _METRICS: dict[Metric, Callable[[str, str], float]] = {
     "containment": lambda answer, gold: float(contains_answer(answer, [gold])),
     "em": lambda answer, gold: float(normalise(answer) == normalise(gold)),
-    "f1": f1,
+    "f1": partial(f1, normal=normalise),  # SQuAD's own, as `rqa eval` has it
 }
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robust_qa import ConfigError, normalise
+from robust_qa import ConfigError, answer_key
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,8 +65,8 @@ async def _by_evaluator(name: str, question: str, texts: Sequence[str], toolbox:
 
 
 def _plain(text: str) -> str:
-    """The normalised answer, or what normalising leaves nothing of."""
-    return normalise(text) or " ".join(text.lower().split())
+    """The answer's key, in which a number's sign is no word of its own: as whole words, -15 does not hold 15."""
+    return answer_key(text).replace("minus ", "minus·")
 
 
 def em(one: str, other: str) -> float:
@@ -78,9 +78,9 @@ def em(one: str, other: str) -> float:
     return float(one in other or other in one)
 
 
-def f1(one: str, other: str) -> float:
+def f1(one: str, other: str, normal: Callable[[str], str] = _plain) -> float:
     """The harmonic mean of precision and recall of the words of the normalised answers, as SQuAD evaluates."""
-    words, others = Counter(_plain(one).split()), Counter(_plain(other).split())
+    words, others = Counter(normal(one).split()), Counter(normal(other).split())
     shared = (words & others).total()
     return 2 * shared / (words.total() + others.total()) if shared else 0.0
 

@@ -175,6 +175,12 @@ def test_equivalent_answers_are_one_side_and_no_conflict() -> None:
     assert answer.details["groups"][0]["agreement"] == 1
 
 
+@pytest.mark.parametrize(("one", "other"), [("15 million", "1.5 million"), ("15", "-15")])
+def test_numbers_that_differ_in_a_point_or_a_sign_are_a_conflict(one: str, other: str) -> None:
+    answer, _ = asked(one, other, pool=["given-first", "given-last"])
+    assert [position.text for position in answer.conflicts] == [one, other]
+
+
 def test_weights_outvote_numbers() -> None:
     # Of three equal and two equal answers: 0.1 * 2 / 4 each against 0.6 * 1 / 4.
     answer, _ = asked(

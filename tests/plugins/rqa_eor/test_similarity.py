@@ -31,6 +31,13 @@ def compared(name: str, texts: Sequence[str], **components: Any) -> np.ndarray[A
         ("巴黎", "巴黎", 1),
         ("The", "A", 0),  # of articles alone, which normalising removes
         ("?", "?", 1),
+        ("1.5 million", "15 million", 0),
+        ("-15", "15", 0),
+        ("-15 °C", "minus 15 °C", 1),
+        ("2-1", "21", 0),
+        ("$1.50", "$150", 0),
+        ("1914–18", "1914-18", 1),
+        ("10,000", "10000", 1),
     ],
 )
 def test_em_is_containment_of_whole_words_either_way(one: str, other: str, alike: int) -> None:
@@ -43,6 +50,7 @@ def test_f1_is_the_overlap_of_words() -> None:
     # Each word counts as often as it is there: "new new york" and "new york city" share 2 of 3 and 3.
     assert f1("new new york", "New York City") == pytest.approx(4 / 6)
     assert f1("Austen", "Dickens") == 0
+    assert f1("-15", "15") == f1("3.5%", "35%") == 0
 
 
 def test_words_are_compared_for_all_answers_at_once() -> None:

@@ -30,6 +30,7 @@ from rqa_eor.search import Fit, Held, cross_validate, fit, plain
         ("Austen in 1815", [["Austen", "J. A."], ["1815"]], "containment", 1),  # each group has to be met
         ("Austen in 1816", [["Austen", "J. A."], ["1815"]], "containment", 0),
         ("1", [1], "em", 1),
+        ("1.5", ["15"], "f1", 1),  # SQuAD's normalisation, though the vote tells them apart
     ],
 )
 def test_an_answer_is_as_right_as_the_gold_answer_that_suits_it_best(
