@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
+from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 from robust_qa import ConfigError, answer_key
@@ -89,19 +90,18 @@ _WORDS = {"em": em, "f1": f1}
 
 
 async def bertscore(
-    weighing: Callable[[Sequence[Sequence[str]]], list[Any]] | None,
+    weighing: Callable[[Sequence[Sequence[str]]], list[Any]],
     question: str,
     texts: Sequence[str],
     toolbox: Toolbox,
 ) -> Matrix:
     """The F1 of BERTScore (Zhang et al. 2020): each token is matched with the most similar one of the other answer.
 
-    `weighing` gives the weights of the tokens from the tokens of all answers; None weighs all the same.
+    `weighing` gives the weights of the tokens from the tokens of all answers.
     """
     import numpy as np
 
-    vectors = await toolbox.token_vectors(texts)
-    weights = weighing(await toolbox.tokens(texts)) if weighing else [np.ones(len(rows)) for rows in vectors]
+    vectors, weights = await toolbox.token_vectors(texts), weighing(await toolbox.tokens(texts))
     matched = np.eye(len(texts))
     for i, rows in enumerate(vectors):
         for j in range(i):
@@ -120,6 +120,13 @@ def matching(rows: Any, others: Any, weights: Any, other_weights: Any) -> float:
     return float(min(max(2 * recall * precision / together, 0.0), 1.0)) if together > 0 else 0.0
 
 
+def even(tokens: Sequence[Sequence[str]]) -> list[Any]:
+    """1 for each token, and 0 for the marks of beginning and end, as in BERTScore without its own weights."""
+    import numpy as np
+
+    return [np.array([float(token not in _MARKS) for token in answer]) for answer in tokens]
+
+
 def idf(tokens: Sequence[Sequence[str]]) -> list[Any]:
     """log((d + 1) / (d_t + 1)) for each token t, where d_t of the d answers hold it: BERTScore's own weights."""
     import numpy as np
@@ -130,15 +137,20 @@ def idf(tokens: Sequence[Sequence[str]]) -> list[Any]:
 
 
 def idf_of_rarer_half(tokens: Sequence[Sequence[str]]) -> list[Any]:
-    """`idf`, and 0 for that half of the different tokens which most answers hold (of the published code)."""
+    """`idf`, and 0 for that half of the different tokens which most answers hold (of the published code).
+
+    Of tokens that as many answers hold, all weigh or none: which of the equal ones is rare would be chance.
+    """
     import numpy as np
 
     holding = Counter(token for answer in tokens for token in set(answer))
-    frequent = {token for token, _ in holding.most_common(len(holding) // 2)}
+    usual = median_low(holding.values()) if holding else 0
+    frequent = {token for token, count in holding.items() if count > usual}
     return [
         np.where([token in frequent for token in answer], 0.0, weights)
         for answer, weights in zip(tokens, idf(tokens), strict=True)
     ]
 
 
-_WEIGHING = {"bertscore": None, "bertscore-idf": idf, "bertscore-rare": idf_of_rarer_half}
+_MARKS = frozenset({"[CLS]", "[SEP]", "<s>", "</s>"})  # of BERT, and of RoBERTa
+_WEIGHING = {"bertscore": even, "bertscore-idf": idf, "bertscore-rare": idf_of_rarer_half}

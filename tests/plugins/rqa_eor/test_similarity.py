@@ -66,7 +66,7 @@ BETWEEN = [math.sqrt(0.5), math.sqrt(0.5)]
 class Encoder:
     """An evaluator whose token vectors are written down."""
 
-    VECTORS = {"a": EAST, "b": NORTH, "c": BETWEEN}  # noqa: RUF012
+    VECTORS = {"a": EAST, "b": NORTH, "c": BETWEEN, "[CLS]": [-1.0, 0.0]}  # noqa: RUF012
 
     def score(self, question: str, texts: list[str]) -> list[float]:
         return [0.0 for _ in texts]
@@ -80,13 +80,23 @@ class Tokeniser(Encoder):
         return [text.split() for text in texts]
 
 
+class Wide(Tokeniser):
+    """Each letter has a direction of its own."""
+
+    VECTORS = dict(zip("abcdx", np.eye(5).tolist(), strict=True))  # noqa: RUF012
+
+
 def test_bertscore_matches_each_token_with_the_most_similar_one() -> None:
     # "a b" and "c": a and b each match c with cos 45 degrees = 0.7071, so R = 0.7071; c matches either: P = 0.7071.
     # "a b" and "a": a matches a with 1, b with 0: R = 0.5; P = 1; F = 2 * 0.5 / 1.5 = 0.6667.
     # "c" and "a": 0.7071.
-    found = compared("bertscore", ["a b", "c", "a"], evaluator=Encoder())
+    found = compared("bertscore", ["a b", "c", "a"], evaluator=Tokeniser())
     assert found[np.triu_indices(3, 1)] == pytest.approx([math.sqrt(0.5), 2 / 3, math.sqrt(0.5)])
     assert found.diagonal().tolist() == [1, 1, 1] and (found == found.T).all()
+
+
+def test_bertscore_does_not_count_the_marks_that_every_answer_has() -> None:
+    assert compared("bertscore", ["[CLS] a", "[CLS] b"], evaluator=Tokeniser())[0, 1] == 0
 
 
 def test_opposite_answers_have_nothing_in_common_and_neither_have_empty_ones() -> None:
@@ -108,6 +118,15 @@ def test_the_more_frequent_half_of_the_tokens_may_weigh_nothing() -> None:
     assert [weights.tolist() for weights in found] == [[0, 0, pytest.approx(math.log(2))], [0, 0], [0, found[0][2]]]
 
 
+def test_of_tokens_in_as_many_answers_all_are_rare_or_none() -> None:
+    # Of 5 tokens x is in all answers, and each other in two.
+    answers = ["x a c", "x b c", "x a d", "x b d"]
+    found = compared("bertscore-rare", answers, evaluator=Wide())
+    assert found[0, 1] == found[2, 3] == found[0, 2] == found[1, 3] == 0.5
+    turned = compared("bertscore-rare", answers[::-1], evaluator=Wide())
+    assert (turned == found[::-1, ::-1]).all()
+
+
 def test_bertscore_with_idf_forgets_what_all_answers_say() -> None:
     # "a b" and "a c": a weighs nothing, b and c the same; each matches the other with 0.7071 at best.
     found = compared("bertscore-idf", ["a b", "a c"], evaluator=Tokeniser())
@@ -118,7 +137,7 @@ def test_bertscore_with_idf_forgets_what_all_answers_say() -> None:
     ("name", "evaluator", "complaint"),
     [
         ("bertscore", object(), "it has no token_vectors"),
-        ("bertscore-idf", Encoder(), "it has no tokens"),
+        ("bertscore", Encoder(), "it has no tokens"),
     ],
 )
 def test_an_evaluator_that_gives_no_vectors_is_named(name: str, evaluator: object, complaint: str) -> None:
