@@ -9,6 +9,7 @@ encoder (model.bin with its config.json and vocabulary), tokenizer.json, and hea
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Sequence
 from functools import cached_property
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 FILES = ("model.bin", "tokenizer.json", "head.npz")
 _BATCH = 1024  # tokens computed at once, padding included
 _REMEMBERED = 100_000  # pairs
+_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, as broken input has them: there is no UTF-8 for it
 
 
 class Nli:
@@ -71,7 +73,8 @@ class Nli:
         """The probability that the second text of each pair follows from the first."""
         with self._loading:
             encoder, tokenizer, head = self._model
-        encoded = [(tokens.ids, tokens.type_ids) for tokens in tokenizer.encode_batch(list(pairs))]
+        whole = [tuple(_SURROGATE.sub("\ufffd", text) for text in pair) for pair in pairs]
+        encoded = [(tokens.ids, tokens.type_ids) for tokens in tokenizer.encode_batch(whole)]
         likely = [0.0] * len(pairs)
         for batch in _batches([len(ids) for ids, _ in encoded]):
             hidden = _first_tokens(encoder, [encoded[n] for n in batch])
@@ -89,6 +92,7 @@ class Nli:
             with np.load(self._folder / "head.npz") as arrays:
                 head = dict(arrays)
             tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+            tokenizer.encode_special_tokens = True  # "[SEP]" in a text is five characters
             tokenizer.no_padding()
             tokenizer.enable_truncation(int(head["limit"]))
             return ctranslate2.Encoder(str(self._folder)), tokenizer, head

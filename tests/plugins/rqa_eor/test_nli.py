@@ -131,6 +131,18 @@ def test_answers_are_compared_both_ways_with_the_question_or_without(torch: Any,
     assert compared("nli-question")[0, 1] == pytest.approx(sum(likely[2:]) / 2)
 
 
+@pytest.mark.parametrize(("family", "mark"), [(bert, "[SEP]"), (roberta, "</s>")])
+def test_marks_of_the_models_own_are_characters_in_a_text(torch: Any, family: Any, mark: str, tmp_path: Path) -> None:
+    from rqa_eor.convert import convert
+
+    torch.manual_seed(4)
+    convert(str(family(tmp_path / "checkpoint")), tmp_path / "nli", "float32")
+    texts = [mark, "? ? ?", "\ud800", "\ufffd"]  # a mark is three pieces, which the vocabulary lacks
+    found = Nli(tmp_path / "nli").entailment([(f"jane {text} austen", f"murray {text}") for text in texts])
+    assert found[0] == pytest.approx(found[1]) and found[2] == pytest.approx(found[3])
+    assert abs(found[1] - found[3]) > 0.01  # or nothing would be compared
+
+
 def test_what_is_no_classifier_of_entailment_is_refused(torch: Any, tmp_path: Path) -> None:
     from rqa_eor.convert import convert
 
