@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from robust_qa import InputError, jobs_option
+from robust_qa import Answering, InputError, in_session, jobs_option
 
 if TYPE_CHECKING:
+    from robust_qa import Session
+
     from .ballots import Ballots
     from .search import Fit, Held
 
@@ -102,7 +105,8 @@ def eor(
     with _progress((folds + 1) * restarts) as told:
         fitted = fit(ballots, restarts=restarts, seed=seed, told=told)
         held = cross_validate(ballots, folds=folds, restarts=restarts, seed=seed, told=told) if folds > 1 else None
-    output.write_text(fragment(ballots, fitted, metric, held), "utf-8")
+    configured = _options(ctx.obj, settings, reader)
+    output.write_text(fragment(ballots, fitted, metric, held, configured), "utf-8")
     for line in report(ballots, plain(ballots), fitted, metric, held):
         click.echo(line)
     click.echo(f"\n{output} is written: put it into your configuration (`rqa config path`).")
@@ -124,6 +128,19 @@ def _answer_all(ctx: click.Context, data: Path, run: Path, settings: Sequence[st
                 raise
 
 
+def _options(run: Any, settings: Sequence[str], reader: str | None) -> dict[str, Any]:
+    """The options of [strategy.eor] that are not as by default."""
+
+    async def work(session: Session) -> Any:
+        return session.plan(has_passages=True, strategy="eor")[1].options
+
+    parted = (setting.partition("=") for setting in settings)
+    given = tuple((key.strip(), value.strip()) for key, _, value in parted)
+    options = in_session(run, Answering(reader=reader, option=given), work)
+    default = dataclasses.asdict(type(options)())
+    return {name: value for name, value in dataclasses.asdict(options).items() if value != default[name]}
+
+
 @contextmanager
 def _progress(length: int) -> Iterator[Any]:
     if sys.stderr.isatty():
@@ -133,23 +150,39 @@ def _progress(length: int) -> Iterator[Any]:
         yield lambda: None
 
 
-def fragment(ballots: Ballots, fitted: Fit, metric: str, held: Held | None) -> str:
-    """The configuration of the fitted voter: the retrievers and similarities that are left, and their weights."""
+def fragment(ballots: Ballots, fitted: Fit, metric: str, held: Held | None, options: Mapping[str, Any]) -> str:
+    """The configuration of the fitted voter: the retrievers and similarities that are left, and their weights.
+
+    With the `options` that the questions were answered with: with others there would be other answers, or none.
+    """
     pool = [(name, weight) for name, weight in zip(ballots.retrievers, fitted.weights, strict=True) if weight]
     by = [(name, number) for name, number in zip(ballots.similarities, fitted.lambdas, strict=True) if number]
     held_out = f", {held.fitted:.3f} on questions held out, where plain voting has {held.plain:.3f}" if held else ""
+    values = {
+        **options,
+        "pool": [name for name, _ in pool],
+        "weights": [float(weight) for _, weight in pool],
+        "similarities": [name for name, _ in by],
+        "lambdas": [float(number) for _, number in by],
+        "pooling": ballots.pooling,
+        "threshold": ballots.threshold,
+    }
     lines = [
         f"# Fitted by `rqa train eor` to {len(ballots.right)} questions.",
         f"# {metric}: {fitted.value:.3f} on them{held_out}.",
         "[strategy.eor]",
-        f"pool = {json.dumps([name for name, _ in pool])}",
-        f"weights = {[float(weight) for _, weight in pool]}",
-        f"similarities = {json.dumps([name for name, _ in by])}",
-        f"lambdas = {[float(number) for _, number in by]}",
-        f"pooling = {json.dumps(ballots.pooling)}",
-        f"threshold = {ballots.threshold}",
+        *(f"{name} = {json.dumps(value, ensure_ascii=False, default=str)}" for name, value in _flat(values)),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What is in a table of them by its dotted name, as TOML has it."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from ((f"{name}.{inner}", one) for inner, one in value.items())
+        else:
+            yield name, value
 
 
 def report(ballots: Ballots, even: Fit, fitted: Fit, metric: str, held: Held | None) -> Iterator[str]:

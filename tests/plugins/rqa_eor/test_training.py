@@ -215,6 +215,19 @@ class TestSearch:
         assert [entry["retriever"] for entry in accounts[0]] == table["pool"]
         assert [entry["weight"] for entry in accounts[0]] == table["weights"]
 
+    def test_what_is_written_answers_as_the_run_did(self, rqa: Any, data: Path) -> None:
+        Path("recall.txt").write_text("{question}")
+        given = "order=ascending samples=3 seed=7 temperature=0.5 nli_model=nli prompts.recall=recall.txt"
+        options = [f"-Ostrategy.eor.{one}" for one in given.split()]
+        ended = rqa("train", "eor", data, "-o", "voter.toml", "--reader", "lexical", "--similarity", "em", *options)
+        assert ended.code == 0, ended.err
+        written = Eor.Options(**tomllib.loads(Path("voter.toml").read_text())["strategy"]["eor"])
+        assert (written.order, written.samples, written.seed, written.temperature) == ("ascending", 3, 7, 0.5)
+        assert written.nli_model == str(Path("nli").absolute())
+        assert written.prompts == {"recall": str(Path("recall.txt").absolute())}
+        again = rqa("--config", "voter.toml", "batch", data, "-s", "eor", "--reader", "lexical", "-o", "out.jsonl")
+        assert again.code == 0, again.err
+
     def test_resuming_answers_nothing_again(self, rqa: Any, data: Path) -> None:
         first = rqa("train", "eor", data, "-o", "voter.toml", "--reader", "lexical")
         again = rqa("train", "eor", data, "-o", "voter.toml", "--reader", "lexical", "--resume", "--metric", "em")
