@@ -2,7 +2,7 @@
 
     rqa evaluator convert castorini/monot5-base-msmarco my-judge  # a checkpoint as a model folder
     rqa train evaluator questions.jsonl -o my-judge                 # a judge of your own
-    rqa evaluator calibrate questions.jsonl >> rqa.toml             # thresholds for its scores
+    rqa evaluator calibrate questions.jsonl                         # thresholds for its scores
 
 What a model folder holds stands in `folder`, how a question and a text become tokens in `pairs`, the three shapes of
 model in `shapes`, how requests are batched over the cores in `engine`, and what needs torch in `training`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,9 +69,9 @@ def convert(
     click.echo(f"[evaluator.t5]\nmodel = {json.dumps(str(out.resolve()), ensure_ascii=False)}")
 
 
-@evaluator.command("calibrate", epilog="Example: rqa evaluator calibrate questions.jsonl >> rqa.toml")
+@evaluator.command("calibrate", epilog="Example: rqa evaluator calibrate questions.jsonl")
 @click.argument("data", nargs=-1, type=FILE)
-@click.option("--evaluator", "name", metavar="NAME", help="The evaluator. Default: as configured.")
+@click.option("--evaluator", "name", metavar="NAME", help="The evaluator. Default: the strategy's, or as configured.")
 @click.option("--preset", type=click.Choice(_PRESETS), help="The thresholds that the CRAG paper has for a data set.")
 @click.option(
     "--ambiguous",
@@ -116,6 +116,8 @@ def calibrate(
         raise click.UsageError("Name the questions to calibrate on, or a --preset.")
     if preset and by != "action":
         raise click.UsageError("A --preset is what the paper chose; it is not chosen --by anything here.")
+    table = run.load_config().table("strategy", strategy).values
+    name = name or (str(table["evaluator"].value) if "evaluator" in table else None)
     asked = judgeable(read_rows(data)) if data else []
     if by == "answers":  # before any call
         answering.need_answers(asked)
@@ -138,6 +140,7 @@ def calibrate(
         one = thresholds.single(judged) if both else None
         points = thresholds.curve(judged, sorted({*thresholds.steps(judged), upper, lower, *(one or ())[:1]}))
         told |= {
+            "evaluator": name,
             "questions": len(judged),
             "accuracy": accuracy if share < 1 else None,
             "ambiguous": share,
@@ -153,7 +156,15 @@ def calibrate(
     if "answers" in told:
         _print_answers(told["answers"])
     comment = f"# {preset}, as in the CRAG paper\n" if preset else f"# chosen on {len(judged)} questions\n"
-    click.echo(f"[strategy.{strategy}]\n{comment}upper = {upper}\nlower = {lower}")
+    judge = f"evaluator = {json.dumps(name, ensure_ascii=False)}\n" if name else ""
+    click.echo(f"[strategy.{strategy}]\n{comment}{judge}upper = {upper}\nlower = {lower}")
+    _tell_where(run, strategy, table)
+
+
+def _tell_where(run: Any, strategy: str, table: Mapping[str, Any]) -> None:
+    """Which files have the table already: TOML takes none twice."""
+    for origin in dict.fromkeys(value.layer.origin for value in table.values() if not value.layer.textual):
+        run.say(f"{origin} has a table [strategy.{strategy}] already: put these lines into it")
 
 
 def _print_answers(told: dict[str, Any]) -> None:

@@ -153,6 +153,25 @@ def test_the_lines_are_for_the_strategy_that_is_named(calibrate: Any, data: Path
     assert calibrate(data, "--strategy", "mine").out.startswith("[strategy.mine]\n")
 
 
+def test_the_strategys_own_evaluator_is_calibrated_and_named_among_the_lines(
+    calibrate: Any, rqa: Any, data: Path
+) -> None:
+    Path("rqa.toml").write_text('[defaults]\nevaluator = "lexical"\n[strategy.crag]\nevaluator = "overlap"\n')
+    of_strategy = rqa("--plugin", data.with_name("overlap.py"), "evaluator", "calibrate", data)
+    assert of_strategy.out == calibrate(data).out
+    assert tomllib.loads(of_strategy.out)["strategy"]["crag"]["evaluator"] == "overlap"
+    lexical = rqa("evaluator", "calibrate", data, "--evaluator", "lexical")
+    assert tomllib.loads(lexical.out)["strategy"]["crag"]["evaluator"] == "lexical"
+    configured = rqa("evaluator", "calibrate", data, "--strategy", "mine")
+    assert "evaluator" not in tomllib.loads(configured.out)["strategy"]["mine"]
+
+
+def test_a_table_that_is_there_already_is_told_of_as_toml_takes_none_twice(calibrate: Any, data: Path) -> None:
+    assert "already" not in calibrate(data).err
+    Path("rqa.toml").write_text("[strategy.crag]\nupper = 0.5\n")
+    assert f"{Path('rqa.toml').resolve()} has a table [strategy.crag] already" in calibrate(data).err
+
+
 def test_as_json_it_prints_one_object_and_nothing_else(calibrate: Any, data: Path) -> None:
     told = json.loads(calibrate(data, "--json").out)
     assert told["questions"] == 20
