@@ -51,13 +51,13 @@ _decode = msgspec.json.Decoder(_Row).decode
 
 
 def read_rows(paths: Iterable[Path]) -> list[Asked]:
-    """The questions of JSONL files, in order; pairs of one question are put together.
+    """The questions of JSONL files, in order; pairs of one question are put together, and nothing else.
 
     A line is a pair {question, passage or text, label} with label 1 or -1 (or a `score` alone), or a question
     {question, answers, passages}: a passage is relevant when it is of the gold `page` (a title), or where no page is
     named, when it contains an answer of the line, both normalised. `title` stands before a text. Raises InputError.
     """
-    found: dict[str, Asked] = {}
+    found: dict[tuple[str, str], Asked] = {}
     for path in paths:
         try:
             lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
@@ -82,17 +82,16 @@ def judgeable(asked: Iterable[Asked]) -> list[Asked]:
     return [one for one in known if one.candidates]
 
 
-def _add(found: dict[str, Asked], line: bytes, where: str) -> None:
+def _add(found: dict[tuple[str, str], Asked], line: bytes, where: str) -> None:
     try:
         row = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{where} is no row: {str(error).replace('`$', '`row')}.") from error
     if not row.question.strip():
         raise InputError(f"{where} has an empty question.")
-    asked = found.setdefault(row.question, Asked(row.question))
-    own = [one for answer in row.answers or () for one in (answer if isinstance(answer, list) else [answer])]
-    asked.answers += own
-    answers = own or asked.answers  # an equal question may mean another thing
+    # With passages of its own an equal question may mean another thing.
+    asked = found.setdefault((row.question, "" if row.passages is None else where), Asked(row.question))
+    asked.answers += [one for answer in row.answers or () for one in (answer if isinstance(answer, list) else [answer])]
     pair = row.text if row.passage is None else row.passage
     if pair is not None:
         asked.candidates.append(_pair(row, pair, where))
@@ -100,8 +99,8 @@ def _add(found: dict[str, Asked], line: bytes, where: str) -> None:
         title, text = ("", passage) if isinstance(passage, str) else (passage.title or "", passage.text)
         whole = titled(title, text)
         of_page = row.page is not None and title.strip().lower() == row.page.strip().lower()
-        known = row.page is not None or bool(answers)
-        relevant = of_page or (row.page is None and contains_answer(whole, answers))
+        known = row.page is not None or bool(asked.answers)
+        relevant = of_page or (row.page is None and contains_answer(whole, asked.answers))
         asked.candidates.append(Candidate(whole, relevant if known else None))
 
 

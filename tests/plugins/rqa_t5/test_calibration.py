@@ -217,6 +217,18 @@ def test_data_that_is_no_data_is_told(calibrate: Any, tmp_path: Path) -> None:
     assert "line 1 is no row" in ended.err
 
 
+def test_rows_that_ask_the_same_are_counted_each(rqa: Any, tmp_path: Path) -> None:
+    asked = [("John", "painter", "painter"), ("John", "sailor", "swimmer"), ("Ann", "cook", "swimmer")]
+    rows = [
+        {"question": f"What is {name}'s job?", "answers": [gold], "passages": [f"{name} is a {told}."]}
+        for name, gold, told in asked
+    ]
+    file = tmp_path / "same.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    ended = rqa("evaluator", "calibrate", file, "--evaluator", "lexical")
+    assert "3 questions: " in ended.err and "always Correct: 33.3 %" in ended.err
+
+
 def one_kind(data: Path) -> Path:
     """The questions of `data` that have a relevant passage."""
     data.write_text("\n".join(line for line in data.read_text().splitlines() if "by melville" in line))
