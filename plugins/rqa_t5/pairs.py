@@ -17,6 +17,7 @@ LABEL_TEMPLATE = "Query: {question} Document: {passage} Relevant:"  # of monoT5 
 CRAG_TEMPLATE = "{question} [SEP] {passage}"  # of the published CRAG evaluator
 
 _LONGEST = 1 << 16  # characters that are looked at; no window of tokens reaches that far
+_WIDE = 16  # characters of a token, mostly fewer: where so many for each fill the window, no more are looked at
 _SPECIAL = ("<pad>", "</s>", "[PAD]", "[CLS]", "[SEP]", "[MASK]")
 _SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, as broken input has them: there is no UTF-8 for it
 
@@ -62,6 +63,14 @@ class Pairing:
     def pair(self, question: str, text: str) -> Pair:
         """The input for one question and text."""
         question, text = self._shortened(question), _folded(text)
+        enough = _WIDE * self._settings.length
+        if len(text) > enough:
+            pair = self._paired(question, text[:enough].rpartition(" ")[0])  # whole words, whose tokens stay the same
+            if len(pair.ids) == self._settings.length:
+                return pair
+        return self._paired(question, text)
+
+    def _paired(self, question: str, text: str) -> Pair:
         length = self._settings.length
         if self._settings.shape == "cross-encoder":
             head = [self._begin, *self._ids(question), self._end]

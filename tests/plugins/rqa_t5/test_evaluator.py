@@ -97,6 +97,27 @@ def test_what_is_asked_of_the_model_stands_behind_a_text_that_is_cut(engine: Eng
     assert "".join(found).endswith("▁Relevant:</s>")
 
 
+def test_of_a_long_text_no_more_is_tokenized_than_fills_the_input(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenized: list[str] = []
+    ids = engine.pairing._ids
+    monkeypatch.setattr(engine.pairing, "_ids", lambda text: [tokenized.append(text), ids(text)][1])
+    engine.pairing.pair(QUESTION, "moles live under the ground " * 2000)
+    assert max(map(len, tokenized)) < 20 * engine.settings.length
+
+
+@pytest.mark.parametrize(
+    "text", ["moles live under the ground " * 2000, "法国的首都是巴黎" * 2000 + " moles" * 2000, "x " + "moles" * 9000]
+)
+def test_the_input_of_a_long_text_is_that_of_all_of_it(
+    engine: Engine, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = pieces(engine, QUESTION, text)
+    monkeypatch.setattr("rqa_t5.pairs._WIDE", len(text))
+    assert found == pieces(engine, QUESTION, text)
+
+
 @pytest.mark.parametrize("after", ["{question}", "Question: {question} Relevant:"])
 def test_a_question_behind_a_text_that_is_cut_stays_whole(engine: Engine, tiny: Path, after: str) -> None:
     settings = msgspec.structs.replace(engine.settings, template="{passage} " + after)
