@@ -55,6 +55,11 @@ def convert(
         raise click.BadParameter("it lacks {question} or {passage}.", param_hint="--template")
     conversion.check_free(out, force=how["force"])
     loaded = checkpoints.load(checkpoint, labels=words)
+    shape = loaded.settings.shape
+    if words is not None and shape != "label":
+        raise click.BadParameter(f"{checkpoint} is a {shape}, which says no words.", param_hint="--labels")
+    if template is not None and shape == "cross-encoder":
+        raise click.BadParameter(f"{checkpoint} is a {shape}, which reads no template.", param_hint="--template")
     loaded = loaded.used(template=template, length=length)
     proof = conversion.convert(loaded, out, **how)
     text = card(
@@ -62,8 +67,8 @@ def convert(
     )
     (out / CARD).write_text(text, encoding="utf-8")
     click.echo(
-        f"{loaded.settings.shape}, {how['quantization']}; logits differ from torch's by {proof.exact:.1e} in fp32, "
-        f"scores by {proof.quantised:.1e} after quantisation.",
+        f"{shape}, {loaded.settings.length} tokens, {how['quantization']}; logits differ from torch's by "
+        f"{proof.exact:.1e} in fp32, scores by {proof.quantised:.1e} after quantisation.",
         err=True,
     )
     click.echo(f"[evaluator.t5]\nmodel = {json.dumps(str(out.resolve()), ensure_ascii=False)}")

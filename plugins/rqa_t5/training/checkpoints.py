@@ -38,7 +38,7 @@ class Checkpoint:
         settings = self.settings
         most = getattr(self.model.config, "max_position_embeddings", None)  # a T5's positions are relative
         length = min(length or settings.length, most or 8192)
-        template = settings.template if template is None or settings.shape == "cross-encoder" else template
+        template = settings.template if template is None else template
         return replace(self, settings=msgspec.structs.replace(settings, template=template, length=length))
 
     def pairing(self) -> Pairing:

@@ -79,6 +79,8 @@ def check_convertible(checkpoint: Checkpoint) -> None:
 
 def check_free(out: Path, *, force: bool) -> None:
     """Raise ConfigError unless `out` may be written."""
+    if out.resolve() == Path.cwd():  # it is put in the place of what is there
+        raise ConfigError("The current folder cannot be replaced by an evaluator.", hint="Name another folder.")
     taken = out.is_file() or (out.is_dir() and any(out.iterdir()))
     if taken and not (force and (out / SETTINGS).is_file()):
         hint = "--force replaces it." if (out / SETTINGS).is_file() else "Name another folder."

@@ -189,6 +189,32 @@ def test_labels_of_a_checkpoint_of_our_own_are_those_that_are_named(write: Any, 
     assert checkpoints.load(str(tmp_path / "ours"), labels=("moles", "true")).settings.labels == ("▁moles", "▁true")
 
 
+@pytest.mark.parametrize(
+    ("shape", "option", "complaint"),
+    [
+        ("BERT, one label", "--labels=a,b", "is a cross-encoder, which says no words"),
+        ("classifier T5 v1.0", "--labels=a,b", "is a classifier, which says no words"),
+        ("BERT, one label", "--template={question} {passage}", "is a cross-encoder, which reads no template"),
+    ],
+)
+def test_an_option_that_is_of_no_use_to_a_model_is_refused(
+    rqa: Any, write: Any, tmp_path: Path, shape: str, option: str, complaint: str
+) -> None:
+    ended = rqa("evaluator", "convert", write(shape), tmp_path / "model", option)
+    assert ended.code == 2 and complaint in " ".join(ended.err.split())
+    assert not (tmp_path / "model").exists()
+
+
+def test_the_length_that_a_model_reads_is_told(rqa: Any, write: Any, tmp_path: Path) -> None:
+    ended = rqa("evaluator", "convert", write("BERT, one label"), tmp_path / "model", "--length", 8000)
+    assert f"cross-encoder, {read_settings(tmp_path / 'model').length} tokens, int8" in ended.err
+
+
+def test_the_current_folder_is_refused_before_anything_is_loaded(rqa: Any, tmp_path: Path) -> None:
+    ended = rqa("evaluator", "convert", tmp_path, ".")
+    assert ended.code == 2 and "The current folder" in ended.err
+
+
 def test_labels_that_begin_with_the_same_token_are_refused(write: Any) -> None:
     with pytest.raises(ConfigError, match="does not tell the labels 'q' and 'qq' apart"):
         checkpoints.load(str(write("label T5 v1.0")), labels=("q", "qq"))
