@@ -13,7 +13,7 @@ from .text import printable
 
 _MARK = re.compile(r"<<<[\s/]*+\w++\s*+>>>")
 _NUMBERS = re.compile(r"(?<![\d.–]|\B-)(\d+)(?:\.0+)?(?:\s*[–-]\s*(\d+))?")
-_NONE = re.compile(r"\W*+(?:none\W*+)?", re.IGNORECASE)
+_NONE = re.compile(r"\W*+(?:\Z|(?:none|no(?!\W*+\d)|neither|nothing)\b)", re.IGNORECASE)  # "No. 3" is document 3
 _LONGEST = 100_000  # characters searched for JSON: far above any reply, and a bound on the work
 # Some chat templates open the tag themselves, and the reply holds only the closing one.
 _THOUGHTS = re.compile(
@@ -100,7 +100,7 @@ def _numbers(item: object, size: int) -> list[int]:
     """The numbers in `item`; a name without one counts as 0, which no document has."""
     if isinstance(item, int | float) and not isinstance(item, bool):
         return [int(item) if item == item // 1 else 0]
-    if not isinstance(item, str) or _NONE.fullmatch(item):
+    if not isinstance(item, str) or _NONE.match(item):
         return []
     numbers: list[int] = []
     for first, last in _NUMBERS.findall(item):

@@ -59,6 +59,12 @@ def test_an_answer_field_may_say_that_there_is_none(answer: str, unknown: bool) 
         ("1-3, 9", ((1, 2, 3), 1)),
         (["Wikipedia"], ((), 1)),
         ("None.", ((), 0)),
+        ("none of the 3 documents", ((), 0)),
+        ("none (1-3 are about another city)", ((), 0)),
+        ("No documents", ((), 0)),
+        ("No. 3", ((3,), 0)),
+        ("Nos. 1 and 3", ((1, 3), 0)),
+        ("", ((), 0)),
         (None, ((), 0)),
     ],
 )

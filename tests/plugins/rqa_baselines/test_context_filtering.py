@@ -33,7 +33,9 @@ async def test_a_generated_passage_is_filtered_with_the_others(ask: Ask) -> None
     assert [(c.id, c.origin) for c in answer.citations] == [("memory-1", "memory")]
 
 
-@pytest.mark.parametrize("reply", ["Documents: none", "None of them helps.", "All 2 are off.\nDocuments: none"])
+@pytest.mark.parametrize(
+    "reply", ["Documents: none", "None of them helps.", "All 2 are off.\nDocuments: none of the 2 documents"]
+)
 async def test_when_none_helps_it_abstains_without_reading(ask: Ask, reply: str) -> None:
     answer = await ask(ContextFiltering, ScriptedModel([reply]))
     assert answer.reason == "None of the passages helps to answer the question."
