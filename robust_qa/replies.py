@@ -11,7 +11,9 @@ from typing import Any
 
 from .text import printable
 
-_MARK = re.compile(r"<<<[\s/]*+\w++\s*+>>>")
+# Models put answers of their own between the brackets, too: what is no mark's name stays.
+_MARK = re.compile(r"<<<[\s/]*+(?:(?:ANSWER|PASSAGE|SUMMARY)\b[\s:]*+)?([^<>]*+)>>>", re.IGNORECASE)
+_EMPHASIS = re.compile(r"(?<![\w*])\*{2,}+|(?<!\*)\*{2,}+(?!\w)")  # not the one of 2**3
 _NUMBERS = re.compile(r"(?<![\d.–]|\B-)(\d+)(?:\.0+)?(?:\s*[–-]\s*(\d+))?")
 _NONE = re.compile(r"\W*+(?:\Z|(?:none|no(?!\W*+\d)|neither|nothing)\b)", re.IGNORECASE)  # "No. 3" is document 3
 _LONGEST = 100_000  # characters searched for JSON: far above any reply, and a bound on the work
@@ -72,13 +74,15 @@ def _blocks(text: str, opening: str, closing: str) -> list[str]:
 def one_line(value: object, longest: int = 4000) -> str:
     """A field of a reply as one line of at most `longest` characters, without marks; "" for what is no text.
 
-    Of a list the items, parted by commas.
+    Of a list the items, parted by commas; of a truth value yes or no.
     """
+    if isinstance(value, bool):
+        value = "yes" if value else "no"
     if isinstance(value, list):
         value = ", ".join(str(item) for item in value if isinstance(item, str | int | float))
     if not isinstance(value, str | int | float):
         return ""
-    line = " ".join(_MARK.sub(" ", printable(str(value))).split()).strip("* ")
+    line = " ".join(_EMPHASIS.sub("", _MARK.sub(r" \1 ", printable(str(value)))).split()).strip("* ")
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 

@@ -74,15 +74,31 @@ def test_documents_are_named_in_many_ways(named: object, found: tuple[tuple[int,
 
 def test_runs_of_spaces_take_no_time() -> None:
     began = time.monotonic()
-    for text in (" " * 200_000 + "x", "<<<" + " " * 200_000):
+    for text in (" " * 200_000 + "x", "<<<" + " " * 200_000, "<" * 200_000, "<<<a" * 50_000, "x" + "*" * 200_000 + "x"):
         named_documents(text, 5)
         one_line(text)
     assert time.monotonic() - began < 1
 
 
-def test_a_field_is_one_line_without_marks() -> None:
-    assert one_line("**a** <<<ANSWER>>>\n b") == "a** b"
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("**a** <<<ANSWER>>>\n b", "a b"),
+        ("a <<< / answer >>>", "a"),
+        ("<<<ANSWER>>>", ""),
+        ("<<<Paris>>>", "Paris"),
+        ("<<<ANSWER: Paris>>>", "Paris"),
+        ("Paris**.", "Paris."),
+        ("2**3 is 8", "2**3 is 8"),
+    ],
+)
+def test_a_field_is_one_line_without_marks(text: str, line: str) -> None:
+    assert one_line(text) == line
+
+
+def test_a_field_may_be_no_text() -> None:
     assert one_line(["a", 1, None]) == "a, 1"
+    assert (one_line(True), one_line(False)) == ("yes", "no")
     assert (one_line({}), one_line("abcdef", 4)) == ("", "abc…")
 
 
