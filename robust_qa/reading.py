@@ -9,7 +9,7 @@ from typing import Any
 
 from .errors import CutError
 from .prompts import load_prompts
-from .replies import parse_object, says_unknown, without_thoughts
+from .replies import named_documents, one_line, parse_object, says_unknown, without_thoughts
 from .types import Completion, Passage, Reading
 
 PROMPT = load_prompts(Path(__file__).parent / "prompts")["read"]
@@ -33,8 +33,11 @@ _AS_LINES = (
     "Documents: the numbers of the documents that state the answer\n"
     "Answer: the answer, or UNKNOWN when the documents do not contain it"
 )
-_LINE = re.compile(r"^\W*(documents?|answer)\W*:\W*(.*)$", re.IGNORECASE | re.MULTILINE)
-_ANSWERED = re.compile(r"^[^\w\n]*+answer[^\w\n:]*+:[^\w\n]*+\w.*\n", re.IGNORECASE | re.MULTILINE)
+_LABEL = r"[^\w\n]*+(documents?|(?:the +)?(?:final +)?answer(?: +is)?)[^\w\n:]*+:"
+# What is labelled may stand below its label. Runs are taken whole: a page of line breaks or leader dots is linear work.
+_LINE = re.compile(
+    rf"^{_LABEL}[*_]*+(?:\s*+(?!{_LABEL})|[ \t]*+)(?:(?<=\n)[-•] +)?(?P<field>.*)$", re.IGNORECASE | re.MULTILINE
+)
 
 
 def reply_format(structured: bool) -> str:
@@ -49,19 +52,16 @@ def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Readin
     """
     reply = without_thoughts(completion.text)
     parsed = parse_object(reply, "answer")
-    if completion.finish == "length" and parsed is None and not _ANSWERED.search(reply):
+    lines = {"documents" if line[1][0] in "dD" else "answer": line for line in _LINE.finditer(reply)}
+    answered = lines.get("answer")
+    whole = parsed or (answered and answered["field"] and answered.end() < len(reply))
+    if completion.finish == "length" and not whole:
         raise CutError
     if not reply:
         return Reading(None, usage=completion.usage, reason="The language model's reply is empty.")
-    if parsed is not None:
-        answer = "" if parsed["answer"] is None else str(parsed["answer"])  # 0 is an answer
-        documents = str(parsed.get("documents", ""))
-    else:
-        lines = {label.lower()[:6]: rest for label, rest in _LINE.findall(reply)}
-        answer = lines.get("answer", "" if lines else reply)
-        documents = lines.get("docume", "")
+    fields = parsed or {label: line["field"] for label, line in lines.items()}
+    answer = one_line(fields.get("answer")) if fields else reply
     if says_unknown(answer):
         return Reading(None, usage=completion.usage)
-    numbers = dict.fromkeys(int(digits) for digits in re.findall(r"\d{1,4}", documents))
-    positions = tuple(n - 1 for n in numbers if 1 <= n <= len(passages))
-    return Reading(answer.strip(), passages=positions, usage=completion.usage)
+    positions = tuple(number - 1 for number in named_documents(fields.get("documents"), len(passages))[0])
+    return Reading(answer, passages=positions, usage=completion.usage)

@@ -17,10 +17,26 @@ PASSAGES = [Passage("a"), Passage("b"), Passage("c")]
         ('```json\n{"documents": [3], "answer": "Paris"}\n```', "Paris", (2,)),
         ("Documents: 1, 3\nAnswer: Paris", "Paris", (0, 2)),
         ("**Answer:** Paris\n**Documents:** 2", "Paris", (1,)),
+        ("Documents: 1\nAnswer: **Paris**", "Paris", (0,)),
+        ("**Documents: 1**\n**Answer: Paris**", "Paris", (0,)),
+        ("Documents: 1\nAnswer: -40", "-40", (0,)),
+        ("Documents: 1\nAnswer: $5 million", "$5 million", (0,)),
+        ("Documents: 1\nAnswer: .45", ".45", (0,)),
+        ('Documents: 1\nAnswer: "Hey Jude"', '"Hey Jude"', (0,)),
+        ("Documents:\nAnswer: Paris", "Paris", ()),
+        ("Documents: 1\nFinal answer: Paris", "Paris", (0,)),
+        ("Documents: 1\nThe answer is: Paris", "Paris", (0,)),
+        ("Documents:\n2\nAnswer:\n\n- Paris", "Paris", (1,)),
+        ("Documents: 2-3\nAnswer: Paris", "Paris", (1, 2)),
+        ("Documents: 12345\nAnswer: Paris", "Paris", ()),
+        ("Documents: none of the 3 documents\nAnswer: Paris", "Paris", ()),
         ("Paris", "Paris", ()),
         ('{"documents": [9, 2, 2], "answer": "Paris"}', "Paris", (1,)),
         ('{"documents": "1 and 2", "answer": 1889}', "1889", (0, 1)),
         ('{"documents": [1], "answer": 0}', "0", (0,)),
+        ('{"documents": [12345], "answer": "Paris"}', "Paris", ()),
+        ('{"documents": ["1-3"], "answer": ["Paris", "Lyon"]}', "Paris, Lyon", (0, 1, 2)),
+        ('{"documents": [1], "answer": false}', "no", (0,)),
         ('{"documents": [], "answer": null}', None, ()),
         ("Documents: none\nAnswer: UNKNOWN", None, ()),
         ("Answer: I don't know.", None, ()),
@@ -45,6 +61,8 @@ def test_an_answer_that_begins_like_a_refusal_is_an_answer() -> None:
         '{"documents": [1], "answer": "Pa',
         "Documents: 1\nAns",
         "Documents: 1\nAnswer: Pa",
+        "Documents: 1\nAnswer:\nPa",
+        "Answer:\nDocuments: 1, 1, 1, 1",
         "Well, the",
         "<think>Let me see",
     ],
@@ -56,7 +74,14 @@ def test_a_reply_that_is_cut_before_its_answer_is_whole_is_an_error(reply: str) 
     assert not raised.value.retryable
 
 
-@pytest.mark.parametrize("reply", ['{"documents": [1], "answer": "Paris"} For', "Answer: Paris\nDocuments: 1, 1, 1, 1"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"documents": [1], "answer": "Paris"} For',
+        "Answer: Paris\nDocuments: 1, 1, 1, 1",
+        "Answer:\nParis\nDocuments: 1, 1, 1, 1",
+    ],
+)
 def test_a_reply_that_is_cut_behind_its_answer_is_understood(reply: str) -> None:
     reading = parse_reading(Completion(reply, finish="length"), PASSAGES)
     assert (reading.text, reading.passages) == ("Paris", (0,))
@@ -69,12 +94,17 @@ def test_an_empty_reply_is_told_from_passages_without_the_answer(reply: str) -> 
     assert not parse_reading(Completion("Answer: unknown"), PASSAGES).reason
 
 
-def test_a_long_cut_reply_is_read_in_no_time() -> None:
-    began = time.monotonic()
-    for reply in ("Answer: " + "x " * 100_000, "\n" * 3000 + "*", "Answer" + " " * 100_000):
+_LONG = ("Answer: " + "x " * 100_000, "Answer" + " " * 200_000, "*" + "\n" * 200_000 + "*", "x" + "\n." * 100_000 + "x")
+
+
+def test_a_long_reply_is_read_in_no_time() -> None:
+    began = time.process_time()
+    for reply in (*_LONG, "Answer:" + "\n" * 200_000 + "Answer:", "Answer:\n" * 25_000, "Answer: 1" + "\n." * 100_000):
+        parse_reading(Completion(reply), PASSAGES)
+    for reply in _LONG:
         with pytest.raises(CutError):
             parse_reading(Completion(reply, finish="length"), PASSAGES)
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 2
 
 
 @given(st.text())
