@@ -17,9 +17,11 @@ _EMPHASIS = re.compile(r"(?<![\w*])\*{2,}+|(?<!\*)\*{2,}+(?!\w)")  # not the one
 _NUMBERS = re.compile(r"(?<![\d.–]|\B-)(\d+)(?:\.0+)?(?:\s*[–-]\s*(\d+))?")
 _NONE = re.compile(r"\W*+(?:\Z|(?:none|no(?!\W*+\d)|neither|nothing)\b)", re.IGNORECASE)  # "No. 3" is document 3
 _LONGEST = 100_000  # characters searched for JSON: far above any reply, and a bound on the work
+_EFFORT = 10 * _LONGEST  # characters read in vain, by what is broken, before the rest of a reply is let be
+_OBJECT = re.compile(r'\{(?=\s*+["}])')
 # Some chat templates open the tag themselves, and the reply holds only the closing one.
 _THOUGHTS = re.compile(
-    r"\A\s*(?:<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|(?:(?!<think).)*?</think(?:ing)?>)", re.DOTALL
+    r"\A\s*+(?:<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|(?:(?!<think).)*?</think(?:ing)?>)", re.DOTALL
 )
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)  # strings pass unchanged
 # Newlines in strings are let pass; NaN and Infinity, which JSON lacks, become null.
@@ -125,14 +127,15 @@ def parse_objects(text: str) -> list[dict[str, Any]]:
     """
     text = _TRAILING_COMMA.sub(lambda match: match[1] or "", text[max(0, text.find("{")) :][:_LONGEST])
     found: list[dict[str, Any]] = []
-    start = text.find("{")
-    while start >= 0:
+    effort, opening = 0, _OBJECT.search(text)
+    while opening and effort < _EFFORT:
         try:
-            value, end = _JSON.raw_decode(text, start)
+            value, end = _JSON.raw_decode(text, opening.start())
             found.append(value)
-        except (ValueError, RecursionError):
-            end = start + 1
-        start = text.find("{", end)
+        except (ValueError, RecursionError) as error:
+            effort += getattr(error, "pos", len(text))
+            end = opening.end()
+        opening = _OBJECT.search(text, end)
     return found
 
 

@@ -106,6 +106,19 @@ def test_deep_nesting_is_no_object_and_no_crash() -> None:
     assert parse_object('{"a":' * 5000) is None
 
 
+def test_what_is_no_object_takes_no_time() -> None:
+    numbers = '{"a":' * 900 + "[" + "1," * 50_000
+    began = time.process_time()
+    for text in ('{"a":' * 40_000, '{"a":[' * 40_000, "{" * 200_000, '{"' * 100_000, "{\n" * 100_000, numbers):
+        assert parse_objects(text) == []
+    without_thoughts(" " * 200_000 + "x")
+    assert time.process_time() - began < 2
+
+
+def test_many_braces_hide_no_object() -> None:
+    assert parse_object("{x} {1}" * 5000 + '{"a": 1}') == {"a": 1}
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -1,3 +1,4 @@
+import time
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -34,3 +35,9 @@ async def test_a_reply_that_is_cut_before_its_answer_is_an_error_and_its_last_no
         await ask(ChainOfNote, ScriptedModel([cut]))
     begun = Completion("Note 1: It names her.\n<<<ANSWER>>> Jane Austen", finish="length")
     assert (await ask(ChainOfNote, ScriptedModel([begun]))).text == "Jane Austen"
+
+
+async def test_a_long_run_of_spaces_takes_no_time(ask: Ask) -> None:
+    began = time.process_time()
+    await ask(ChainOfNote, ScriptedModel(["Note 1:" + " " * 200_000 + ".\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>"]))
+    assert time.process_time() - began < 2
