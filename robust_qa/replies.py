@@ -27,17 +27,31 @@ _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL) 
 # Newlines in strings are let pass; NaN and Infinity, which JSON lacks, become null.
 _JSON = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 
+_NOT = r"(?:\ ?not|n?['’]?t)"  # of "can not", "cannot", "can't"; "does not", "doesn't"
+_SOURCES = r"(?:(?:the|these|this)\ )?(?:provided\ |given\ |retrieved\ )?(?:documents?|passages?|texts?|context)\b"
 # Lower case before any further word, so that a title such as "I Don't Know How to Love Him" is an answer.
 _DECLINING = re.compile(
-    r"""\W*(?:(?:[Ss]orry|I(?:['’]m|\ am)\ sorry|[Uu]nfortunately)\W+(?:but\W+)?)?
-        (?:[Ii]\ (?:really\ |simply\ )?(?:do\ not|don['’]?t)\ know\b
-          |(?i:i\ (?:do\ not|don['’]?t)\ know|unknown|not\ known|n/a|no\ answer)\W*\Z)""",
-    re.VERBOSE,
+    rf"""\W*+ (?:(?:[Ss]orry|I(?:['’]m|\ am)\ sorry|[Uu]nfortunately)\b\W*+(?:but\b\W*+)?)?
+        (?:[Bb]ased\ on\ {_SOURCES},?\ )?
+        (?:[Ii]\ (?:really\ |simply\ )?do{_NOT}\ (?:know\b|have\ (?:\w+\ ){{0,2}}information\b)
+          |[Ii]\ (?:can{_NOT}|could{_NOT}|am\ unable\ to)\ (?:answer|assist|determine|find|provide|help\ (?:you|with))\b
+          |[Ii](?:['’]m|\ am)\ not\ sure\b(?!.*\bbut\b)
+          |(?i:i\ do{_NOT}\ know|n/a|no\ answer|(?:(?:the\ answer|it)\ is\ )?(?:unknown|not\ known))\W*+\Z)""",
+    re.VERBOSE | re.DOTALL,
 )
 _UNKNOWN = re.compile(
-    r"\W*(none|null|not (stated|given|mentioned|found|(in|from|by) the (documents|passages))|"
-    r"the (documents|passages) do not .*)\W*",
-    re.IGNORECASE | re.DOTALL,
+    rf"""\W*+ (?:none | null | unanswerable
+        | unknown (?:\s*+(?:[.;,]|\((?!\d))|\s++[–—-]) .* | (?-i:UNKNOWN\s++[a-z]) .*
+        | (?:it\ is\ )? not\ (?:stated|given|mentioned|found|specified|provided|known|(?=in|from|by))
+            (?:\ ?(?:in|from|by)\ {_SOURCES} .*)?
+        | it\ is\ (?:unknown|not\ known)\b .*
+        | {_SOURCES}\ do(?:es)?{_NOT}\  .*
+        | none\ of\ {_SOURCES} .*
+        | (?:it\ |the\ answer\ )? can{_NOT}\ be\ (?:determined|answered|inferred|found)\b .*
+        | (?:there\ is\ )? (?:no|not\ enough|insufficient)\ (?:\w+\ )? information\b .*
+        | (?:there\ is\ )? no\ answer (?:\ (?:is\ |was\ )?(?:found|given|stated))? (?:\ in\ {_SOURCES})?
+    )\W*""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 
 

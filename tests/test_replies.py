@@ -30,23 +30,65 @@ def test_no_text_makes_a_parser_raise(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "unknown"),
+    "answer",
     [
-        ("I don't know", True),
-        ("None.", True),
-        ("null", True),
-        ("Not mentioned", True),
-        ("not in the passages", True),
-        ("The documents do not say who it was.", True),
-        ("", True),
-        ("\u00a0", True),
-        ("Nonesuch Palace", False),
-        ("Not Without My Daughter", False),
-        ("0", False),
+        "",
+        "\u00a0",
+        "I don't know",
+        "None.",
+        "null",
+        "Unanswerable",
+        "Unknown. The documents do not say.",
+        "UNKNOWN (the documents do not say)",
+        "UNKNOWN \u2013 not stated",
+        "UNKNOWN because no document says it",
+        "not in the passages",
+        "Not mentioned",
+        "Not specified.",
+        "Not stated in the documents.",
+        "It is not mentioned in the provided context.",
+        "It is not known who wrote it.",
+        "The documents do not say who it was.",
+        "The provided documents do not contain this information.",
+        "The document doesn't mention it, so I don't know.",
+        "Based on the context, I don't know.",
+        "None of the documents mention it.",
+        "It cannot be determined from the documents.",
+        "Not enough information.",
+        "No information available",
+        "There is no information about this in the documents.",
+        "No answer found",
+        "There is no answer.",
     ],
 )
-def test_an_answer_field_may_say_that_there_is_none(answer: str, unknown: bool) -> None:
-    assert says_unknown(answer) is unknown
+def test_an_answer_field_may_say_that_there_is_none(answer: str) -> None:
+    assert says_unknown(answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "0",
+        "No",
+        "Nobody",
+        "Nonesuch Palace",
+        "None of the Above",
+        "None of Them Knew They Were Robots",
+        "No Country for Old Men",
+        "Not Without My Daughter",
+        "Not Given Lightly",
+        "not found in Antarctica",
+        "Unknown Pleasures",
+        "UNKNOWN PLEASURES",
+        "Unknown (2011 film)",
+        "Unknown: Killer Robots",
+        "the unknown soldier",
+        "The Documents in the Case",
+        "Context Is for Kings",
+    ],
+)
+def test_an_answer_that_begins_like_none_is_one(answer: str) -> None:
+    assert not says_unknown(answer)
 
 
 @pytest.mark.parametrize(
@@ -73,11 +115,13 @@ def test_documents_are_named_in_many_ways(named: object, found: tuple[tuple[int,
 
 
 def test_runs_of_spaces_take_no_time() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     for text in (" " * 200_000 + "x", "<<<" + " " * 200_000, "<" * 200_000, "<<<a" * 50_000, "x" + "*" * 200_000 + "x"):
         named_documents(text, 5)
         one_line(text)
-    assert time.monotonic() - began < 1
+        for opening in ("", "Sorry", "Unknown", "It is not stated", "None of the", "no"):
+            says_unknown(opening + text)
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize(
@@ -189,6 +233,14 @@ def test_what_stands_between_marks(text: str, blocks: list[str]) -> None:
         "**I don’t know**",
         "I do not know who wrote it.",
         "Sorry, but I don't know",
+        "I'm sorry, but I can't assist with that request.",
+        "I cannot determine the answer from the documents.",
+        "I couldn't find it.",
+        "I don't have enough information to answer this question.",
+        "I do not have that information.",
+        "I'm not sure.",
+        "I am not sure who that was.",
+        "The answer is not known.",
         "UNKNOWN",
         "n/a",
         " \n",
@@ -199,7 +251,22 @@ def test_a_reply_that_declines(text: str) -> None:
     assert declines(text)
 
 
-@pytest.mark.parametrize("text", ["I Don't Know How to Love Him", "Unknown Pleasures", "None", "Paris", "No"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I Don't Know How to Love Him",
+        "I Can't Help Myself",
+        "I can't help falling in love with you",
+        "I'm Not There",
+        "I'm not sure, but I think it is Paris.",
+        "Sorry, Wrong Number",
+        "It is not known who wrote Beowulf, an epic of 3,182 lines.",
+        "Unknown Pleasures",
+        "None",
+        "Paris",
+        "No",
+    ],
+)
 def test_a_reply_that_answers(text: str) -> None:
     assert not declines(text)
 
