@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+import unicodedata
 from collections.abc import Iterable
 
 _ABBREVIATIONS = frozenset(
@@ -16,9 +17,21 @@ _BOUNDARY = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*(?=\s+[\"'“‘(
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WORD = re.compile(r"\w+(?:['’.\-]\w+)*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_BETWEEN_DIGITS = re.compile(r"(?<=\d)[.,:/–-](?=\d)")
-_NEGATIVE = re.compile(r"(?:(?<![\w.,)–-])[-−]|\bminus )(?=\d)", re.IGNORECASE)
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)\.+(?=\d)")
+_NEGATIVE = re.compile(r"(?:(?<![\w.,)‐-–-])[-−‐-–]|\bminus )(?=\d)", re.IGNORECASE)
+_POWER = re.compile(r"(?<=\d)(?:(?=[²³¹⁰⁴-⁹⁻₀-₉])|\^(?=[-−\d]))")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+class _Stops(dict[int, int]):
+    """Of each character itself, or a full stop where it is punctuation, of whatever script."""
+
+    def __missing__(self, character: int) -> int:
+        punctuation = unicodedata.category(chr(character)).startswith("P")
+        return self.setdefault(character, ord(".") if punctuation else character)
+
+
+_STOPS = _Stops()
 # C0 and C1 controls other than tab and newline, bidirectional overrides, and lone surrogates: they can steer
 # a terminal or an editor, never an answer.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -73,11 +86,13 @@ def normalise(text: str) -> str:
 def answer_key(answer: str) -> str:
     """What two answers that say the same have in common: their normal form, in which numbers stay apart.
 
-    `normalise` makes 1.5 and -15 the same as 15, and nothing of "A". A number is one word here with its minus, too, so
-    that 15 is not among the words of -15.
+    `normalise` makes 1.5 and -15 the same as 15, and nothing of "A"; and it knows the punctuation of ASCII alone. Here
+    that of every script goes, and letters count that Unicode has in several forms (NFKC). A number is one word with its
+    minus, so that 15 is not among the words of -15.
     """
-    number = _BETWEEN_DIGITS.sub("·", _NEGATIVE.sub("minus·", _THOUSANDS.sub("", answer)))
-    return normalise(number) or " ".join(answer.lower().split())
+    text = unicodedata.normalize("NFKC", _POWER.sub(" power ", answer))
+    text = _NEGATIVE.sub("minus", _THOUSANDS.sub("", text)).translate(_STOPS)
+    return normalise(_BETWEEN_DIGITS.sub("·", text)) or " ".join(answer.lower().split())
 
 
 def contains_answer(text: str, answers: Iterable[str]) -> bool:

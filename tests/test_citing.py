@@ -66,6 +66,8 @@ def test_of_documents_that_a_model_names_those_are_cited_that_hold_the_answer() 
     assert bearing_out("1871.", ROSES) == ROSES[:2]
     assert bearing_out("18", ROSES) == [ROSES[2]]  # a word, not a part of one
     assert bearing_out("1.8", [*ROSES, Passage("1.8 %")]) == [Passage("1.8 %")]  # and no other number
+    quoted = Passage("It was \u201cO\u2019Brien\u201d.")
+    assert bearing_out("O'Brien", [ROSES[0], quoted]) == [quoted]
     assert [one.quote for one in citations(Reading("1871", passages=(2, 0)), ROSES)] == ["Sold in 1871."]
 
 
