@@ -12,7 +12,7 @@ from typing import Any
 from .text import printable
 
 # Models put answers of their own between the brackets, too: what is no mark's name stays.
-_MARK = re.compile(r"<<<[\s/]*+(?:(?:ANSWER|PASSAGE|SUMMARY)\b[\s:]*+)?([^<>]*+)>>>", re.IGNORECASE)
+_MARK = re.compile(r"<<<[\s/\\]*+(?:(?:ANSWER|PASSAGE|SUMMARY)\b[\s:]*+)?([^<>]*+)>>>", re.IGNORECASE)
 _EMPHASIS = re.compile(r"(?<![\w*])\*{2,}+|(?<!\*)\*{2,}+(?!\w)")  # not the one of 2**3
 _NUMBERS = re.compile(r"(?<![\d.–]|\B-)(\d+)(?:\.0+)?(?:\s*[–-]\s*(\d+))?")
 _NONE = re.compile(r"\W*+(?:\Z|(?:none|no(?!\W*+\d)|neither|nothing)\b)", re.IGNORECASE)  # "No. 3" is document 3

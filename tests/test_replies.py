@@ -129,6 +129,7 @@ def test_runs_of_spaces_take_no_time() -> None:
     [
         ("**a** <<<ANSWER>>>\n b", "a b"),
         ("a <<< / answer >>>", "a"),
+        ("a <<<\\ANSWER>>>", "a"),
         ("<<<ANSWER>>>", ""),
         ("<<<Paris>>>", "Paris"),
         ("<<<ANSWER: Paris>>>", "Paris"),

@@ -6,7 +6,7 @@ from robust_qa import Answer
 from rqa_baselines.self_route import SelfRoute
 
 Ask = Callable[..., Awaitable[Answer]]
-UNANSWERABLE = "Documents: none\nAnswer: UNKNOWN"
+UNANSWERABLE = "Documents: none\nAnswer: UNKNOWN (the documents do not say)"
 MEMORY = "<<<ANSWER>>> Jane Austen <<</ANSWER>>>"
 
 

@@ -18,7 +18,9 @@ async def test_the_model_answers_from_memory_in_one_call() -> None:
     assert "Who wrote Emma?" in model.prompts[0]
 
 
-@pytest.mark.parametrize("reply", ["I don't know", "I do not know who wrote it.", "<think>hm</think>I don’t know."])
+@pytest.mark.parametrize(
+    "reply", ["I don't know", "I do not know who wrote it.", "<think>hm</think>I don’t know.", "I'm not sure."]
+)
 async def test_a_model_that_does_not_know_abstains(reply: str) -> None:
     given = await answer(ScriptedModel([reply]))
     assert given.abstained
