@@ -9,8 +9,6 @@ import re
 
 from .replies import between, one_line, parse_object
 
-_BOLD = re.compile(r"(?<!\w)\*\*|\*\*(?!\w)")  # not that of 2**8
-_MADE_UP_MARK = re.compile(r"<<<\s*+(?!ANSWER\s*+>)(\w[^<>\n]*)>>>", re.I)
 _QUOTED = re.compile(r'"answer"\s*:\s*("(?:[^"\\]|\\.)+")')
 _NO_ANSWER = re.compile(r'\s*(?:```|[{}\]]|\[["{\d]|"\w+"\s*:)|[^\w\n]*documents?[^\w\n]*:', re.I)  # JSON, a code fence
 _LABELLED = re.compile(
@@ -25,11 +23,10 @@ def stated_answer(reply: str) -> str:
 
     Of several of a kind the last. "" where there is none; whether it says that none is known is not looked at.
     """
-    reply = _BOLD.sub("", _MADE_UP_MARK.sub(r"\1", reply))
     if marked := between(reply, "ANSWER"):
         return one_line(marked[-1])
     cut = "".join(f'{{"answer": {value}}}' for value in _QUOTED.findall(reply)[-1:])
     if whole := parse_object(reply, "answer") or parse_object(cut, "answer"):
         return one_line(whole["answer"])
-    lines = [line for line in reply.splitlines() if re.search(r"\w", line) and not _NO_ANSWER.match(line)]
+    lines = [one_line(line) for line in reply.splitlines() if re.search(r"\w", line) and not _NO_ANSWER.match(line)]
     return one_line("".join((_LABELLED.findall("\n".join(lines)) or lines)[-1:]))

@@ -65,21 +65,16 @@ async def _by_evaluator(name: str, question: str, texts: Sequence[str], toolbox:
     return halved
 
 
-def _plain(text: str) -> str:
-    """The answer's key, in which a number's sign is no word of its own: as whole words, -15 does not hold 15."""
-    return answer_key(text).replace("minus ", "minus·")
-
-
 def em(one: str, other: str) -> float:
     """1 when either answer, normalised, stands in the other as whole words; else 0.
 
     The exact match of the published code: a reference in a candidate, taken both ways by maximum.
     """
-    one, other = f" {_plain(one)} ", f" {_plain(other)} "
+    one, other = f" {answer_key(one)} ", f" {answer_key(other)} "
     return float(one in other or other in one)
 
 
-def f1(one: str, other: str, normal: Callable[[str], str] = _plain) -> float:
+def f1(one: str, other: str, normal: Callable[[str], str] = answer_key) -> float:
     """The harmonic mean of precision and recall of the words of the normalised answers, as SQuAD evaluates."""
     words, others = Counter(normal(one).split()), Counter(normal(other).split())
     shared = (words & others).total()
