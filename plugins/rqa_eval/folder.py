@@ -22,7 +22,8 @@ from urllib.parse import quote
 from robust_qa import BusyError, InputError, RqaError
 
 FORMAT = 1
-_FILES = ("metrics.json", "scores.jsonl", "questions.jsonl", "run.json")
+_FIGURES = ("metrics.json", "scores.jsonl")
+_FILES = (*_FIGURES, "questions.jsonl", "run.json")
 # What the questions depend on: a run with other values is another run.
 _FIXED = {
     "sets": "the sets",
@@ -101,6 +102,11 @@ class Folder:
                 whole[key] = description[key] or earlier[key]
         self.write("run.json", json.dumps(whole, indent=2) + "\n")
         return whole
+
+    def forget_figures(self) -> None:
+        """Remove what was measured of the answers, before these change: the run is not finished then."""
+        for name in _FIGURES:
+            (self.path / name).unlink(missing_ok=True)
 
     def _check_answering(self, was: Mapping[str, str] | None, now: Mapping[str, str]) -> None:
         """InputError where other strategies of the run were answered by another reader, or judged otherwise."""

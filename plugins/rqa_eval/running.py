@@ -110,6 +110,7 @@ async def _evaluate(
         run.say(" ".join(hint.splitlines()))
     targets = {name: Target(folder.answers(name), resume=True, force=False, retry=plan.retry) for name in running}
     _check_continues(session, folder, targets, has_passages=has_passages)
+    folder.forget_figures()
     for name, target in targets.items():
         with folder.questions.open("rb", buffering=0) as questions:
             await answer_rows(

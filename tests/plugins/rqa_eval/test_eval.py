@@ -622,6 +622,7 @@ def test_a_strategy_that_would_answer_otherwise_now_is_told_before_another_is_as
         assert server.count == 8
         assert (ended.code, "`strategy` was rag and is self_route" in ended.err) == (2, True)
         assert "remove answers/self_route.jsonl* to ask" in ended.err and "--force" not in ended.err
+        assert figures("accuracy") == {"rag": 4 / 8}  # nothing was asked: what was measured holds
         for file in (RUN / "answers").glob("self_route.jsonl*"):
             file.unlink()
         assert rqa(*command, "-s", "norag,self_route", "--resume").code == 0

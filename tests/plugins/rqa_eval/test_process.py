@@ -79,6 +79,20 @@ def test_ctrl_c_says_how_to_continue(start: Any, tmp_path: Path) -> None:
     assert again.returncode == 0
 
 
+def test_an_interrupted_continuation_leaves_no_figures_of_earlier_answers(start: Any, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    answers = run / "answers" / "scripted.jsonl"
+    start().communicate()
+    assert {"metrics.json", "scores.jsonl"} < {file.name for file in run.iterdir()}
+    answers.write_bytes(b"".join(answers.read_bytes().splitlines(keepends=True)[:5]))
+    process = start("--resume")
+    wait_for(answers, 10, process)
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    assert process.returncode == 130
+    assert not {"metrics.json", "scores.jsonl"} & {file.name for file in run.iterdir()}
+
+
 @pytest.mark.parametrize("option", ["--resume", "--force"])
 def test_a_second_process_does_not_write_the_same_run(start: Any, tmp_path: Path, option: str) -> None:
     process = start()
