@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -51,7 +51,8 @@ class Reports(click.Group):
 def _output_options(*formats: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     def add(function: Callable[..., None]) -> Callable[..., None]:
         function = click.option(
-            "-o", "--output", "out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+            "-o", "--output", "out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+            callback=lambda _ctx, _param, out: None if out == Path("-") else out,
             help="Write to FILE, in place of what is there.",
         )(function)  # fmt: skip
         how = "How to show it. Default: as the name of FILE ends, or terminal."
@@ -170,21 +171,33 @@ def _form(out: Path | None) -> str:
 
 
 def _write(parts: Iterable[str], out: Path | None) -> None:
-    """Standard output, or a file that is whole or not there."""
+    """Standard output, a file that is whole or not there, or a device or pipe, which stays one."""
     if out is None:
-        for part in parts:
-            sys.stdout.buffer.write(part.encode("utf-8", "replace"))
+        _send(parts, sys.stdout.buffer)
         return
-    beside = out.with_name(f".{out.name}.part")
     try:
+        if out.exists() and not out.is_file():
+            with out.open("wb") as file:
+                _send(parts, file)
+            return
+        target = out.resolve()  # a link stays one, too
+        beside = target.with_name(f".{target.name}.part")
         with beside.open("wb") as file:
-            for part in parts:
-                file.write(part.encode("utf-8", "replace"))
-        beside.replace(out)
+            try:
+                _send(parts, file)
+                file.close()
+                beside.replace(target)
+            finally:
+                beside.unlink(missing_ok=True)
+    except BrokenPipeError:
+        raise  # whoever read it has enough
     except OSError as error:
         raise InputError(f"Cannot write {out}: {error.strerror}.") from error
-    finally:
-        beside.unlink(missing_ok=True)
-    size = out.stat().st_size
+    size = target.stat().st_size
     told = f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
     click.echo(f"{printable(str(out))}: {told}", err=True)
+
+
+def _send(parts: Iterable[str], file: BinaryIO) -> None:
+    for part in parts:
+        file.write(part.encode("utf-8", "replace"))

@@ -1,7 +1,9 @@
 """`rqa report RUN...` and `rqa report inconsistency RUN`, as typed."""
 
 import json
+import os
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,30 @@ def test_what_the_file_held_is_replaced_whole(rqa: Rqa, run: Path) -> None:
     assert sorted(path.name for path in run.parent.iterdir()) == ["report.json", "run"]
 
 
+def test_a_pipe_gets_the_report_and_stays_a_pipe(rqa: Rqa, run: Path) -> None:
+    out = run.parent / "report.json"
+    os.mkfifo(out)
+    with subprocess.Popen(["cat", str(out)], stdout=subprocess.PIPE) as reader:
+        ended = rqa("report", run, "-o", out)
+        assert reader.stdout is not None
+        assert json.loads(reader.stdout.read())["runs"]
+    assert (ended.code, ended.err, out.is_fifo()) == (0, "", True)
+
+
+def test_a_link_stays_one(rqa: Rqa, run: Path) -> None:
+    (run.parent / "real").mkdir()
+    out = run.parent / "report.json"
+    out.symlink_to("real/report.json")
+    assert rqa("report", run, "-o", out).code == 0
+    assert out.is_symlink() and json.loads(out.read_text())["runs"]
+    assert [path.name for path in (run.parent / "real").iterdir()] == ["report.json"]
+
+
+def test_a_dash_is_standard_output(rqa: Rqa, run: Path) -> None:
+    assert rqa("report", run, "-o", "-").out == rqa("report", run).out
+    assert rqa("report", run, "-o", "-", "--to", "csv").out == rqa("report", run, "--to", "csv").out
+
+
 def test_a_report_that_fails_leaves_the_file_as_it_was(rqa: Rqa, run: Path) -> None:
     out = run.parent / "report.html"
     out.write_text("before")
@@ -68,10 +94,11 @@ def test_a_name_without_a_known_ending_needs_a_format(rqa: Rqa, run: Path) -> No
     assert (run.parent / "report").read_text("utf-8").startswith("Strategies")
 
 
-def test_a_folder_that_cannot_be_written_is_named(rqa: Rqa, run: Path) -> None:
-    ended = rqa("report", run, "-o", run.parent / "nowhere" / "report.html")
+@pytest.mark.parametrize("name", ["nowhere/report.html", "run/run.json/report.html", f"{'a' * 250}.html"])
+def test_a_file_that_cannot_be_written_is_named(name: str, rqa: Rqa, run: Path) -> None:
+    ended = rqa("report", run, "-o", run.parent / name)
     assert ended.code == 2
-    assert "Cannot write" in ended.err and "nowhere" in ended.err
+    assert ended.err.startswith("rqa: Cannot write ") and name in ended.err
 
 
 def test_a_folder_that_is_no_run_is_told_in_two_lines(rqa: Rqa, tmp_path: Path) -> None:
