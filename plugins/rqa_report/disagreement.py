@@ -19,7 +19,7 @@ from .inconsistency import (
     relative_win_ratio,
 )
 from .members import Members, Selection
-from .tables import Cell, Column, Table, percent, share_cell
+from .tables import Cell, Column, Table, counted, percent, share_cell
 from .voter_bound import Bound, perfect_voter
 
 ERRORS = {
@@ -147,7 +147,7 @@ class Disagreement:
         chosen = self.chosen
         of = "".join(f", {part}" for part in (chosen.set, chosen.condition) if part)
         right = "a gold answer is contained" if chosen.pool else f"{self.metric} is at least {chosen.least:g}"
-        yield f"{self.members.asked:,} questions{of}; right: {right}."
+        yield f"{counted(self.members.asked, 'question')}{of}; right: {right}."
         for why, count in self.members.unused.items():
             yield f"Not counted: questions {why} ({count:,})."
         yield "MRWR: of what another member has wrong, the share that it has right, on the mean over the others."
@@ -170,7 +170,7 @@ class Disagreement:
             counts = asdict(told)
             rows.append([Cell(percent(counts[part] / told.asked), level=counts[part] / told.asked) for part in _PARTS])
         return Table(
-            title=f"Where failures come from (% of {self.decompositions[0].asked:,} questions)",
+            title=f"Where failures come from (% of {counted(self.decompositions[0].asked, 'question')})",
             heads=("#", "member"),
             columns=tuple(Column(name.replace("_", " "), what) for name, what in _PARTS.items()),
             rows=self._rows(rows),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from .runs import Estimate, Group, Metric, Run
-from .tables import Cell, Column, Table, estimate_cell
+from .tables import Cell, Column, Table, counted, estimate_cell
 
 
 def tables(runs: Sequence[Run]) -> list[Table]:
@@ -29,24 +29,25 @@ def metrics_of(runs: Iterable[Run]) -> dict[str, Metric]:
 
 
 def _strategies(runs: Sequence[Run]) -> Table:
-    found = [
-        ((run.name, group.condition or "", run.named(name)), group.strategies[name], name not in run.half_asked)
-        for run in runs
-        for group in overalls(run)
-        for name in _ordered(run, group)
-    ]
+    found = []
+    equals: dict[object, list[dict[str, Estimate]]] = {}  # those that were asked the same
+    for run in runs:
+        for group in overalls(run):
+            for name in _ordered(run, group):
+                key, figures = (run.name, group.condition or "", run.named(name)), group.strategies[name]
+                asked = None if name in run.half_asked else (run.asks, group.condition)
+                found.append((key, figures, asked))
+                if asked:
+                    equals.setdefault(asked, []).append(figures)
     shown = [
         metric
         for metric in _main_first(runs)
         if any((estimate := figures.get(metric.name)) and estimate.value is not None for _, figures, _ in found)
     ]
     kept = [n for n in range(3) if n == 2 or len({key[n] for key, _, _ in found}) > 1]
-    equals: dict[str, list[dict[str, Estimate]]] = {}  # by condition
-    for key, figures, whole in found:
-        equals.setdefault(key[1], []).extend([figures] if whole else [])
     bests = {
-        (condition, metric.name): _best([figures.get(metric.name) for figures in of], metric)
-        for condition, of in equals.items()
+        (asked, metric.name): _best([figures.get(metric.name) for figures in of], metric)
+        for asked, of in equals.items()
         for metric in shown
     }
     return Table(
@@ -56,11 +57,11 @@ def _strategies(runs: Sequence[Run]) -> Table:
         rows=tuple(
             (
                 tuple(key[n] for n in kept),
-                tuple(_cell(figures, metric, bests[key[1], metric.name] if whole else None) for metric in shown),
+                tuple(_cell(figures, metric, bests.get((asked, metric.name))) for metric in shown),
             )
-            for key, figures, whole in found
+            for key, figures, asked in found
         ),
-        notes=tuple(_notes(runs)),
+        notes=tuple(_notes(runs, shown)),
     )
 
 
@@ -88,14 +89,16 @@ def _cell(figures: dict[str, Estimate], metric: Metric, best: float | None) -> C
     )
 
 
-def _notes(runs: Sequence[Run]) -> Iterator[str]:
+def _notes(runs: Sequence[Run], shown: Sequence[Metric]) -> Iterator[str]:
     for run in runs:
         name = f"{run.name}: " if len(runs) > 1 else ""
         sizes: dict[int, list[str]] = {}
         for group in overalls(run):
             sizes.setdefault(group.rows, []).append(group.condition or "")
         for size, conditions in sizes.items():
-            yield f"{name}{size:,} questions, {', '.join(conditions)}."
+            yield f"{name}{counted(size, 'question')}, {', '.join(conditions)}."
+        for note in _fewer(run, shown):
+            yield f"{name}{note}"
         answering = run.plan.answering
         parts = [f"{what} {answering[what].partition('.')[2]}" for what in ("reader", "evaluator") if what in answering]
         if parts:
@@ -110,6 +113,26 @@ def _notes(runs: Sequence[Run]) -> Iterator[str]:
                 yield f"{name}{fate.name} {_FATES.get(fate.state, fate.state)}: {fate.message}"
             elif fate.failed:
                 yield f"{name}{fate.name} failed on {fate.failed:,} of {fate.rows:,} rows."
+
+
+def _fewer(run: Run, shown: Sequence[Metric]) -> Iterator[str]:
+    """Which figures are of fewer questions than were asked, as without a gold answer nothing is right or wrong."""
+    told: dict[str, list[str]] = {}
+    for group in overalls(run):
+        spans: dict[str, list[str]] = {}
+        whole = [figures for name, figures in group.strategies.items() if name not in run.half_asked]
+        for metric in shown:
+            rows = [figures[metric.name].rows for figures in whole if metric.name in figures]
+            rows = [number for number in rows if number]  # without any, the cell says so
+            if rows and min(rows) < group.rows:
+                span = f"{min(rows):,}" if min(rows) == max(rows) else f"{min(rows):,} to {max(rows):,}"
+                spans.setdefault(f"{span} of {group.rows:,}", []).append(metric.name)
+        if spans:
+            text = "; ".join(f"{', '.join(names)} on {span}" for span, names in spans.items())
+            told.setdefault(text, []).append(group.condition or "")
+    for text, conditions in told.items():
+        of = f" ({', '.join(conditions)})" if len(run.plan.conditions) > 1 else ""
+        yield f"Measured on fewer questions{of}: {text}."
 
 
 _FATES = {"failed": "failed on every row", "left out": "is left out"}

@@ -99,6 +99,7 @@ class QuestionSet(msgspec.Struct, frozen=True):
     """A set of questions; `rows` in its file, of which `sampled` were asked (None: all)."""
 
     name: str
+    sha256: str = ""
     rows: int = 0
     sampled: int | None = None
 
@@ -110,6 +111,7 @@ class Plan(msgspec.Struct, frozen=True):
     strategies: list[Answers]
     sets: list[QuestionSet] = []
     conditions: list[str] = []
+    seed: int = 0
     began: str = ""
     answering: dict[str, str] = {}
 
@@ -144,6 +146,11 @@ class Run:
         """The metric that says whether an answer is right: accuracy, which `rqa eval` always measures."""
         measured = [metric.name for metric in self.figures.metrics]
         return "accuracy" if "accuracy" in measured else self.figures.metric
+
+    @property
+    def asks(self) -> tuple[QuestionSet | int, ...]:
+        """What its questions are, the same for runs that can be compared: the sets, and the seed of what is drawn."""
+        return (*self.plan.sets, self.plan.seed)
 
     @property
     def half_asked(self) -> frozenset[str]:

@@ -78,3 +78,8 @@ def figure(value: float, unit: str) -> str:
 def percent(share: float) -> str:
     """51.6, without the sign."""
     return f"{100 * share:.1f}"
+
+
+def counted(number: int, what: str) -> str:
+    """1 question, 1,200 questions."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from standins.eval_run import write_run
 from rqa_report.exports import as_json, comma_separated, markdown
 from rqa_report.overview import tables
 from rqa_report.run_page import run_page
-from rqa_report.runs import Difference, Estimate, Run, load_runs
+from rqa_report.runs import Difference, Estimate, QuestionSet, Run, load_runs
 from rqa_report.tables import Cell, Column, Table, estimate_cell
 from rqa_report.terminal import terminal_text
 
@@ -94,6 +95,28 @@ def test_the_notes_tell_the_size_the_baseline_and_what_failed(run: Run) -> None:
     )
 
 
+def test_figures_of_fewer_questions_are_told_as_such(run: Run) -> None:
+    overall = next(group for group in run.figures.groups if group.set is None and group.view is None)
+    for name, rows in {"rag": 10, "norag": 9, "usc": 9}.items():
+        overall.strategies[name]["accuracy"] = Estimate(0.5, rows)
+        overall.strategies[name]["f1"] = Estimate(0.5, 9)
+    overall.strategies["norag"]["tokens"] = Estimate(None)
+    notes = tables([run])[0].notes
+    assert notes[1] == "Measured on fewer questions: accuracy on 9 to 10 of 12; f1 on 9 of 12."
+    run.figures.groups.append(structs.replace(overall, condition="poison 0.2"))
+    run.plan.conditions.append("poison 0.2")
+    assert "Measured on fewer questions (as given, poison 0.2): accuracy on 9 to 10 of 12; f1 on 9 of 12." in (
+        tables([run])[0].notes
+    )
+
+
+def test_one_question_is_told_in_the_singular(tmp_path: Path) -> None:
+    alone = Run.load(write_run(tmp_path / "alone", rows=1))
+    groups = [structs.replace(group, rows=1) for group in alone.figures.groups]
+    told = tables([replace(alone, figures=structs.replace(alone.figures, groups=groups))])[0].notes
+    assert told[0] == "1 question, as given."
+
+
 def test_a_strategy_that_was_asked_some_questions_is_no_equal(run: Run) -> None:
     assert "What it costs to be right" in "".join(run_page([run]))
     fates = run.figures.strategies
@@ -127,6 +150,25 @@ def test_the_best_figure_is_the_best_under_its_condition(run: Run) -> None:
     best = [keys for keys, cells in first.rows if cells[0].best]
     assert best == [("as given", "rag"), ("as given", "norag"), ("poison 0.2", "usc")]
     assert first.notes[0] == "12 questions, as given, poison 0.2."
+
+
+@pytest.mark.parametrize(
+    "other, bests",
+    [
+        ({}, [("run", "rag")]),
+        ({"seed": 1}, [("run", "rag"), ("other", "rag")]),
+        ({"sets": [QuestionSet("cities", "1" * 64)]}, [("run", "rag"), ("other", "rag")]),
+    ],
+)
+def test_the_best_figure_is_the_best_on_the_same_questions(
+    other: dict[str, Any], bests: list[tuple[str, str]], run: Run, tmp_path: Path
+) -> None:
+    worse = Run.load(write_run(tmp_path / "other", rows=6))
+    for one, rag in ((run, 0.9), (worse, 0.8)):
+        overall = next(group for group in one.figures.groups if group.set is None and group.view is None)
+        overall.strategies["rag"]["accuracy"] = Estimate(rag)
+    found = tables([run, replace(worse, plan=structs.replace(worse.plan, **other))])[0]
+    assert [keys for keys, cells in found.rows if cells[0].best] == bests
 
 
 def test_a_column_that_nothing_stands_in_is_left_out(run: Run) -> None:
