@@ -13,12 +13,11 @@ import msgspec
 
 from robust_qa import printable
 
-from .rows import Asked, Row, Rows
+from .rows import Row, Rows
 from .runs import Run
 
 _CHUNK = 50  # questions that are unpacked together
 _LONGEST = 4000  # characters of a text that the page keeps
-_LONGEST_LISTED = 200  # characters of an answer in the index
 _DEEPEST = 20  # levels of data within data
 
 _Member = tuple[int, str]  # a run's position, and a strategy of it
@@ -30,7 +29,7 @@ def questions(runs: Sequence[Run]) -> Iterator[str]:
 
     The strategies of each run are the members of the page; the index has each one's answer and verdict.
     """
-    members = [(n, strategy.name) for n, run in enumerate(runs) for strategy in run.plan.strategies]
+    members = [(n, name) for n, run in enumerate(runs) for name in run.asked]
     groups: dict[str, int] = {}
     index: list[Any] = []
     with ExitStack() as stack:
@@ -41,7 +40,7 @@ def questions(runs: Sequence[Run]) -> Iterator[str]:
             for place in places[first : first + _CHUNK]:
                 found = {run: opened[run][number] for run, number in place.items()}
                 index.append(_entry(runs, members, found, groups))
-                details.append(_details(members, found))
+                details.append(_details(runs, members, found))
             yield _packed(f"chunk{first // _CHUNK}", details)
     about = {
         "members": [f"{runs[n].name}: {name}" if len(runs) > 1 else name for n, name in members],
@@ -80,7 +79,7 @@ def _entry(
         row = found.get(run)
         line = row.answers.get(strategy) if row else None
         answer = line.get("answer") if line else None
-        answers.append(answer[:_LONGEST_LISTED] if isinstance(answer, str) else None)
+        answers.append(answer if isinstance(answer, str) else None)
         if row is None or line is None:
             marks.append(None)
         elif "error" in line:
@@ -92,19 +91,28 @@ def _entry(
     return [asked.id, asked.question[:_LONGEST], gold, sorted(numbers), marks, answers]
 
 
-def _details(members: Sequence[_Member], found: Mapping[int, Row]) -> dict[str, Any]:
+def _details(runs: Sequence[Run], members: Sequence[_Member], found: Mapping[int, Row]) -> dict[str, Any]:
     """What an opened question shows beside its entry; `answers` by member."""
-    asked = next(iter(found.values())).asked
     return {
-        "passages": _passages(asked),
-        "fake": asked.fake_answer,
+        "given": _given(runs, found),
         "answers": [_answer(found[run], strategy) if run in found else None for run, strategy in members],
     }
 
 
-def _passages(asked: Asked) -> list[dict[str, Any]]:
-    planted = set(asked.planted)
-    return [{**msgspec.to_builtins(passage), "planted": n in planted} for n, passage in enumerate(asked.passages or ())]
+def _given(runs: Sequence[Run], found: Mapping[int, Row]) -> list[dict[str, Any]]:
+    """The passages and the planted answer; where runs differ in them those of each, named by `runs`."""
+    named: dict[Any, list[str]] = {}
+    for run, row in found.items():
+        given = tuple(row.asked.passages or ()), frozenset(row.asked.planted), row.asked.fake_answer
+        named.setdefault(given, []).append(runs[run].name)
+    return [
+        {
+            "runs": ", ".join(names) if len(named) > 1 else "",
+            "passages": [{**msgspec.to_builtins(one), "planted": n in planted} for n, one in enumerate(passages)],
+            "fake": fake,
+        }
+        for (passages, planted, fake), names in named.items()
+    ]
 
 
 def _answer(row: Row, strategy: str) -> dict[str, Any] | None:

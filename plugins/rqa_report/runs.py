@@ -142,6 +142,12 @@ class Run:
         return {fate.name: fate for fate in self.figures.strategies}
 
     @property
+    def asked(self) -> list[str]:
+        """The strategies that have answers, in the order of tables."""
+        names = [strategy.name for strategy in self.plan.strategies]
+        return [name for name in names if (fate := self.fates.get(name)) and fate.state != "left out"]
+
+    @property
     def verdict(self) -> str:
         """The metric that says whether an answer is right: accuracy, which `rqa eval` always measures."""
         measured = [metric.name for metric in self.figures.metrics]

@@ -48,9 +48,9 @@
   }
   const TESTS = {
     all: () => true,
-    disagree: (kinds) => kinds.includes("right") && (kinds.includes("wrong") || kinds.includes("partly")),
-    right: (kinds) => kinds.every((one) => one === "right"),
-    wrong: (kinds) => !kinds.includes("right"),
+    disagree: (kinds) => kinds.includes("right") && kinds.some((one) => one !== "right" && one !== "undefined"),
+    right: (kinds) => kinds.length && kinds.every((one) => one === "right"),
+    wrong: (kinds) => kinds.length && !kinds.some((one) => one === "right" || one === "undefined"),
     failed: (kinds) => kinds.includes("failed"),
   };
   const chosen = (id) => document.getElementById(id).value;
@@ -117,6 +117,7 @@
     }
     return chunks.get(number);
   }
+  const of = (given) => given.runs && ` (${given.runs})`;
   async function open(question, details) {
     const body = make("div", { class: "opened" }, said("p", "faint", "…"));
     details.append(body);
@@ -125,14 +126,16 @@
     const gold = question.gold.length ? question.gold.join("; ") : "none";
     body.replaceChildren(
       make("dl", {}, make("dt", {}, "Expected"), said("dd", "", gold),
-        ...(data.fake ? [make("dt", {}, "Planted answer"), said("dd", "", data.fake)] : []),
+        ...data.given.filter((one) => one.fake).flatMap((one) =>
+          [make("dt", {}, `Planted answer${of(one)}`), said("dd", "", one.fake)]),
         ...(question.id ? [make("dt", {}, "Id"), said("dd", "", question.id)] : []),
         ...(where.length ? [make("dt", {}, "In"), said("dd", "", where.join(" · "))] : [])),
       make("div", { class: "cards" }, ...members.map((name, n) => card(name, question.marks[n], data.answers[n]))),
-      data.passages.length ? folded(`${data.passages.length} passages given`, make("ol", { class: "steps" },
-        ...data.passages.map((passage) => make("li", {},
-          passage.planted ? make("span", { class: "planted" }, "planted") : null,
-          said("strong", "", passage.title), said("p", "", passage.text), said("span", "faint", passage.source))))) : "",
+      ...data.given.filter((one) => one.passages.length).map((one) =>
+        folded(`${one.passages.length} passages given${of(one)}`, make("ol", { class: "steps" },
+          ...one.passages.map((passage) => make("li", {},
+            passage.planted ? make("span", { class: "planted" }, "planted") : null,
+            said("strong", "", passage.title), said("p", "", passage.text), said("span", "faint", passage.source)))))),
     );
   }
   function card(name, mark, answer) {
@@ -165,12 +168,13 @@
       ...items(one.citations).map(citation));
   }
   function figures(answer) {
-    const rows = Object.entries(answer.scores).map(([name, value]) => [name, Number(value.toPrecision(4))]);
+    const rows = Object.entries(answer.scores).map(([name, value]) => [name,
+      value.toLocaleString("en", Number.isInteger(value) ? {} : { maximumSignificantDigits: 4 })]);
     if (typeof answer.confidence === "number") rows.push(["confidence", answer.confidence.toFixed(2)]);
     if (answer.usage) rows.push(["tokens in + out", `${answer.usage.prompt_tokens} + ${answer.usage.completion_tokens}`]);
     if (!("seconds" in answer.scores) && typeof answer.seconds === "number") rows.push(["seconds", answer.seconds.toFixed(2)]);
     return folded("Figures", make("dl", {},
-      ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value.toLocaleString("en"))])));
+      ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)])));
   }
   function step(one) {
     const cost = [`${(one.seconds ?? 0).toFixed(2)} s`];

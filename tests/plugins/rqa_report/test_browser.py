@@ -49,9 +49,26 @@ def heat(tmp_path_factory: pytest.TempPathFactory) -> str:
     return file.as_uri()
 
 
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a page over four questions: right by two, wrong, without a gold answer, and with a long answer."""
+    folder = write_run(tmp_path_factory.mktemp("odd") / "run", rows=2)
+    scores = [json.loads(line) for line in (folder / "scores.jsonl").read_text().splitlines()]
+    scores[0]["scores"]["rag"] |= {"tokens": 12345.0, "cost": 0.000124}
+    for strategy in scores[2]["scores"].values():
+        strategy["accuracy"] = None
+    (folder / "scores.jsonl").write_text("".join(json.dumps(line) + "\n" for line in scores))
+    answers = [json.loads(line) for line in (folder / "answers" / "rag.jsonl").read_text().splitlines()]
+    answers[3]["answer"] = "word " * 60 + "Zebedee"
+    (folder / "answers" / "rag.jsonl").write_text("".join(json.dumps(line) + "\n" for line in answers))
+    file = folder.parent / "report.html"
+    file.write_text("".join(run_page([Run.load(folder)])), "utf-8")
+    return file.as_uri()
+
+
 def show(browser: Browser, page: str, *, width: int = 1280, dark: bool = False) -> None:
     browser.open(page, width=width, dark=dark)
-    browser.wait(f"{STATUS}.includes(' of 120 ')")
+    browser.wait(f"{STATUS}.includes(' of ')")
 
 
 def choose(browser: Browser, control: str, label: str) -> None:
@@ -132,6 +149,49 @@ def test_questions_are_chosen_by_who_is_right_and_by_slice(browser: Browser, pag
     assert browser.evaluate(STATUS).startswith(f"{chosen // 2} of 120")
     choose(browser, "which", "everyone has right")
     assert browser.evaluate(STATUS) == "0 of 120 questions"
+
+
+@pytest.mark.parametrize(
+    "which, listed",
+    [
+        ("all", [1, 2, 3, 4]),
+        ("that divide the strategies", [1]),  # of three, one fails
+        ("everyone has right", []),
+        ("nobody has right", [2, 4]),  # of the third question nobody knows
+        ("where someone failed", [1, 2, 3, 4]),
+    ],
+)
+def test_questions_are_chosen_by_what_is_known_of_them(
+    which: str, listed: list[int], browser: Browser, odd: str
+) -> None:
+    show(browser, odd)
+    choose(browser, "which", which)
+    found = browser.evaluate("[...document.querySelectorAll('#list details')].map((one) => one.id)")
+    assert found == [f"q{number}" for number in listed]
+
+
+def test_the_last_word_of_a_long_answer_is_found(browser: Browser, odd: str) -> None:
+    show(browser, odd)
+    search(browser, "zebedee")
+    browser.wait(f"{STATUS} === '1 of 4 questions'")
+    assert browser.evaluate("document.querySelector('#list details').id") == "q4"
+
+
+def test_figures_of_a_question_are_exact(browser: Browser, odd: str) -> None:
+    show(browser, odd)
+    browser.evaluate("document.querySelector('#q1 summary').click()")
+    browser.wait("document.querySelector('#q1 article')")
+    told = "[...document.querySelectorAll('#q1 article:first-child dt')].map((name) => [name, name.nextSibling])"
+    figures = dict(browser.evaluate(f"{told}.map((pair) => pair.map((one) => one.textContent))"))
+    assert (figures["tokens"], figures["cost"], figures["f1"]) == ("12,345", "0.000124", "0.6667")
+
+
+def test_enter_in_the_search_sends_nothing(browser: Browser, odd: str) -> None:
+    show(browser, odd)
+    search(browser, "zebedee")
+    browser.press("Enter", 13, "\r")
+    browser.wait(f"{STATUS} === '1 of 4 questions'")
+    assert (browser.requests, browser.troubles) == ([odd], [])
 
 
 @pytest.mark.parametrize("width", [390, 1280])

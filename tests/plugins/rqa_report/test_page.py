@@ -22,7 +22,7 @@ from rqa_report.disagreement_page import disagreement_page
 from rqa_report.drilldown import _places
 from rqa_report.members import Selection, members
 from rqa_report.run_page import run_page
-from rqa_report.runs import Run, load_runs
+from rqa_report.runs import Answers, Fate, Run, load_runs
 
 
 @pytest.fixture
@@ -127,7 +127,8 @@ def test_what_is_opened_has_the_trace_and_the_citations(run: Run) -> None:
     assert rag["citations"][0]["quote"] == "Text 0 about 3."
     assert rag["trace"][0]["data"] == {"reply": "In France."}
     assert usc["error"]["type"] == "CallTimeout"
-    assert [passage["planted"] for passage in opened["passages"]] == [False] * 3
+    (given,) = opened["given"]
+    assert [passage["planted"] for passage in given["passages"]] == [False] * 3
 
 
 def test_questions_of_several_runs_stand_there_once(run: Run) -> None:
@@ -136,6 +137,26 @@ def test_questions_of_several_runs_stand_there_once(run: Run) -> None:
     assert index["members"] == ["run: rag", "run: norag", "run: usc", "run (2): rag", "run (2): norag", "run (2): usc"]
     assert len(index["questions"]) == 12
     assert len(index["questions"][0][4]) == 6
+
+
+def test_what_runs_were_given_differently_stands_there_for_each(run: Run, tmp_path: Path) -> None:
+    other = Run.load(write_run(tmp_path / "other"))
+    path = other.folder / "questions.jsonl"
+    first, *rest = path.read_text().splitlines()
+    attacked = json.loads(first)
+    attacked |= {"passages": attacked["passages"][:2], "planted": [1], "fake_answer": "Spain"}
+    path.write_text("\n".join([json.dumps(attacked), *rest]) + "\n")
+    opened = unpacked(Page(written(run, other)), "chunk0")
+    told = [(one["runs"], [p["planted"] for p in one["passages"]], one["fake"]) for one in opened[0]["given"]]
+    assert told == [("run", [False] * 3, None), ("other", [False, True], "Spain")]
+    assert [one["runs"] for one in opened[1]["given"]] == [""]
+
+
+def test_only_strategies_that_have_answers_are_members(run: Run) -> None:
+    plan = [*run.plan.strategies, Answers("astute", "answers/astute.jsonl"), Answers("crag", "answers/crag.jsonl")]
+    run.figures.strategies.append(Fate("astute", state="left out"))  # crag: one of all, that could not run
+    index = unpacked(Page(written(replace(run, plan=structs.replace(run.plan, strategies=plan)))), "index")
+    assert index["members"] == ["rag", "norag", "usc"]
 
 
 def test_a_question_that_a_run_asks_twice_stands_there_twice(run: Run) -> None:
