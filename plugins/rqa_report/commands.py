@@ -72,7 +72,7 @@ def _output_options(*formats: str) -> Callable[[Callable[..., None]], Callable[.
 def report(folders: tuple[Path, ...], form: str | None, out: Path | None) -> None:
     """Show what evaluation runs found, their strategies side by side.
 
-    RUN is a folder that `rqa eval` wrote. HTML is one page that needs no network: accuracy against tokens, slices,
+    RUN is a folder that `rqa eval` wrote. HTML is one page that needs no network: accuracy against cost, slices,
     and every question with each strategy's answer, trace and citations.
     `rqa report inconsistency RUN` shows how the strategies disagree.
     """

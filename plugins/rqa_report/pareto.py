@@ -55,7 +55,7 @@ class Picture:
         x = _cost_axis([point.cost for point in points], _LEFT, self.width - _RIGHT)
         bounds = [value for p in points for value in (p.low, p.high, p.share) if value is not None]
         y = _share_axis(min(bounds), max(bounds), self.height - _BOTTOM, _TOP)
-        told = "; ".join(f"{p.name}: {100 * p.share:.1f} % at {p.cost:,.0f}" for p in points)
+        told = "; ".join(f"{p.name}: {100 * p.share:.1f} % at {_exact(p.cost)}" for p in points)
         taken = [*_taken_by(points, x, y), *_taken_by_stairs(best, x, y)]
         return "".join(
             [
@@ -147,6 +147,10 @@ def _steps(low: float, high: float) -> Iterator[float]:
     step = next(unit * times for times in (1, 2, 5, 10) if unit * times >= rough * 0.999)
     for n in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1):
         yield n * step
+
+
+def _exact(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _short(value: float) -> str:

@@ -1,4 +1,4 @@
-"""The page of a report: strategies side by side, accuracy against tokens, slices, and every question."""
+"""The page of a report: strategies side by side, accuracy against cost, slices, and every question."""
 
 from __future__ import annotations
 
@@ -10,18 +10,15 @@ from .page import asset, escape, page, section, table
 from .pareto import Picture, Point
 from .runs import Group, Run
 
-_COSTS = ("tokens", "calls", "seconds")  # the first that was measured
+_COSTS = ("tokens", "calls", "seconds")  # the first that any strategy took some of
 _DEAREST = 1e12  # what costs more is not drawn
 
 
 def run_page(runs: Sequence[Run]) -> Iterator[str]:
     """The parts of the page, in order. Memory grows with the index of the questions, and not with their traces."""
     names = ", ".join(run.name for run in runs)
-    rows = sum(group.rows for run in runs for group in overalls(run))
-    strategies = len({name for run in runs for group in overalls(run) for name in group.strategies})
     began = ", ".join(dict.fromkeys(run.plan.began[:10] for run in runs if run.plan.began))
-    about = f"Questions: {rows:,} · strategies: {strategies}{began and f' · {escape(began)}'}"
-    yield from page(f"rqa report: {names}", about, _body(runs), ["questions.js"])
+    yield from page(f"rqa report: {names}", escape(began and f"Begun {began}"), _body(runs), ["questions.js"])
 
 
 def _body(runs: Sequence[Run]) -> Iterator[str]:
@@ -47,7 +44,7 @@ def _costs(runs: Sequence[Run]) -> Iterator[str]:
         if metric is None or metric.better == "lower":  # how often an attack succeeds is nothing to pay for
             metric = known.get(run.verdict)
         for group in overalls(run):
-            cost = next((c for c in _COSTS if any(c in figures for figures in group.strategies.values())), "")
+            cost = next((cost for cost in _COSTS if _is_spent(group, cost)), "")
             points = list(_points(run, group, metric.name, cost)) if metric is not None else []
             if metric is not None and metric.unit == "share" and len(points) > 1:
                 of = [run.name if len(runs) > 1 else "", group.condition or ""]
@@ -59,6 +56,10 @@ def _costs(runs: Sequence[Run]) -> Iterator[str]:
     if pictures:
         told = '<p class="note">Filled: no other strategy is as good for less. Bars: 95 % intervals.</p>'
         yield section("cost", "What it costs to be right", *pictures, told)
+
+
+def _is_spent(group: Group, cost: str) -> bool:
+    return any((spent := figures.get(cost)) and spent.value for figures in group.strategies.values())
 
 
 def _points(run: Run, group: Group, metric: str, cost: str) -> Iterator[Point]:

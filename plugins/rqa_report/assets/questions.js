@@ -20,6 +20,7 @@
     element.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
     return element;
   }
+  const counted = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
   const items = (value) => (Array.isArray(value) ? value.filter((one) => one && typeof one === "object") : []);
   const said = (name, kind, text) => make(name, { class: `text ${kind}`, dir: "auto" }, String(text));
   const folded = (title, ...children) => make("details", {}, make("summary", {}, title), ...children);
@@ -84,7 +85,7 @@
     const next = found.slice(shown, shown + PAGE).map(row);
     list.append(...next);
     shown += next.length;
-    status.textContent = `${found.length.toLocaleString("en")} of ${questions.length.toLocaleString("en")} questions`
+    status.textContent = `${found.length.toLocaleString("en")} of ${counted(questions.length, "question")}`
       + (shown < found.length ? `, the first ${shown.toLocaleString("en")} listed` : "");
     more.hidden = shown >= found.length;
     return next[0];
@@ -132,7 +133,7 @@
         ...(where.length ? [make("dt", {}, "In"), said("dd", "", where.join(" · "))] : [])),
       make("div", { class: "cards" }, ...members.map((name, n) => card(name, question.marks[n], data.answers[n]))),
       ...data.given.filter((one) => one.passages.length).map((one) =>
-        folded(`${one.passages.length} passages given${of(one)}`, make("ol", { class: "steps" },
+        folded(`${counted(one.passages.length, "passage")} given${of(one)}`, make("ol", { class: "steps" },
           ...one.passages.map((passage) => make("li", {},
             passage.planted ? make("span", { class: "planted" }, "planted") : null,
             said("strong", "", passage.title), said("p", "", passage.text), said("span", "faint", passage.source)))))),
@@ -156,7 +157,8 @@
       make("div", {}, ...items(answer.citations).map(citation)),
       conflicts.length ? folded("Conflicts", make("ul", { class: "plain" }, ...conflicts.map(position))) : null,
       figures(answer),
-      trace.length ? folded(`Trace, ${trace.length} steps`, make("ol", { class: "steps" }, ...trace.map(step))) : null);
+      trace.length
+        ? folded(`Trace, ${counted(trace.length, "step")}`, make("ol", { class: "steps" }, ...trace.map(step))) : null);
   }
   function citation(one) {
     const source = [one.title, one.origin === "memory" ? "the model's memory" : one.source].filter(Boolean).join(" · ");

@@ -22,7 +22,7 @@ from rqa_report.disagreement_page import disagreement_page
 from rqa_report.drilldown import _places
 from rqa_report.members import Selection, members
 from rqa_report.run_page import run_page
-from rqa_report.runs import Answers, Fate, Run, load_runs
+from rqa_report.runs import Answers, Estimate, Fate, Run, load_runs
 
 
 @pytest.fixture
@@ -119,6 +119,23 @@ def test_accuracy_says_what_is_right_whatever_metric_the_run_shows(run: Run) -> 
         question[4] for question in unpacked(Page(written(run)), "index")["questions"]
     ]
     assert "<title>accuracy against tokens a question</title>" in written(attacked)
+
+
+@pytest.mark.parametrize(
+    "spent, drawn",
+    [
+        ({"tokens": 0.0, "calls": 0.0, "seconds": 0.214}, ["seconds a question</title><desc>rag: 50.0 % at 0.214;"]),
+        ({"tokens": 0.0, "calls": 2.0, "seconds": 0.214}, ["calls a question</title><desc>rag: 50.0 % at 2;"]),
+        ({"tokens": 0.0, "calls": 0.0, "seconds": 0.0}, []),
+    ],
+)
+def test_what_is_right_is_drawn_over_a_cost_that_there_is(spent: dict[str, float], drawn: list[str], run: Run) -> None:
+    for group in run.figures.groups:
+        for figures in group.strategies.values():
+            figures |= {name: Estimate(value, 12) for name, value in spent.items()}
+    text = written(run)
+    assert ("What it costs to be right" in text) == bool(drawn)
+    assert all(f"<title>accuracy against {one}" in text for one in drawn)
 
 
 def test_what_is_opened_has_the_trace_and_the_citations(run: Run) -> None:
