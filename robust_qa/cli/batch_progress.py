@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from ..batch import Tally
 from ..lines import Lines
+from .progress import can_draw
 from .run import Run
 
 _LINE_EVERY = 30.0  # seconds between plain lines
@@ -22,7 +23,7 @@ async def watch(
     """Tell until cancelled. `size` is the input's in bytes, None for a stream; `label` begins each line."""
     if run.verbosity < 0 or (answers_on_terminal and sys.stderr.isatty()):
         return
-    if sys.stderr.isatty():
+    if can_draw():
         await _draw(run, tally, lines, size, label)
     said = time.monotonic()
     while True:

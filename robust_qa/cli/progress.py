@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -16,12 +17,17 @@ _LINE_EVERY = 30.0  # seconds between plain lines
 _BAR_AFTER = 0.5  # seconds: what is done sooner needs no bar
 
 
+def can_draw() -> bool:
+    """Whether a line on stderr can be drawn over: a terminal, and none that takes plain text alone, as rich has it."""
+    return sys.stderr.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+
+
 @contextmanager
 def indexing_progress(run: Run) -> Iterator[IndexProgress | None]:
     """What to hand to a retriever's `index`, None when nobody wants to know."""
     if run.verbosity < 0:
         yield None
-    elif sys.stderr.isatty():
+    elif can_draw():
         with _Bar() as bar:
             yield bar
     else:
@@ -54,7 +60,8 @@ class _Bar:
         self._drawn = True
         of = f"/{total}" if total else ""
         line = f"indexing: {done}{of} files, {passages} passages, {passages / elapsed:.0f} passages/s"
-        click.echo(f"\r\x1b[K{line}", nl=False, err=True)
+        width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+        click.echo(f"\r\x1b[K{line[: width - 1]}", nl=False, err=True)  # a second line would not be drawn over
 
     def __enter__(self) -> _Bar:
         return self

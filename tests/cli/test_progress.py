@@ -1,0 +1,66 @@
+"""Progress on stderr: where a line can be drawn over, and where it cannot."""
+
+import asyncio
+import fcntl
+import io
+import os
+import pty
+import struct
+import sys
+import termios
+from contextlib import suppress
+
+import pytest
+
+from robust_qa.batch import Tally
+from robust_qa.cli import batch_progress, progress
+from robust_qa.cli.run import Run
+from robust_qa.lines import Lines
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def dumb(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """A terminal that takes plain text alone; progress is told there at once."""
+    monkeypatch.setenv("TERM", "dumb")
+    for module in (progress, batch_progress):
+        monkeypatch.setattr(module, "_LINE_EVERY", 0.0)
+    return Terminal()
+
+
+def test_a_batch_tells_a_dumb_terminal_in_plain_lines(dumb: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def watched() -> None:
+        with suppress(TimeoutError):
+            watching = batch_progress.watch(Run(), Tally(), Lines(0), None, answers_on_terminal=False)
+            await asyncio.wait_for(watching, 0.5)
+
+    monkeypatch.setattr(sys, "stderr", dumb)
+    asyncio.run(watched())
+    assert "rqa: 0 rows" in dumb.getvalue() and "\x1b" not in dumb.getvalue()
+
+
+def test_indexing_tells_a_dumb_terminal_in_plain_lines(dumb: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", dumb)
+    with progress.indexing_progress(Run()) as tell:
+        assert tell is not None
+        tell(1, 2, 3)
+    assert dumb.getvalue().startswith("rqa: indexed 1 of 2 files, 3 passages, ")
+
+
+def test_the_bar_of_indexing_stays_in_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 40, 0, 0))  # lines and columns
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "_BAR_AFTER", 0.0)
+    with os.fdopen(theirs, "w") as terminal, monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", terminal)
+        with progress.indexing_progress(Run()) as tell:
+            assert tell is not None
+            tell(100, 1_000, 1_000_000)
+        shown = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert shown.startswith("\r\x1b[Kindexing: 100/1000 files, 1000000 passa\r\x1b[K")
