@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import importlib
+import io
 import os
 import sys
 from contextlib import suppress
@@ -132,6 +134,8 @@ def cli(ctx: click.Context, /, **params: Any) -> None:
 def main() -> None:
     """The `rqa` command: runs it, tells errors on stderr, and ends with an exit code."""
     _open_missing_streams()
+    if isinstance(sys.stdout, io.TextIOWrapper) and codecs.lookup(sys.stdout.encoding).name != "utf-8":
+        sys.stdout.reconfigure(errors="replace")  # a question mark for a quotation mark, and not half an answer
     if environment.COMPLETE in os.environ:
         cli.main(prog_name="rqa")  # click answers the shell, and exits
     try:

@@ -106,3 +106,38 @@ def test_explain_tells_what_led_to_an_error(installed: str, plugin: Path) -> Non
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stdout) == (4, "")
     assert ended.stderr.index("→ the passages were judged") < ended.stderr.index("rqa: The second index is gone.")
+
+
+CITING = """
+from robust_qa import Answer, Citation, Position, hookimpl
+
+class Citing:
+    needs = frozenset()
+
+    async def answer(self, question, toolbox):
+        cited = Citation("The café opened in 1871 – at last.", title="Łódź")
+        return Answer("1871", citations=(cited,), conflicts=(Position("1871", citations=(cited,), chosen=True),))
+
+@hookimpl
+def rqa_register(registry):
+    registry.strategy("citing", Citing, rank=1)
+"""
+
+
+@pytest.mark.parametrize(
+    "command, encoding, cited",
+    [
+        (["ask"], "ascii", "?The caf? opened"),
+        (["ask"], "latin-1", "?The café opened"),
+        (["compare", "-s", "citing"], "latin-1", "?The café opened"),
+    ],
+)
+def test_what_an_encoding_lacks_is_a_question_mark(
+    installed: str, plugin: Path, command: list[str], encoding: str, cited: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugin.write_text(CITING)
+    monkeypatch.setenv("RQA_PLUGINS", "eval")
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    ended = subprocess.run([installed, "--plugin", str(plugin), *command, "When?"], capture_output=True, check=False)
+    assert (ended.returncode, ended.stderr.count(b"Error")) == (0, 0)
+    assert cited in ended.stdout.decode(encoding)
