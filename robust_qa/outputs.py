@@ -18,6 +18,7 @@ from msgspec import Meta, Raw
 from .errors import BusyError, InputError, RqaError
 from .resume import State
 from .rows import Row, parse_row
+from .text import printable_json
 
 _NEW_RUN = "`--force` replaces the file by a new run's."
 
@@ -37,8 +38,9 @@ class Stream:
 
     def write(self, lines: Sequence[bytes]) -> None:
         """Send the lines, each in one write. Raises BrokenPipeError when the reader has gone."""
+        shown = os.isatty(self._descriptor)
         for line in lines:
-            _write(self._descriptor, line, self.name)
+            _write(self._descriptor, printable_json(line) if shown else line, self.name)
 
 
 class OutFile:

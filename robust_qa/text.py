@@ -35,6 +35,7 @@ _STOPS = _Stops()
 # C0 and C1 controls other than tab and newline, bidirectional overrides, and lone surrogates: they can steer
 # a terminal or an editor, never an answer.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNESCAPED = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")  # those that JSON leaves
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -104,3 +105,8 @@ def contains_answer(text: str, answers: Iterable[str]) -> bool:
 def printable(text: str) -> str:
     """`text` without the characters that could steer a terminal or hide other text."""
     return _CONTROL.sub("", text)
+
+
+def printable_json(encoded: bytes) -> bytes:
+    """JSON with those characters escaped: it says the same, and steers nothing."""
+    return _UNESCAPED.sub(lambda match: b"\\u%04x" % ord(match[0].decode()), encoded)

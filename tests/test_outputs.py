@@ -1,5 +1,6 @@
 import json
 import os
+import pty
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Answer, BusyError, InputError, RqaError
+from robust_qa import Answer, BusyError, InputError, RqaError, printable
 from robust_qa.config import Config, Layer
 from robust_qa.outputs import OutFile, Stream
 from robust_qa.resume import State, surveyed
@@ -315,3 +316,14 @@ def test_a_pipe_that_does_not_block_takes_whole_lines() -> None:
         time.sleep(0.05)
         assert reader.read() == b"".join(lines)
         sending.result()
+
+
+def test_lines_steer_no_terminal_and_say_the_same_in_a_pipe() -> None:
+    written = '{"a":\r"\x9b31m\u202e\x7fé"}\n'
+    for ours, theirs in (pty.openpty(), os.pipe()):
+        Stream(theirs, "standard output").write([written.encode()])
+        shown = os.read(ours, 1000).decode()
+        assert json.loads(shown) == json.loads(written)
+        assert (printable(shown) == shown.replace("\r", "")) == os.isatty(theirs)
+        os.close(ours)
+        os.close(theirs)

@@ -1,4 +1,4 @@
-"""Answers and errors for people, and answers as JSON. Whatever came from outside is stripped of control characters."""
+"""Answers and errors for people, and answers as JSON. Control characters from outside are stripped, in JSON escaped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..text import printable
+from ..text import printable, printable_json
 from ..types import Answer, Citation, Step
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def print_json(answer: Answer) -> None:
     import msgspec
 
     encoded = msgspec.json.format(msgspec.json.encode(as_json(answer)), indent=2)
-    sys.stdout.buffer.write(encoded + b"\n")
+    sys.stdout.buffer.write(printable_json(encoded) + b"\n")
 
 
 def print_answer(answer: Answer, *, cost: bool = True) -> None:

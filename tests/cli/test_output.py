@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Answer, Citation, Position, Step, Usage
+from robust_qa import Answer, Citation, Position, Step, Usage, printable
 from robust_qa.cli import output
 from robust_qa.trace import outline
 
@@ -60,6 +60,14 @@ def test_json_is_the_whole_answer(capsysbinary: pytest.CaptureFixture[bytes]) ->
     assert built["question"] == "When?" and built["answer"] == "1815" and built["abstained"] is False
     assert built["citations"][0]["quote"] == "Ada was born in 1815." and built["details"] == {"groups": [1]}
     assert built["usage"] == {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cached": 0}
+
+
+def test_json_steers_no_terminal_and_says_the_same(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    evil = "".join(map(chr, range(0xA1))) + "\u2029\u202a\u202e\u202f\u2065\u2066\u2069\u206a"
+    output.print_json(Answer(evil))
+    written = capsysbinary.readouterr().out
+    assert printable(written.decode()) == written.decode()
+    assert json.loads(written)["answer"] == evil
 
 
 def test_an_abstention_is_null_in_json(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
