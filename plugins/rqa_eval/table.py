@@ -33,15 +33,17 @@ class Table:
 
     def lines(self, width: int) -> Iterator[str]:
         """The table in lines of at most `width`, in several blocks where it is wider."""
+        from rich.cells import cell_len
+
         yield self.title
         names = [f"{printable(name)[:_LONGEST_NAME]}{self.asked.get(name, '')}" for name in self.strategies]
-        first = max(map(len, ["strategy", *names]))
+        first = max(map(cell_len, ["strategy", *names]))
         rest = [[heading, *(cell(name) for name in self.strategies)] for heading, cell in self.columns]
-        widths = [max(map(len, column)) for column in rest]
+        widths = [max(map(cell_len, column)) for column in rest]
         for start, end in _blocks(widths, width - first - len(_GAP)):
             for n, name in enumerate(["strategy", *names]):
-                cells = [rest[c][n].rjust(widths[c]) for c in range(start, end)]
-                yield _GAP.join([name.ljust(first), *cells]).rstrip()
+                cells = [" " * (widths[c] - cell_len(rest[c][n])) + rest[c][n] for c in range(start, end)]
+                yield _GAP.join([name + " " * (first - cell_len(name)), *cells]).rstrip()
             if end < len(rest):
                 yield ""
 

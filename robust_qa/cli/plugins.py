@@ -97,7 +97,7 @@ def new(name: str, kind: Kind, into: Path) -> None:
     click.echo(f"Next: {install} && cd {shlex.quote(str(folder))} && pytest && rqa plugins check {name}", err=True)
 
 
-@command.command("check", epilog="Example: rqa plugins check lexical")
+@command.command("check", epilog="Example: rqa plugins check lexical --kind reader")
 @click.argument("name")
 @click.option("--kind", type=click.Choice(get_args(Kind)), help="Its kind, where two kinds have the name.")
 @click.option(
@@ -123,7 +123,7 @@ def check(run: Run, name: str, kind: Kind | None, query: str) -> None:
             known = sorted(set().union(*names.values()))
             hint = did_you_mean(name, known) or "`rqa plugins` lists what is installed, and what is broken."
             raise ConfigError(f"There is no component named {name!r}.", hint=hint)
-        raise ConfigError(f"{name!r} is a {' and a '.join(found)}.", hint=f"Add --kind {found[0]}.")
+        raise ConfigError(f"{name!r} is of several kinds: {' and '.join(found)}.", hint=f"Add --kind {found[0]}.")
     with redirect_stdout(sys.stderr):
         component = Assembly(config, run.host).part(found[0], name).build()
         findings = testing.check(found[0], component, query=query)

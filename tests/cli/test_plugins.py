@@ -160,6 +160,15 @@ def test_a_check_of_an_unknown_component_does_not_guess_its_kind(rqa: Rqa) -> No
     )
 
 
+def test_a_name_of_several_kinds_needs_its_kind(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RQA_PLUGINS", "lexical")
+    ended = rqa("plugins", "check", "lexical")
+    assert (ended.code, ended.err) == (
+        2,
+        "rqa: 'lexical' is of several kinds: reader and evaluator.\n     Add --kind reader.\n",
+    )
+
+
 PRINTING = """
 import time
 from dataclasses import dataclass

@@ -10,6 +10,8 @@ import pytest
 from standins.mind import ROWS, WORLD, Mind, row
 from standins.openai import error
 
+from rqa_eval.table import Table
+
 RUN = Path("run")
 
 
@@ -279,6 +281,16 @@ def test_several_sets_are_shown_side_by_side(rqa: Any, reader: Any, question_set
         "norag": ["50.0", "50.0", "50.0"],
         "rag": ["60.0", "50.0", "100.0"],
     }
+
+
+def test_names_in_wide_letters_keep_columns_in_line() -> None:
+    shown = Table("accuracy by set", ["灯台", "rag"], [("灯台灯台", lambda _: "40.0"), ("all", lambda _: "5.0")])
+    assert list(shown.lines(80)) == [
+        "accuracy by set",
+        "strategy  灯台灯台  all",
+        "灯台          40.0  5.0",
+        "rag           40.0  5.0",
+    ]
 
 
 def test_facts_of_a_question_are_counted_one_by_one(evaluate: Any) -> None:
