@@ -29,7 +29,7 @@ def questions(runs: Sequence[Run]) -> Iterator[str]:
 
     The strategies of each run are the members of the page; the index has each one's answer and verdict.
     """
-    members = [(n, name) for n, run in enumerate(runs) for name in run.asked]
+    members = [(n, name) for n, run in enumerate(runs) for name in run.answered]
     groups: dict[str, int] = {}
     index: list[Any] = []
     with ExitStack() as stack:
@@ -79,7 +79,7 @@ def _entry(
         row = found.get(run)
         line = row.answers.get(strategy) if row else None
         answer = line.get("answer") if line else None
-        answers.append(answer if isinstance(answer, str) else None)
+        answers.append(answer[:_LONGEST] if isinstance(answer, str) else None)
         if row is None or line is None:
             marks.append(None)
         elif "error" in line:

@@ -142,7 +142,7 @@ class Run:
         return {fate.name: fate for fate in self.figures.strategies}
 
     @property
-    def asked(self) -> list[str]:
+    def answered(self) -> list[str]:
         """The strategies that have answers, in the order of tables."""
         names = [strategy.name for strategy in self.plan.strategies]
         return [name for name in names if (fate := self.fates.get(name)) and fate.state != "left out"]
