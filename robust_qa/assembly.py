@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -66,15 +65,9 @@ class Part:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What its work depends on besides what it keeps or loads: kind, plugin, version, and all its options.
-
-        A Key's repr shows its name alone.
-        """
-        plugin = self.registration.plugin
-        fields = () if self.options is None else dataclasses.fields(self.options)
-        # One by one: their dataclass may leave some out of what it prints.
-        values = [(each.name, repr(getattr(self.options, each.name))) for each in fields]
-        return self.registration.kind, self.registration.name, plugin.distribution, plugin.version, values
+        """What its work depends on besides what it keeps or loads: kind, plugin, version, and all its options."""
+        plugin, options = self.registration.plugin, settings.told(self.options)
+        return self.registration.kind, self.registration.name, plugin.distribution, plugin.version, options
 
     def build(self) -> Any:
         """A new instance."""

@@ -94,6 +94,15 @@ def convert(value: Value, hint: Any, key: str, *, confined: bool = False) -> Any
         raise PluginError(f"The type of the option `{key}` cannot be written in TOML: {error}.") from error
 
 
+def told(options: Any) -> list[tuple[str, str]]:
+    """Each option (of None: none) with its value, also what their dataclass leaves out of what it prints.
+
+    A Key's repr shows its name alone.
+    """
+    fields = () if options is None else dataclasses.fields(options)
+    return [(each.name, repr(getattr(options, each.name))) for each in fields]
+
+
 def expressions(options: Any, keys: Collection[str]) -> Iterator[tuple[str, str]]:
     """The retriever expressions among the values of those options, with the option's name."""
     hints = typing.get_type_hints(type(options), include_extras=True)
@@ -208,8 +217,8 @@ def _alternatives(hint: Any) -> set[Any]:
 def _hint_inside(hint: Any, name: str | None = None) -> Any:
     """The type of what a table holds under `name`, or of what a list holds."""
     for kind in _alternatives(hint):
-        if dataclasses.is_dataclass(kind) and name is not None:
-            return typing.get_type_hints(kind, include_extras=True).get(name, Any)
+        if dataclasses.is_dataclass(kind):  # what its fields are, and where a confined file points them, nobody checks
+            raise TypeError(f"{describe(kind)} is a dataclass; let its fields be options")
         arguments = typing.get_args(kind)
         if arguments and typing.get_origin(kind) is not typing.Literal:
             return arguments[0] if name is None else arguments[-1]

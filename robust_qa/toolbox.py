@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from . import reading
+from . import reading, settings
 from .calls import Call, Channel
 from .channels import Channels
 from .context import Layout, fit_window
@@ -317,7 +317,8 @@ class Toolbox:
 def _digest(channel: Channel) -> str:
     """Of what its results depend on: its options, and what it says itself."""
     fingerprint = getattr(channel.component, "fingerprint", str)()
-    return hashlib.sha256(repr((channel.options, fingerprint)).encode("utf-8", "replace")).hexdigest()[:16]
+    content = repr((settings.told(channel.options), fingerprint))
+    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _lacking(kind: str) -> MissingError:

@@ -187,6 +187,19 @@ async def test_a_plugin_file_that_was_edited_does_not_get_the_calls_of_its_forme
     assert counts == [0, 1, 0]
 
 
+async def test_an_option_that_is_kept_out_of_print_tells_two_configurations_apart(tmp_path: Path) -> None:
+    hidden = "texts: tuple[str, ...] = __import__('dataclasses').field(default=(), repr=False)"
+    (tmp_path / "quiet.py").write_text(PLUGIN.read_text().replace("texts: tuple[str, ...] = ()", hidden))
+    host = Host(only=[], files=[tmp_path / "quiet.py"], strict=True)
+    answers, retrievals = [], []
+    for text in ("alpha", "beta"):
+        config = Config([Layer("test.toml", {"retriever": {"shelf": {"texts": [text]}}})])
+        async with Session(config, host) as session:
+            answers.append((await session.answer(Question("Q?"))).text)
+            retrievals.append(session.toolbox_for(Question("Q?")).retrieval()["shelf"])
+    assert answers == ["alpha", "beta"] and retrievals[0] != retrievals[1]
+
+
 async def test_components_are_closed(host: Host, log: list[Any]) -> None:
     await ask(host, {"reader": {"parrot": {}}})
     assert log[-1] == ("close", "parrot")

@@ -31,6 +31,12 @@ class Options:
     mirrors: list[Url] = field(default_factory=list)
 
 
+@dataclass
+class Nested:
+    site: Options | None = None
+    sites: list[Options] = field(default_factory=list)
+
+
 def options(*trees: dict[str, Any], folder: Path = Path("/conf"), kind: type[Any] = Options, **layer: Any) -> Any:
     """Built from [reader.x] tables, the strongest first; they come from a.toml, b.toml, ..."""
     layers = [
@@ -231,6 +237,12 @@ def test_text_of_the_command_line_is_read_as_its_option_is(key: str, text: str, 
 def test_a_path_of_the_command_line_is_relative_to_the_working_directory() -> None:
     layer = Layer("the command line", {"reader": {"x": {"file": "2024"}}}, textual=True)
     assert build(Options, Config([layer]).table("reader", "x")).file == Path.cwd() / "2024"
+
+
+@pytest.mark.parametrize("tree", [{"site": {"url": "https://x"}}, {"sites": [{"url": "https://x"}]}])
+def test_an_option_is_no_dataclass_whose_paths_and_urls_would_go_unchecked(tree: dict[str, Any]) -> None:
+    with pytest.raises(PluginError, match=r"`reader\.x\.sites?` .*Options is a dataclass"):
+        options(tree, kind=Nested)
 
 
 def test_parts_of_a_list_or_table_in_text_are_what_their_options_are(tmp_path: Path) -> None:
