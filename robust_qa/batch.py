@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from .channels import Channels
 from .errors import InputError, PluginError, RqaError, UnavailableError
 from .lines import Lines
-from .rows import Row, parse_row
+from .rows import Row, bare, parse_row
 from .types import Answer, Question, Usage
 
 GRACE = 5.0  # seconds the rows in flight get when the run is interrupted
@@ -72,7 +72,7 @@ async def check(plan: Callable[..., Plan], lines: Lines) -> Plan | None:
     line = await lines.peek()
     if line is None:
         return None
-    if line.strip() in (b"{", b"["):
+    if bare(line) in (b"{", b"["):
         raise InputError(
             "The input is JSON over several lines, and a row is one line.",
             hint="Write one object a line: jq -c . FILE, or jq -c '.[]' FILE for an array.",
@@ -193,7 +193,7 @@ class Batch:
                 await self._room.wait()
             while (line := await self._lines.next()) is not None:
                 self._number += 1
-                if not line.strip():
+                if not bare(line):
                     self.tally.blank += 1
                 elif self._done(self._number, line):
                     self.tally.done += 1

@@ -131,11 +131,16 @@ class Row:
         return None if given is None else tuple(map(_passage, given))
 
 
+def bare(line: bytes) -> bytes:
+    """What stands in a line, without a byte order mark: files put together have one wherever a file began."""
+    return line.strip().removeprefix(_BOM).strip()
+
+
 def parse_row(line: bytes, number: int) -> Row:
     """Line `number` as a row. InputError says why it is none."""
     if len(line) > LONGEST:
         raise InputError(f"The row is longer than {LONGEST >> 20} MiB.")
-    line = line.removeprefix(_BOM).strip() if number == 1 else line.strip()
+    line = bare(line)
     try:
         text = line.decode()
     except UnicodeDecodeError as error:

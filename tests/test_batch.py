@@ -119,7 +119,7 @@ async def test_a_row_that_fails_says_so_and_the_others_go_on(
 
 
 async def test_blank_lines_have_no_output_and_keep_their_numbers(session: Session) -> None:
-    output = await answer_all(session, "", "a", " \r", "b")
+    output = await answer_all(session, "\ufeff", "a", " \r", "b")
     assert [(row["row"], row["answer"]) for row in output.rows] == [(2, "a"), (4, "b")]
 
 

@@ -75,8 +75,9 @@ def test_a_line_that_is_no_row_says_why(line: bytes, message: str) -> None:
     assert message in caught.value.message
 
 
-def test_a_byte_order_mark_before_the_first_row_is_no_part_of_it() -> None:
-    assert parse_row(b'\xef\xbb\xbf{"question": "Q"}', 1).question() == Question("Q")
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_byte_order_mark_before_a_row_is_no_part_of_it(number: int) -> None:
+    assert parse_row(b'\xef\xbb\xbf{"question": "Q"}', number).question() == Question("Q")
 
 
 def test_the_fields_of_a_row_come_out_as_they_were_written() -> None:
