@@ -21,6 +21,8 @@ from .errors import InputError, RqaError
 from .expressions import BUILT_IN, Tree, sources
 from .files import write_private
 from .limits import RESERVED
+from .lines import LONGEST
+from .rows import bare, parse_row
 from .secrets import scrubbed
 
 if TYPE_CHECKING:
@@ -179,11 +181,19 @@ def surveyed(descriptor: int) -> tuple[str | None, bool]:
         return None, True
     content, lacking, position = hashlib.sha256(), False, os.lseek(descriptor, 0, os.SEEK_CUR)
     with os.fdopen(os.dup(descriptor), "rb") as file:
-        for line in file:
+        while line := file.readline(LONGEST + 1):  # what is longer is no row
             content.update(line)
-            lacking = lacking or (b'"passages"' not in line and not line.isspace())
+            lacking = lacking or (bool(bare(line)) and _lacks_passages(line))
     os.lseek(descriptor, position, os.SEEK_SET)
     return content.hexdigest(), lacking
+
+
+def _lacks_passages(line: bytes) -> bool:
+    try:
+        fields = parse_row(line, 0).fields
+    except InputError:
+        return False  # it fails, whatever there is to retrieve from
+    return bytes(fields.get("passages", b"null")) == b"null"
 
 
 def _shown(values: Mapping[str, Any], key: str) -> str:

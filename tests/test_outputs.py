@@ -2,6 +2,7 @@ import json
 import os
 import pty
 import time
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -288,6 +289,34 @@ def test_the_digest_is_of_what_is_still_to_be_read_and_reads_nothing(tmp_path: P
         a.seek(5)
         assert surveyed(a.fileno())[0] == surveyed(b.fileno())[0]
         assert a.tell() == 5
+
+
+@pytest.mark.parametrize(
+    ("line", "lacking"),
+    [
+        ('{"question": "Q", "passages": ["P"]}', False),
+        ('{"question": "Q", "passages": [], "score": NaN}', False),
+        ('{"question": "Q", "passages": null}', True),
+        ('{"question": "Q", "meta": {"passages": ["P"]}}', True),
+        ("Who wrote the first compiler?", True),
+        (" ", False),
+        ('{"question": ', False),
+    ],
+)
+def test_it_is_known_whether_a_row_lacks_passages(tmp_path: Path, line: str, lacking: bool) -> None:
+    (tmp_path / "in").write_text(f'{{"question": "Q", "passages": ["P"]}}\n{line}\n')
+    with (tmp_path / "in").open("rb", buffering=0) as file:
+        assert surveyed(file.fileno())[1] is lacking
+
+
+def test_no_line_is_held_whole_however_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robust_qa.resume.LONGEST", 100_000)
+    with (tmp_path / "in").open("wb+", buffering=0) as file:
+        file.truncate(50_000_000)
+        tracemalloc.start()
+        surveyed(file.fileno())
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+        tracemalloc.stop()
 
 
 def test_a_pipe_has_no_digest() -> None:
