@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .calls import Channel
@@ -14,13 +15,14 @@ from .types import Power
 class Channels:
     """The reader, the evaluator, and by its name whatever retrieves.
 
+    The evaluator is what `judge` gives: many a question is answered without it, and it need not be built for those.
     `expression` is what is retrieved by default; None: the passages that the question brings. `asked_for` is
     whether this run names it, with -r or --docs. `k` is how many are retrieved by default, `given_k` how many of a
     question's own are used (all). `within` are the strategies that were handed passages, one within the other.
     """
 
     reader: Channel | None = None
-    evaluator: Channel | None = None
+    judge: Callable[[], Channel | None] = lambda: None
     k: int = 10
     given_k: int | None = None
     expression: Tree | None = None
@@ -29,15 +31,14 @@ class Channels:
     within: frozenset[str] = frozenset()
 
     @property
-    def powers(self) -> frozenset[Power]:
-        """What the reader and the evaluator can do."""
-        powers: set[Power] = set()
-        if self.reader:
-            powers.add("read")  # a language model reads with the host's prompt
-            if hasattr(self.reader.component, "generate"):
-                powers.add("generate")
-            if hasattr(self.reader.component, "continue_text"):
-                powers.add("continue_text")
-        if self.evaluator:
-            powers.add("score")
-        return frozenset(powers)
+    def evaluator(self) -> Channel | None:
+        """The evaluator. Raises what keeps it from being built."""
+        return self.judge()
+
+    def can(self, power: Power) -> bool:
+        """Whether the reader, or the evaluator, has that power; what retrieves is another matter."""
+        if power == "score":
+            return self.evaluator is not None
+        if power == "retrieve" or self.reader is None:
+            return False
+        return power == "read" or hasattr(self.reader.component, power)  # a model reads with the host's prompt

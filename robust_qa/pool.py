@@ -229,7 +229,7 @@ def check(tree: Tree, channels: Channels, *, has_passages: bool) -> None:
 
 
 def _check_writer(expression: str, channels: Channels) -> None:
-    if "generate" not in channels.powers:
+    if not channels.can("generate"):
         reader = channels.reader.name if channels.reader else "no reader"
         raise ConfigError(
             f"`{expression}` is written by a language model, and {reader} does not write text.",
@@ -241,7 +241,7 @@ def _check_corrector(name: str, channels: Channels) -> None:
     if name in channels.within:
         raise ConfigError(f"Strategy {name!r} would correct the passages that it is asking for itself.")
     strategy = channels.names.corrector(name)
-    if lacking := sorted(strategy.needs - channels.powers - {"retrieve"}):
+    if lacking := sorted(power for power in strategy.needs - {"retrieve"} if not channels.can(power)):
         raise ConfigError(
             f"`{name}(...)` needs {', '.join(lacking)}, which nothing that is configured can.",
             hint="`rqa help plugin` says what these powers are.",

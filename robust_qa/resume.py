@@ -28,6 +28,7 @@ from .secrets import scrubbed
 if TYPE_CHECKING:
     from .session import Session
 
+_OF_EVALUATORS = ("evaluator.", "defaults.evaluator")
 _LIMITS = RESERVED - {"plugin"}
 
 
@@ -49,9 +50,16 @@ class State(msgspec.Struct, frozen=True):
         plan: tuple[str, Any, Channels] | None,
         input_digest: str | None,
         retrieved: Sequence[Tree] = (),
+        *,
+        judged: bool = False,
     ) -> State:
-        """The state of a run that is about to begin: `plan` is that of its first row, `retrieved` as of that name."""
-        return cls(__version__.rpartition(".")[0], input_digest, _described(plan, retrieved), _options(config))
+        """The state of a run that is about to begin: `plan` is that of its first row, `retrieved` what it may retrieve,
+        and `judged` whether the evaluator has a part in it.
+        """
+        described, options = _described(plan, retrieved, judged=judged), _options(config)
+        if not judged:
+            options = {key: value for key, value in options.items() if not key.startswith(_OF_EVALUATORS)}
+        return cls(__version__.rpartition(".")[0], input_digest, described, options)
 
     @classmethod
     def load(cls, path: Path) -> State:
@@ -141,13 +149,12 @@ def _content(key: str, value: Value) -> str:
         return ""  # of a strategy that is not used: its table may hold anything
 
 
-def _described(plan: tuple[str, Any, Channels] | None, retrieved: Sequence[Tree]) -> dict[str, str]:
+def _described(plan: tuple[str, Any, Channels] | None, trees: Sequence[Tree], *, judged: bool) -> dict[str, str]:
     if plan is None:
         return {}
     strategy, _, channels = plan
     described = {"strategy": strategy}
-    components: dict[str, Channel | None] = {"reader": channels.reader, "evaluator": channels.evaluator}
-    trees = [*([channels.expression] if channels.expression else []), *retrieved]
+    components = {"reader": channels.reader, "evaluator": channels.evaluator if judged else None}
     if trees:
         described["retriever"] = ", ".join(dict.fromkeys(map(str, trees)))
     for name in (name for tree in trees for name in sources(tree) if name not in BUILT_IN):

@@ -6,19 +6,20 @@ import dataclasses
 import hashlib
 import inspect
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from . import settings
 from .assembly import Assembly
 from .cache import Cache, open_cache
 from .calls import Channel
 from .channels import Channels
 from .config import Config
 from .errors import ConfigError, MissingError, RqaError
-from .expressions import Source, Top, names_given
+from .expressions import Applied, Reranked, Source, Top, Tree, names_given, nodes
 from .faults import answer_of, check_component, check_strategy
 from .host import Host
 from .pool import Names, check
@@ -128,16 +129,22 @@ class Session:
 
     def _plan(self, has_passages: bool, strategy: str | None, as_given: bool) -> tuple[str, Any, Channels]:
         channels = self._channels_for(has_passages, as_given=as_given)
-        asked, powers = channels.expression, channels.powers
-        if has_passages if asked is None else has_passages or not names_given(asked):
-            powers |= {"retrieve"}
+        self.assembly.check_default("evaluator")  # built or not, what names it is right
+        asked = channels.expression
+        retrieves = has_passages if asked is None else has_passages or not names_given(asked)
+
+        def can(power: Power) -> bool:
+            return retrieves if power == "retrieve" else channels.can(power)
+
         chosen = strategy or self.defaults.strategy
-        if asked is not None and (chosen is None or "retrieve" in self._strategy(chosen).needs | powers):
+        if asked is not None and (chosen is None or retrieves or "retrieve" in self._strategy(chosen).needs):
             check(asked, channels, has_passages=has_passages)
-        name = chosen or self._best_strategy(powers)
+        name = chosen or self._best_strategy(can)
         component = self._strategy(name)
-        if lacking := self._needs(name) - powers:
+        if lacking := frozenset(power for power in self._needs(name) if not can(power)):
             raise self._cannot(name, lacking, channels)
+        if self.judged(name, [asked] if asked else []):
+            channels.judge()  # what is missing is told before the first call
         return name, component, channels
 
     def _channels_for(self, has_passages: bool, *, as_given: bool = False) -> Channels:
@@ -150,7 +157,7 @@ class Session:
         k_is_set = "k" in self.assembly.config.table("defaults").values
         return Channels(
             reader=self._chosen("reader", self.defaults.reader),
-            evaluator=self._chosen("evaluator", self.defaults.evaluator),
+            judge=lambda: self._evaluator,
             k=self.defaults.k,
             given_k=asked.k if own and isinstance(asked, Top) else self.defaults.k if k_is_set else None,
             expression=None if own else asked,
@@ -161,7 +168,8 @@ class Session:
     def toolbox(self, *kinds: Literal["reader", "evaluator"]) -> Toolbox:
         """A toolbox over the configured components of those kinds, for what is done without a question."""
         chosen: dict[str, Any] = {kind: self._chosen(kind, getattr(self.defaults, kind)) for kind in kinds}
-        return Toolbox(Question(""), Channels(**chosen), Trace(detailed=False))
+        channels = Channels(chosen.get("reader"), partial(chosen.get, "evaluator"))
+        return Toolbox(Question(""), channels, Trace(detailed=False))
 
     def channel(self, kind: Kind, name: str) -> Channel:
         """The component of that name behind its limits, built on first use."""
@@ -208,9 +216,14 @@ class Session:
                 continue  # its model or index is not there
         return None
 
-    def _best_strategy(self, powers: frozenset[Power]) -> str:
+    @cached_property
+    def _evaluator(self) -> Channel | None:
+        return self._chosen("evaluator", self.defaults.evaluator)
+
+    def _best_strategy(self, can: Callable[[Power], bool]) -> str:
         for registration in self.assembly.host.components("strategy"):
-            if registration.rank > 0 and registration.factory.needs <= powers:  # type: ignore[attr-defined]
+            needs: frozenset[Power] = registration.factory.needs  # type: ignore[attr-defined]
+            if registration.rank > 0 and all(map(can, sorted(needs))):  # score is last: to know, the evaluator is built
                 return registration.name
         raise MissingError(
             "There is nothing to answer from: no documents, no passages and no language model.",
@@ -243,6 +256,18 @@ class Session:
             check_strategy(name, strategy)
             self._strategies[name] = strategy
         return self._strategies[name]
+
+    def judged(self, strategy: str, expressions: Iterable[Tree]) -> bool:
+        """Whether the evaluator may have a part in what the strategy answers from these expressions.
+
+        It may rerank in those that the strategy has of its own, where it takes some as options.
+        """
+        options = self.assembly.part("strategy", strategy).registration.options
+        return (
+            "score" in self._needs(strategy)
+            or any(isinstance(node, Reranked | Applied) for tree in expressions for node in nodes(tree))
+            or (options is not None and bool(settings.expression_options(options)))
+        )
 
     def _needs(self, name: str, before: tuple[str, ...] = ()) -> frozenset[Power]:
         """What the strategy needs, and those that it hands passages to."""

@@ -105,10 +105,15 @@ def told(options: Any) -> list[tuple[str, str]]:
 
 def expressions(options: Any, keys: Collection[str]) -> Iterator[tuple[str, str]]:
     """The retriever expressions among the values of those options, with the option's name."""
-    hints = typing.get_type_hints(type(options), include_extras=True)
-    for key in keys:
-        if key in hints and _mentions(hints[key], Expression):
+    for key in expression_options(type(options)):
+        if key in keys:
             yield from ((key, leaf) for leaf in leaves(getattr(options, key)) if isinstance(leaf, str))
+
+
+def expression_options(kind: type) -> list[str]:
+    """The options of that dataclass whose values are retriever expressions."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return [key for key, hint in hints.items() if _mentions(hint, Expression)]
 
 
 def describe(hint: Any) -> str:

@@ -47,7 +47,7 @@ class Toolbox:
     @property
     def generative(self) -> bool:
         """Whether the reader writes text, or only points at answers."""
-        return "generate" in self._channels.powers
+        return self._channels.can("generate")
 
     @property
     def structured(self) -> bool:

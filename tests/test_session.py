@@ -333,6 +333,23 @@ async def test_a_strategy_that_needs_an_evaluator_says_so_where_there_is_none(
 # -- for commands that ask several strategies
 
 
+async def test_an_evaluator_is_built_only_where_it_may_be_asked(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(_: Any) -> None:
+        raise MissingError("Its model is not there.")
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Length, "__init__", build)
+    tree = {**SHELF, "defaults": {"evaluator": "length"}}
+    assert (await ask(host, tree)).text == "alpha"
+    for judged in ({"strategy": "judged"}, {"retriever": "shelf@rr"}):
+        with pytest.raises(MissingError, match="Its model is not there"):
+            await ask(host, {**tree, "defaults": {**tree["defaults"], **judged}})
+
+
+async def test_an_evaluator_that_nothing_asks_is_named_rightly_all_the_same(host: Host) -> None:
+    with pytest.raises(ConfigError, match="no evaluator named 'lenght'"):
+        await ask(host, {**SHELF, "defaults": {"evaluator": "lenght"}})
+
+
 async def test_a_strategy_can_be_asked_by_name(host: Host) -> None:
     async with Session(Config([Layer("test.toml", SHELF)]), host) as session:
         answers = [await session.answer(Question("Q?"), strategy=name) for name in ("judged", "reads", None)]

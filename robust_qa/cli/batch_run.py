@@ -171,8 +171,11 @@ def _opened(source: Path) -> Iterator[int]:
 
 def _state(session: Session, plan: Plan | None, survey: tuple[str | None, bool], way: dict[str, Any]) -> State:
     content, lacking = survey
-    trees = retrieved(session, plan[0], lacking=lacking, **way) if plan else []
-    return State.of(session.assembly.config, plan, content, trees)
+    if plan is None:
+        return State.of(session.assembly.config, None, content)
+    name, _, channels = plan
+    trees = [*([channels.expression] if channels.expression else []), *retrieved(session, name, lacking=lacking, **way)]
+    return State.of(session.assembly.config, plan, content, trees, judged=session.judged(name, trees))
 
 
 @contextmanager

@@ -48,9 +48,10 @@ def toolbox(
             raise ConfigError(f"This toolbox has nothing named {name!r} that can {power}.")
         return component
 
+    judge = channel("evaluator.test", evaluator) if evaluator else None
     channels = Channels(
         reader=channel("reader.test", reader) if reader else None,
-        evaluator=channel("evaluator.test", evaluator) if evaluator else None,
+        judge=lambda: judge,
         k=k,
         expression=Source("test") if retriever and question.passages is None else None,
         names=Names(

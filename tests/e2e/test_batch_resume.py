@@ -229,6 +229,14 @@ def test_an_index_that_changed_is_told_though_the_first_row_brings_passages(rqa:
     assert (refused.code, f"`retriever {named} content` was" in refused.err) == (2, True)
 
 
+@pytest.mark.parametrize(("strategy", "code"), [("rag", 0), ("eor", 2)])
+def test_another_evaluator_is_no_hindrance_where_none_is_asked(rqa: Any, strategy: str, code: int) -> None:
+    Path("in.jsonl").write_text(json.dumps({"question": "Where?", "passages": ["Here."]}) + "\n")
+    command = ["batch", "in.jsonl", "-o", "out.jsonl", "-s", strategy, "--reader", "lexical"]
+    assert rqa(*command).code == 0
+    assert rqa(*command, "-O", "defaults.evaluator=lexical", "--resume").code == code
+
+
 def test_a_run_whose_rows_all_bring_passages_needs_no_index(rqa: Any) -> None:
     Path("in.jsonl").write_text(json.dumps({"question": "Where?", "passages": ["Here."]}) + "\n")
     command = ["batch", "in.jsonl", "-o", "out.jsonl", "-s", "rag"]

@@ -109,7 +109,8 @@ async def test_a_failed_call_is_retried_by_its_own_channel_and_not_again_above()
     def channel(component: Any) -> Channel:
         return Channel("x", component, Limits(retries=1), identity=None, cache=None, threads=ThreadPoolExecutor(1))
 
-    tools = Toolbox(Question(QUESTION), Channels(reader=channel(Down()), evaluator=channel(Judge(Judge.Options()))))
+    judge = channel(Judge(Judge.Options()))
+    tools = Toolbox(Question(QUESTION), Channels(reader=channel(Down()), judge=lambda: judge))
     with pytest.raises(UnavailableError):
         await tools.score(QUESTION, ["Austen"])
     assert Down.calls == 2
