@@ -68,7 +68,7 @@ class OutFile:
         self._compare = state.input is None  # a stream cannot be recognised but by its rows
         self._descriptor = _open(self.path)
         try:
-            self._begin(state, resume=resume, force=force)
+            self._begin(state, resume=resume, retry=retry, force=force)
             if retry:
                 self._drop_failed()
             self._remember()
@@ -144,7 +144,7 @@ class OutFile:
             target.flush()
             os.fsync(descriptor)
 
-    def _begin(self, state: State, *, resume: bool, force: bool) -> None:
+    def _begin(self, state: State, *, resume: bool, retry: bool, force: bool) -> None:
         state_file = _state_file(self.path)
         if os.fstat(self._descriptor).st_size == 0 or force:
             draft = state_file.with_name(f"{state_file.name}.new")
@@ -161,7 +161,9 @@ class OutFile:
             raise InputError(
                 f"{self.path} is there already.", hint=f"`--resume` continues the run that wrote it. {_NEW_RUN}"
             )
-        check_continues(self.path, state)
+        check_continues(self.path, state, retry=retry)
+        if retry:
+            state.save(state_file)  # rows that failed may be answered from what was not there before
 
     def _remember(self) -> None:
         """Learn which rows are there."""
@@ -191,10 +193,13 @@ class OutFile:
                     return
 
 
-def check_continues(path: Path, state: State) -> None:
-    """InputError where the run that wrote the lines at `path` is another than that of this `state`."""
+def check_continues(path: Path, state: State, *, retry: bool = False) -> None:
+    """InputError where the run that wrote the lines at `path` is another than that of this `state`.
+
+    With `retry` as State.changes says.
+    """
     try:
-        changes = State.load(_state_file(path)).changes(state)
+        changes = State.load(_state_file(path)).changes(state, retry=retry)
     except InputError as error:
         raise InputError(f"{path} cannot be continued: {error.message}", hint=_NEW_RUN) from error
     if changes:

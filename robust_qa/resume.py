@@ -28,6 +28,7 @@ from .secrets import scrubbed
 if TYPE_CHECKING:
     from .session import Session
 
+_LACKING, _NOTHING = "retriever of rows without passages", "nothing"
 _OF_EVALUATORS = ("evaluator.", "defaults.evaluator")
 _LIMITS = RESERVED - {"plugin"}
 
@@ -49,14 +50,14 @@ class State(msgspec.Struct, frozen=True):
         config: Config,
         plan: tuple[str, Any, Channels] | None,
         input_digest: str | None,
-        retrieved: Sequence[Tree] = (),
+        retrieved: Mapping[str, Sequence[Tree]] | None = None,
         *,
         judged: bool = False,
     ) -> State:
-        """The state of a run that is about to begin: `plan` is that of its first row, `retrieved` what it may retrieve,
-        and `judged` whether the evaluator has a part in it.
+        """The state of a run that is about to begin: `plan` is that of its first row, `retrieved` what the function
+        of that name says, and `judged` whether the evaluator has a part in it.
         """
-        described, options = _described(plan, retrieved, judged=judged), _options(config)
+        described, options = _described(plan, retrieved or {}, judged=judged), _options(config)
         if not judged:
             options = {key: value for key, value in options.items() if not key.startswith(_OF_EVALUATORS)}
         return cls(__version__.rpartition(".")[0], input_digest, described, options)
@@ -78,9 +79,13 @@ class State(msgspec.Struct, frozen=True):
         except OSError as error:
             raise InputError(f"Cannot write {path}: {error.strerror}.") from error
 
-    def changes(self, now: State) -> list[str]:
-        """What makes `now` another run than this one, a phrase each."""
+    def changes(self, now: State, *, retry: bool = False) -> list[str]:
+        """What makes `now` another run than this one, a phrase each.
+
+        Rows that all failed, and are answered by a `retry`, may be answered from what was not there before.
+        """
         phrases = []
+        anew = retry and self.plan.get(_LACKING) == _NOTHING
         if self.rqa != now.rqa:
             phrases.append(f"it was begun by rqa {self.rqa}, and this is {now.rqa}")
         if self.input != now.input:
@@ -88,21 +93,26 @@ class State(msgspec.Struct, frozen=True):
         for before, after in ((self.plan, now.plan), (self.configuration, now.configuration)):
             for key in sorted(before.keys() | after.keys()):
                 was, is_now = _shown(before, key), _shown(after, key)
+                if anew and (key == _LACKING or (key.startswith("retriever ") and key not in before)):
+                    continue
                 if was != is_now:
                     phrases.append(f"`{key}` was {was} and is {is_now}")
         return phrases
 
 
-def retrieved(session: Session, name: str, *, lacking: bool, **way: Any) -> list[Tree]:
-    """What a run may retrieve whatever its first row brings: for rows without passages, if some may be `lacking` them,
-    and as the options of the strategy `name` say. `way` is for Session.plan.
+def retrieved(session: Session, plan: tuple[str, Any, Channels], *, lacking: bool, **way: Any) -> dict[str, list[Tree]]:
+    """What a run may retrieve: as the `plan` of its first row and the options of the strategy say, and for rows
+    without passages, if some may be `lacking` them; nothing where those fail. `way` is for Session.plan.
     """
-    trees = session.assembly.own_expressions("strategy", name)
-    if lacking:
-        with suppress(RqaError):  # such rows fail, if there are any
-            _, _, channels = session.plan(has_passages=False, **way)
-            trees += [channels.expression] if channels.expression else []
-    return trees
+    name, _, channels = plan
+    every = session.assembly.own_expressions("strategy", name)
+    if channels.expression:
+        every.insert(0, channels.expression)
+    try:
+        other = session.plan(has_passages=False, **way)[2].expression if lacking else None
+    except RqaError:
+        return {"retriever": every, _LACKING: []}
+    return {"retriever": every} | ({} if other is None or other in every else {_LACKING: [other]})
 
 
 def answered_by(session: Session, strategy: str, **way: Any) -> dict[str, str]:
@@ -149,15 +159,19 @@ def _content(key: str, value: Value) -> str:
         return ""  # of a strategy that is not used: its table may hold anything
 
 
-def _described(plan: tuple[str, Any, Channels] | None, trees: Sequence[Tree], *, judged: bool) -> dict[str, str]:
+def _described(
+    plan: tuple[str, Any, Channels] | None, retrieved: Mapping[str, Sequence[Tree]], *, judged: bool
+) -> dict[str, str]:
     if plan is None:
         return {}
     strategy, _, channels = plan
     described = {"strategy": strategy}
     components = {"reader": channels.reader, "evaluator": channels.evaluator if judged else None}
-    if trees:
-        described["retriever"] = ", ".join(dict.fromkeys(map(str, trees)))
-    for name in (name for tree in trees for name in sources(tree) if name not in BUILT_IN):
+    for what, trees in retrieved.items():
+        if trees or what == _LACKING:
+            described[what] = ", ".join(dict.fromkeys(map(str, trees))) or _NOTHING
+    every = (tree for trees in retrieved.values() for tree in trees)
+    for name in (name for tree in every for name in sources(tree) if name not in BUILT_IN):
         with suppress(RqaError):  # one that is not there is left out by the strategy that names it
             components[f"retriever {name}"] = channels.names.retriever(name)
     return described | _identified(components)

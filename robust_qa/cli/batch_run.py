@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -53,7 +54,8 @@ class Target:
         """InputError where it holds answers of another run than answer_rows would continue; nothing is asked."""
         if self.out is not None and self.out.is_file() and self.out.stat().st_size:
             plan = session.plan(has_passages=has_passages, **way)
-            check_continues(self.out.resolve(), _state(session, plan, surveyed(descriptor), way))
+            state = _state(session, plan, surveyed(descriptor), way)
+            check_continues(self.out.resolve(), state, retry=self.retry)
 
 
 class _Interrupted(Exception):
@@ -173,9 +175,9 @@ def _state(session: Session, plan: Plan | None, survey: tuple[str | None, bool],
     content, lacking = survey
     if plan is None:
         return State.of(session.assembly.config, None, content)
-    name, _, channels = plan
-    trees = [*([channels.expression] if channels.expression else []), *retrieved(session, name, lacking=lacking, **way)]
-    return State.of(session.assembly.config, plan, content, trees, judged=session.judged(name, trees))
+    found = retrieved(session, plan, lacking=lacking, **way)
+    judged = session.judged(plan[0], chain(*found.values()))
+    return State.of(session.assembly.config, plan, content, found, judged=judged)
 
 
 @contextmanager

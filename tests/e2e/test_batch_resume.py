@@ -229,6 +229,27 @@ def test_an_index_that_changed_is_told_though_the_first_row_brings_passages(rqa:
     assert (refused.code, f"`retriever {named} content` was" in refused.err) == (2, True)
 
 
+def test_rows_that_had_nothing_to_retrieve_from_are_answered_again_from_an_index(rqa: Any) -> None:
+    rows = [{"question": "When was the tower built?", **more} for more in ({"passages": ["In 1871."]}, {}, {})]
+    Path("in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ["batch", "in.jsonl", "-o", "out.jsonl", "-s", "rag", "--reader", "lexical"]
+    assert rqa(*command).code == 3
+    first = Path("out.jsonl").read_text().splitlines()[0]
+    Path("notes.txt").write_text("The tower on the hill was built in 1999.")
+    refused = rqa(*command, "--retry-failed", "-d", "notes.txt")  # from which the first row would be answered, too
+    assert (refused.code, "`retriever` was not set and is bm25" in refused.err) == (2, True)
+    assert rqa("index", "notes.txt").code == 0
+    assert rqa(*command, "--resume").code == 2
+    again = rqa(*command, "--retry-failed")
+    assert (again.code, "2 answered; 1 were done before" in again.err) == (0, True)
+    lines = Path("out.jsonl").read_text().splitlines()
+    assert lines[0] == first and ["1999" in line for line in lines] == [False, True, True]
+    assert rqa(*command, "--resume").code == 0
+    Path("notes.txt").write_text("The tower on the hill was built in 2001.")
+    assert rqa("index", "notes.txt").code == 0
+    assert rqa(*command, "--retry-failed").code == 2  # some are answered from the index as it was
+
+
 @pytest.mark.parametrize(("strategy", "code"), [("rag", 0), ("eor", 2)])
 def test_another_evaluator_is_no_hindrance_where_none_is_asked(rqa: Any, strategy: str, code: int) -> None:
     Path("in.jsonl").write_text(json.dumps({"question": "Where?", "passages": ["Here."]}) + "\n")
