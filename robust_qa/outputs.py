@@ -17,7 +17,7 @@ from msgspec import Meta, Raw
 
 from .errors import BusyError, InputError, RqaError
 from .resume import State
-from .rows import Row, parse_row
+from .rows import parse_row
 from .text import printable_json
 
 _NEW_RUN = "`--force` replaces the file by a new run's."
@@ -84,7 +84,7 @@ class OutFile:
         """Whether the file has that row. InputError when the row of a stream asks something else than there."""
         if number >= len(self._marks) or not self._marks[number]:
             return False
-        if self._compare and self._marks[number] != _mark_of(line, number):
+        if self._compare and self._marks[number] not in _marks_of(line, number):
             raise InputError(
                 f"Row {number} of the input is not the one that {self.path} has an answer to.",
                 hint=f"Give the input that the run was begun with. {_NEW_RUN}",
@@ -170,7 +170,7 @@ class OutFile:
         for _, line in self._lines():
             if line.row >= len(self._marks):
                 self._marks.extend([0] * (line.row + 1 - len(self._marks)))
-            self._marks[line.row] = _mark(bytes(line.question), bytes(line.id))
+            self._marks[line.row] = _mark(line.question, line.id, line.passages)
             if line.error is not msgspec.UNSET:
                 self.failed += 1
                 self.unreadable += line.error.type == InputError.__name__
@@ -223,6 +223,7 @@ class _Line(msgspec.Struct):
     row: Annotated[int, Meta(ge=1)]
     question: Raw = Raw()
     id: Raw = Raw()
+    passages: Raw = Raw()
     error: _Error | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -251,16 +252,21 @@ def _locked(descriptor: int, path: Path) -> bool:
     return path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor))
 
 
-def _mark_of(line: bytes, number: int) -> int:
+def _marks_of(line: bytes, number: int) -> tuple[int, int]:
+    """The mark of a row that keeps its passages, and where they were left out."""
     try:
         fields = parse_row(line, number).fields
     except InputError:
-        fields = Row(number, {}).fields
-    return _mark(bytes(fields.get("question", b"")), bytes(fields.get("id", b"")))
+        fields = {}
+    asked = fields.get("question", Raw()), fields.get("id", Raw())
+    return _mark(*asked, fields.get("passages", Raw())), _mark(*asked)
 
 
-def _mark(question: bytes, identity: bytes) -> int:
-    return zlib.crc32(identity, zlib.crc32(question)) or 1
+def _mark(*fields: Raw) -> int:
+    mark = 0
+    for field in fields:
+        mark = zlib.crc32(field, mark)
+    return mark or 1
 
 
 def _write(descriptor: int, line: bytes, name: str) -> None:

@@ -214,6 +214,18 @@ def test_the_rows_of_a_stream_are_compared(path: Path) -> None:
     out.close()
 
 
+def test_their_passages_are_compared_where_they_were_kept(path: Path) -> None:
+    stream, row = State("0.1", None, {}, {}), parse_row(b'{"question": "Who?", "passages": ["It was I."]}', 2)
+    begun(path, line(1, "Who?", passages=["It was I."]), row.answered(Answer("A"), passages=False), state=stream)
+    out = resumed(path, stream)
+    for number in (1, 2):
+        assert out.has(number, b'{"question": "Who?", "passages": ["It was I."]}')
+    for other in (b'{"question": "Who?", "passages": ["It was you."]}', b'{"question": "Who?"}'):
+        with pytest.raises(InputError, match="Row 1 of the input is not the one"):
+            out.has(1, other)
+    out.close()
+
+
 def failed(number: int) -> bytes:
     return parse_row(b"Q", number).failed(RqaError("no"))
 
