@@ -20,6 +20,7 @@ from .resume import State
 from .rows import parse_row
 from .text import printable_json
 
+_LINES_STAND = "The lines that are there stand. Make room, and run it again with --resume."
 _NEW_RUN = "`--force` replaces the file by a new run's."
 
 
@@ -94,7 +95,7 @@ class OutFile:
     def write(self, lines: Sequence[bytes]) -> None:
         """Append the lines, each in one write."""
         for line in lines:
-            _write(self._descriptor, line, str(self.path))
+            _write(self._descriptor, line, str(self.path), hint=_LINES_STAND)
 
     def put_in_order(self) -> None:
         """Sort the lines by row where they are not; the file changes in one step, or not at all."""
@@ -269,7 +270,7 @@ def _mark(*fields: Raw) -> int:
     return mark or 1
 
 
-def _write(descriptor: int, line: bytes, name: str) -> None:
+def _write(descriptor: int, line: bytes, name: str, *, hint: str = "") -> None:
     rest = memoryview(line)
     try:
         while rest:
@@ -280,4 +281,4 @@ def _write(descriptor: int, line: bytes, name: str) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise RqaError(f"Writing {name} failed: {error.strerror}.") from error
+        raise RqaError(f"Writing {name} failed: {error.strerror}.", hint=hint) from error

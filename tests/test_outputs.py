@@ -1,6 +1,7 @@
 import json
 import os
 import pty
+import resource
 import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
@@ -341,6 +342,21 @@ def test_a_pipe_has_no_digest() -> None:
 def test_writing_to_a_full_device_says_so() -> None:
     with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(RqaError, match="No space left"):
         Stream(full.fileno(), "/dev/full").write([b"x\n"])
+
+
+def test_a_file_that_can_grow_no_more_is_told_with_how_to_go_on(path: Path) -> None:
+    out, limits = OutFile(path, STATE), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(RqaError, match="failed: File too large") as caught:
+            out.write([line(1), b"x" * 2000])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        out.close()
+    assert "--resume" in caught.value.hint
+    out = resumed(path)
+    assert out.has(1, b"Q") and path.read_bytes() == line(1)
+    out.close()
 
 
 def test_a_pipe_that_does_not_block_takes_whole_lines() -> None:

@@ -146,8 +146,8 @@ async def answer_rows(
 def answer_stream(run: Run, source: Path, target: Target, answering: Answering, **how: Any) -> int:
     """Answer the rows of `source` as `answer_rows` does. The number of failed rows, earlier runs' included."""
     with _opened(source) as descriptor:
-        if target.out is not None and target.out.exists() and _same(target.out, descriptor):
-            raise click.UsageError(f"{target.out} is the input itself.")
+        if _same(_STDOUT if target.out is None else target.out, descriptor):
+            raise click.UsageError(f"{target.out or 'Standard output'} is the input itself.")
 
         async def work(session: Session) -> int:
             return (await answer_rows(run, session, descriptor, target, **how)).failed
@@ -201,8 +201,13 @@ def _output(target: Target, state: Callable[[], State]) -> Iterator[OutFile | St
             yield Stream(file.fileno(), str(target.out))
 
 
-def _same(path: Path, descriptor: int) -> bool:
-    return path.is_file() and os.path.samestat(path.stat(), os.fstat(descriptor))
+def _same(output: int | Path, descriptor: int) -> bool:
+    """Whether what is written to a file by its descriptor or path would be read again."""
+    try:
+        status = os.fstat(output) if isinstance(output, int) else output.stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and os.path.samestat(status, os.fstat(descriptor))
 
 
 def _share_arenas() -> None:

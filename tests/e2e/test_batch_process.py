@@ -125,6 +125,14 @@ def test_what_cannot_work_is_refused_before_anything_is_written(
     assert not (tmp_path / "x").exists()
 
 
+def test_answers_are_not_added_to_the_questions(start: Any, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text("a\n")
+    with (tmp_path / "in.jsonl").open("ab") as added:
+        process = start("in.jsonl", stdout=added)
+    assert b"Standard output is the input itself." in process.communicate(timeout=60)[1]
+    assert (process.returncode, (tmp_path / "in.jsonl").read_text()) == (2, "a\n")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_writes_what_is_done_and_says_how_to_go_on(
     start: Any, tmp_path: Path, number: signal.Signals
