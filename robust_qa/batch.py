@@ -47,6 +47,7 @@ class Tally:
     blank: int = 0
     done: int = 0
     done_bytes: int = 0  # of input
+    finished_bytes: int = 0  # likewise, blank lines included
     usage: Usage = field(default_factory=Usage)
     first_error: str = ""
     told: bool = False  # the first error, to the user
@@ -180,6 +181,7 @@ class Batch:
         while (row := await self._next()) is not None:
             place, line, number = row
             written = await self._answer(line, number)
+            self.tally.finished_bytes += len(line) + 1
             if written is not None:
                 self._finish(place, written)
 
@@ -195,6 +197,7 @@ class Batch:
                 self._number += 1
                 if not bare(line):
                     self.tally.blank += 1
+                    self.tally.finished_bytes += len(line) + 1
                 elif self._done(self._number, line):
                     self.tally.done += 1
                     self.tally.done_bytes += len(line) + 1

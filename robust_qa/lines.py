@@ -18,11 +18,10 @@ _CHUNK = 256 * 1024
 class Lines:
     """The lines of `descriptor`, without their ends, in memory that does not grow with the stream.
 
-    A thread reads, so a slow pipe holds up nothing else. `consumed` counts the bytes of the lines given out.
+    A thread reads, so a slow pipe holds up nothing else.
     """
 
     def __init__(self, descriptor: int) -> None:
-        self.consumed = 0
         self._descriptor = descriptor
         self._whole: deque[bytes] = deque()
         self._parts: list[bytes] = []  # of the line that is not whole yet
@@ -41,9 +40,7 @@ class Lines:
         """The next line; None at the end, and once closed. One caller at a time."""
         if not self._whole and await self.peek() is None:
             return None
-        line = self._whole.popleft()
-        self.consumed += len(line) + 1
-        return line
+        return self._whole.popleft()
 
     def close(self) -> None:
         """Give out nothing more; whoever waits for a line gets None."""

@@ -9,6 +9,7 @@ import pytest
 
 from robust_qa import ConfigError, InputError, MissingError, batch
 from robust_qa.batch import Batch, check
+from robust_qa.cli.batch_progress import share
 from robust_qa.config import Config, Layer
 from robust_qa.host import Host
 from robust_qa.lines import Lines
@@ -130,6 +131,17 @@ async def test_the_tally_counts_rows_calls_and_tokens(session: Session) -> None:
     assert (tally.answered, tally.abstained, tally.failed, tally.blank, tally.finished) == (2, 1, 1, 1, 4)
     assert (tally.usage.calls, tally.usage.prompt_tokens, tally.usage.completion_tokens) == (4, 40, 8)
     assert tally.first_error == "row 4: The key is wrong."
+
+
+async def test_what_is_in_flight_is_not_counted_as_done(session: Session) -> None:
+    batch = Batch(session.answer, lines_of(b"a\n\nsleep 30\n"), Memory(), jobs=2)
+    running = asyncio.create_task(batch.run())
+    while not batch.tally.finished:
+        await asyncio.sleep(0.01)
+    assert (batch.tally.finished_bytes, share(batch.tally, 12)) == (3, 0.25)
+    batch.stop()
+    batch.stop()
+    await running
 
 
 async def test_a_rows_own_passages_are_what_it_is_answered_from(session: Session) -> None:

@@ -116,7 +116,7 @@ async def answer_rows(
         batch = Batch(partial(session.answer, **way), lines, output, ordered=ordered, done=done, **how)
         size = os.fstat(descriptor).st_size if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
         aloud = target.out is None and os.isatty(_STDOUT)
-        progress = watch(run, batch.tally, lines, size, answers_on_terminal=aloud, label=strategy or "")
+        progress = watch(run, batch.tally, size, answers_on_terminal=aloud, label=strategy or "")
         watching = asyncio.create_task(progress)
         try:
             with _signals(batch):
