@@ -9,8 +9,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from . import leftovers
-
 T = TypeVar("T")
 
 
@@ -40,7 +38,6 @@ class Job:
     def leave_behind(self, act: Callable[[], None]) -> None:
         """Nobody waits for it any more; the event loop shall `act` when its thread ends."""
         assert self._future is not None
-        leftovers.leave(self._future)
         loop = asyncio.get_running_loop()
 
         def tell(_: object) -> None:

@@ -53,7 +53,7 @@ class Session:
         self._prefer_retriever = prefer_retriever
         self._cache: Cache | None = None
         self._unclosed: list[str] = []
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="rqa")
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="rqa")  # named for cli.main
         self._channels: dict[tuple[Kind, str], Channel] = {}
         self._strategies: dict[str, Any] = {}
         self._plans: dict[tuple[bool, str | None, bool], tuple[str, Any, Channels]] = {}
