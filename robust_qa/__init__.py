@@ -83,7 +83,6 @@ if TYPE_CHECKING:
     from .prompts import Prompt as Prompt
     from .prompts import fenced as fenced
     from .prompts import load_prompts as load_prompts
-    from .prompts import render_passages as render_passages
     from .registry import Registry as Registry
     from .remarks import remark as remark
     from .replies import between as between
@@ -163,7 +162,7 @@ _HOME = {
     "metrics": ("Metric", "Outcome"),
     "order": ("Order", "arrange"),
     "pool": ("Pool",),
-    "prompts": ("Prompt", "fenced", "load_prompts", "render_passages"),
+    "prompts": ("Prompt", "fenced", "load_prompts"),
     "registry": ("Registry",),
     "remarks": ("remark",),
     "replies": (

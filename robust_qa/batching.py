@@ -8,6 +8,8 @@ from typing import Any
 
 from .remarks import listening, remark
 
+_AT_MOST = 256  # requests of one batch
+
 
 class Batcher:
     """Runs one batch at a time; what arrives meanwhile makes the next one.
@@ -16,9 +18,8 @@ class Batcher:
     the demand. `run` takes a list of requests and gives as many results, in order.
     """
 
-    def __init__(self, run: Callable[[list[tuple[Any, ...]]], Awaitable[list[Any]]], *, at_most: int = 256) -> None:
+    def __init__(self, run: Callable[[list[tuple[Any, ...]]], Awaitable[list[Any]]]) -> None:
         self._run = run
-        self._at_most = at_most
         self._waiting: list[tuple[tuple[Any, ...], asyncio.Future[Any]]] = []
         self._worker: asyncio.Task[None] | None = None
 
@@ -36,7 +37,7 @@ class Batcher:
     async def _work(self) -> None:
         while self._waiting:
             await asyncio.sleep(0)  # let every caller that is ready join
-            batch, self._waiting = self._waiting[: self._at_most], self._waiting[self._at_most :]
+            batch, self._waiting = self._waiting[:_AT_MOST], self._waiting[_AT_MOST:]
             batch = [(request, future) for request, future in batch if not future.cancelled()]
             if batch:
                 await self._serve(batch)
