@@ -49,8 +49,14 @@ if TYPE_CHECKING:
     from .cli.passages import passages_in as passages_in
     from .cli.run import Run as Run
     from .command_groups import command_group as command_group
+    from .components import AssistedEvaluator as AssistedEvaluator
+    from .components import Evaluator as Evaluator
+    from .components import ExtractiveReader as ExtractiveReader
     from .components import IndexProgress as IndexProgress
     from .components import IndexReport as IndexReport
+    from .components import LanguageModel as LanguageModel
+    from .components import Retriever as Retriever
+    from .components import Strategy as Strategy
     from .english.candidates import candidates as candidates
     from .english.evidence import Candidate as Candidate
     from .english.terms import content_terms as content_terms
@@ -134,7 +140,16 @@ _HOME = {
     "cli.passages": ("passages_in",),
     "cli.run": ("Run",),
     "command_groups": ("command_group",),
-    "components": ("IndexProgress", "IndexReport"),
+    "components": (
+        "AssistedEvaluator",
+        "Evaluator",
+        "ExtractiveReader",
+        "IndexProgress",
+        "IndexReport",
+        "LanguageModel",
+        "Retriever",
+        "Strategy",
+    ),
     "english.candidates": ("candidates",),
     "english.evidence": ("Candidate",),
     "english.terms": ("content_terms",),

@@ -1,24 +1,17 @@
-"""What a component looks like to the host: protocols to read, nothing to inherit from.
+"""What a component looks like to the host: protocols for type checkers and readers, nothing to inherit from.
 
-Every method may be `async def` or `def`; the host runs a `def` in a worker thread. A component may also have
-
-- `close()`: called once when the session ends;
-- `fingerprint() -> str`: what its results depend on besides its options (a model file's identity, an index's
-  generation); part of the cache key;
-- `cached: bool = False` when the component is quicker than the cache;
-- `concurrency: int`: how many calls it stands at once, unless the configuration says otherwise;
-- `reaches_out: bool = True`, on the class, when it asks hosts that no option names: then a configuration that was
-  merely found does not configure it.
+`Registry` takes components of these types, so that a type checker tells a plugin's author where one does not fit.
+Every method may be `async def` or `def`; the host runs a `def` in a worker thread, and hands in arguments by position.
+rqa-plugin(7) has what else a component may have: what is optional is no part of a protocol.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Collection
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from .types import Answer, Completion, Continuation, Decoding, Message, Passage, Power, Reading
+from .types import Answer, Completion, Decoding, Message, Passage, Reading
 
 if TYPE_CHECKING:
     from .toolbox import Toolbox
@@ -27,7 +20,43 @@ if TYPE_CHECKING:
 class Retriever(Protocol):
     """Query to passages, the most relevant first, at most `k`. The query is data: any text must do."""
 
-    def retrieve(self, query: str, k: int) -> list[Passage] | Awaitable[list[Passage]]: ...
+    def retrieve(self, query: str, k: int, /) -> list[Passage] | Awaitable[list[Passage]]: ...
+
+
+class ExtractiveReader(Protocol):
+    """A reader that finds answers in passages. A reader may also be a LanguageModel, or only that."""
+
+    def read(self, question: str, passages: list[Passage], /) -> Reading | Awaitable[Reading]: ...
+
+
+class LanguageModel(Protocol):
+    """A reader that writes."""
+
+    def generate(self, messages: list[Message], decoding: Decoding, /) -> Completion | Awaitable[Completion]: ...
+
+
+class Evaluator(Protocol):
+    """Relevance of each text to the question, in [-1, 1], in the order given."""
+
+    def score(self, question: str, texts: list[str], /) -> list[float] | Awaitable[list[float]]: ...
+
+
+class AssistedEvaluator(Protocol):
+    """An evaluator that judges with a reader's help, through the toolbox of the question: it has those `needs`."""
+
+    @property
+    def needs(self) -> Collection[str]: ...
+
+    def score(self, question: str, texts: list[str], toolbox: Toolbox, /) -> list[float] | Awaitable[list[float]]: ...
+
+
+class Strategy(Protocol):
+    """Question to Answer, through the toolbox alone. `needs` names the powers it cannot work without."""
+
+    @property
+    def needs(self) -> Collection[str]: ...
+
+    async def answer(self, question: str, toolbox: Toolbox, /) -> Answer: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,68 +75,3 @@ class IndexProgress(Protocol):
     """Told now and then how far indexing is: files done, files in all (0: not known yet), passages so far."""
 
     def __call__(self, done: int, total: int, passages: int) -> None: ...
-
-
-class IndexingRetriever(Retriever, Protocol):
-    """A retriever with an index on disk: its `Options` have `index: Path`, the index's folder."""
-
-    def index(self, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport: ...
-
-
-class ExtractiveReader(Protocol):
-    """A reader that finds answers in passages. A reader needs `read` or `generate`, and may have both."""
-
-    def read(self, question: str, passages: list[Passage]) -> Reading | Awaitable[Reading]: ...
-
-
-class LanguageModel(Protocol):
-    """A reader that writes. Optional beside it:
-
-    - `window: int | None`: the context window in tokens (prompt and reply together), None when not known;
-    - `max_tokens: int`: the bound on a reply when the caller names none;
-    - `count_tokens(messages) -> int`: the prompt's exact length;
-    - `structured: bool`: whether `decoding.schema` constrains the reply.
-    """
-
-    def generate(self, messages: list[Message], decoding: Decoding) -> Completion | Awaitable[Completion]: ...
-
-
-class RawLanguageModel(LanguageModel, Protocol):
-    """A language model that can also be put to a text as it stands, with no chat template around it.
-
-    Special tokens that `prompt` spells out count as such, and those that the model writes are kept. Of each token
-    written the `top` likeliest are told. `decoding.schema` is None.
-    """
-
-    def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Continuation | Awaitable[Continuation]: ...
-
-
-class Evaluator(Protocol):
-    """Relevance of each text to the question, in [-1, 1], in the order given.
-
-    `score_many(requests)` (a list of (question, texts) to a list of score lists) is called instead where it
-    exists, with the requests of several questions at once. `upper` and `lower`, where it has them, are the scores
-    from which a text answers the question, and under which it does not. An evaluator that judges with a reader's help
-    declares `needs`, as a strategy does, and has no `score_many`: its `score(question, texts, toolbox)` gets the
-    toolbox of the question. Such calls are limited, retried and cached as the calls that they lead to, and not
-    themselves.
-
-    Optional beside it, for comparing answers (`toolbox.token_vectors`):
-
-    - `token_vectors(texts) -> list[ndarray]`: for each text an array (tokens, width) of the contextual vectors of
-      its tokens, each row of length 1;
-    - `tokens(texts) -> list[list[str]]`: those tokens, as many as there are rows.
-    """
-
-    def score(self, question: str, texts: list[str]) -> list[float] | Awaitable[list[float]]: ...
-
-
-class Strategy(Protocol):
-    """Question to Answer, through the toolbox alone. `needs` names the powers it cannot work without.
-
-    `hands_to: Sequence[str]`, where it has it, names the strategies that it may hand passages to.
-    """
-
-    needs: frozenset[Power]
-
-    async def answer(self, question: str, toolbox: Toolbox) -> Answer: ...

@@ -6,11 +6,14 @@ import dataclasses
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from .errors import PluginError
 from .expressions import BUILT_IN
 from .types import Kind
+
+if TYPE_CHECKING:
+    from .components import AssistedEvaluator, Evaluator, ExtractiveReader, LanguageModel, Retriever, Strategy
 
 NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
 
@@ -57,21 +60,29 @@ class Registry:
     plugin: Plugin
     staged: list[Registration] = field(default_factory=list)
 
-    def retriever(self, name: str, factory: Callable[..., Any], *, rank: int = 0, summary: str = "") -> None:
+    def retriever(self, name: str, factory: Callable[..., Retriever], *, rank: int = 0, summary: str = "") -> None:
         """Register a retriever: query to passages."""
         self._stage("retriever", name, factory, rank, summary)
 
     def reader(
-        self, name: str, factory: Callable[..., Any], *, rank: int = 0, summary: str = "", advice: str = ""
+        self,
+        name: str,
+        factory: Callable[..., ExtractiveReader | LanguageModel],
+        *,
+        rank: int = 0,
+        summary: str = "",
+        advice: str = "",
     ) -> None:
         """Register a reader: what reads passages, or writes text, or both."""
         self._stage("reader", name, factory, rank, summary, advice=advice)
 
-    def evaluator(self, name: str, factory: Callable[..., Any], *, rank: int = 0, summary: str = "") -> None:
+    def evaluator(
+        self, name: str, factory: Callable[..., Evaluator | AssistedEvaluator], *, rank: int = 0, summary: str = ""
+    ) -> None:
         """Register an evaluator: relevance of texts to a question."""
         self._stage("evaluator", name, factory, rank, summary)
 
-    def strategy(self, name: str, factory: Callable[..., Any], *, rank: int = 0, summary: str = "") -> None:
+    def strategy(self, name: str, factory: Callable[..., Strategy], *, rank: int = 0, summary: str = "") -> None:
         """Register a strategy: question to Answer."""
         self._stage("strategy", name, factory, rank, summary)
 

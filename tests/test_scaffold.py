@@ -32,14 +32,14 @@ def project(kind: str, tmp_path: Path) -> Path:
     return tmp_path / "rqa-field-notes"
 
 
-def run(project: Path, *command: str) -> None:
+def run(project: Path, *command: str, refused: str = "") -> None:
     """Run a module of this Python in the project, which must find the project's package and this one."""
     paths = os.pathsep.join([str(project / "src"), str(REPOSITORY)])
     environment = {**os.environ, "PYTHONPATH": paths, "MYPYPATH": paths, "RQA_PLUGINS": "none"}
     done = subprocess.run(
         [sys.executable, "-m", *command], cwd=project, env=environment, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert (done.returncode == 0) is not bool(refused) and refused in done.stdout, done.stdout + done.stderr
 
 
 def test_the_projects_own_tests_pass(project: Path) -> None:
@@ -49,6 +49,16 @@ def test_the_projects_own_tests_pass(project: Path) -> None:
 def test_the_project_is_typed_strictly(project: Path) -> None:
     pytest.importorskip("mypy")
     run(project, "mypy", "--cache-dir", str(REPOSITORY / ".mypy_cache"), "src", "tests")
+
+
+def test_a_component_that_does_not_fit_is_told_by_a_type_checker(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    write_plugin("field-notes", "retriever", tmp_path)
+    project = tmp_path / "rqa-field-notes"
+    module = project / "src" / "field_notes" / "__init__.py"
+    module.write_text(module.read_text().replace("query: str, k: int", "query: str, k: str"))
+    mypy = ("mypy", "--cache-dir", str(REPOSITORY / ".mypy_cache"), "src")
+    run(project, *mypy, refused='expected "Callable[..., Retriever]"')
 
 
 def test_the_project_is_linted_and_formatted(project: Path) -> None:
