@@ -112,7 +112,7 @@ class Fetcher:
                 raise UnreadableError(f"it leads to {printable(url)[:100]}, which is no web address")
             if not self._allows(url):
                 raise UnreadableError(f"{host(url)} is not among the hosts that are read")
-            if robots and not (await self._rules(url)).allow(self._agent, url):
+            if robots and not (await self._rules(url)).allow(url):
                 raise UnreadableError("the site's robots.txt closes it to robots")
             reply = await self._get(url, size)
             if not reply.location:
@@ -130,7 +130,7 @@ class Fetcher:
                 if len(self._robots) >= _ROBOTS_KEPT:
                     self._robots.clear()
                     self._asking.clear()
-                self._robots[site] = Robots(reply.status, reply.page.decoded())
+                self._robots[site] = Robots(reply.status, reply.page.decoded(), self._agent)
             return self._robots[site]
 
     async def _get(self, url: str, size: int) -> _Reply:

@@ -23,6 +23,7 @@ from robust_qa import printable
 
 _TAG = re.compile(r"<[^<>]{0,1000}>")
 _LONGEST_SNIPPET = 5000  # characters
+_LONGEST_URL = 2048  # characters, as sitemaps.org has it: each rule of a robots.txt is held against all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,8 @@ class Api:
 
 
 def is_web(url: object) -> bool:
-    """Whether `url` is a web address with nothing in it that programs read differently."""
-    if not isinstance(url, str) or not url.isprintable() or set(url) & set(' \\"<>'):
+    """Whether `url` is a web address of no odd length, with nothing in it that programs read differently."""
+    if not isinstance(url, str) or len(url) > _LONGEST_URL or not url.isprintable() or set(url) & set(' \\"<>'):
         return False
     try:
         parts = urlsplit(url)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from urllib.parse import quote, urlsplit
 
 _ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
@@ -12,42 +11,46 @@ _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 
 
 class Robots:
-    """The rules of one site, from the reply to a request for its robots.txt."""
+    """What a site's robots.txt says to one robot."""
 
-    def __init__(self, status: int, text: str) -> None:
+    def __init__(self, status: int, text: str, agent: str) -> None:
+        """From the reply to a request for it; `agent` is a User-Agent: "robust-qa/0.1.0 (...)" is robust-qa."""
         # 2.3.1.3: without a robots.txt there are no rules; 2.3.1.4: a site that cannot be asked is closed.
         self._open = status == 200 or 400 <= status < 500
-        self._rules = _rules(text if status == 200 else "")
-
-    def allow(self, agent: str, url: str) -> bool:
-        """Whether the robot of that User-Agent may fetch `url`; "robust-qa/0.1.0 (...)" is the robot robust-qa."""
         robot = re.split(r"[/\s(]", agent, maxsplit=1)[0].lower()
-        rules = self._rules.get(robot, self._rules.get("*", []))
+        self._rules = _rules(text if status == 200 else "", robot)
+
+    def allow(self, url: str) -> bool:
+        """Whether the robot may fetch `url`."""
         parts = urlsplit(url)
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         path = _normal(path).replace("*", "%2A").replace("$", "%24")
         # 2.2.2: the longest match counts, and of two equal ones the one that allows.
-        matching = [(len(pattern), allowed) for pattern, allowed in rules if _matches(pattern, path)]
+        matching = [(len(pattern), allowed) for pattern, allowed in self._rules if _matches(pattern, path)]
         return self._open and max(matching, default=(0, True))[1]
 
 
-def _rules(text: str) -> dict[str, list[tuple[str, bool]]]:
-    """(pattern, whether it allows) by robot, in small letters; groups of the same robot count as one (2.2.1)."""
-    rules: defaultdict[str, list[tuple[str, bool]]] = defaultdict(list)
-    robots: list[str] = []  # whose group it is
+def _rules(text: str, robot: str) -> list[tuple[str, bool]]:
+    """(pattern, whether it allows) of the groups of `robot`, which count as one (2.2.1), or else of those of all."""
+    rules: dict[str, list[tuple[str, bool]]] = {}
+    group: set[str] = set()  # which of the two it is for
     begun = False  # whether that group has a rule yet
     for line in re.split(r"[\r\n]+", text.removeprefix("\ufeff")):
         key, _, value = (part.strip() for part in line.partition("#")[0].partition(":"))
         if key.lower() == "user-agent":
-            robots = [] if begun else robots
+            group = set() if begun else group
             begun = False
-            robots.append(re.split(r"[/\s]", value, maxsplit=1)[0].lower())
-            rules[robots[-1]]  # also a group without rules is one
+            name = re.split(r"[/\s]", value, maxsplit=1)[0].lower()
+            if name in {robot, "*"}:
+                group.add(name)
+                rules.setdefault(name, [])  # also a group without rules is one
         elif key.lower() in ("allow", "disallow"):
             begun = True
-            for robot in robots if value else ():
-                rules[robot].append((_normal(value), key.lower() == "allow"))
-    return dict(rules)
+            if value and group:
+                rule = _normal(value), key.lower() == "allow"
+                for name in group:
+                    rules[name].append(rule)
+    return rules.get(robot, rules.get("*", []))
 
 
 def _normal(path: str) -> str:

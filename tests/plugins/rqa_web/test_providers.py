@@ -328,7 +328,8 @@ def test_a_web_address_is_one(url: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [None, 3, "", "ftp://a.example", "file:///etc/passwd", "//a.example", "https://", "http://u:p@a.example/", "http://a.example\\@b/",
-     "http://a.example:0/", "http://a.example:99999/", "http://a.example/\x00", "http://a example/"],
+     "http://a.example:0/", "http://a.example:99999/", "http://a.example/\x00", "http://a example/",
+     "http://a.example/" + "a" * 2048],
 )  # fmt: skip
 def test_anything_else_is_none(url: object) -> None:
     assert not is_web(url)

@@ -12,7 +12,7 @@ AGENT = "robust-qa/0.1.0 (+https://example.org)"
 
 
 def allows(text: str, path: str) -> bool:
-    return Robots(200, text).allow(AGENT, f"https://a.example{path}")
+    return Robots(200, text, AGENT).allow(f"https://a.example{path}")
 
 
 @pytest.mark.parametrize(
@@ -72,3 +72,17 @@ def test_no_pattern_takes_long() -> None:
     began = time.perf_counter()
     allows("User-agent: *\nDisallow: /" + "*a" * 10_000 + "*b$", "/" + "a" * 50_000)
     assert time.perf_counter() - began < 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "User-agent: *\n" * 8_000 + "Allow: /\n" * 12_000,
+        "User-agent: robust-qa\n" * 5_000 + "Disallow: /x\n" * 8_000,
+        "User-agent: *\n" + "Allow: /*ab\n" * 40_000,
+    ],
+)
+def test_no_file_takes_long(text: str) -> None:
+    began = time.process_time()
+    assert allows(text, "/" + "a" * 2000)
+    assert time.process_time() - began < 1
