@@ -14,6 +14,7 @@ from robust_qa import charset, printable
 
 _SHORTEST = 10  # characters; a paragraph has more than that (published code of CRAG)
 _TAG = re.compile(r"<(/?[a-z][a-z0-9]*)\b[^<>]*>", re.IGNORECASE)
+_BEYOND_ALL = re.compile(r"&#[0-9]{9,};?")  # references to no character; html.unescape raises at 4,301 digits
 _HIDDEN_BEGINS = re.compile(r"<!--|<(?:script|style)\b", re.IGNORECASE)
 _HIDDEN_ENDS = re.compile(r"-->|</(?:script|style)\b[^<>]*>", re.IGNORECASE)
 _BLOCKS = frozenset(
@@ -44,6 +45,11 @@ def read(page: Page, words: int) -> str:
     if page.type == "text/plain":
         return _joined(re.split(r"\n\s*\n", text), words)
     return _joined(_main_text(text).splitlines(), words) or _joined(_marked_paragraphs(text), words)
+
+
+def unescaped(text: str) -> str:
+    """`text` with characters in place of references to them, as &amp; is one, and U+FFFD for those to none."""
+    return html.unescape(_BEYOND_ALL.sub("\ufffd", text))
 
 
 def _joined(paragraphs: Iterable[str], words: int) -> str:
@@ -91,12 +97,12 @@ def _marked_paragraphs(text: str) -> Iterator[str]:
             opened.append(text[end : tag.start()])
         end, name = tag.end(), tag[1].lower()
         if opened is not None and name.removeprefix("/") in _BLOCKS:
-            yield html.unescape("".join(opened))
+            yield unescaped("".join(opened))
             opened = None
         if name == "p" or (name == "h1" and heading):
             opened, heading = [], False
     if opened is not None:
-        yield html.unescape("".join([*opened, text[end:]]))
+        yield unescaped("".join([*opened, text[end:]]))
 
 
 def _without(text: str, begins: re.Pattern[str], ends: re.Pattern[str]) -> str:

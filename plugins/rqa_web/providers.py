@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,10 @@ import httpx
 
 from robust_qa import printable
 
-_TAG = re.compile(r"<[^<>]{0,1000}>")
+from .pages import unescaped
+
+# What providers highlight with. Most give plain text, in which a < may be no markup, as in vector<int>.
+_TAG = re.compile(r"</?(?:b|br|em|i|mark|p|span|strong)(?:\s+[\w-]+=[^<>]{0,1000})?\s*/?>", re.IGNORECASE)
 _LONGEST_SNIPPET = 5000  # characters
 _LONGEST_URL = 2048  # characters, as sitemaps.org has it: each rule of a robots.txt is held against all of them
 
@@ -109,7 +111,7 @@ def _plain(value: object) -> str:
         return "\n\n".join(dict.fromkeys(text for part in value if (text := _plain(part))))
     if not isinstance(value, str):
         return ""
-    text = html.unescape(_TAG.sub("", value[: 2 * _LONGEST_SNIPPET]))
+    text = unescaped(_TAG.sub("", value[: 2 * _LONGEST_SNIPPET]))
     return " ".join(printable(text).split())[:_LONGEST_SNIPPET]
 
 

@@ -105,11 +105,17 @@ def test_the_charsets_of_the_web_are_read(text: str, label: str) -> None:
     assert Page(text.encode(label), "text/plain", label).decoded() == text
 
 
+@pytest.mark.parametrize("number", ["9" * 5000, "x" + "F" * 5000, "4294967296", "x110000"])
+def test_a_reference_to_no_character_is_replaced(number: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "_trafilatura", lambda: None)
+    assert lines(f"<p>The lamp &amp; the &#{number}; keeper &#0065;.") == ["The lamp & the \ufffd keeper A."]
+
+
 @pytest.mark.parametrize(
     "html",
     ["<", "&", "<p>", "<div>", "<p a=1 ", "<!--", "<![CDATA[", "<script>", "<a href='", "<p>Many a word. "],
 )
 def test_markup_repeated_without_end_is_read_in_time(html: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     read(Page(html.encode() * 30_000, "text/html"), 1000)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5

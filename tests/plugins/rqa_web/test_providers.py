@@ -193,13 +193,27 @@ async def test_markup_and_control_characters_of_a_result_are_gone(web: Web, conn
     result = {
         "url": "https://a.example/",
         "title": "<b>A</b> &amp; \x1b[31mB",
-        "content": "x <i>y</i>\n\x07z" + "<" * 9999,
+        "content": 'x <i>y</i>\n\x07<EM class="hit">z</EM>&#' + "9" * 5000 + "<" * 9999,
     }
     web.routes["/search"] = reply(results=[result])
     (passage,), _ = await search(connect(pages=0))
     assert passage.title == "A & [31mB"
-    assert passage.text.startswith("x y z<<<")
+    assert passage.text.startswith("x y z\ufffd<<<")
     assert len(passage.text) <= 5000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Water freezes if t < 0 °C; it boils if t > 100 °C at 1 atm.",
+        "Write vector<int> in C++, and for (i = 0; i<b && b>0; i++)",
+        "a <p and q> b",
+    ],
+)
+async def test_what_is_no_markup_stays(text: str, web: Web, connect: Any, search: Any) -> None:
+    web.routes["/search"] = reply(results=[{"url": "https://a.example/", "content": text}])
+    (passage,), _ = await search(connect(pages=0))
+    assert passage.text == text
 
 
 # -- when it does not answer
