@@ -51,7 +51,7 @@ class Web:
         pages: _Count = 5  # of which so many pages are read, the first ones; the others give their snippet
         page_words: Annotated[int, Meta(ge=1)] = 2000  # words of a page, at most; the rest is cut
         page_bytes: Annotated[int, Meta(ge=1)] = 2_000_000  # bytes of a page, at most; the rest is cut
-        page_seconds: Annotated[float, Meta(gt=0)] = 10.0  # seconds for one page, redirects and robots.txt included
+        page_seconds: Annotated[float, Meta(gt=0)] = 10.0  # seconds for a page to come, and as many to be read
         redirects: _Count = 5  # that are followed for a page
         prefer: list[str] = field(default_factory=lambda: ["wikipedia.org"])  # hosts whose pages come first
         hosts: list[str] = field(default_factory=list)  # hosts whose pages are taken, and no others; empty: all

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -23,6 +24,8 @@ from .robots import Robots
 _LONGEST_ROBOTS = 500_000  # bytes; RFC 9309, 2.5 asks for as much
 _ROBOTS_KEPT = 1000  # sites
 _ADDRESSES = 3  # of a host, that are tried
+_READERS = 2  # threads; reading is Python's work, so more are no faster, and one goes on beside a page without end
+_LONGEST_WAIT = 60.0  # seconds for one of them; the host gives a whole search 120
 _TYPES = {"", "text/html", "application/xhtml+xml", "text/plain"}
 _ENCODINGS = {"", "identity", "gzip"}  # that do not swell beyond all measure
 
@@ -69,6 +72,7 @@ class Fetcher:
         self._allows = allows
         self._agent = user_agent
         self._robots: dict[str, Robots] = {}
+        self._readers = ThreadPoolExecutor(_READERS, "rqa_web")  # so named, none that works on keeps rqa from ending
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         headers = {"User-Agent": user_agent, "Accept": ", ".join(sorted(_TYPES - {""})), "Accept-Encoding": "gzip"}
         # Connections are made to addresses: one that was kept would serve another host of that address, whose
@@ -90,19 +94,41 @@ class Fetcher:
         try:
             async with asyncio.timeout(bounds.seconds):
                 reply = await self._follow(url, bounds.bytes, robots=bounds.robots)
-                if reply.status != 200:
-                    raise UnreadableError(f"the site answered {reply.status}")
-                if reply.page.type not in _TYPES:
-                    raise UnreadableError(f"it is {printable(reply.page.type)}, which is not read")
-                text = await asyncio.to_thread(read, reply.page, bounds.words)
         except TimeoutError as error:
-            raise UnreadableError(f"it was not there and read within {bounds.seconds:g} s") from error
-        if not text:
-            raise UnreadableError("no text was found in it")
-        return text
+            raise UnreadableError(f"it was not there within {bounds.seconds:g} s") from error
+        if reply.status != 200:
+            raise UnreadableError(f"the site answered {reply.status}")
+        if reply.page.type not in _TYPES:
+            raise UnreadableError(f"it is {printable(reply.page.type)}, which is not read")
+        if text := await self._read(reply.page):
+            return text
+        raise UnreadableError("no text was found in it")
+
+    async def _read(self, page: Page) -> str:
+        """The paragraphs of `page`, in a thread; its time begins when the thread does."""
+        loop, begun = asyncio.get_running_loop(), asyncio.Event()
+
+        def work() -> str:
+            loop.call_soon_threadsafe(begun.set)
+            return read(page, self._bounds.words)
+
+        future = self._readers.submit(work)
+        try:
+            async with asyncio.timeout(_LONGEST_WAIT):
+                await begun.wait()
+            async with asyncio.timeout(self._bounds.seconds):
+                return await asyncio.wrap_future(future)
+        except TimeoutError as error:
+            within = self._bounds.seconds if begun.is_set() else _LONGEST_WAIT
+            raise UnreadableError(f"it was there, and not read within {within:g} s") from error
+        except Exception as error:  # any markup may come
+            raise UnreadableError(f"it cannot be read: {type(error).__name__}") from error
+        finally:
+            future.cancel()
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Close the connections; what is still being read is for nobody."""
+        self._readers.shutdown(wait=False, cancel_futures=True)
         await self._client.aclose()
         await self._direct.aclose()
 

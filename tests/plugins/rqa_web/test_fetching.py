@@ -8,6 +8,8 @@ import json
 import shutil
 import ssl
 import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +136,62 @@ async def test_a_page_without_text_and_snippet_is_left_out(web: Web, connect: An
     found(web, "/gone", snippet="")
     passages, (remark,) = await search(connect(robots=False))
     assert passages == [] and "it is left out" in remark
+
+
+async def test_pages_that_came_wait_for_one_another_to_be_read(
+    web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slowly(page: object, words: int) -> str:
+        time.sleep(0.3)
+        return "Some text."
+
+    monkeypatch.setattr(fetching, "read", slowly)
+    web.routes.update({f"/{n}": PAGE for n in range(20)})
+    found(web, *(f"/{n}" for n in range(20)))
+    passages, remarks = await search(connect(robots=False, results=20, pages=20, page_seconds=0.9), k=20)
+    assert ({p.text for p in passages}, remarks) == ({"Some text."}, [])
+
+
+async def test_a_page_does_not_wait_for_ever(
+    web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "read", lambda page, words: time.sleep(0.5))
+    monkeypatch.setattr(fetching, "_LONGEST_WAIT", 0.2)
+    monkeypatch.setattr(fetching, "_READERS", 1)
+    web.routes.update({"/1": PAGE, "/2": PAGE})
+    found(web, "/1", "/2")
+    _, remarks = await search(connect(robots=False, page_seconds=0.3))
+    assert sorted(remark.partition(": ")[2].partition(";")[0] for remark in remarks) == [
+        "it was there, and not read within 0.2 s",
+        "it was there, and not read within 0.3 s",
+    ]
+
+
+async def test_what_reading_a_page_raises_is_told(
+    web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(page: object, words: int) -> str:
+        raise ValueError
+
+    monkeypatch.setattr(fetching, "read", broken)
+    text, (remark,) = await read(web, connect, search, PAGE)
+    assert text == "A snippet." and "it cannot be read" in remark
+
+
+def test_an_answer_does_not_wait_for_a_page_that_was_given_up(web: Web) -> None:
+    run = """
+import time, rqa_web.fetching
+rqa_web.fetching.read = lambda page, words: time.sleep(100)
+from robust_qa.__main__ import main
+main()
+"""
+    web.routes["/page"] = PAGE
+    found(web, "/page", snippet="The lighthouse at Skerry Point was built in 1871.")
+    options = {"provider": "searxng", "base_url": web.url, "private": "true", "robots": "false", "page_seconds": "0.2"}
+    overrides = [part for key, value in options.items() for part in ("-o", f"retriever.web.{key}={value}")]
+    asked = ["ask", "-r", "web", "-s", "rag", "--reader", "lexical", *overrides, "When was the lighthouse built?"]
+    done = subprocess.run([sys.executable, "-c", run, *asked], check=False, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "1871"), done.stderr
 
 
 async def test_redirects_are_followed(web: Web, connect: Any, search: Any) -> None:
