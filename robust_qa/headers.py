@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from time import time
 
@@ -12,12 +13,14 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
     `headers` has no regard for case.
     """
-    milliseconds, wish = headers.get("retry-after-ms"), headers.get("retry-after", "")
-    try:
-        seconds = float(milliseconds) / 1000 if milliseconds else float(wish)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(wish).timestamp() - time()
-        except (ValueError, OverflowError):
-            return None
-    return max(0.0, seconds) if seconds < float("inf") else None
+    wish = headers.get("retry-after", "")
+    readings: tuple[Callable[[], float], ...] = (
+        lambda: float(headers.get("retry-after-ms", "")) / 1000,
+        lambda: float(wish),
+        lambda: parsedate_to_datetime(wish).timestamp() - time(),
+    )
+    for reading in readings:
+        with suppress(ValueError, OverflowError):
+            if (seconds := reading()) < float("inf"):
+                return max(0.0, seconds)
+    return None
