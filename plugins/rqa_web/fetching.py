@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -82,9 +84,7 @@ class Fetcher:
         # No timeout: that of a whole page is kept in text().
         self._client = client(headers=headers, cookies=cookies, timeout=None, limits=limits)
         self._direct = self._client
-        if (
-            "no" in getproxies()
-        ):  # NO_PROXY names hosts, and httpx sees addresses; with its own transport it asks no proxy
+        if getproxies():  # with its own transport httpx asks none
             direct = httpx.AsyncHTTPTransport(limits=limits)
             self._direct = client(headers=headers, cookies=cookies, timeout=None, transport=direct)
 
@@ -164,11 +164,18 @@ class Fetcher:
             target = httpx.URL(url)
             name = target.raw_host.decode("ascii")
             port = target.port or (443 if target.scheme == "https" else 80)
-            *others, last = (await resolve(name, port, private=self._bounds.private))[:_ADDRESSES]
+            private, part = self._bounds.private, self._bounds.seconds / 4
+            if _proxied(target):
+                # The proxy looks names up itself, and may be the only one who can. What is known here is checked here.
+                with suppress(socket.gaierror, TimeoutError):
+                    async with asyncio.timeout(part):
+                        await resolve(name, port, private=private)
+                return await self._exchange(target, size)
+            *others, last = (await resolve(name, port, private=private))[:_ADDRESSES]
             for address in others:
-                with suppress(httpx.ConnectError):
-                    return await self._exchange(target, address, size)
-            return await self._exchange(target, last, size)
+                with suppress(httpx.ConnectError, httpx.ConnectTimeout):
+                    return await self._exchange(target, size, address, connect=part)
+            return await self._exchange(target, size, last)
         except PermissionError as error:
             raise UnreadableError(str(error)) from error
         except (OSError, UnicodeError) as error:
@@ -176,16 +183,20 @@ class Fetcher:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise UnreadableError(printable(str(error))[:200] or type(error).__name__) from error
 
-    async def _exchange(self, target: httpx.URL, address: str, size: int) -> _Reply:
-        """One request for `target`, made of the host at `address`; the first `size` bytes of the reply."""
-        through = self._direct if proxy_bypass(target.netloc.decode("ascii")) else self._client
-        async with through.stream(
-            "GET",
-            target.copy_with(host=f"[{address}]" if ":" in address else address),
-            headers={"Host": target.netloc.decode("ascii")},
-            extensions={"sni_hostname": target.raw_host.decode("ascii")},
-            follow_redirects=False,
-        ) as response:
+    async def _exchange(self, target: httpx.URL, size: int, address: str = "", connect: float | None = None) -> _Reply:
+        """One request for `target`, made of the host at `address`, of the proxy where there is none.
+
+        The reply has the first `size` bytes of the page. `connect` is how many seconds a connection may take.
+        """
+        through, url, named = self._client, target, dict[str, Any]()
+        if address:
+            through, url = self._direct, target.copy_with(host=f"[{address}]" if ":" in address else address)
+            named = {
+                "headers": {"Host": target.netloc.decode("ascii")},
+                "extensions": {"sni_hostname": target.raw_host.decode("ascii")},
+            }
+        timeout = httpx.Timeout(None, connect=connect)
+        async with through.stream("GET", url, timeout=timeout, follow_redirects=False, **named) as response:
             kind, charset = _content_type(response.headers.get("Content-Type", ""))
             if response.has_redirect_location:
                 location = str(target.join(response.headers["Location"]))
@@ -199,6 +210,12 @@ class Fetcher:
                     remark(f"{target}: cut at {size} bytes")
                     break
             return _Reply(response.status_code, "", Page(bytes(body[:size]), kind, charset))
+
+
+def _proxied(target: httpx.URL) -> bool:
+    """Whether the environment has a proxy for `target`."""
+    proxies = getproxies()
+    return (target.scheme in proxies or "all" in proxies) and not proxy_bypass(target.netloc.decode("ascii"))
 
 
 def _content_type(header: str) -> tuple[str, str]:

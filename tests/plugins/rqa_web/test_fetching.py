@@ -6,10 +6,12 @@ import asyncio
 import gzip
 import json
 import shutil
+import socket
 import ssl
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -298,6 +300,57 @@ async def test_no_proxy_is_asked_for_the_hosts_that_are_named_so(
     retriever = connect(provider="static", file=tmp_path / "found.jsonl", robots=False)
     passages, _ = await search(retriever, "page")
     assert passages[0].text == (TEXT if read else "A snippet.")
+
+
+@pytest.mark.parametrize(
+    ("url", "private", "asked"),
+    [
+        ("http://no-such-host.invalid:81/page", False, True),
+        ("http://localhost/page", False, False),
+        ("http://127.0.0.1/page", False, False),
+        ("http://localhost/page", True, True),
+    ],
+)
+async def test_a_proxy_is_asked_for_a_page_by_its_name(
+    web: Web,
+    connect: Any,
+    search: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    url: str,
+    private: bool,
+    asked: bool,
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", web.url)
+    web.routes[url] = PAGE  # as the request line has it (RFC 9112, 3.2.2)
+    (tmp_path / "found.jsonl").write_text(json.dumps({"url": url, "title": "Page", "snippet": "A snippet."}))
+    retriever = connect(provider="static", file=tmp_path / "found.jsonl", robots=False, private=private)
+    (passage,), _ = await search(retriever, "page")
+    assert passage.text == (TEXT if asked else "A snippet.")
+    assert [request.headers["host"] for request in web.requests] == [url.split("/")[2]] * asked
+
+
+async def test_a_host_that_does_not_answer_at_one_address_is_asked_at_the_next(
+    web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def two(host: str, port: int, *, private: bool) -> list[str]:
+        return ["127.0.0.2", "127.0.0.1"]
+
+    monkeypatch.setattr(fetching, "resolve", two)
+    port = int(web.url.rpartition(":")[2])
+    web.routes["/page"] = PAGE
+    found(web, f"http://two.example:{port}/page")
+    retriever = connect(robots=False, page_seconds=2)
+    assert [p.text for p in (await search(retriever))[0]] == [TEXT]  # the connection is refused
+    if sys.platform != "linux":
+        return  # there 127.0.0.2 is no address of the machine
+    with socket.socket() as silent, ExitStack() as waiting:
+        silent.bind(("127.0.0.2", port))
+        silent.listen(0)
+        for _ in range(4):  # those who connect are not answered any more
+            waiting.enter_context(caller := socket.socket()).setblocking(False)
+            caller.connect_ex(("127.0.0.2", port))
+        assert [p.text for p in (await search(retriever))[0]] == [TEXT]
 
 
 async def test_the_certificate_is_held_against_the_name_of_the_site(
