@@ -22,7 +22,7 @@ from urllib.parse import urldefrag
 
 from msgspec import Meta
 
-from robust_qa import ConfigError, Key, Passage, Url, __version__, hookimpl, remark
+from robust_qa import Key, Passage, Url, __version__, hookimpl, remark
 
 if TYPE_CHECKING:
     from robust_qa import Registry
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from .providers import Result
     from .static import Static
 
+# Of a host, in any script, or its IPv6 address.
+_NAME = re.compile(r"[a-z0-9_\u0080-\U0010ffff-]+(?:\.[a-z0-9_\u0080-\U0010ffff-]+)*|[0-9a-f]*:[0-9a-f]*:[0-9a-f:.]*")
 _Count = Annotated[int, Meta(ge=0, le=100)]
 
 
@@ -68,6 +70,13 @@ class Web:
                 raise ValueError(f"needs `{wanted}` for {self.provider}")
             if self.user_agent is not None and not re.fullmatch(r"[!-~](?:[ -~]*[!-~])?", self.user_agent):
                 raise ValueError("user_agent is empty, or holds characters that no HTTP header can carry")
+            for name in ("prefer", "hosts", "avoid"):
+                for entry, told in zip(getattr(self, name), _names(getattr(self, name)), strict=True):
+                    if not told:
+                        raise ValueError(
+                            f"has {entry!r} in `{name}`, which is no host's name: "
+                            "write example.org, which also stands for the hosts below it"
+                        )
 
     def __init__(self, options: Options) -> None:
         """Raises MissingError, InputError or ConfigError when key or file are not there, or not as they should be."""
@@ -158,16 +167,18 @@ def _among(url: str, hosts: Sequence[str]) -> bool:
 
 
 def _names(hosts: Sequence[str]) -> list[str]:
-    """Hosts that the configuration names, as `host` tells them. ConfigError where one cannot be a host's name."""
+    """Hosts that the configuration names, as `host` tells them; "" for what cannot be a host's name."""
+    return [_told(name.lower().strip(".")) for name in hosts]
+
+
+def _told(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        return ""
+    if name.isascii():
+        return name
     from .providers import host
 
-    names = [name.lower().strip(".") for name in hosts]
-    told = [name if name.isascii() else host(f"http://{name}/") for name in names]
-    if "" in told:
-        raise ConfigError(
-            f"{hosts[told.index('')]!r} cannot be the name of a host.", hint="Check `hosts`, `avoid`, `prefer`."
-        )
-    return told
+    return host(f"http://{name}/")
 
 
 @hookimpl

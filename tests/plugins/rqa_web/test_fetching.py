@@ -19,7 +19,7 @@ import pytest
 from standins.openai import HANG, RESET, Fault
 from standins.web import Web, html, plain, redirect, reply, serve
 
-from robust_qa import ConfigError
+from rqa_web import Web as Retriever
 from rqa_web import addresses, fetching
 from rqa_web.addresses import is_public, resolve
 
@@ -96,8 +96,20 @@ async def test_hosts_are_compared_as_they_are_called(web: Web, connect: Any, sea
     assert (await search(connect(pages=0, avoid=["spam.example", "Bücher.example"])))[0] == []
     passages, _ = await search(connect(pages=0, hosts=["xn--bcher-kva.example"]))
     assert [p.source for p in passages] == ["https://bücher.example/", "https://XN--bcher-kva.example/x"]
-    with pytest.raises(ConfigError, match=r"'☃\.example' cannot be"):
-        connect(avoid=["☃.example"])
+
+
+@pytest.mark.parametrize("option", ["prefer", "hosts", "avoid"])
+@pytest.mark.parametrize(
+    "entry",
+    ["https://spam.example", "spam.example/", "*.example", "spam.example:443", "spam example", "☃.example", "a..b", ""],
+)
+def test_what_is_no_hosts_name_is_refused(entry: str, option: str) -> None:
+    with pytest.raises(ValueError, match=f"in `{option}`, which is no host's name"):
+        Retriever.Options(provider="mediawiki", **{option: [entry]})  # type: ignore[arg-type]
+
+
+def test_an_address_may_stand_for_a_host() -> None:
+    Retriever.Options(provider="mediawiki", avoid=["127.0.0.1", "::1", "2001:db8::7", "my_host", ".example.org"])
 
 
 # -- what cannot be had
