@@ -12,8 +12,12 @@ _LONGEST = 80  # characters of a keyword
 _LONGEST_READ = 2000  # characters of a question or a reply
 _WORD = re.compile(r"[^\W_]+(?:['’.&/-][^\W_]+)*[.]?(?=\s|\W|\Z)")
 _QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{2,80})[\"”»“]")
+_CONTRACTED = re.compile(r"(?:n['’]t|['’](?:s|re|d|ll|ve|m))\Z")
 _POSSESSIVE = re.compile(r"['’]s?\Z")
 _LABEL = re.compile(r"\s*(?:[-*\d.)]+\s*)?(?:search |web )?(?:quer(?:y|ies)|keywords?)\s*[:=]\s*", re.IGNORECASE)
+_SEPARATOR = re.compile(r",(?!\d)|[;、，]")  # 10,000 stays whole
+# What stands around a keyword; the dot of .NET and the minus of -40 are its own.
+_EDGES = re.compile(r"""\A(?:[\s"'`“”*<>\[\](){}]|-(?!\d)|\.(?!\w))+|[\s"'`“”*<>\[\](){}.-]+\Z""")
 _ITEM = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _LINKS = frozenset("of the de la le du del der van von da di al el &".split())
 _STOPWORDS = frozenset(
@@ -53,8 +57,8 @@ def parsed(reply: str) -> str:
         if (found and not item) or line.rstrip().endswith(":"):
             continue  # it announces the next
         label = _LABEL.match(line)
-        parts = re.split(r"[,;、，]", line[label.end() if label else item.end() if item else 0 :])
-        keywords = (part.strip(" \t\"'`“”.*-<>[](){}") for part in parts)
+        parts = _SEPARATOR.split(line[label.end() if label else item.end() if item else 0 :])
+        keywords = (_EDGES.sub("", part) for part in parts)
         found.update(dict.fromkeys(keyword for keyword in keywords if keyword and len(keyword) <= _LONGEST))
         if found and not item:
             break
@@ -86,7 +90,7 @@ def _runs(text: str, *, opening: bool) -> Iterator[tuple[bool, str]]:
     for n, match in enumerate(_WORD.finditer(text)):
         word = match.group()
         capital = word[0].isupper() or word[0].isdigit()
-        says = word.lower() not in _STOPWORDS
+        says = _CONTRACTED.sub("", word.lower()) not in _STOPWORDS
         if capital and n == 0 and opening and not says:
             capital = False  # the first word of a question
         if run and is_name and not capital and word.lower() in _LINKS:
