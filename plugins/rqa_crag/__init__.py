@@ -159,7 +159,7 @@ class Crag:
         if options.search is None:
             found.failure = "no search is configured"
             return []
-        found.query = await self._query(question, toolbox)
+        found.query = await self._query(question, toolbox, found)
         try:
             found.searched = await toolbox.retrieve(found.query, expression=options.search)
         except CallError as error:
@@ -186,16 +186,20 @@ class Crag:
         given = iter(await toolbox.score(question, asked, evaluator=self.options.evaluator))
         return [next(given) if text else -1.0 for text in texts]
 
-    async def _query(self, question: str, toolbox: Toolbox) -> str:
-        """W of Algorithm 1: the question in keywords."""
+    async def _query(self, question: str, toolbox: Toolbox, found: Correction) -> str:
+        """W of Algorithm 1: the question in keywords. Where a model fails to write them, `found` keeps why."""
         how = self.options.rewrite
         if how == "off":
             return question
         if how == "reader" or (how == "auto" and toolbox.generative):
-            completion = await toolbox.generate(self.prompts["rewrite"], fields={"question": fenced(question)})
-            if query := keywords.parsed(without_thoughts(completion.text)):
-                return query
-            toolbox.note("no keywords can be read from the reply; taking those of the question by rules")
+            try:
+                completion = await toolbox.generate(self.prompts["rewrite"], fields={"question": fenced(question)})
+                if query := keywords.parsed(without_thoughts(completion.text)):
+                    return query
+                lacking = "no keywords can be read from the reply"
+            except CallError as error:
+                found.outage, lacking = error, f"no keywords were written: {error.message.rstrip('.')}"
+            toolbox.note(f"{lacking}; taking those of the question by rules")
         return keywords.extracted(question) or question
 
     def _floor(self, toolbox: Toolbox) -> float:

@@ -16,8 +16,9 @@ from .strips import Strip
 class Correction:
     """What was made of the retrieved passages: `passages` is the knowledge to answer from (k in Algorithm 1).
 
-    `failure` says why a search that was wanted gave nothing, `outage` is the error where it could not be made;
-    `doubtful` knowledge was judged irrelevant, and is handed on because the configuration asks for it.
+    `failure` says why a search that was wanted gave nothing, `outage` is the error where it, or keywords for it,
+    could not be made; `doubtful` knowledge was judged irrelevant, and is handed on because the configuration asks for
+    it.
     """
 
     action: Action

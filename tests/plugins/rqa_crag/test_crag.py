@@ -307,6 +307,19 @@ def test_a_reply_without_keywords_leaves_it_to_the_rules() -> None:
     assert any("no keywords" in note for note in asked.notes)
 
 
+def test_a_model_that_fails_to_write_keywords_leaves_it_to_the_rules() -> None:
+    class Refuses:
+        async def generate(self, messages: Any, decoding: Any) -> Any:
+            raise RefusedError("The prompt was refused.")
+
+    asked = Asked([SO_SO], search=[PAGE], reader=Refuses())
+    assert asked.web is not None and asked.web.queries == ["lighthouse, Skerry Point, built"]
+    assert asked.ids == ["so-so", "page"]
+    assert "no keywords were written: The prompt was refused; taking those of the question by rules" in asked.notes
+    with pytest.raises(RefusedError):
+        Asked([SO_SO], search=[PAGE], reader=Refuses(), then="silent")
+
+
 def test_rules_can_be_asked_for_and_so_can_the_question_as_it_is() -> None:
     model = ScriptedModel([])
     words = Asked([BAD], search=[PAGE], lower=-0.5, reader=model, rewrite="words")
