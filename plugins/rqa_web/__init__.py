@@ -120,11 +120,11 @@ class Web:
         ]
 
     def _chosen(self, found: Sequence[Result]) -> list[Result]:
-        """Each page once, those that may be taken, preferred hosts first."""
-        once: dict[str, Result] = {}
+        """Each page once, and each text of a file, those that may be taken, preferred hosts first."""
+        once: dict[tuple[str, str], Result] = {}
         for result in found:
             if self._allows(result.url):
-                once.setdefault(urldefrag(result.url).url, result)
+                once.setdefault((urldefrag(result.url).url, result.text), result)
         return sorted(once.values(), key=lambda result: not _among(result.url, self._prefer))
 
     def _allows(self, url: str) -> bool:

@@ -56,6 +56,26 @@ async def test_a_text_without_address_is_named_by_its_line(results: Any, connect
     assert (passage.id, passage.text) == ("results.jsonl:2", "A boiler.")
 
 
+async def test_each_text_is_given_once(results: Any, connect: Any, search: Any, tmp_path: Path) -> None:
+    rows = [
+        {"url": url, "text": text}
+        for url in ("https://a.example/", "https://a.example/#b")
+        for text in ("A boiler.", "The boiler.")
+    ]
+    passages, _ = await search(connect(provider="static", file=results(*rows)), "boiler")
+    assert sorted(p.text for p in passages) == ["A boiler.", "The boiler."]
+    file = results({"text": "A boiler."}, {"text": "The boiler."}).rename(tmp_path / "run#1.jsonl")
+    passages, _ = await search(connect(provider="static", file=file), "boiler")
+    assert sorted(p.text for p in passages) == ["A boiler.", "The boiler."]
+
+
+async def test_rare_words_count_more(results: Any, connect: Any, search: Any) -> None:
+    common = [{"text": f"The old tower by the sea, number {n}."} for n in range(5)]
+    retriever = connect(provider="static", file=results(*common, {"text": "A lighthouse stands here."}))
+    passages, _ = await search(retriever, "the old lighthouse")
+    assert passages[0].text == "A lighthouse stands here."
+
+
 async def test_texts_are_given_however_few_pages_are_read(results: Any, connect: Any, search: Any) -> None:
     retriever = connect(provider="static", file=results(LIGHTHOUSE, FERRY), pages=0)
     assert len((await search(retriever, "built"))[0]) == 2
