@@ -150,14 +150,16 @@ class Fetcher:
         """The robots.txt of the site of `url`, asked for once."""
         parts = urlsplit(url)
         site = f"{parts.scheme}://{parts.netloc}"
-        async with self._asking[site]:
-            if site not in self._robots:
-                reply = await self._follow(f"{site}/robots.txt", _LONGEST_ROBOTS, robots=False)
-                if len(self._robots) >= _ROBOTS_KEPT:
-                    self._robots.clear()
-                    self._asking.clear()
-                self._robots[site] = Robots(reply.status, reply.page.decoded(), self._agent)
-            return self._robots[site]
+        try:
+            async with self._asking[site]:
+                if site not in self._robots:
+                    reply = await self._follow(f"{site}/robots.txt", _LONGEST_ROBOTS, robots=False)
+                    if len(self._robots) >= _ROBOTS_KEPT:
+                        self._robots.clear()
+                    self._robots[site] = Robots(reply.status, reply.page.decoded(), self._agent)
+                return self._robots[site]
+        finally:
+            self._asking.pop(site, None)
 
     async def _get(self, url: str, size: int) -> _Reply:
         try:

@@ -121,8 +121,8 @@ def test_an_address_may_stand_for_a_host() -> None:
         (Fault(404, "gone"), "answered 404"),
         (Fault(500, "oops"), "answered 500"),
         (RESET, ""),
-        (HANG, "within 0.3 s"),
-        (Fault(body="x" * 200, pause=0.05, headers={"Content-Type": "text/html"}), "within 0.3 s"),
+        (HANG, "within 1 s"),
+        (Fault(body="x" * 200, pause=0.05, headers={"Content-Type": "text/html"}), "within 1 s"),
         (plain("%PDF-1.7", "application/pdf"), "application/pdf"),
         (html(""), "no text"),
         (html("<p>short</p>"), "no text"),
@@ -141,7 +141,7 @@ def test_an_address_may_stand_for_a_host() -> None:
 async def test_a_page_that_cannot_be_had_is_told_and_its_snippet_stands_for_it(
     page: Fault, told: str, web: Web, connect: Any, search: Any
 ) -> None:
-    text, (remark,) = await read(web, connect, search, page, page_seconds=0.3)
+    text, (remark,) = await read(web, connect, search, page, page_seconds=1)
     assert text == "A snippet."
     assert remark.startswith(f"{web.url}/page: ") and told in remark and "its snippet stands for it" in remark
 
@@ -414,6 +414,27 @@ async def test_robots_txt_is_respected(robots: Fault, allowed: bool, web: Web, c
     assert [("robots.txt" in remark) for remark in remarks] == [True] * (not allowed)
 
 
+async def test_the_robots_txt_of_a_site_that_a_page_is_redirected_to_is_respected(
+    web: Web, connect: Any, search: Any
+) -> None:
+    web.routes.update({"/robots.txt": plain("User-agent: *\nDisallow: /closed"), "/closed": PAGE})
+    web.routes["/page"] = redirect("/closed")
+    found(web, "/page")
+    (passage,), (remark,) = await search(connect())
+    assert passage.text == "A snippet." and "robots.txt" in remark
+    assert web.asked("/closed") == []
+
+
+@pytest.mark.parametrize(("agent", "allowed"), [("me/1.0 (mail@example.org)", False), (None, True)])
+async def test_robots_txt_is_held_against_the_name_that_is_given(
+    agent: str | None, allowed: bool, web: Web, connect: Any, search: Any
+) -> None:
+    web.routes.update({"/robots.txt": plain("User-agent: me\nDisallow: /"), "/page": PAGE})
+    found(web, "/page")
+    (passage,), _ = await search(connect(user_agent=agent))
+    assert passage.text == (TEXT if allowed else "A snippet.")
+
+
 async def test_robots_txt_is_asked_for_once_a_site(web: Web, connect: Any, search: Any) -> None:
     web.routes.update({f"/{n}": PAGE for n in range(5)})
     found(web, *(f"/{n}" for n in range(5)))
@@ -431,4 +452,6 @@ async def test_what_is_kept_of_sites_does_not_grow_for_ever(
     for host in ("localhost", "127.0.0.1"):
         found(web, f"http://{host}:{port}/page")
         assert (await search(retriever))[0][0].text == TEXT
-    assert len(retriever._fetcher._robots) == 1
+    found(web, "http://127.0.0.1:9/page")  # nobody is there, so there is no robots.txt to be had
+    assert (await search(retriever))[0][0].text == "A snippet."
+    assert (len(retriever._fetcher._robots), len(retriever._fetcher._asking)) == (1, 0)
