@@ -166,6 +166,12 @@ async def test_mediawiki_is_asked_for_addresses_and_introductions(web: Web, conn
     assert (asked.headers["user-agent"], passages) == ("me/1.0 (mail@example.org)", [])
 
 
+async def test_mediawiki_is_asked_for_no_more_than_it_takes(web: Web, connect: Any, search: Any) -> None:
+    web.routes["/"] = reply(batchcomplete=True)
+    await search(connect(**options("mediawiki", web)), "word " * 100)
+    assert len(parameters(web.requests[0])["gsrsearch"]) == 299
+
+
 async def test_one_who_asks_for_more_than_is_configured_gets_more(web: Web, connect: Any, search: Any) -> None:
     web.routes["/search"] = reply(organic=[{"link": f"https://a.example/{n}", "snippet": str(n)} for n in range(30)])
     passages, _ = await search(connect(**options("serper", web)), k=12)
@@ -266,6 +272,20 @@ async def test_the_wish_of_a_provider_to_wait_is_passed_on(
     with pytest.raises(UnavailableError) as caught:
         await connect().retrieve("lighthouse", 10)
     assert caught.value.retry_after == seconds
+
+
+@pytest.mark.parametrize(
+    ("status", "limited", "general"),
+    [(429, True, False), (503, False, False), (401, False, True), (403, False, True), (422, False, False)],
+)
+async def test_what_further_searches_may_expect_is_told(
+    status: int, limited: bool, general: bool, web: Web, connect: Any
+) -> None:
+    web.routes["/search"] = Fault(status, "No.")
+    with pytest.raises(CallError) as caught:
+        await connect().retrieve("lighthouse", 10)
+    told = caught.value
+    assert (isinstance(told, UnavailableError) and told.limited, told.general) == (limited, general)
 
 
 async def test_searxng_without_json_is_told_apart(web: Web, connect: Any) -> None:
