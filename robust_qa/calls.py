@@ -25,7 +25,7 @@ from .gate import Gate, Job, finished
 from .limits import Limits
 from .pace import LONGEST_WAIT, Closed, Pace
 from .patience import Patience
-from .remarks import listening
+from .remarks import Lasting, listening
 from .returned import misfit
 from .trace import Trace
 from .types import Completion, Continuation, Power, Reading, Usage
@@ -165,7 +165,8 @@ class Channel:
 
     async def _land(self, key: str, call: Call[T], trace: Trace) -> tuple[T, int, list[str]]:
         result, retries, remarks = await self._attempts(call, trace)
-        if self._cache is not None and not remarks and (content := _encoded(result)):
+        whole = all(isinstance(each, Lasting) for each in remarks)
+        if self._cache is not None and whole and (content := _encoded(result)):
             self._cache.put(key, content)
         return result, retries, remarks
 
@@ -312,7 +313,7 @@ def _encoded(value: Any) -> bytes | None:
 
 def _account(result: Any, remarks: list[str]) -> dict[str, Any]:
     """What the trace keeps of a result, and of what its component remarked."""
-    return {**_kept(result), **({"remarks": remarks} if remarks else {})}
+    return {**_kept(result), **({"remarks": [*map(str, remarks)]} if remarks else {})}
 
 
 def _kept(result: Any) -> dict[str, Any]:

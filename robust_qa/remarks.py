@@ -9,14 +9,18 @@ from contextvars import ContextVar
 _heard: ContextVar[list[str] | None] = ContextVar("remarks", default=None)
 
 
-def remark(text: str) -> None:
+class Lasting(str):
+    """A remark on what will be lacking next time, too."""
+
+
+def remark(text: str, *, lasting: bool = False) -> None:
     """Tell what the call under way has to do without, such as a page that could not be reached.
 
-    The trace shows it, and the result is not cached: what is lacking now may be there next time. Outside a
-    call it goes nowhere.
+    The trace shows it, and the result is not cached unless it is `lasting`: what is lacking now may be there next
+    time. Outside a call it goes nowhere.
     """
     if (heard := _heard.get()) is not None:
-        heard.append(text)
+        heard.append(Lasting(text) if lasting else text)
 
 
 @contextmanager

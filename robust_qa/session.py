@@ -186,7 +186,9 @@ class Session:
             fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else ""
         identity = None
         if getattr(component, "cached", True) and not hasattr(component, "needs"):  # what it calls is cached
-            content = repr((*part.identity, fingerprint))
+            age = getattr(component, "max_age", None)
+            # What was stored in another span of that length is not found.
+            content = repr((*part.identity, fingerprint, time.time() // age if age else 0))
             identity = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
         return Channel(
             f"{kind}.{name}",

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from robust_qa import CallTimeout, Completion, PluginError, Reading, RefusedError, UnavailableError, Usage, remark
@@ -579,6 +580,21 @@ async def test_a_result_with_a_remark_is_not_cached(build: Build, tmp_path: Path
         await build(other, cache=cache, identity="j").call(generate(), Trace())
         cache.close()  # which writes what is waiting
     assert (careless.calls, other.calls) == (2, 1)
+
+
+async def test_a_result_is_cached_that_will_lack_the_same_next_time(build: Build, tmp_path: Path) -> None:
+    class Lacking(Model):
+        async def generate(self, messages: Any, decoding: Any) -> Completion:
+            remark("a page is of another type", lasting=True)
+            return await super().generate(messages, decoding)
+
+    lacking, trace = Lacking(), Trace()
+    for _ in range(2):
+        cache = Cache(tmp_path, 1_000_000)
+        await build(lacking, cache=cache).call(generate(), trace)
+        cache.close()
+    assert lacking.calls == 1
+    assert msgspec.json.decode(msgspec.json.encode(trace.steps[0].data))["remarks"] == ["a page is of another type"]
 
 
 async def test_a_remark_on_a_batch_is_for_the_calls_in_it(build: Build) -> None:

@@ -54,6 +54,7 @@ class Web:
         page_words: Annotated[int, Meta(ge=1)] = 2000  # words of a page, at most; the rest is cut
         page_bytes: Annotated[int, Meta(ge=1)] = 2_000_000  # bytes of a page, at most; the rest is cut
         page_seconds: Annotated[float, Meta(gt=0)] = 10.0  # seconds for a page to come, and as many to be read
+        max_age: Annotated[float, Meta(ge=0)] = 7.0  # days, at most, that a search is not made again; 0: for ever
         redirects: _Count = 5  # that are followed for a page
         prefer: list[str] = field(default_factory=lambda: ["wikipedia.org"])  # hosts whose pages come first
         hosts: list[str] = field(default_factory=list)  # hosts whose pages are taken, and no others; empty: all
@@ -83,6 +84,7 @@ class Web:
         from .fetching import Bounds, Fetcher
 
         self.options = options
+        self.max_age = options.max_age * 86_400
         self._prefer, self._hosts, self._avoid = map(_names, (options.prefer, options.hosts, options.avoid))
         agent = options.user_agent or f"robust-qa/{__version__}"
         self._provider = _provider(options, agent)
@@ -139,7 +141,8 @@ class Web:
         try:
             return await self._fetcher.text(result.url)
         except UnreadableError as error:
-            remark(f"{result.url}: {error}; {'its snippet stands for it' if result.snippet else 'it is left out'}")
+            instead = "its snippet stands for it" if result.snippet else "it is left out"
+            remark(f"{result.url}: {error}; {instead}", lasting=error.lasting)
             return result.snippet
 
     async def close(self) -> None:

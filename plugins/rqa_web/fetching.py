@@ -33,7 +33,11 @@ _ENCODINGS = {"", "identity", "gzip"}  # that do not swell beyond all measure
 
 
 class UnreadableError(Exception):
-    """A page cannot be had, or may not; the message says why, for people."""
+    """A page cannot be had, or may not; the message says why, for people, and `lasting` that it will stay so."""
+
+    def __init__(self, why: str, *, lasting: bool = False) -> None:
+        super().__init__(why)
+        self.lasting = lasting
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +101,13 @@ class Fetcher:
         except TimeoutError as error:
             raise UnreadableError(f"it was not there within {bounds.seconds:g} s") from error
         if reply.status != 200:
-            raise UnreadableError(f"the site answered {reply.status}")
+            lasting = 400 <= reply.status < 500 and reply.status not in {408, 425, 429}
+            raise UnreadableError(f"the site answered {reply.status}", lasting=lasting)
         if reply.page.type not in _TYPES:
-            raise UnreadableError(f"it is {printable(reply.page.type)}, which is not read")
+            raise UnreadableError(f"it is {printable(reply.page.type)}, which is not read", lasting=True)
         if text := await self._read(reply.page):
             return text
-        raise UnreadableError("no text was found in it")
+        raise UnreadableError("no text was found in it", lasting=True)
 
     async def _read(self, page: Page) -> str:
         """The paragraphs of `page`, in a thread; its time begins when the thread does."""
@@ -135,11 +140,11 @@ class Fetcher:
     async def _follow(self, url: str, size: int, *, robots: bool) -> _Reply:
         for _ in range(self._bounds.redirects + 1):
             if not is_web(url):
-                raise UnreadableError(f"it leads to {printable(url)[:100]}, which is no web address")
+                raise UnreadableError(f"it leads to {printable(url)[:100]}, which is no web address", lasting=True)
             if not self._allows(url):
-                raise UnreadableError(f"{host(url)} is not among the hosts that are read")
-            if robots and not (await self._rules(url)).allow(url):
-                raise UnreadableError("the site's robots.txt closes it to robots")
+                raise UnreadableError(f"{host(url)} is not among the hosts that are read", lasting=True)
+            if robots and not (rules := await self._rules(url)).allow(url):
+                raise UnreadableError("the site's robots.txt closes it to robots", lasting=rules.known)
             reply = await self._get(url, size)
             if not reply.location:
                 return reply
@@ -179,7 +184,7 @@ class Fetcher:
                     return await self._exchange(target, size, address, connect=part)
             return await self._exchange(target, size, last)
         except PermissionError as error:
-            raise UnreadableError(str(error)) from error
+            raise UnreadableError(str(error), lasting=True) from error
         except (OSError, UnicodeError) as error:
             raise UnreadableError("its host is not known") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -209,7 +214,7 @@ class Fetcher:
             async for chunk in response.aiter_bytes():
                 body += chunk
                 if len(body) > size:
-                    remark(f"{target}: cut at {size} bytes")
+                    remark(f"{target}: cut at {size} bytes", lasting=True)
                     break
             return _Reply(response.status_code, "", Page(bytes(body[:size]), kind, charset))
 

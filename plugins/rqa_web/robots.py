@@ -16,7 +16,7 @@ class Robots:
     def __init__(self, status: int, text: str, agent: str) -> None:
         """From the reply to a request for it; `agent` is a User-Agent: "robust-qa/0.1.0 (...)" is robust-qa."""
         # 2.3.1.3: without a robots.txt there are no rules; 2.3.1.4: a site that cannot be asked is closed.
-        self._open = status == 200 or 400 <= status < 500
+        self.known = status == 200 or 400 <= status < 500
         robot = re.split(r"[/\s(]", agent, maxsplit=1)[0].lower()
         self._rules = _rules(text if status == 200 else "", robot)
 
@@ -27,7 +27,7 @@ class Robots:
         path = _normal(path).replace("*", "%2A").replace("$", "%24")
         # 2.2.2: the longest match counts, and of two equal ones the one that allows.
         matching = [(len(pattern), allowed) for pattern, allowed in self._rules if _matches(pattern, path)]
-        return self._open and max(matching, default=(0, True))[1]
+        return self.known and max(matching, default=(0, True))[1]
 
 
 def _rules(text: str, robot: str) -> list[tuple[str, bool]]:

@@ -107,6 +107,7 @@ COMMON = Suite()
 @COMMON.behaviour("its optional attributes have the documented types")
 async def _attributes(subject: Subject) -> None:
     subject.attribute("cached", lambda value: isinstance(value, bool), "a bool")
+    subject.attribute("max_age", lambda value: isinstance(value, int | float) and value >= 0, "a number of 0 or more")
     subject.attribute("concurrency", lambda value: type(value) is int and value >= 1, "an int of 1 or more")
     subject.attribute("close", callable, "a method")
 
