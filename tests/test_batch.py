@@ -1,13 +1,14 @@
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Sequence
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from robust_qa import ConfigError, InputError, MissingError, batch
+from robust_qa import Answer, ConfigError, InputError, MissingError, Question, RqaError, UnavailableError, Usage, batch
 from robust_qa.batch import Batch, check
 from robust_qa.cli.batch_progress import share
 from robust_qa.config import Config, Layer
@@ -58,6 +59,17 @@ async def answer_all(session: Session, *questions: str, **options: Any) -> Memor
     return output
 
 
+def failing(error: RqaError, *questions: str) -> Callable[[Question], Awaitable[Answer]]:
+    """Answers every question by itself, but fails those named, or all where none is."""
+
+    async def answer(question: Question) -> Answer:
+        if not questions or question.text in questions:
+            raise error
+        return Answer(question.text)
+
+    return answer
+
+
 async def test_every_row_has_a_line_in_the_order_of_the_input(session: Session) -> None:
     questions = ["sleep 0.2", "sleep 0.1", "c", "sleep 0.05", "e"]
     output = await answer_all(session, *questions, jobs=5)
@@ -85,6 +97,28 @@ async def test_a_slow_row_holds_up_the_others_only_when_the_window_is_full(sessi
     assert run.tally.finished == run.window - 1 == 63
     await running
     assert output.answers == questions
+
+
+async def test_a_slow_row_holds_up_the_others_when_too_many_bytes_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(batch, "_HELD_AT_MOST", 1000)
+    asked: list[str] = []
+    begun: list[int] = []  # when the slow one ends
+
+    async def answer(question: Question) -> Answer:
+        asked.append(question.text)
+        if question.text == "slow":
+            for _ in range(1000):
+                await asyncio.sleep(0)  # the others go on
+            begun.append(len(asked))
+        return Answer("x" * 500)
+
+    output = Memory()
+    async with asyncio.timeout(10):
+        await Batch(answer, lines_of(b"slow\n" + b"fast\n" * 50), output, jobs=2).run()
+    assert 1 < begun[0] < 10
+    assert output.answers == ["x" * 500] * 51
 
 
 async def test_a_row_is_written_as_soon_as_nothing_slower_is_before_it(session: Session) -> None:
@@ -119,17 +153,33 @@ async def test_a_row_that_fails_says_so_and_the_others_go_on(
     assert error["message"].startswith(message)
 
 
+@pytest.mark.parametrize(("jobs", "failures"), [(4, 20), (30, 30)])
+async def test_failures_that_are_not_the_rows_own_end_the_run(jobs: int, failures: int) -> None:
+    error = RqaError("The key is wrong.", general=True)
+    run = Batch(failing(error), lines_of(b"a\n" * 100), Memory(), jobs=jobs)
+    await run.run()
+    assert (run.tally.failed, run.trouble) == (failures, error)
+
+
+async def test_a_limit_that_one_row_met_ends_no_others() -> None:
+    error = UnavailableError("Too many requests.", limited=True)
+    output = Memory()
+    run = Batch(failing(error, "b"), lines_of(b"a\nb\nc\n"), output, jobs=1)
+    await run.run()
+    assert (output.answers, run.tally.failed, run.trouble) == (["a", None, "c"], 1, None)
+
+
 async def test_blank_lines_have_no_output_and_keep_their_numbers(session: Session) -> None:
     output = await answer_all(session, "\ufeff", "a", " \r", "b")
     assert [(row["row"], row["answer"]) for row in output.rows] == [(2, "a"), (4, "b")]
 
 
 async def test_the_tally_counts_rows_calls_and_tokens(session: Session) -> None:
-    run = Batch(session.answer, lines_of(b"a\n\nabstain\nrefuse\nb\n"), Memory(), jobs=1)
+    run = Batch(session.answer, lines_of(b"a\n\nabstain\nrefuse\nb\nunwritable\n"), Memory(), jobs=1)
     await run.run()
     tally = run.tally
-    assert (tally.answered, tally.abstained, tally.failed, tally.blank, tally.finished) == (2, 1, 1, 1, 4)
-    assert (tally.usage.calls, tally.usage.prompt_tokens, tally.usage.completion_tokens) == (4, 40, 8)
+    assert (tally.answered, tally.abstained, tally.failed, tally.blank, tally.finished) == (2, 1, 2, 1, 5)
+    assert tally.usage == Usage(5, 50, 10)  # of failures, too, and of the answer that cannot be written
     assert tally.first_error == "row 4: The key is wrong."
 
 
@@ -203,6 +253,26 @@ async def test_stopping_twice_waits_for_nothing(session: Session) -> None:
     assert [row["row"] for row in output.rows] == [1, 3]
 
 
+async def test_stopping_twice_waits_for_no_output_that_nobody_reads(session: Session) -> None:
+    written, read = threading.Event(), threading.Event()
+
+    class Stuck(Memory):
+        def write(self, lines: Sequence[bytes]) -> None:
+            written.set()
+            read.wait()
+
+    run = Batch(session.answer, lines_of(b"a\nb\n"), Stuck(blocking=True))
+    running = asyncio.create_task(run.run())
+    await asyncio.to_thread(written.wait)
+    run.stop()
+    run.stop()
+    try:
+        async with asyncio.timeout(10):
+            await running
+    finally:
+        read.set()
+
+
 async def test_an_output_that_fails_ends_the_run(session: Session) -> None:
     class Full(Memory):
         def write(self, lines: Sequence[bytes]) -> None:
@@ -237,6 +307,14 @@ async def test_a_configuration_that_cannot_answer_the_first_row_is_refused() -> 
     with pytest.raises(MissingError, match="nothing to answer from"):
         async with Session(Config([]), host) as session:
             await check(session.plan, lines_of(b"a question without passages\n"))
+
+
+async def test_a_first_row_that_cannot_be_read_is_not_the_configurations_fault() -> None:
+    def plan(*, has_passages: bool) -> Any:
+        return has_passages
+
+    assert await check(plan, lines_of(b"{bad\n")) is True
+    assert await check(plan, lines_of(b"a question\n")) is False
 
 
 async def test_json_over_several_lines_is_refused(session: Session) -> None:
