@@ -1,11 +1,13 @@
 import multiprocessing
 import sqlite3
 import stat
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from robust_qa import cache as caching
 from robust_qa.cache import Cache
 
 MEGABYTE = 1024 * 1024
@@ -21,6 +23,13 @@ def stored(folder: Path, key: str) -> bytes | None:
         return cache.get(key)
 
 
+def age(folder: Path) -> None:
+    """As if nothing in it had been read for years."""
+    with closing(sqlite3.connect(folder / "calls.sqlite3")) as database:
+        database.execute("UPDATE calls SET used = 5")
+        database.commit()
+
+
 def test_what_is_put_is_there_after_closing(tmp_path: Path) -> None:
     cache = Cache(tmp_path, MEGABYTE)
     cache.put("a", b"1")
@@ -31,22 +40,37 @@ def test_what_is_put_is_there_after_closing(tmp_path: Path) -> None:
 
 
 def test_the_least_recently_used_go_when_it_is_full(tmp_path: Path) -> None:
-    cache = Cache(tmp_path, 1000)
-    for n in range(20):
-        cache.put(f"k{n:02}", bytes(100))
-    cache.close()
-    again = reopened(tmp_path, 1000)
-    info = again.info()
-    assert 0 < info.size <= 1000
-    assert again.get("k19") is not None and again.get("k00") is None
-    again.close()
+    with closing(Cache(tmp_path, 1000)) as cache:
+        for n in range(20):
+            cache.put(f"k{n}", b"x" * 50)
+    age(tmp_path)
+    with closing(Cache(tmp_path, 1000)) as cache:
+        cache.get("k0")
+        for n in range(20, 25):
+            cache.put(f"k{n}", b"x" * 50)
+    with closing(Cache(tmp_path, 1000)) as cache:
+        assert 800 < cache.info().size <= 1000
+        assert cache.get("k0") and cache.get("k24") and not cache.get("k1")
 
 
-def test_a_value_larger_than_the_cache_is_not_kept(tmp_path: Path) -> None:
-    cache = Cache(tmp_path, 10)
-    cache.put("a", bytes(11))
-    cache.close()
-    assert stored(tmp_path, "a") is None
+def test_it_does_not_grow_beyond_its_size_while_it_is_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caching, "_MEASURE_EVERY", 1)
+    with closing(Cache(tmp_path, 1000)) as cache:
+        for n in range(20):
+            cache.put(f"k{n}", bytes(100))
+        for _ in range(1000):
+            if cache.get("k19") is not None and cache.info().size <= 1000:
+                break
+            time.sleep(0.01)
+        else:
+            pytest.fail(f"It holds {cache.info().size} bytes.")
+
+
+def test_a_value_larger_than_the_cache_is_not_kept_and_takes_no_others_place(tmp_path: Path) -> None:
+    with closing(Cache(tmp_path, 10)) as cache:
+        cache.put("a", b"1")
+        cache.put("b", bytes(11))
+    assert (stored(tmp_path, "a"), stored(tmp_path, "b")) == (b"1", None)
 
 
 def test_clearing_forgets_everything_and_counts(tmp_path: Path) -> None:
@@ -64,6 +88,21 @@ def test_a_damaged_file_makes_room_for_a_new_one(tmp_path: Path) -> None:
     cache = Cache(tmp_path, MEGABYTE)
     cache.put("a", b"1")
     cache.close()
+    assert stored(tmp_path, "a") == b"1"
+
+
+def test_a_file_that_another_process_holds_is_not_taken_for_a_damaged_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(Cache(tmp_path, MEGABYTE)) as cache:
+        cache.put("a", b"1")
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda path, **options: connect(path, **{**options, "timeout": 0}))
+    with closing(connect(tmp_path / "calls.sqlite3")) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        with closing(Cache(tmp_path, MEGABYTE)) as cache:
+            assert "database is locked" in cache.trouble
     assert stored(tmp_path, "a") == b"1"
 
 
@@ -141,9 +180,7 @@ def test_reading_refreshes_an_old_entry(tmp_path: Path) -> None:
     cache = Cache(tmp_path, MEGABYTE)
     cache.put("a", b"1")
     cache.close()
-    with closing(sqlite3.connect(tmp_path / "calls.sqlite3")) as database:
-        database.execute("UPDATE calls SET used = 5")
-        database.commit()
+    age(tmp_path)
     again = reopened(tmp_path)
     again.get("a")
     again.close()
