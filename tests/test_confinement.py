@@ -69,7 +69,16 @@ def refusal(**arguments: Any) -> ConfigError:
 
 Says = Callable[[str], Path]
 
-OUTSIDE = ["../private.txt", "~/.ssh/id_rsa", "/etc/passwd", "a/../../private.txt", "./..", "link", "folder/inner"]
+OUTSIDE = [
+    "../private.txt",
+    "../repository-of-another/file",
+    "~/.ssh/id_rsa",
+    "/etc/passwd",
+    "a/../../private.txt",
+    "./..",
+    "link",
+    "folder/inner",
+]
 
 
 @pytest.fixture
@@ -97,13 +106,16 @@ def test_it_names_files_of_its_folder(path: str, says: Says, repository: Path) -
     assert options().file == repository / path
 
 
-def test_a_folder_with_a_link_that_leads_outside_is_outside(says: Says, repository: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["private.txt", "."])
+def test_a_folder_with_a_link_that_leads_outside_is_outside(
+    target: str, says: Says, repository: Path, tmp_path: Path
+) -> None:
     # What is written to index/meta.json would land in the user's file.
     (repository / "index" / "deep").mkdir(parents=True)
     (repository / "index" / "deep" / "within").symlink_to("../../rqa.toml")
     says("file = 'index'")
     assert options().file == repository / "index"
-    (repository / "index" / "deep" / "meta.json").symlink_to(tmp_path / "private.txt")
+    (repository / "index" / "deep" / "meta.json").symlink_to(tmp_path / target)
     assert "outside the folder" in refusal().message
 
 
@@ -217,7 +229,12 @@ def test_any_part_it_has_in_a_table_confines_the_key(says: Says) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["headers = {Authorization = 'Bearer hunter2'}", "body = {token = 'hunter2'}", "careless_file = 'hunter2'"],
+    [
+        "headers = {Authorization = 'Bearer hunter2'}",
+        "body = {token = 'hunter2'}",
+        "careless_file = 'hunter2'",
+        "file = 'hunter2'",
+    ],
 )
 @pytest.mark.parametrize("option", ["base_url", "careless_url"])
 def test_it_does_not_redirect_a_table_of_the_users(text: str, option: str, says: Says) -> None:

