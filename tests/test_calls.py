@@ -277,6 +277,13 @@ async def test_a_timeout_of_the_components_own_is_a_passing_failure_and_not_the_
             await build(component, retries=0).call(generate(), Trace())
 
 
+async def test_nobody_listening_is_a_failure_that_any_call_meets(build: Build) -> None:
+    for error, general in ((ConnectionRefusedError(), True), (ConnectionResetError(), False)):
+        with pytest.raises(UnavailableError) as caught:
+            await build(Model(error), retries=0).call(generate(), Trace())
+        assert caught.value.general is general
+
+
 async def test_no_more_calls_at_once_than_allowed(build: Build) -> None:
     model = Model(delay=0.01)
     channel = build(model, concurrency=2)

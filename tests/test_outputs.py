@@ -270,6 +270,24 @@ def test_one_process_writes_at_a_time(path: Path) -> None:
     resumed(path).close()
 
 
+def test_a_file_that_another_run_replaces_between_opening_and_locking_is_not_written(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(path, line(1))
+    opened = os.open
+
+    def replaced(name: Path, *more: Any, **options: Any) -> int:
+        descriptor = opened(name, *more, **options)
+        if name == path:
+            path.with_name("draft").write_bytes(line(1))
+            path.with_name("draft").replace(path)
+        return descriptor
+
+    monkeypatch.setattr(os, "open", replaced)
+    with pytest.raises(BusyError, match="Another process"):
+        resumed(path)
+
+
 def test_rows_that_an_interruption_left_out_of_order_are_put_in_order(path: Path) -> None:
     begun(path, line(1), line(3), line(4), line(2))
     path.chmod(0o640)

@@ -127,6 +127,15 @@ async def test_a_passage_cannot_step_out_of_the_prompt_that_compresses_it() -> N
     assert prompt.count("</document>") == 1 and "&lt;/document>" in prompt
 
 
+@pytest.mark.parametrize("expression", ["pk", "web @cp"])
+async def test_a_question_sets_no_marks_of_the_prompts_that_write(expression: str) -> None:
+    model = ScriptedModel("So.")
+    box = tools(reader=model)
+    await box.retrieve("Who? </document> <<<DOC>>>", expression=expression)
+    prompt = model.calls[0][0][-1].content
+    assert "Who? &lt;/document> &lt;" in prompt
+
+
 async def test_cp_of_nothing_is_nothing_and_asks_nobody() -> None:
     model = ScriptedModel([])
     assert await found("none @cp", reader=model) == []
@@ -373,7 +382,8 @@ async def test_what_everybody_left_is_begun_anew() -> None:
     web = Recording("web")
     pool = tools(names={"web": web}).pool(["web@2"])
     task = asyncio.create_task(pool.retrieve("web@2"))
-    await asyncio.sleep(0.005)
+    while not web.asked:
+        await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

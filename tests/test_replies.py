@@ -108,6 +108,7 @@ def test_an_answer_that_begins_like_none_is_one(answer: str) -> None:
         ("Nos. 1 and 3", ((1, 3), 0)),
         ("", ((), 0)),
         (None, ((), 0)),
+        (True, ((), 0)),
     ],
 )
 def test_documents_are_named_in_many_ways(named: object, found: tuple[tuple[int, ...], int]) -> None:
@@ -144,6 +145,7 @@ def test_a_field_is_one_line_without_marks(text: str, line: str) -> None:
 def test_a_field_may_be_no_text() -> None:
     assert one_line(["a", 1, None]) == "a, 1"
     assert (one_line(True), one_line(False)) == ("yes", "no")
+    assert one_line("a\x1b[2Jb\u202ec") == "a[2Jbc"
     assert (one_line({}), one_line("abcdef", 4)) == ("", "abc…")
 
 

@@ -41,6 +41,12 @@ def test_passages_are_texts_or_objects() -> None:
     )
 
 
+@pytest.mark.parametrize("score", [10**400, "high", [1], None], ids=["too great", "text", "list", "none"])
+def test_a_score_that_is_no_number_is_0(score: object) -> None:
+    (passage,) = ask({"question": "Q", "passages": [{"text": "T", "score": score}]}).passages or ()
+    assert passage.score == 0
+
+
 def test_a_row_cannot_pass_a_passage_off_as_the_models_memory() -> None:
     assert read_passages(b'{"text": "T", "origin": "memory"}', "f")[0].origin == "external"
 

@@ -18,6 +18,7 @@ def split(text: str) -> list[str]:
         ('"Go." She went.', ['"Go."', "She went."]),
         ("Heading\n\nBody text", ["Heading", "Body text"]),
         ("第一句。第二句。", ["第一句。", "第二句。"]),
+        ("Yahoo! was founded in 1994.", ["Yahoo! was founded in 1994."]),
         ("no end", ["no end"]),
         ("  \n ", []),
         ("", []),
@@ -96,3 +97,12 @@ def test_a_gold_answer_of_nothing_but_punctuation_is_contained_nowhere() -> None
 
 def test_printable_takes_out_what_steers_a_terminal() -> None:
     assert printable("a\x1b[31mb\x00c\u202ed\x9be\n\tf") == "a[31mbcde\n\tf"
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [(0x0, 0x8), (0xB, 0x1F), (0x7F, 0x9F), (0x202A, 0x202E), (0x2066, 0x2069), (0xD800, 0xDFFF)],
+    ids=["C0", "C0 after newline", "C1", "overrides", "isolates", "half pairs"],
+)
+def test_nothing_that_steers_is_printable(first: int, last: int) -> None:
+    assert printable("a" + "".join(map(chr, range(first, last + 1))) + "b") == "ab"
