@@ -51,6 +51,12 @@ class Run:
     def asked(self) -> Counter[str]:
         return Counter((self.folder / "asked").read_text().splitlines())
 
+    def await_asked(self, process: subprocess.Popen[bytes], question: str) -> None:
+        log = self.folder / "asked"
+        while not log.exists() or question not in log.read_text().splitlines():
+            assert process.poll() is None
+            time.sleep(0.01)
+
     def kill_after(self, process: subprocess.Popen[bytes], lines: int) -> None:
         while not self.out.exists() or self.out.read_bytes().count(b"\n") < lines:
             assert process.poll() is None
@@ -102,16 +108,15 @@ def test_unordered_runs_are_resumed_too(run: Run) -> None:
 
 
 def test_an_interrupted_run_is_in_order_again_when_it_is_done(run: Run) -> None:
-    questions = ["a", "sleep 3", "c", "d"]
-    run.write(*questions)
+    run.write("a", "wait", "c", "wait more")
     process = run.start("-j", "2")
-    time.sleep(1.0)
+    run.await_asked(process, "wait more")
     process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    assert process.wait() == 130
+    process.send_signal(signal.SIGTERM)  # one signal sent twice may come once
     process.communicate()
-    assert [row["row"] for row in run.rows] == [1, 3, 4]
+    assert process.returncode == 130
+    assert [row["row"] for row in run.rows] == [1, 3]
+    (run.folder / "mended").touch()
     assert run.finish("--resume")[0] == 0
     assert [row["row"] for row in run.rows] == [1, 2, 3, 4]
     assert run.asked["c"] == 1
@@ -184,11 +189,9 @@ def test_a_run_over_a_pipe_is_resumed_when_the_pipe_says_the_same(run: Run) -> N
 
 
 def test_two_runs_do_not_write_one_file(run: Run) -> None:
-    run.write(*["sleep 1"] * 20)
-    first = run.start("-j", "1")
-    while not run.out.exists():
-        time.sleep(0.02)
-    time.sleep(0.2)
+    run.write("wait")
+    first = run.start()
+    run.await_asked(first, "wait")
     code, err = run.finish("--resume")
     assert code == 1
     assert "Another process is writing" in err

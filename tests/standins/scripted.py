@@ -1,8 +1,8 @@
 """A strategy that does what its question says, for tests of batches.
 
-"sleep 0.2", "abstain", "refuse" (until there is a file "mended"), "crash", "cancel", "unwritable", "block" (a thread,
-for a minute), "passages" and "stray" are followed; any other question is its own answer. With the option `log` each
-question asked is a line of that file.
+"sleep 0.2", "abstain", "wait" and "refuse" (until there is a file "mended"), "crash", "cancel", "unwritable", "block"
+(a thread, for a minute), "passages" and "stray" are followed; any other question is its own answer. With the option
+`log` each question asked is a line of that file.
 """
 
 import asyncio
@@ -40,6 +40,9 @@ class Scripted:
         match question.split():
             case ["sleep", seconds, *_]:
                 await asyncio.sleep(float(seconds))
+            case ["wait", *_]:
+                while not Path("mended").exists():
+                    await asyncio.sleep(0.01)
             case ["abstain"]:
                 return Answer(None, reason="No idea.")
             case ["refuse", *_] if not Path("mended").exists():
