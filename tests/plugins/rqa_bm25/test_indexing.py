@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from robust_qa import ConfigError, IndexReport, InputError, MissingError
-from rqa_bm25 import Bm25, renewal
+from rqa_bm25 import Bm25, documents, renewal
 
 
 def sources(retriever, query: str = "panda") -> set[str]:
@@ -354,6 +354,20 @@ def test_a_file_that_turned_unreadable_leaves_and_is_reported(docs, bm25):
     report = bm25().index([docs])
     assert counts(report) == (0, 0, 1, 1)
     assert report.skipped == ((str(docs / "a.txt"), "it is binary, not text"),)
+
+
+def test_a_file_that_cannot_be_read_to_its_end_leaves_nothing_behind(docs, bm25, monkeypatch):
+    def torn(path, report):
+        yield documents.Document("panda", "", "1", str(path))
+        raise documents.Unreadable("it is torn")
+
+    monkeypatch.setitem(documents.READERS, ".txt", torn)
+    (docs / "a.txt").write_text("panda")
+    (docs / "b.md").write_text("panda")
+    report = bm25().index([docs])
+    assert (counts(report), report.passages) == ((1, 0, 0, 0), 1)
+    assert report.skipped == ((str(docs / "a.txt"), "it is torn"),)
+    assert sources(bm25()) == {"b.md"}
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may open everything")

@@ -103,6 +103,22 @@ def test_a_query_of_ten_thousand_words_is_answered_from_its_rarest(shelf):
     assert ids(shelf, "lion " * 10_000) == ["lion"]
 
 
+def test_of_more_words_than_are_searched_for_the_rarest_are(tmp_path):
+    common = " ".join(f"word{n}" for n in range(100))
+    rows = [
+        {"id": "quokka", "text": "A quokka sleeps."},
+        {"id": "a", "text": common},
+        {"id": "b", "text": f"the {common}"},
+    ]
+    assert "quokka" in ids(indexed(tmp_path / "a", rows), f"{common} quokka")
+
+
+def test_a_word_weighs_as_often_as_the_query_has_it(tmp_path):
+    retriever = indexed(tmp_path / "a", [{"id": "apple", "text": "An apple."}, {"id": "plum", "text": "A plum."}])
+    assert ids(retriever, "apple plum apple")[0] == "apple"
+    assert ids(retriever, "plum apple plum")[0] == "plum"
+
+
 def test_k_bounds_the_passages_and_may_exceed_the_index(shelf):
     assert len(shelf.retrieve("eat", 1)) == 1
     assert set(ids(shelf, "eat", 10**9)) == {"panda", "lion"}

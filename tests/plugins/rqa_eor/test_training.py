@@ -199,6 +199,10 @@ class TestSearch:
         assert learnt > 0.05
         assert held.fitted - held.plain < learnt / 2
 
+    def test_the_best_retriever_is_not_chosen_on_the_questions_held_out(self) -> None:
+        other_best = ballots([[1, 2], [1, 2]], [[1, 0], [0, 1]])
+        assert cross_validate(other_best, folds=2, restarts=1).single == 0
+
     # -- the command
 
     def test_the_command_trains_and_the_strategy_reads_what_it_writes(self, rqa: Any, data: Path) -> None:

@@ -15,6 +15,13 @@ def test_the_interval_of_a_share_is_that_of_the_binomial() -> None:
     assert found.high == pytest.approx(0.3 + 0.064, abs=0.01)
 
 
+def test_the_interval_of_graded_answers_is_that_of_their_mean() -> None:
+    # From 0 to 1 evenly the standard deviation is sqrt(1 / 12), and the interval 1.96 standard errors on each side.
+    found = estimate({"a": [n / 199 for n in range(200)]})["a"]
+    assert found.low is not None and found.high is not None
+    assert found.high - found.low == pytest.approx(2 * 1.96 * (1 / 12 / 200) ** 0.5, rel=0.08)  # at 90 % 16 % less
+
+
 def test_a_pair_is_compared_question_by_question() -> None:
     # `better` is right wherever `base` is, and on 10 questions of 100 more: unpaired, that would be noise.
     base = [1.0] * 50 + [0.0] * 50
@@ -48,6 +55,11 @@ def test_questions_without_a_value_are_left_out_of_both_sides_of_a_pair() -> Non
     assert (found["b"].value, found["b"].rows) == (1, 3)
     assert found["b"].difference is not None
     assert found["b"].difference.value == 1 / 2  # of the second and the fourth question
+
+
+def test_a_graded_question_that_one_of_two_has_no_value_for_tells_no_difference() -> None:
+    difference = estimate({"a": [0.1, 0.2, None, 0.4], "b": [0.9, 0.9, 0.5, None]}, {"b": "a"})["b"].difference
+    assert difference is not None and difference.p > 0.4  # of two questions
 
 
 @pytest.mark.parametrize("column", [[], [None, None]])

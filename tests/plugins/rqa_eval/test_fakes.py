@@ -1,9 +1,10 @@
-"""Fake answers that are drawn from the other questions of a set."""
+"""Fake answers: drawn from the other questions of a set, and put in the place of the right ones."""
 
 from collections.abc import Sequence
 
 import pytest
 
+from rqa_eval.conditions import attacked
 from rqa_eval.fakes import with_fakes
 from rqa_eval.items import Item
 
@@ -52,6 +53,11 @@ def test_the_gold_answer_itself_is_no_fake() -> None:
 
 def test_a_set_of_one_question_has_none() -> None:
     assert drawn(COUNTRIES[:1]) == {"In what country is Bonn?": ("", "")}
+
+
+def test_of_right_answers_that_hold_each_other_the_longest_is_replaced() -> None:
+    item = Item(1, "Where?", gold=[["York", "York City"]], passages=[{"text": "In York City."}], fake_answer="Oslo")
+    assert attacked("counterfactual", 1).apply(item, seed="").passages == [{"text": "In Oslo."}]
 
 
 def test_the_set_has_its_own() -> None:

@@ -198,6 +198,7 @@ def cited(name: str, answer: str | None, *quotes: str) -> float | None:
         ("It was Pierre Curie.", "In 1911 Marie Curie won it again.", False),
         ("She won the prize for chemistry in 1911.", "In 1911 the prize for chemistry was won by Marie Curie.", True),
         ("She won the prize for chemistry in 1912.", "In 1911 the prize for chemistry was won by Marie Curie.", False),
+        ("Curie won the Nobel prize for chemistry in 1912.", "Curie won the Nobel prize for chemistry in 1911.", False),
         ("He lost the war against the French and fled.", "In 1911 the prize for chemistry was won.", False),
         ("It is.", "It is not.", True),
         ("It was.", "In 1911 it is.", False),  # nothing to go by
