@@ -94,6 +94,7 @@ def test_an_answer_that_begins_like_none_is_one(answer: str) -> None:
 @pytest.mark.parametrize(
     ("named", "found"),
     [
+        (True, ((), 0)),
         ([1, 3], ((1, 3), 0)),
         ("Doc-3", ((3,), 0)),
         (["Document 1", "2.0"], ((1, 2), 0)),
@@ -108,7 +109,6 @@ def test_an_answer_that_begins_like_none_is_one(answer: str) -> None:
         ("Nos. 1 and 3", ((1, 3), 0)),
         ("", ((), 0)),
         (None, ((), 0)),
-        (True, ((), 0)),
     ],
 )
 def test_documents_are_named_in_many_ways(named: object, found: tuple[tuple[int, ...], int]) -> None:
@@ -145,8 +145,11 @@ def test_a_field_is_one_line_without_marks(text: str, line: str) -> None:
 def test_a_field_may_be_no_text() -> None:
     assert one_line(["a", 1, None]) == "a, 1"
     assert (one_line(True), one_line(False)) == ("yes", "no")
-    assert one_line("a\x1b[2Jb\u202ec") == "a[2Jbc"
     assert (one_line({}), one_line("abcdef", 4)) == ("", "abc…")
+
+
+def test_a_field_has_no_characters_that_steer_a_terminal() -> None:
+    assert one_line("a\x1b[2Jb\u202ec") == "a[2Jbc"
 
 
 def test_deep_nesting_is_no_object_and_no_crash() -> None:

@@ -81,6 +81,14 @@ def test_names_of_no_document_are_counted(named: object, removed: int) -> None:
     assert documents(named) == ((), removed) if named != "4-9" else ((4,), 1)
 
 
+@pytest.mark.parametrize("answer", ["unknown", "I don't know.", "Not mentioned", None])
+def test_a_group_that_says_it_is_not_known_has_no_answer(answer: str | None) -> None:
+    reply = json.dumps({"groups": [{"documents": [1], "answer": answer}, {"documents": [2], "answer": "Paris"}]})
+    verdict = parse_verdict(reply, 5, structured=True)
+    assert verdict is not None
+    assert [group.answer for group in verdict.groups] == ["", "Paris"]
+
+
 @pytest.mark.parametrize(
     ("value", "share"),
     [
