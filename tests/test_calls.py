@@ -317,9 +317,9 @@ async def test_its_powers_share_what_it_stands(build: Build) -> None:
 async def test_requests_a_minute_are_spaced_evenly(build: Build) -> None:
     model = Model()
     channel = build(model, rpm=1200)  # one in 50 ms
+    began = time.monotonic()
     await asyncio.gather(*(channel.call(generate(str(n)), Trace()) for n in range(4)))
-    gaps = [b - a for a, b in zip(model.times, model.times[1:], strict=False)]
-    assert all(gap >= 0.04 for gap in gaps)
+    assert all(at - began >= n * 0.045 for n, at in enumerate(model.times))  # each may come late, and none early
 
 
 async def test_a_plain_method_runs_in_a_thread(build: Build) -> None:
