@@ -27,6 +27,7 @@ _LONGEST_ROBOTS = 500_000  # bytes; RFC 9309, 2.5 asks for as much
 _ROBOTS_KEPT = 1000  # sites
 _ADDRESSES = 3  # of a host, that are tried
 _READERS = 2  # threads; reading is Python's work, so more are no faster, and one goes on beside a page without end
+_LOOKUPS = 8  # threads
 _LONGEST_WAIT = 60.0  # seconds for one of them; the host gives a whole search 120
 _TYPES = {"", "text/html", "application/xhtml+xml", "text/plain"}
 _ENCODINGS = {"", "identity", "gzip"}  # that do not swell beyond all measure
@@ -78,7 +79,9 @@ class Fetcher:
         self._allows = allows
         self._agent = user_agent
         self._robots: dict[str, Robots] = {}
-        self._readers = ThreadPoolExecutor(_READERS, "rqa_web")  # so named, none that works on keeps rqa from ending
+        # So named, none that works on keeps rqa from ending.
+        self._readers = ThreadPoolExecutor(_READERS, "rqa_web")
+        self._lookups = ThreadPoolExecutor(_LOOKUPS, "rqa_web_lookup")
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         headers = {"User-Agent": user_agent, "Accept": ", ".join(sorted(_TYPES - {""})), "Accept-Encoding": "gzip"}
         # Connections are made to addresses: one that was kept would serve another host of that address, whose
@@ -132,8 +135,9 @@ class Fetcher:
             future.cancel()
 
     async def close(self) -> None:
-        """Close the connections; what is still being read is for nobody."""
-        self._readers.shutdown(wait=False, cancel_futures=True)
+        """Close the connections; what is still being read or looked up is for nobody."""
+        for threads in (self._readers, self._lookups):
+            threads.shutdown(wait=False, cancel_futures=True)
         await self._client.aclose()
         await self._direct.aclose()
 
@@ -171,14 +175,15 @@ class Fetcher:
             target = httpx.URL(url)
             name = target.raw_host.decode("ascii")
             port = target.port or (443 if target.scheme == "https" else 80)
-            private, part = self._bounds.private, self._bounds.seconds / 4
+            part = self._bounds.seconds / 4
+            lookup = resolve(name, port, private=self._bounds.private, threads=self._lookups)
             if _proxied(target):
                 # The proxy looks names up itself, and may be the only one who can. What is known here is checked here.
                 with suppress(socket.gaierror, TimeoutError):
                     async with asyncio.timeout(part):
-                        await resolve(name, port, private=private)
+                        await lookup
                 return await self._exchange(target, size)
-            *others, last = (await resolve(name, port, private=private))[:_ADDRESSES]
+            *others, last = (await lookup)[:_ADDRESSES]
             for address in others:
                 with suppress(httpx.ConnectError, httpx.ConnectTimeout):
                     return await self._exchange(target, size, address, connect=part)

@@ -192,15 +192,19 @@ async def test_what_reading_a_page_raises_is_told(
     assert text == "A snippet." and "it cannot be read" in remark
 
 
-def test_an_answer_does_not_wait_for_a_page_that_was_given_up(web: Web) -> None:
-    run = """
+@pytest.mark.parametrize(
+    ("what", "url"), [("rqa_web.fetching.read", "/page"), ("rqa_web.addresses.socket.getaddrinfo", "//a.example/")]
+)
+def test_an_answer_does_not_wait_for_a_page_that_was_given_up(what: str, url: str, web: Web) -> None:
+    run = f"""
 import time, rqa_web.fetching
-rqa_web.fetching.read = lambda page, words: time.sleep(100)
+real = {what}
+{what} = lambda first, *more, **how: time.sleep(100) if first != "127.0.0.1" else real(first, *more, **how)
 from robust_qa.__main__ import main
 main()
 """
     web.routes["/page"] = PAGE
-    found(web, "/page", snippet="The lighthouse at Skerry Point was built in 1871.")
+    found(web, f"http:{url}" if "//" in url else url, snippet="The lighthouse at Skerry Point was built in 1871.")
     options = {"provider": "searxng", "base_url": web.url, "private": "true", "robots": "false", "page_seconds": "0.2"}
     overrides = [part for key, value in options.items() for part in ("-o", f"retriever.web.{key}={value}")]
     asked = ["ask", "-r", "web", "-s", "rag", "--reader", "lexical", *overrides, "When was the lighthouse built?"]
@@ -345,7 +349,7 @@ async def test_a_proxy_is_asked_for_a_page_by_its_name(
 async def test_a_host_that_does_not_answer_at_one_address_is_asked_at_the_next(
     web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def two(host: str, port: int, *, private: bool) -> list[str]:
+    async def two(host: str, port: int, **how: Any) -> list[str]:
         return ["127.0.0.2", "127.0.0.1"]
 
     monkeypatch.setattr(fetching, "resolve", two)
