@@ -15,7 +15,6 @@ import pytest
 from robust_qa.batch import Tally
 from robust_qa.cli import batch_progress, progress
 from robust_qa.cli.run import Run
-from robust_qa.lines import Lines
 
 
 class Terminal(io.StringIO):
@@ -35,7 +34,7 @@ def dumb(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 def test_a_batch_tells_a_dumb_terminal_in_plain_lines(dumb: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     async def watched() -> None:
         with suppress(TimeoutError):
-            watching = batch_progress.watch(Run(), Tally(), Lines(0), None, answers_on_terminal=False)
+            watching = batch_progress.watch(Run(), Tally(), None, answers_on_terminal=False)
             await asyncio.wait_for(watching, 0.5)
 
     monkeypatch.setattr(sys, "stderr", dumb)
