@@ -169,11 +169,15 @@ def _told(passages: Sequence[Passage], marked: Sequence[Marked], settings: Setti
     """The candidates that fit by what they say, in normal form, with the likeliest span of each passage."""
     told: dict[str, dict[int, Span]] = defaultdict(dict)
     for window, marks in marked:
+        numbers: set[int] = set()  # where they end
         for found in spans(window, marks, settings):
             span = _signed(found, passages[window.passage])
             text = text_of(passages[span.passage], span)
             key = answer_key(text)
-            if normalise(text) and (fits is None or fits(key)):
+            if text[-1:].isdigit():
+                numbers.add(span.end)
+            unit = span.start - 1 in numbers  # what 12 and 15 degrees have in common answers nothing
+            if normalise(text) and not unit and (fits is None or fits(key)):
                 held = told[key].get(span.passage)
                 if held is None or span.likely > held.likely:
                     told[key][span.passage] = span

@@ -198,6 +198,13 @@ def test_a_number_and_its_negative_do_not_agree(engine):
     assert first > second
 
 
+def test_a_unit_that_both_have_does_not_outweigh_numbers_that_differ(engine):
+    passages = [Passage("it was 12 degrees"), Passage("it was 15 degrees")]
+    answers = (0, "12", 2.0), (0, "degrees", 1.0), (1, "15", 1.5), (1, "degrees", 1.0)
+    reading = choose(passages, marked(engine, passages, *answers), SETTINGS, 0.3)
+    assert (reading.text, [rival.text for rival in reading.rivals]) == ("12", ["15"])
+
+
 def test_what_others_tell_more_likely_than_not_is_a_rival(engine):
     passages = [Passage("in london"), Passage("in the london"), Passage("in paris"), Passage("in paris or london")]
     pairs = marked(engine, passages, (0, "london", 2.0), (1, "london", 2.0), (2, "paris", 1.5), (3, "paris", 1.0))
