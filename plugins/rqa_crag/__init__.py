@@ -60,8 +60,8 @@ class Crag:
         # how passages are cut: excerption (three sentences), fixed_num (50 words), selection (not at all)
         strips: Mode = "excerption"
         keep: Annotated[int, Meta(ge=1)] = 5  # strips that are kept, at most: of the passages, and of the pages
-        # strips with a lower score are dropped; by default -0.5 as in the paper, or the evaluator's own lower where
-        # that is less
+        # strips with a lower score are dropped; by default -0.5 as in the paper, or halfway between the evaluator's own
+        # lower and -1 where that is less
         floor: _Score | None = None
         # how the kept strips are put together: text (those of a passage as one, in its order), score (each for itself)
         order: Literal["text", "score"] = "text"
@@ -207,7 +207,8 @@ class Crag:
         if self.options.floor is not None:
             return self.options.floor
         own = self._own(toolbox)
-        return min(_FLOOR, own[1]) if own else _FLOOR
+        # That of a question's best passage is too high a bound for each: one that contradicts the others is of use.
+        return min(_FLOOR, (own[1] - 1) / 2) if own else _FLOOR
 
     def _own(self, toolbox: Toolbox) -> tuple[float, float] | None:
         """The evaluator's thresholds, upper and lower, unless the paper's are to be taken."""

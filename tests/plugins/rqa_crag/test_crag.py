@@ -226,9 +226,9 @@ def test_strips_under_the_floor_are_left_out_of_a_passage_that_is_kept() -> None
     assert asked.then.given[0].text == text.removeprefix(noise).strip()
 
 
-def test_an_evaluator_whose_own_lower_is_less_keeps_strips_down_to_it() -> None:
+def test_an_evaluator_with_bounds_of_its_own_keeps_strips_down_to_halfway_under_its_lower() -> None:
     class Lenient(Judge):
-        upper, lower = 0.5, -0.8
+        upper, lower = 0.5, -0.6
 
     so = [Passage("Some words about other matters.", id="other"), GOOD]  # -0.7
     assert Asked(so, judge=Lenient()).ids == ["other", "good"]
