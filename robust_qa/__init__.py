@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from .prompts import Prompt as Prompt
     from .prompts import fenced as fenced
     from .prompts import load_prompts as load_prompts
+    from .reading import spoken as spoken
     from .registry import Registry as Registry
     from .remarks import remark as remark
     from .replies import between as between
@@ -112,6 +113,7 @@ if TYPE_CHECKING:
     from .text import printable as printable
     from .text import sentences as sentences
     from .text import titled as titled
+    from .text import whole_characters as whole_characters
     from .text import words as words
     from .toolbox import Toolbox as Toolbox
     from .types import Answer as Answer
@@ -178,6 +180,7 @@ _HOME = {
     "order": ("Order", "arrange"),
     "pool": ("Pool",),
     "prompts": ("Prompt", "fenced", "load_prompts"),
+    "reading": ("spoken",),
     "registry": ("Registry",),
     "remarks": ("remark",),
     "replies": (
@@ -197,7 +200,16 @@ _HOME = {
     "settings": ("Url",),
     "sharing": ("even_batches",),
     "stated": ("stated_answer",),
-    "text": ("answer_key", "contains_answer", "normalise", "printable", "sentences", "titled", "words"),
+    "text": (
+        "answer_key",
+        "contains_answer",
+        "normalise",
+        "printable",
+        "sentences",
+        "titled",
+        "whole_characters",
+        "words",
+    ),
     "toolbox": ("Toolbox",),
     "types": (
         "Answer",

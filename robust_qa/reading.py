@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,6 +39,14 @@ _LABEL = r"[^\w\n]*+(documents?|(?:the +)?(?:final +)?answer(?: +is)?)[^\w\n:]*+
 _LINE = re.compile(
     rf"^{_LABEL}[*_]*+(?:\s*+(?!{_LABEL})|[ \t]*+)(?:(?<=\n)[-•] +)?(?P<field>.*)$", re.IGNORECASE | re.MULTILINE
 )
+
+
+def spoken(completion: Completion) -> Completion:
+    """`completion` without the thoughts that stand before the reply. CutError when it was cut in the midst of them."""
+    text = without_thoughts(completion.text)
+    if not text and completion.finish == "length":
+        raise CutError
+    return dataclasses.replace(completion, text=text)
 
 
 def reply_format(structured: bool) -> str:

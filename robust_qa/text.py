@@ -36,6 +36,7 @@ _STOPS = _Stops()
 # a terminal or an editor, never an answer.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _UNESCAPED = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")  # those that JSON leaves
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -100,6 +101,11 @@ def contains_answer(text: str, answers: Iterable[str]) -> bool:
     """Whether any of `answers` occurs in `text`, both normalised: the accuracy of the field's papers."""
     haystack = normalise(text)
     return any(needle in haystack for needle in map(normalise, answers) if needle)
+
+
+def whole_characters(text: str) -> str:
+    """`text` with U+FFFD for a lone surrogate, as broken input has them: UTF-8 has no bytes for it."""
+    return _HALF.sub("\ufffd", text)
 
 
 def printable(text: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa import Completion, CutError, Passage
+from robust_qa import Completion, CutError, Passage, spoken
 from robust_qa.reading import parse_reading
 
 PASSAGES = [Passage("a"), Passage("b"), Passage("c")]
@@ -95,6 +95,13 @@ def test_an_empty_reply_is_told_from_passages_without_the_answer(reply: str) -> 
 
 
 _LONG = ("Answer: " + "x " * 100_000, "Answer" + " " * 200_000, "*" + "\n" * 200_000 + "*", "x" + "\n." * 100_000 + "x")
+
+
+def test_a_reply_is_spoken_without_its_thoughts_and_must_have_come_to_more() -> None:
+    assert spoken(Completion("<think>So.</think> Paris", finish="length")) == Completion("Paris", finish="length")
+    assert spoken(Completion("<think>So.</think>")).text == ""
+    with pytest.raises(CutError):
+        spoken(Completion("<think>So", finish="length"))
 
 
 def test_a_long_reply_is_read_in_no_time() -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa import answer_key, contains_answer, normalise, printable, sentences, words
+from robust_qa import answer_key, contains_answer, normalise, printable, sentences, whole_characters, words
 
 
 def split(text: str) -> list[str]:
@@ -93,6 +93,10 @@ def test_an_answer_counts_when_any_gold_one_is_contained() -> None:
 
 def test_a_gold_answer_of_nothing_but_punctuation_is_contained_nowhere() -> None:
     assert not contains_answer("anything", ["...", "the"])
+
+
+def test_half_a_character_is_replaced_and_a_whole_one_is_not() -> None:
+    assert whole_characters("a\ud83db\U0001f600\udc00") == "a\ufffdb\U0001f600\ufffd"
 
 
 def test_printable_takes_out_what_steers_a_terminal() -> None:

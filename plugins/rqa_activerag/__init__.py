@@ -22,7 +22,7 @@ from robust_qa import (
     fenced,
     hookimpl,
     load_prompts,
-    without_thoughts,
+    spoken,
 )
 
 from . import schemas
@@ -162,10 +162,7 @@ class ActiveRag:
             max_tokens=options.max_tokens,
             schema=schema,
         )
-        text = without_thoughts(completion.text)
-        if not text and completion.finish == "length":
-            raise CutError
-        return dataclasses.replace(completion, text=text)
+        return spoken(completion)
 
 
 @hookimpl

@@ -24,8 +24,8 @@ from robust_qa import (
     fenced,
     hookimpl,
     load_prompts,
+    spoken,
     stated_answer,
-    without_thoughts,
 )
 
 from . import schemas
@@ -167,10 +167,7 @@ class Astute:
             max_tokens=options.max_tokens,
             schema=schema if toolbox.structured else None,
         )
-        text = without_thoughts(completion.text)
-        if not text and completion.finish == "length":
-            raise CutError
-        return dataclasses.replace(completion, text=text)
+        return spoken(completion)
 
     def _earlier(self, consolidated: Sequence[Consolidated], pool: Sequence[Passage]) -> str:
         text = rendered(consolidated, pool, source_aware=self.options.source_aware)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
-from robust_qa import CutError, Order, Passage, Prompt, Reading, declines, fenced, load_prompts, without_thoughts
+from robust_qa import CutError, Order, Passage, Prompt, Reading, declines, fenced, load_prompts, spoken
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
@@ -101,10 +101,10 @@ class Agent:
             seed=self.seed if sample is None else (self.seed or 0) + sample,
             temperature=self.temperature if sample is not None else None,
         )
-        reply = without_thoughts(completion.text)
+        reply = spoken(completion).text
         # What stands before the mark is thought aloud, and its last line no answer.
         unmarked = _MARK in self.prompts[role].template and _MARK not in reply
-        if completion.finish == "length" and (unmarked or not reply):
+        if completion.finish == "length" and unmarked:
             raise CutError
         return reply
 

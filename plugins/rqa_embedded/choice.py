@@ -117,12 +117,11 @@ def chosen(
     sure the surest passage is, the more it counts how many agree, for small likelihoods differ by chance.
     """
     told = _unnamed(_seconded(_told(passages, marked, settings, fits), passages, marked, fits), marked)
-    return _chosen(told)[1] if told else None
+    return _chosen(told, _lent(told))[1] if told else None
 
 
-def _chosen(told: _Told) -> tuple[str, Choice]:
-    """The key of the candidate that is chosen, and the choice."""
-    lent = _lent(told)
+def _chosen(told: _Told, lent: Mapping[str, list[float]]) -> tuple[str, Choice]:
+    """The key of the candidate that is chosen by what it is `lent`, and the choice."""
     power = (1 + max(map(max, lent.values()))) / 2  # a root where nothing is sure, the sum where something is certain
     weight = {key: sum(likely**power for likely in each) for key, each in lent.items()}
     own = {key: sum(span.likely for span in group.values()) for key, group in told.items()}
@@ -148,9 +147,10 @@ def weighed(
     """
     told = _unnamed(_told(passages, marked, settings, fits), marked)
     both = _unnamed(_seconded(told, passages, marked, fits), marked)
+    lent = _lent(both)
     support = {key: sum(each) for key, each in _lent(told).items()}
-    shared = {key: sum(each) for key, each in _lent(both).items()}
-    answer = _chosen(both)[0] if both else ""
+    shared = {key: sum(each) for key, each in lent.items()}
+    answer = _chosen(both, lent)[0] if both else ""
     telling = {n for key, group in both.items() if _alike(answer, key) for n in group}
     features: list[tuple[float, float, float] | None] = []
     for first, passage in zip(firsts(passages), passages, strict=True):
@@ -282,7 +282,7 @@ def choose(
     confidence = 0.0
     # A question that asks who seldom names them. Where nothing else will do it may: an eponymous album's artist, say.
     for named in filter(None, (_unnamed(told, marked), told)):
-        key, choice = _chosen(named)
+        key, choice = _chosen(named, _lent(named))
         confidence = likelihood(settings.answer, choice.features)
         if confidence >= threshold:
             rivals = tuple(

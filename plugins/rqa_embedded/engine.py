@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from robust_qa import MissingError, cores, even_batches
+from robust_qa import MissingError, cores, even_batches, whole_characters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +28,6 @@ BATCH = 256  # tokens of one engine batch, padding included: it is computed, too
 
 
 _TINY = 1e-9  # so that nothing is divided by 0
-_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, as broken input has them: no UTF-8 for it
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -112,7 +110,7 @@ class Engine:
 
     def tokens(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Token ids of `text` and the characters each stands for."""
-        coded = self._tokenizer.encode(_SURROGATE.sub("\ufffd", text), add_special_tokens=False)
+        coded = self._tokenizer.encode(whole_characters(text), add_special_tokens=False)
         return coded.ids, coded.offsets
 
     @cached_property

@@ -9,7 +9,6 @@ encoder (model.bin with its config.json and vocabulary), tokenizer.json, and hea
 from __future__ import annotations
 
 import asyncio
-import re
 import threading
 from collections.abc import Sequence
 from functools import cached_property
@@ -17,7 +16,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robust_qa import MissingError
+from robust_qa import MissingError, whole_characters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 FILES = ("model.bin", "tokenizer.json", "head.npz")
 _BATCH = 1024  # tokens computed at once, padding included
 _REMEMBERED = 100_000  # pairs
-_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, as broken input has them: there is no UTF-8 for it
 
 
 class Nli:
@@ -73,7 +71,7 @@ class Nli:
         """The probability that the second text of each pair follows from the first."""
         with self._loading:
             encoder, tokenizer, head = self._model
-        whole = [tuple(_SURROGATE.sub("\ufffd", text) for text in pair) for pair in pairs]
+        whole = [tuple(map(whole_characters, pair)) for pair in pairs]
         encoded = [(tokens.ids, tokens.type_ids) for tokens in tokenizer.encode_batch(whole)]
         likely = [0.0] * len(pairs)
         for batch in _batches([len(ids) for ids, _ in encoded]):

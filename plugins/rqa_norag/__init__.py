@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robust_qa import Answer, CutError, declines, fenced, hookimpl, load_prompts, without_thoughts
+from robust_qa import Answer, declines, fenced, hookimpl, load_prompts, spoken
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
@@ -44,9 +44,7 @@ class NoRag:
             max_tokens=options.max_tokens,
             seed=options.seed,
         )
-        text = without_thoughts(reply.text)
-        if not text and reply.finish == "length":  # there were thoughts alone
-            raise CutError
+        text = spoken(reply).text
         if not text:
             return Answer(None, reason="The language model's reply is empty.")
         if declines(text):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tokenizers import Tokenizer
 
-from robust_qa import ConfigError
+from robust_qa import ConfigError, whole_characters
 
 from .folder import TOKENIZER, Settings
 
@@ -19,7 +19,6 @@ CRAG_TEMPLATE = "{question} [SEP] {passage}"  # of the published CRAG evaluator
 _LONGEST = 1 << 16  # characters that are looked at; no window of tokens reaches that far
 _WIDE = 16  # characters of a token, mostly fewer: where so many for each fill the window, no more are looked at
 _SPECIAL = ("<pad>", "</s>", "[PAD]", "[CLS]", "[SEP]", "[MASK]")
-_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, as broken input has them: there is no UTF-8 for it
 
 
 class Pair(NamedTuple):
@@ -107,7 +106,7 @@ def _id(tokenizer: Tokenizer, token: str) -> int:
 
 
 def _folded(text: str) -> str:
-    return _SURROGATE.sub("\ufffd", " ".join(text[:_LONGEST].split()))
+    return whole_characters(" ".join(text[:_LONGEST].split()))
 
 
 def empty(text: str) -> bool:
