@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 Counter = Callable[[Sequence[Message]], int]
 _MARGIN = 16  # tokens left free, for what a chat template adds
+# Where a text without sentence ends may be cut (a table, a list): at a line's end, else a word's, else anywhere.
+_PIECE = re.compile(r".{1,400}(?=\n|\Z)|.{1,400}(?=\s)|.{1,400}", re.DOTALL)
 _SCALE = 80  # weights are whole numbers in a byte: eightieths of a token
 # Tokens in a character, by the first byte of it in UTF-8; most vocabularies cut digits one by one, and scripts that
 # they have few words of into letters or less.
@@ -43,6 +46,9 @@ for _bytes, _tokens in _TOKENS.items():
     for _byte in _bytes:
         _WEIGHTS[_byte] = round(_tokens * _SCALE)
 _VIETNAMESE = (b"\xe1\xba", b"\xe1\xbb")  # beside Georgian in Unicode, and half as many tokens
+
+
+_HINT = "Ask a shorter question, or configure a larger window or a smaller max_tokens."
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +120,7 @@ def fit(
     """`prompt` with `passages` (the most relevant first, numbered from 1) in at most `budget` tokens.
 
     Memory passages are the reader's own few words and are cut last. ContextError when the prompt overflows
-    without any passage.
+    without any passage, or leaves no room for the beginning of one.
     """
 
     def render(kept: Mapping[int, Passage]) -> list[Message]:
@@ -130,11 +136,11 @@ def fit(
     bare = count(render({}))
     if bare > budget:
         raise ContextError(
-            f"The question alone takes {bare} tokens, and the reader's window leaves {max(budget, 0)} for it.",
-            hint="Ask a shorter question, or configure a larger window or a smaller max_tokens.",
+            f"The prompt takes {bare} tokens without its passages, and the reader's window leaves {max(budget, 0)}.",
+            hint=_HINT,
         )
     ranked = sorted(everything, key=lambda n: everything[n].origin != "memory")  # stable: memory, then as ranked
-    ends = [(n, end) for n in ranked for _, end in sentences(everything[n].text)]
+    ends = [(n, end) for n in ranked for end in _ends(everything[n].text)]
 
     def keep(sentence_count: int) -> dict[int, Passage]:
         last = dict(ends[:sentence_count])  # the last sentence kept of each passage
@@ -143,8 +149,19 @@ def fit(
     # The prompt grows with every sentence, so the most that fits is found by bisection.
     fitting = bisect.bisect_right(range(len(ends)), budget, lo=1, key=lambda size: count(render(keep(size)))) - 1
     kept = keep(max(fitting, 0))
+    if ends and not kept:
+        raise ContextError(
+            f"The prompt takes {bare} tokens without its passages, and what is left of the {budget} that the reader's "
+            "window has for them holds the beginning of none.",
+            hint=_HINT,
+        )
     return Fitted(
         render(kept),
         dropped=tuple(n for n in everything if n not in kept),
         shortened=tuple(n for n in kept if len(kept[n].text) < len(everything[n].text.rstrip())),
     )
+
+
+def _ends(text: str) -> list[int]:
+    """Where `text` may be cut: at the ends of its sentences, and within those that are very long."""
+    return [piece.end() for start, end in sentences(text) for piece in _PIECE.finditer(text, start, end)]

@@ -6,7 +6,7 @@ RqaError                      1   something failed; the message says what, the h
 ├── InputError                2   a question, row or file handed in cannot be used
 ├── PluginError               1   a plugin cannot be loaded or breaks the contract
 ├── MissingError              4   a model, an index or a corpus is not there
-├── ContextError              1   a question alone overflows the reader's window
+├── ContextError              1   a prompt overflows the reader's window
 ├── BusyError                 1   another process holds what is needed
 └── CallError                 5   a component call failed
     ├── UnavailableError      5   the provider or the network failed; worth another try
@@ -94,7 +94,7 @@ class MissingError(RqaError):
 
 
 class ContextError(RqaError):
-    """The question alone overflows the reader's window."""
+    """A prompt overflows the reader's window, and there is nothing left to cut."""
 
 
 class BusyError(RqaError):

@@ -41,7 +41,7 @@ def test_whole_passages_go_when_sentences_are_not_enough() -> None:
 
 
 def test_as_much_is_kept_as_fits() -> None:
-    for budget in range(size([]), size(PASSAGES) + 1):
+    for budget in range(size([Passage("First of 1.")]), size(PASSAGES) + 1):
         assert characters(fit(PROMPT, PASSAGES, FIELDS, Layout(), budget=budget, count=characters).messages) <= budget
 
 
@@ -71,8 +71,29 @@ def test_memory_stands_after_what_was_retrieved_in_every_order() -> None:
 
 
 def test_a_question_that_alone_overflows_is_an_error_that_says_so() -> None:
-    with pytest.raises(ContextError, match="question alone takes"):
+    with pytest.raises(ContextError, match="without its passages"):
         fit(PROMPT, PASSAGES, {"question": "Why? " * 100}, Layout(), budget=100, count=characters)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(f"Tower {n} | {n} m" for n in range(900)),
+        "दिल्ली भारत की राजधानी है। " * 300,
+        "กรุงเทพมหานคร" * 700,
+    ],
+)
+def test_a_long_text_without_sentence_ends_is_cut_within(text: str) -> None:
+    fitted = fit(PROMPT, [Passage(text), PASSAGES[0]], FIELDS, Layout(), budget=2000, count=characters)
+    assert fitted.shortened == (1,) and fitted.dropped == (2,)
+    assert 1400 < characters(fitted.messages) <= 2000
+    shown = fitted.messages[0].content.split("\n</document>")[0]
+    assert shown.endswith(" m") or "Tower" not in text  # a row is whole
+
+
+def test_a_window_that_holds_the_beginning_of_no_passage_is_an_error_and_no_prompt_without_passages() -> None:
+    with pytest.raises(ContextError, match="holds the beginning of none"):
+        fit(PROMPT, PASSAGES, FIELDS, Layout(), budget=size([]) + 20, count=characters)
 
 
 def test_passages_without_sentences_are_dropped_rather_than_raising() -> None:
