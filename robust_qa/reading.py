@@ -11,6 +11,7 @@ from typing import Any
 from .errors import CutError
 from .prompts import load_prompts
 from .replies import named_documents, one_line, parse_object, says_unknown, without_thoughts
+from .stated import stated_answer
 from .types import Completion, Passage, Reading
 
 PROMPT = load_prompts(Path(__file__).parent / "prompts")["read"]
@@ -39,6 +40,7 @@ _LABEL = r"[^\w\n]*+(documents?|(?:the +)?(?:final +)?answer(?: +is)?)[^\w\n:]*+
 _LINE = re.compile(
     rf"^{_LABEL}[*_]*+(?:\s*+(?!{_LABEL})|[ \t]*+)(?:(?<=\n)[-•] +)?(?P<field>.*)$", re.IGNORECASE | re.MULTILINE
 )
+_ON_A_LINE = re.compile(r"\banswer\b", re.IGNORECASE)  # what documents end at, where the answer stands behind them
 
 
 def spoken(completion: Completion) -> Completion:
@@ -57,6 +59,7 @@ def reply_format(structured: bool) -> str:
 def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Reading:
     """A reply as a Reading: from a JSON object, from labelled lines, or else the whole reply as the answer.
 
+    Of what has a form, but no answer in its place, that which it states otherwise; a reason where it states none.
     Numbers of documents that do not exist are left out. CutError when the reply was cut before its answer was whole.
     """
     reply = without_thoughts(completion.text)
@@ -69,8 +72,17 @@ def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Readin
     if not reply:
         return Reading(None, usage=completion.usage, reason="The language model's reply is empty.")
     fields = parsed or {label: line["field"] for label, line in lines.items()}
-    answer = one_line(fields.get("answer")) if fields else reply
+    nearly = parsed is None and reply.removeprefix("```json").lstrip().startswith("{")
+    if "answer" in fields and not nearly:
+        answer = one_line(fields["answer"])
+    else:
+        answer = stated_answer(reply) if fields or nearly else reply
+        if not answer:
+            return Reading(None, usage=completion.usage, reason="The language model's reply has no answer in it.")
     if says_unknown(answer):
         return Reading(None, usage=completion.usage)
-    positions = tuple(number - 1 for number in named_documents(fields.get("documents"), len(passages))[0])
+    named = fields.get("documents")
+    if isinstance(named, str):
+        named = _ON_A_LINE.split(named, 1)[0]
+    positions = tuple(number - 1 for number in named_documents(named, len(passages))[0])
     return Reading(answer, passages=positions, usage=completion.usage)

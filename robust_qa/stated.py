@@ -5,14 +5,21 @@ Nothing here raises, whatever the text, and the work is linear in its length.
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 from .replies import between, one_line, parse_object
 
-_QUOTED = re.compile(r'"answer"\s*:\s*("(?:[^"\\]|\\.)+")')
-_NO_ANSWER = re.compile(r'\s*(?:```|[{}\]]|\[["{\d]|"\w+"\s*:)|[^\w\n]*documents?[^\w\n]*:', re.I)  # JSON, a code fence
+_FIELD = re.compile(r"""["']answer["']\s*:\s*""", re.IGNORECASE)
+_AFTER = r"""\s*(?:,\s*["']\w+["']\s*:|[}\]]|\Z)"""  # what follows a field; other quotes are within its text
+_ENDED = re.compile(_AFTER)
+_VALUE = re.compile(rf"""(["'])((?:\\.|(?!\1{_AFTER})[^\\])++)\1|([^\s"'\[{{][^"{{}},\n]*+)(?=[}},])""", re.DOTALL)
+_NO_ANSWER = re.compile(
+    r'\s*(?:```|[{}\]]|\[["{\d]|"\w+"\s*:)|[^\w\n]*documents?[^\w\n]*:(?!.*\banswer\b)', re.I
+)  # JSON, code
 _LABELLED = re.compile(
-    r"^[^\w\n]*+(?:.*(?:[.,;:]|\b(?:so|thus|therefore|and|that))[ \t]++)?"
+    r"^[^\w\n]*+(?:.*(?:[\d.,;:|\])]|\b(?:so|thus|therefore|and|that))[ \t]++)?"
     r"(?:the[ \t]+)?(?:final[ \t]+)?answer[ \t]*(?:is\b|[*_]*:)[\s:*_]*+(.*\w.*)$",
     re.I | re.M,
 )
@@ -25,8 +32,21 @@ def stated_answer(reply: str) -> str:
     """
     if marked := between(reply, "ANSWER"):
         return one_line(marked[-1])
-    cut = "".join(f'{{"answer": {value}}}' for value in _QUOTED.findall(reply)[-1:])
-    if whole := parse_object(reply, "answer") or parse_object(cut, "answer"):
+    if whole := parse_object(reply, "answer") or _broken(reply):
         return one_line(whole["answer"])
     lines = [one_line(line) for line in reply.splitlines() if re.search(r"\w", line) and not _NO_ANSWER.match(line)]
     return one_line("".join((_LABELLED.findall("\n".join(lines)) or lines)[-1:]))
+
+
+def _broken(reply: str) -> dict[str, Any] | None:
+    """The last answer of what is nearly JSON: cut behind it, with quotes in its text, or as Python writes it."""
+    for field in list(_FIELD.finditer(reply))[-1:]:
+        try:
+            value, end = json.JSONDecoder(strict=False).raw_decode(reply, field.end())
+            if _ENDED.match(reply, end):
+                return {"answer": value}
+        except (ValueError, RecursionError):
+            pass
+        if found := _VALUE.match(reply, field.end()):
+            return {"answer": found[2] or found[3]}
+    return None

@@ -30,7 +30,25 @@ PASSAGES = [Passage("a"), Passage("b"), Passage("c")]
         ("Documents: 2-3\nAnswer: Paris", "Paris", (1, 2)),
         ("Documents: 12345\nAnswer: Paris", "Paris", ()),
         ("Documents: none of the 3 documents\nAnswer: Paris", "Paris", ()),
+        ("Documents: 1\nParis", "Paris", (0,)),
+        ("Documents: 1, 3\n\nParis is the capital.", "Paris is the capital.", (0, 2)),
+        ("Documents: 1, Answer: Paris", "Paris", (0,)),
+        ("Documents: 1 | Answer: 3", "3", (0,)),
+        ("**Documents:** 1 **Answer:** Paris", "Paris", (0,)),
         ("Paris", "Paris", ()),
+        ('{"documents":[1],"answer":"The "Rough Riders""}', 'The "Rough Riders"', (0,)),
+        ('{\n "documents": [1],\n "answer": "The "Rough Riders""\n}', 'The "Rough Riders"', (0,)),
+        ('{"documents":[2],"answer":"The "pearl", he said","reason":"x"', 'The "pearl", he said', (1,)),
+        ('{"answer":"Paris","reason":"the "x""}', "Paris", ()),
+        ('{"documents":[1] "answer":"Paris"}', "Paris", (0,)),
+        ('{"documents":[1],"answer":"C:\\Users"}', "C:\\Users", (0,)),
+        ("{'documents': [1], 'answer': 'Paris'}", "Paris", (0,)),
+        ("{'documents': [1], 'answer': \"L'Aquila\"}", "L'Aquila", (0,)),
+        ('{"documents":[1],"answer":"Paris"', "Paris", (0,)),
+        ('{"documents":[1],"answer":Paris}', "Paris", (0,)),
+        ('```json\n{"Documents":[3],"Answer":"Paris"}\n```', "Paris", (2,)),
+        ('{"documents": [Document 1], "answer": "Paris"}', "Paris", (0,)),
+        ('{"documents":[1] "answer":"unknown"}', None, ()),
         ('{"documents": [9, 2, 2], "answer": "Paris"}', "Paris", (1,)),
         ('{"documents": "1 and 2", "answer": 1889}', "1889", (0, 1)),
         ('{"documents": [1], "answer": 0}', "0", (0,)),
@@ -94,6 +112,12 @@ def test_an_empty_reply_is_told_from_passages_without_the_answer(reply: str) -> 
     assert not parse_reading(Completion("Answer: unknown"), PASSAGES).reason
 
 
+@pytest.mark.parametrize("reply", ["Documents: 1", '{"documents": [1]}', "{", '{"documents":[1],"answer":'])
+def test_a_reply_without_an_answer_is_told_from_passages_without_one(reply: str) -> None:
+    reading = parse_reading(Completion(reply), PASSAGES)
+    assert (reading.text, reading.reason) == (None, "The language model's reply has no answer in it.")
+
+
 _LONG = ("Answer: " + "x " * 100_000, "Answer" + " " * 200_000, "*" + "\n" * 200_000 + "*", "x" + "\n." * 100_000 + "x")
 
 
@@ -106,7 +130,14 @@ def test_a_reply_is_spoken_without_its_thoughts_and_must_have_come_to_more() -> 
 
 def test_a_long_reply_is_read_in_no_time() -> None:
     began = time.process_time()
-    for reply in (*_LONG, "Answer:" + "\n" * 200_000 + "Answer:", "Answer:\n" * 25_000, "Answer: 1" + "\n." * 100_000):
+    broken = ('{"answer":"' + '"answer":"' * 20_000, '{"answer":"' + '" , "x' * 30_000, '{"answer":"' + '"' * 200_000)
+    for reply in (
+        *_LONG,
+        *broken,
+        "Answer:" + "\n" * 200_000 + "Answer:",
+        "Answer:\n" * 25_000,
+        "Answer: 1" + "\n." * 100_000,
+    ):
         parse_reading(Completion(reply), PASSAGES)
     for reply in _LONG:
         with pytest.raises(CutError):
