@@ -15,9 +15,8 @@ _FIELD = re.compile(r"""["']answer["']\s*:\s*""", re.IGNORECASE)
 _AFTER = r"""\s*(?:,\s*["']\w+["']\s*:|[}\]]|\Z)"""  # what follows a field; other quotes are within its text
 _ENDED = re.compile(_AFTER)
 _VALUE = re.compile(rf"""(["'])((?:\\.|(?!\1{_AFTER})[^\\])++)\1|([^\s"'\[{{][^"{{}},\n]*+)(?=[}},])""", re.DOTALL)
-_NO_ANSWER = re.compile(
-    r'\s*(?:```|[{}\]]|\[["{\d]|"\w+"\s*:)|[^\w\n]*documents?[^\w\n]*:(?!.*\banswer\b)', re.I
-)  # JSON, code
+# JSON, a code fence, documents without an answer behind them.
+_NO_ANSWER = re.compile(r'\s*(?:```|[{}\]]|\[["{\d]|"\w+"\s*:)|[^\w\n]*documents?[^\w\n]*:(?!.*\banswer\b)', re.I)
 _LABELLED = re.compile(
     r"^[^\w\n]*+(?:.*(?:[\d.,;:|\])]|\b(?:so|thus|therefore|and|that))[ \t]++)?"
     r"(?:the[ \t]+)?(?:final[ \t]+)?answer[ \t]*(?:is\b|[*_]*:)[\s:*_]*+(.*\w.*)$",
