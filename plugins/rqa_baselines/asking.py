@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from msgspec import Meta
 
-from robust_qa import CutError, Order, Passage, Prompt, Reading, declines, fenced, load_prompts, spoken
+from robust_qa import (
+    ContextError,
+    CutError,
+    Order,
+    Passage,
+    Prompt,
+    Reading,
+    RefusedError,
+    RqaError,
+    declines,
+    fenced,
+    load_prompts,
+    spoken,
+)
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
 
+
+T = TypeVar("T")
 
 _MARK = "<<<ANSWER>>>"
 
@@ -123,20 +137,30 @@ class Agent:
 
 
 async def at_once(ask: Callable[[Any], Awaitable[str]], asked: Iterable[Any]) -> list[str]:
-    """What `ask` replies to each of `asked`, all at once; "" for one that was cut before its answer.
+    """What `ask` replies to each of `asked`, all at once; "" for one that comes to no reply of its own account.
 
-    CutError when all of them were.
+    That is one that was cut before its answer, that the provider refuses, or that overflows the window. Raises what
+    kept the first from it when all were lost.
     """
+    return [found if isinstance(found, str) else "" for found in await each_alone(ask, asked)]
+
+
+async def each_alone(ask: Callable[[Any], Awaitable[T]], asked: Iterable[Any]) -> list[T | RqaError]:
+    """What `ask` gives of each of `asked`, all at once, or what is wrong with that one; see `at_once`."""
     import asyncio
 
-    async def whole(one: Any) -> str | None:
-        with suppress(CutError):
+    async def one_of(one: Any) -> T | RqaError:
+        try:
             return await ask(one)
-        return None
+        except (CutError, ContextError, RefusedError) as error:
+            if error.general:
+                raise
+            return error
 
     async with asyncio.TaskGroup() as group:
-        asking = [group.create_task(whole(one)) for one in asked]
-    replies = [task.result() for task in asking]
-    if replies and all(reply is None for reply in replies):
-        raise CutError
-    return [reply or "" for reply in replies]
+        asking = [group.create_task(one_of(one)) for one in asked]
+    found = [task.result() for task in asking]
+    errors = [each for each in found if isinstance(each, RqaError)]
+    if errors and len(errors) == len(found):
+        raise errors[0]
+    return found

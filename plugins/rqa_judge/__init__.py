@@ -16,14 +16,24 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from robust_qa import Passage, fenced, hookimpl, load_prompts, without_thoughts
+from robust_qa import (
+    ContextError,
+    CutError,
+    Passage,
+    RefusedError,
+    RqaError,
+    fenced,
+    hookimpl,
+    load_prompts,
+    without_thoughts,
+)
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
 
 _VERDICT = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _SCORES = {"yes": 1.0, "no": -1.0}
-UNCLEAR = 0.0  # the score where the reply is neither, or was cut before its verdict
+UNCLEAR = 0.0  # the score where the reply is neither, was cut before its verdict, or refused
 
 
 class Judge:
@@ -45,12 +55,28 @@ class Judge:
         self._prompt = load_prompts(Path(__file__).with_name("prompts"), options.prompts)[options.mode]
 
     async def score(self, question: str, texts: Sequence[str], toolbox: Toolbox) -> list[float]:
-        """The verdict on each text, all asked for at once; an empty text is not worth a call and scores -1."""
-        return await asyncio.gather(*(self._verdict(question, text, toolbox) for text in texts))
+        """The verdict on each text, all asked for at once; an empty text is not worth a call and scores -1.
+
+        Raises what kept the model from a verdict when it is kept from all of them.
+        """
+        found = await asyncio.gather(*(self._alone(question, text, toolbox) for text in texts if text.strip()))
+        errors = [each for each in found if isinstance(each, RqaError)]
+        if errors and len(errors) == len(found):
+            raise errors[0]
+        verdicts = iter(found)
+        scores = [next(verdicts) if text.strip() else -1.0 for text in texts]
+        return [UNCLEAR if isinstance(score, RqaError) else score for score in scores]
+
+    async def _alone(self, question: str, text: str, toolbox: Toolbox) -> float | RqaError:
+        """The verdict on one text, or what is wrong with that one: nobody's text is to take the others' along."""
+        try:
+            return await self._verdict(question, text, toolbox)
+        except (ContextError, CutError, RefusedError) as error:
+            if error.general:
+                raise
+            return error
 
     async def _verdict(self, question: str, text: str, toolbox: Toolbox) -> float:
-        if not text.strip():
-            return -1.0
         reply = await toolbox.generate(
             self._prompt,
             passages=[Passage(text)],

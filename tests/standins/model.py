@@ -14,11 +14,14 @@ from robust_qa.expressions import Source
 from robust_qa.limits import Limits
 from robust_qa.pool import Names
 
-Script = Iterable[str | Completion] | Callable[[list[Message]], Any]
+Script = Iterable[str | Completion | Exception] | Callable[[list[Message]], Any]
 
 
 class ScriptedModel:
-    """Replies from a list, one reply a call, or from a function of the messages; keeps what it was asked."""
+    """Replies from a list, one reply a call, or from a function of the messages; keeps what it was asked.
+
+    An exception is raised.
+    """
 
     def __init__(self, script: Script, *, structured: bool = False, window: int | None = None) -> None:
         self.structured = structured
@@ -30,6 +33,8 @@ class ScriptedModel:
         self.calls.append((messages, decoding))
         reply = self._reply(messages)
         said = await reply if inspect.isawaitable(reply) else reply
+        if isinstance(said, Exception):
+            raise said
         return said if isinstance(said, Completion) else Completion(said)
 
     async def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Continuation:
@@ -43,10 +48,10 @@ class ScriptedModel:
         return ["\n".join(message.content for message in messages) for messages, _ in self.calls]
 
 
-def _in_turn(replies: Iterable[str | Completion]) -> Callable[[list[Message]], str | Completion]:
+def _in_turn(replies: Iterable[str | Completion | Exception]) -> Callable[[list[Message]], Any]:
     remaining = iter(replies)
 
-    def reply(_: list[Message]) -> str | Completion:
+    def reply(_: list[Message]) -> Any:
         text = next(remaining, None)
         assert text is not None, "the model was called once more than its script foresees"
         return text

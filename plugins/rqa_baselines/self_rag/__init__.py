@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from robust_qa import Answer, ContextError, Continuation, Passage, answer_key, cite, says_unknown
@@ -92,32 +93,39 @@ class SelfRag:
         return probability > self.options.threshold, probability
 
     async def _search(self, prompt: str, passages: Sequence[Passage], toolbox: Toolbox) -> list[Path]:
-        """Segment-level beam search: all paths of the last round, the best first."""
-        import asyncio
+        """Segment-level beam search: all paths of the last round, the best first.
 
+        A passage that the provider refuses to see grows none.
+        """
         paths = [Path()]
         for _ in range(self.options.segments):
             kept = paths[: self.options.beam]
             growing = [path for path in kept if path.asks]
             if not growing:
                 break
-            async with asyncio.TaskGroup() as group:
-                tasks = [
-                    (path, group.create_task(self._over(prompt + path.written, number, passage, toolbox)))
-                    for path in growing
-                    for number, passage in enumerate(passages)
-                ]
-            grown = [Path((*path.segments, task.result())) for path, task in tasks]
+            asked = [(path, number) for path in growing for number in range(len(passages))]
+            segments = await asking.each_alone(partial(self._over, prompt, passages, toolbox), asked)
+            grown = [
+                Path((*path.segments, segment))
+                for (path, _), segment in zip(asked, segments, strict=True)
+                if isinstance(segment, Segment)
+            ]
             paths = sorted([path for path in kept if not path.asks] + grown, key=Path.rank, reverse=True)
         return paths
 
-    async def _over(self, prompt: str, number: int, passage: Passage, toolbox: Toolbox) -> Segment:
-        """The next segment over one passage, which is cut in halves until it fits the window."""
+    async def _over(
+        self, prompt: str, passages: Sequence[Passage], toolbox: Toolbox, asked: tuple[Path, int]
+    ) -> Segment:
+        """The next segment of a path over one passage, which is cut in halves until it fits the window."""
+        path, number = asked
+        passage = passages[number]
         title, text = defused(passage.title[:_LONGEST_TITLE]), passage.text
         while True:
             try:
                 shown = f"{RETRIEVE}<paragraph>{title}\n{defused(text)}</paragraph>"
-                continuation = await self._continue(prompt + shown, toolbox, f"after document {number + 1}")
+                continuation = await self._continue(
+                    prompt + path.written + shown, toolbox, f"after document {number + 1}"
+                )
                 return self._segment(continuation, number)
             except ContextError:
                 if not text:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standins.model import ScriptedModel
 
-from robust_qa import Answer, Completion, Passage
+from robust_qa import Answer, Completion, ContextError, Passage, RefusedError, RqaError
 from rqa_baselines.robustrag import RobustRag
 from rqa_baselines.robustrag.certificate import attainable, kept
 from rqa_baselines.robustrag.keywords import keywords
@@ -139,11 +139,11 @@ class TestCertificate:
 TEN = [Passage(f"Text {n}. By Jane Austen.", id=str(n)) for n in range(10)]
 
 
-def script(readings: Sequence[str | Completion], by_keywords: Callable[[str], str]) -> ScriptedModel:
+def script(readings: Sequence[str | Completion | RqaError], by_keywords: Callable[[str], str]) -> ScriptedModel:
     """Replies to isolated readings in turn, and to keywords as told."""
     remaining = iter(readings)
 
-    def reply(messages: list[object]) -> str | Completion:
+    def reply(messages: list[object]) -> str | Completion | RqaError:
         prompt = str(messages)
         return (
             next(remaining) if "one document alone" in prompt else f"<<<ANSWER>>> {by_keywords(prompt)} <<</ANSWER>>>"
@@ -195,6 +195,17 @@ class TestStrategy:
         cut = Completion("<think>Let me see", finish="length")
         model = script([cut, self.AUSTEN], lambda _: "Jane Austen")
         assert [c.id for c in (await ask(RobustRag, model, TEN[:2])).citations] == ["1"]
+
+    @pytest.mark.parametrize("error", [RefusedError("A filter."), ContextError("Too long.")])
+    async def test_a_passage_that_is_refused_takes_no_other_along(self, ask: Ask, error: RqaError) -> None:
+        model = script([error, self.AUSTEN], lambda _: "Jane Austen")
+        assert [c.id for c in (await ask(RobustRag, model, TEN[:2])).citations] == ["1"]
+        with pytest.raises(type(error)):
+            await ask(RobustRag, script([error] * 2, str), TEN[:2])
+
+    async def test_a_wrong_key_is_no_matter_of_one_passage(self, ask: Ask) -> None:
+        with pytest.raises(ExceptionGroup):
+            await ask(RobustRag, script([RefusedError("Key.", general=True), self.AUSTEN], str), TEN[:2])
 
     async def test_readings_that_share_nothing_do_too(self, ask: Ask) -> None:
         answer = await ask(RobustRag, script([f"Word{n}." for n in range(10)], str), TEN)

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 from standins.model import ScriptedModel, toolbox_over
 
-from robust_qa import Completion, ConfigError, Toolbox, UnavailableError
+from robust_qa import Completion, ConfigError, RefusedError, Toolbox, UnavailableError
 from robust_qa.testing import assert_conforms, toolbox
 from rqa_judge import Judge
 
@@ -49,6 +49,15 @@ async def test_each_text_is_asked_about_alone_and_an_empty_one_not_at_all() -> N
     assert len(model.calls) == 2
     assert all(QUESTION in prompt and "<document" in prompt for prompt in model.prompts)
     assert {decoding.temperature for _, decoding in model.calls} == {0.0}
+
+
+async def test_a_text_that_is_refused_takes_no_other_along() -> None:
+    refused = RefusedError("A filter.")
+    assert await verdicts([refused, "yes"], "Moles", "Austen") == [0, 1]
+    with pytest.raises(RefusedError):
+        await verdicts([refused, refused], "Moles", "Moles again")
+    with pytest.raises(RefusedError):
+        await verdicts([RefusedError("Key.", general=True), "yes"], "Moles", "Austen")
 
 
 @pytest.mark.parametrize("mode", ["plain", "cot", "few-shot"])
