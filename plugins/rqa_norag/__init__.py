@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robust_qa import Answer, declines, fenced, hookimpl, load_prompts, spoken
+from robust_qa import Answer, CutError, declines, fenced, hookimpl, load_prompts, spoken
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
@@ -35,7 +35,7 @@ class NoRag:
         self.prompt = load_prompts(Path(__file__).with_name("prompts"), options.prompts)["answer"]
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """One call; abstains when the reply declines or is empty. CutError when it was cut before it began."""
+        """One call; abstains when the reply declines or is empty. CutError when it was cut: no answer is that long."""
         options = self.options
         reply = await toolbox.generate(
             self.prompt,
@@ -45,6 +45,8 @@ class NoRag:
             seed=options.seed,
         )
         text = spoken(reply).text
+        if reply.finish == "length":
+            raise CutError
         if not text:
             return Answer(None, reason="The language model's reply is empty.")
         if declines(text):

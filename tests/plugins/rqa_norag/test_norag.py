@@ -34,11 +34,10 @@ async def test_an_empty_reply_abstains_and_says_so(reply: str) -> None:
     assert given.reason == "The language model's reply is empty."
 
 
-async def test_thoughts_that_are_cut_are_an_error() -> None:
+@pytest.mark.parametrize("reply", ["<think>cut short", "I go through them. First, George Washington"])
+async def test_a_reply_that_is_cut_is_an_error(reply: str) -> None:
     with pytest.raises(CutError):
-        await answer(ScriptedModel([Completion("<think>cut short", finish="length")]))
-    cut = Completion("Jane Austen, who was", finish="length")
-    assert (await answer(ScriptedModel([cut]))).text == "Jane Austen, who was"
+        await answer(ScriptedModel([Completion(reply, finish="length")]))
 
 
 async def test_a_question_cannot_open_another_turn() -> None:
