@@ -13,8 +13,6 @@ from typing import Any
 
 from robust_qa import between, named_documents, one_line, parse_object, printable, says_unknown, stated_answer
 
-_LONGEST_TEXT = 4000  # characters of a thought or a correction
-
 _OPENING = re.compile(r"<<<\s*ANSWER\s*>>>[ \t]*", re.I)
 _MARK = re.compile(r"<{1,3}[\s/]*+ANSWER\s*+>{1,3}", re.I)
 _FIELD = re.compile(r"[\s*_#>\d.)-]*(before|after|thought|documents?|(?:final )?answer)[\s*_]*:[\s*_]*(.*)", re.I)
@@ -60,7 +58,7 @@ class Revision:
 def parse_thought(reply: str) -> Thought:
     """The whole reply as reasoning, and the answer in it."""
     text = _MARK.sub("", _OPENING.sub("Answer: ", reply))
-    return Thought(printable(text).strip()[:_LONGEST_TEXT], _answer(stated_answer(reply)))
+    return Thought(printable(text).strip(), _answer(stated_answer(reply)))
 
 
 def parse_revision(reply: str, size: int, *, structured: bool) -> Revision:

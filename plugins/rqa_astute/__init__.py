@@ -76,7 +76,10 @@ class Astute:
         async with asyncio.TaskGroup() as both:
             remembering = both.create_task(ask("memory", schemas.memory(options.memory_passages)))
             retrieving = both.create_task(toolbox.retrieve(question))
-        texts = parse_memory(remembering.result().text, options.memory_passages)
+        written = remembering.result()
+        texts = parse_memory(written.text, options.memory_passages)
+        if written.finish == "length" and not texts:
+            raise CutError
         internal = [Passage(text, id=f"memory-{n}", origin="memory") for n, text in enumerate(texts, start=1)]
         pool = [*retrieving.result(), *internal]
         toolbox.note(
@@ -114,7 +117,13 @@ class Astute:
         CutError when it was cut, and is no use for that.
         """
         schema = schemas.verdict(len(pool))
-        completion = await ask("finalise", schema, pool=pool, rounds=rounds)
+        try:
+            completion = await ask("finalise", schema, pool=pool, rounds=rounds)
+        except ContextError:
+            if not rounds:
+                raise
+            toolbox.note("the window does not hold the last consolidation beside the documents; left out")
+            completion = await ask("finalise", schema, pool=pool)
         reply = completion.text
         verdict = parse_verdict(reply, len(pool), structured=toolbox.structured)
         if verdict is not None:

@@ -392,6 +392,16 @@ class TestRepair:
             await ask(ScriptedModel([Completion("<think>Let me see", finish="length")]), passages)
         assert raised.group_contains(CutError)
 
+    async def test_a_memory_that_is_cut_is_an_error_and_no_ignorance(self) -> None:
+        cut = Completion('{"passages": ["William Howard Taft was', finish="length")
+        with pytest.raises(CutError):
+            await ask(ScriptedModel([cut, VERDICT]))
+
+    async def test_a_consolidation_that_the_window_does_not_hold_is_left_out(self) -> None:
+        model = ScriptedModel([MEMORY, "so it seems. " * 2000, VERDICT], window=2500)
+        answer = await ask(model, iterations=2)
+        assert (answer.text, len(model.calls)) == ("Jane Austen", 3)
+
     async def test_a_repair_that_is_cut_leaves_the_plain_answer(self) -> None:
         cut = Completion("<think>Let me see", finish="length")
         answer = await ask(ScriptedModel([MEMORY, "All in all it was\nJane Austen", cut]))
