@@ -118,14 +118,12 @@ class SelfRag:
     ) -> Segment:
         """The next segment of a path over one passage, which is cut in halves until it fits the window."""
         path, number = asked
-        passage = passages[number]
+        begun, passage = prompt + path.written, passages[number]
         title, text = defused(passage.title[:_LONGEST_TITLE]), passage.text
         while True:
             try:
                 shown = f"{RETRIEVE}<paragraph>{title}\n{defused(text)}</paragraph>"
-                continuation = await self._continue(
-                    prompt + path.written + shown, toolbox, f"after document {number + 1}"
-                )
+                continuation = await self._continue(begun + shown, toolbox, f"after document {number + 1}")
                 return self._segment(continuation, number)
             except ContextError:
                 if not text:
