@@ -27,6 +27,11 @@ def check(reply: str) -> None:
     assert set(references(reply, 5)) <= set(range(1, 6))
 
 
+def test_a_long_thought_keeps_its_end_where_the_answer_stands() -> None:
+    thought = parse_thought("So it goes on. " * 1000 + "<<<ANSWER>>> Jane Austen <<</ANSWER>>>")
+    assert thought.text.endswith("Answer: Jane Austen") and thought.answer == "Jane Austen"
+
+
 @given(replies.map("\n".join))
 def test_no_reply_makes_a_parser_raise_or_point_outside_the_pool(reply: str) -> None:
     check(reply)
