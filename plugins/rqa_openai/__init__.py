@@ -31,7 +31,8 @@ from robust_qa import Completion, ConfigError, Continuation, Decoding, Key, Mess
 
 from .charging import charging
 from .dialect import Dialect, encode
-from .replies import Endpoint, Reply, completion_in, error_for, refusal_in
+from .refusals import error_for, refusal_in
+from .replies import Endpoint, Reply, completion_in
 
 if TYPE_CHECKING:
     from .connections import Connections

@@ -12,7 +12,7 @@ import msgspec
 
 from robust_qa import Message
 
-from .replies import Refusal
+from .refusals import Refusal
 
 Structured = Literal["json_schema", "json_object", "none"]
 _PLAINER: dict[Structured, Structured] = {"json_schema": "json_object", "json_object": "none"}
