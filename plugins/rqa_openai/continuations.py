@@ -12,7 +12,7 @@ import msgspec
 
 from robust_qa import Continuation, RefusedError, Token
 
-from .replies import Endpoint, Reply, check_filtered, not_understood, usage_in
+from .replies import Endpoint, Reply, finish_in, not_understood, usage_in
 
 
 class _Alternative(msgspec.Struct):
@@ -46,7 +46,7 @@ _decoder = msgspec.json.Decoder(_Body)
 
 
 def continuation_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -> Continuation:
-    """The continuation in `reply`, its text cut at the first of `stops`. RefusedError when it was withheld."""
+    """The continuation in `reply`, its text cut at the first of `stops`. Raises what `finish_in` raises."""
     try:
         body = _decoder.decode(reply.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
@@ -54,7 +54,7 @@ def continuation_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ())
     if not body.choices:
         raise not_understood("no choices", reply, endpoint)
     choice = body.choices[0]
-    check_filtered(choice.finish_reason, endpoint)
+    finish = finish_in(choice.finish_reason, endpoint)
     text = choice.text
     for stop in stops:
         text = text.partition(stop)[0]
@@ -64,7 +64,7 @@ def continuation_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ())
             f"{endpoint} does not tell the log-probabilities of what it writes.",
             hint="vLLM and llama-server do.",
         )
-    return Continuation(text, tokens, usage_in(body.usage), "length" if choice.finish_reason == "length" else "stop")
+    return Continuation(text, tokens, usage_in(body.usage), finish)
 
 
 def _tokens(told: _Logprobs) -> tuple[Token, ...]:

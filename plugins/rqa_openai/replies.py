@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -13,12 +14,18 @@ from robust_qa import (
     Completion,
     RefusedError,
     ReplyError,
+    UnavailableError,
     Usage,
     printable,
     without_thoughts,
 )
 
 READ, _EXCERPT = 10_000, 200  # characters of a provider's own words that are read, and shown
+CHECK_URL = "Check `base_url`: the address without its /chat/completions; it often ends in /v1."
+# How providers say that a reply is whole, was cut at a bound, or was withheld; with any other reason it broke off.
+_WHOLE = re.compile(r"stop|eos|end|complete|tool|function", re.IGNORECASE)
+_BOUND = re.compile(r"length|max_\w*tokens", re.IGNORECASE)
+_WITHHELD = re.compile(r"content_?filter|safety|refusal|recitation|sensitive|prohibited", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +88,7 @@ _decoder = msgspec.json.Decoder(_Body)
 def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -> Completion:
     """The completion in `reply`, without a reasoning model's thoughts, cut at the first of `stops`.
 
-    RefusedError when the model or the provider's filter declined.
+    Raises what `finish_in` raises, and RefusedError when the model declined.
     """
     try:
         body = _decoder.decode(reply.body)
@@ -92,13 +99,12 @@ def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -
     choice = body.choices[0]
     if choice.message.refusal:
         raise RefusedError(f"{endpoint} declined to answer: {endpoint.excerpt(choice.message.refusal)}")
-    check_filtered(choice.finish_reason, endpoint)
+    finish = finish_in(choice.finish_reason, endpoint)
     content = choice.message.content
     if isinstance(content, list):
         content = "".join(part if isinstance(part, str) else part.text or "" for part in content)
     text = content and without_thoughts(content)
-    cut = choice.finish_reason == "length"
-    if cut and not text:
+    if finish == "length" and not text:
         raise CallError(
             f"{endpoint} used up its bound on tokens before it wrote an answer.",
             hint="Raise the reader's `max_tokens`; a model that reasons needs several thousand.",
@@ -109,13 +115,21 @@ def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -
         raise not_understood("no content", reply, endpoint)
     for stop in stops:
         text = text.partition(stop)[0]
-    return Completion(text, usage_in(body.usage), "length" if cut else "stop")
+    return Completion(text, usage_in(body.usage), finish)
 
 
-def check_filtered(finish_reason: str | None, endpoint: Endpoint) -> None:
-    """RefusedError when the provider withheld the reply, or broke it off; Gemini says why after the reason's name."""
-    if finish_reason and finish_reason.startswith("content_filter"):
+def finish_in(reason: str | None, endpoint: Endpoint) -> Literal["stop", "length"]:
+    """How a reply ended that gives this reason: by itself, or at a bound on its tokens.
+
+    RefusedError when the provider withheld it, UnavailableError when it broke off in some other way.
+    """
+    if not reason or _WHOLE.match(reason):
+        return "stop"
+    if _BOUND.search(reason):
+        return "length"
+    if _WITHHELD.match(reason):  # Gemini says why after the reason's name
         raise RefusedError(f"{endpoint} withheld its reply: the provider's content filter stopped it.")
+    raise UnavailableError(f"{endpoint} broke off its reply: {endpoint.excerpt(reason)}.")
 
 
 def _check_spoke(message: _Message, endpoint: Endpoint) -> None:
@@ -141,7 +155,7 @@ def not_understood(what: str, reply: Reply, endpoint: Endpoint) -> ReplyError:
     excerpt = endpoint.excerpt(reply.text)
     return ReplyError(
         f"{endpoint} replied with {what}: {excerpt or 'an empty body'}",
-        hint="Check `base_url`: the address without its /chat/completions; it often ends in /v1.",
+        hint=CHECK_URL,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from standins.openai import continuation, error, serve, unsupported
 
-from robust_qa import ContextError, Decoding, RefusedError, ReplyError, Token
+from robust_qa import ContextError, Decoding, RefusedError, ReplyError, Token, UnavailableError
 
 GREEDY = Decoding(max_tokens=5)
 PARIS = (("[Relevant]", -0.5, {"[Relevant]": -0.5, "[Irrelevant]": -1.5}), (" Paris", -0.25, {" Paris": -0.25}))
@@ -94,9 +94,13 @@ async def test_an_endpoint_that_tells_no_probabilities_is_refused(connect):
     assert "vLLM" in raised.value.hint
 
 
-async def test_what_a_filter_broke_off_is_refused(connect):
-    reply = continuation(*PARIS, finish="content_filter")
-    with serve(lambda request, n: reply) as server, pytest.raises(RefusedError, match="content filter"):
+@pytest.mark.parametrize(
+    ("finish", "expected", "said"),
+    [("content_filter", RefusedError, "content filter"), ("abort", UnavailableError, "broke off its reply: abort")],
+)
+async def test_what_was_withheld_or_broke_off_is_no_continuation(connect, finish, expected, said):
+    reply = continuation(*PARIS, finish=finish)
+    with serve(lambda request, n: reply) as server, pytest.raises(expected, match=said):
         await connect(server.url).continue_text("a", GREEDY, 20)
 
 
