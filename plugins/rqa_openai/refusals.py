@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
 from robust_qa import ContextError, RefusedError, ReplyError, RqaError, UnavailableError, retry_after
 
-from .replies import READ, Endpoint, Reply
+from .replies import CHECK_URL, READ, Endpoint, Reply
 
 _OVERFLOW = re.compile(
-    r"context.(length|window|size)|maximum model length|(prompt|input|request) (is )?too (long|large)"
-    r"|token count .*exceeds|too large for model|max_new_tokens. must be|reduce the length",
+    r"context.(length|window|size|limit)|(maximum model|prompt|input) length|model token limit|too many tokens"
+    r"|(prompt|input|request) (is )?too (long|large)|token count .*exceeds|too large for model"
+    r"|must have less than \d+ tokens|max_new_tokens. must be|reduce the length",
     re.IGNORECASE,
 )
+_A_MINUTE = re.compile(
+    r"Limit (\d{1,15}), Requested (\d{1,15})"
+)  # tokens; "Used" stands between where others took some
 _FLAGGED = re.compile(r"flagged|moderation|polic(y|ies)|safety", re.IGNORECASE)  # what was asked, and not who asks
 
 
@@ -37,7 +42,10 @@ class Refusal:
 
     @property
     def overflows(self) -> bool:
-        """Whether the prompt was too long, so that no other wording of the request helps."""
+        """Whether the prompt was too long, so that no other wording of the request helps, and no wait."""
+        if self.status == 429:
+            told = _A_MINUTE.search(self.message)
+            return told is not None and int(told[2]) > int(told[1])
         return self.status == 413 or (self.status in {400, 422} and self.mentions(_OVERFLOW))
 
 
@@ -50,32 +58,46 @@ def refusal_in(reply: Reply) -> Refusal | None:
     fine = reply.status == 200
     if fine and b'"error"' not in reply.body:
         return None
-    try:
-        parsed = msgspec.json.decode(reply.body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        parsed = None
-    if isinstance(parsed, list) and parsed:  # Gemini wraps it
-        parsed = parsed[0]
-    body = parsed if isinstance(parsed, dict) else {}
-    said = body.get("error") or body
+    body = _parsed(reply.body)
     if fine:
         choices = body.get("choices")
-        first = choices[0] if isinstance(choices, list) and choices else None
-        if isinstance(first, dict) and first.get("finish_reason") == "error":
-            said = first.get("error") or "The provider broke off its reply."
-        elif choices or not body.get("error"):
+        if isinstance(choices, list) and choices:
+            body = choices[0] if isinstance(choices[0], dict) else {}
+        if not body.get("error"):
             return None
-    if not isinstance(said, dict):
-        said = {"message": said}
-    told = (text for name in ("message", "detail") if isinstance(text := said.get(name), str) and text)
-    code = said.get("code")
-    status = (code if isinstance(code, int) else 502) if fine else reply.status
-    codes = (said.get(name) for name in ("type", "code", "param"))
-    return Refusal(
-        status,
-        next(told, reply.text)[:READ],
-        frozenset(code for code in codes if isinstance(code, str)),
-    )
+    words, codes = _told(body)
+    code = _error_in(body).get("code")
+    status = code if fine and isinstance(code, int) else reply.status
+    return Refusal(status, (": ".join(words) or reply.text)[:READ], frozenset(codes))
+
+
+def _parsed(body: bytes | str) -> dict[str, Any]:
+    """The object in `body`, or the first of a list, as Gemini wraps it; empty where there is none."""
+    try:
+        parsed = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    if isinstance(parsed, list) and parsed:
+        parsed = parsed[0]
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _error_in(body: dict[str, Any]) -> dict[str, Any]:
+    error = body.get("error") or body
+    return error if isinstance(error, dict) else {"message": error}
+
+
+def _told(body: dict[str, Any]) -> tuple[list[str], set[str]]:
+    """What `body` says in words and in codes, with what OpenRouter hands on from the provider behind it."""
+    error = _error_in(body)
+    words = [text for name in ("message", "detail") if isinstance(text := error.get(name), str) and text][:1]
+    codes = {code for name in ("type", "code", "param") if isinstance(code := error.get(name), str)}
+    metadata = error.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    if isinstance(raw, str):
+        further, more = _told(_parsed(raw))
+        return words + (further or [raw]), codes | more
+    return words, codes
 
 
 def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint) -> RqaError:
@@ -87,13 +109,14 @@ def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint) -> RqaError:
     if refusal.overflows:
         return ContextError(
             f"The prompt overflows the window of {endpoint}: {said}",
-            hint="Set the reader's `window` to the model's context length in tokens, so that passages are "
-            "dropped to fit, or ask for fewer of them.",
+            hint="Set the reader's `window` to the model's context length in tokens, or to a lower limit that is told "
+            "here, so that passages are dropped to fit, or ask for fewer of them.",
         )
-    if status in {408, 409, 429} or status >= 500:
+    if status in {200, 408, 409, 429} or status >= 500:
         if "insufficient_quota" in refusal.codes:
             return RefusedError(failed, hint="The account has no credit left: see its billing page.", general=True)
-        return UnavailableError(failed, retry_after=retry_after(reply.headers), limited=status == 429)
+        wait = retry_after(reply.headers)
+        return UnavailableError(failed, hint=_advice(status, endpoint), retry_after=wait, limited=status == 429)
     if 300 <= status < 400:
         target = endpoint.excerpt(reply.headers.get("location", "nowhere"))
         return RefusedError(
@@ -111,6 +134,8 @@ def _advice(status: int, endpoint: Endpoint) -> str:
         if endpoint.key:
             return f"Check that the key {name!r} is right and may use this model; {store} stores another."
         return f'No key was sent. Store one with {store} and set `key = "{name}"` in the reader\'s table.'
+    if status == 200:  # and an error in place of a completion, as LM Studio has for pages that it does not know
+        return CHECK_URL
     if status == 404:
         return f"Check `model` and `base_url`; most endpoints list their models at {endpoint.address}/models."
     return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 
 import pytest
@@ -244,6 +245,21 @@ async def test_a_field_the_model_does_not_take_is_left_out_for_the_session(conne
         for _ in range(2):
             assert (await reader.generate(ASKED, Decoding(stop=("\n",)))).text == "Paris."
     assert [name in request.body for request in server.requests] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("temperature", "Unsupported parameter: 'temperature' is not supported with this model."),
+        ("max_tokens", "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."),
+    ],
+)
+async def test_what_a_provider_behind_the_endpoint_refuses_is_learnt_too(connect, name, message):
+    raw = json.dumps({"error": {"message": message, "param": name}})
+    refused = Fault(400, {"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}})
+    with serve(lambda request, n: refused if name in request else "Paris.") as server:
+        assert (await connect(server.url).generate(ASKED, DECODING)).text == "Paris."
+    assert [name in request.body for request in server.requests] == [True, False]
 
 
 async def test_a_stop_that_the_model_does_not_take_is_cut_here(connect):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import traceback
 from email.utils import formatdate
@@ -110,7 +111,15 @@ async def test_an_unknown_model_is_refused_by_name(failure):
         (400, "prompt is too long: 200001 tokens > 200000 maximum", {}),
         (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", {}),
         (400, "Prompt contains 40000 tokens, too large for model with 32768 maximum context length", {}),
+        (400, "This model's maximum prompt length is 131072 but the request contains 537812 tokens.", {}),
+        (400, "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length", {}),
+        (400, "Input length (5000 tokens) exceeds the maximum allowed length (4096 tokens).", {}),
+        (400, "Range of input length should be [1, 30720]", {}),
+        (400, "Invalid request: Your request exceeded model token limit: 8192", {}),
+        (400, "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 5000.", {}),
+        (422, "Input validation error: `inputs` must have less than 4095 tokens. Given: 5000", {}),
         (413, "Request too large", {}),
+        (429, "Request too large for gpt-4.1 on tokens per min (TPM): Limit 30000, Requested 40000.", {}),
     ],
 )
 async def test_an_overflowing_prompt_is_a_context_error(failure, status, message, codes):
@@ -119,9 +128,10 @@ async def test_an_overflowing_prompt_is_a_context_error(failure, status, message
     assert "window" in raised.hint
 
 
-async def test_a_limit_on_tokens_a_minute_is_no_overflow(failure):
-    reply = error(429, "Request too large for gpt-4.1 on tokens per min (TPM): Limit 30000, Requested 40000.")
-    await failure(reply, UnavailableError)
+@pytest.mark.parametrize("taken", ["Limit 30000, Used 29000, Requested 2000", "Limit 30000, Requested 2000"])
+async def test_tokens_that_others_took_this_minute_are_no_overflow(failure, taken):
+    raised = await failure(error(429, f"Rate limit reached on tokens per min (TPM): {taken}."), UnavailableError)
+    assert raised.limited
 
 
 async def test_a_reply_that_broke_its_schema_is_a_reply_error(failure):
@@ -146,10 +156,20 @@ async def test_other_refusals_tell_the_providers_reason(failure, status):
         {"detail": [{"loc": ["body", "model"], "msg": "Not like this."}]},
         b'[{"error": {"code": 400, "message": "Not like this.", "status": "INVALID_ARGUMENT"}}]',
         "Not like this.",
+        *(
+            {"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}}
+            for raw in ('{"error": {"message": "Not like this."}}', '{"detail": "Not like this."}', "Not like this.")
+        ),
     ],
 )
 async def test_the_reason_is_found_in_every_providers_form(failure, body):
     assert "Not like this." in (await failure(Fault(400, body), RefusedError)).message
+
+
+async def test_a_provider_behind_the_endpoint_says_what_overflows(failure):
+    raw = json.dumps({"object": "error", "message": "This model's maximum context length is 4096 tokens.", "code": 400})
+    behind = {"error": {"message": "Provider returned error", "metadata": {"raw": raw, "provider_name": "Parasail"}}}
+    assert "Provider returned error: This model's" in (await failure(Fault(400, behind), ContextError)).message
 
 
 @pytest.mark.parametrize("body", [b"", b"null", b"[]", b'{"error": null}', b"\xff\x00", b"[" * 100_000])

@@ -6,7 +6,7 @@ import gzip
 import json
 
 import pytest
-from standins.openai import HTML, MALFORMED, Fault, completion, error, serve
+from standins.openai import HTML, MALFORMED, Fault, completion, serve
 
 from robust_qa import CallError, Completion, Decoding, Message, RefusedError, ReplyError, UnavailableError, Usage
 
@@ -28,13 +28,21 @@ async def test_a_reply_has_text_usage_and_finish(replied):
     assert await replied("Paris.") == Completion("Paris.", Usage(1, 7, 3), "stop")
 
 
-async def test_a_reply_cut_at_the_bound_says_so(replied):
-    assert await replied(completion("Par", finish="length")) == Completion("Par", Usage(1, 7, 3), "length")
+@pytest.mark.parametrize("finish", ["length", "max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens"])
+async def test_a_reply_cut_at_a_bound_says_so(replied, finish):
+    assert await replied(completion("Par", finish=finish)) == Completion("Par", Usage(1, 7, 3), "length")
 
 
-@pytest.mark.parametrize("finish", ["stop", "eos", None])
-async def test_every_other_finish_is_a_stop(replied, finish):
+@pytest.mark.parametrize("finish", ["stop", "STOP", "eos_token", "end_turn", "stop_sequence", "COMPLETE", "", None])
+async def test_a_reply_that_ends_by_itself_is_whole(replied, finish):
     assert (await replied(completion("Paris.", finish=finish))).finish == "stop"
+
+
+@pytest.mark.parametrize("finish", ["abort", "insufficient_system_resource", "cancelled"])
+async def test_a_reply_that_ends_in_any_other_way_broke_off(replied, finish):
+    with pytest.raises(UnavailableError, match=f"broke off its reply: {finish}") as raised:
+        await replied(completion("Par", finish=finish))
+    assert raised.value.usage == Usage(1, 7, 3)
 
 
 @pytest.mark.parametrize("usage", [None, {}, [], {"prompt_tokens": None, "completion_tokens": "3"}])
@@ -123,7 +131,7 @@ async def test_a_refusal_of_the_model_is_quoted_and_not_asked_for_again(replied)
 
 
 @pytest.mark.parametrize("text", [None, "", "Par"])
-@pytest.mark.parametrize("finish", ["content_filter", "content_filter: RECITATION"])
+@pytest.mark.parametrize("finish", ["content_filter", "content_filter: RECITATION", "SAFETY", "refusal"])
 async def test_what_a_filter_broke_off_is_no_answer(replied, text, finish):
     with pytest.raises(RefusedError, match=r"'qwen' at http://127.*content filter") as raised:
         await replied(completion(text, finish=finish))
@@ -133,10 +141,13 @@ async def test_what_a_filter_broke_off_is_no_answer(replied, text, finish):
 async def test_an_error_inside_a_success_is_an_error(replied):
     with pytest.raises(UnavailableError, match="status 502: Provider went away"):
         await replied({"error": {"code": 502, "message": "Provider went away"}})
-    with pytest.raises(UnavailableError, match="Provider went away"):
-        await replied(error(200, "Provider went away"))
-    with pytest.raises(UnavailableError, match="Provider went away"):
-        await replied({"error": "Provider went away"})
+
+
+@pytest.mark.parametrize("told", [{"message": "Unexpected endpoint"}, "Unexpected endpoint"])
+async def test_an_error_inside_a_success_that_has_no_status_advises_on_the_address(replied, told):
+    with pytest.raises(UnavailableError, match="status 200: Unexpected endpoint") as raised:
+        await replied({"error": told})
+    assert "base_url" in raised.value.hint
 
 
 async def test_a_reply_that_speaks_of_errors_is_a_reply(replied):
