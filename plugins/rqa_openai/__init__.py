@@ -21,13 +21,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from msgspec import Meta
 
-from robust_qa import Completion, ConfigError, Continuation, Decoding, Key, Message, Url, hookimpl, remark
+from robust_qa import Completion, ConfigError, Continuation, Decoding, Key, Message, RefusedError, Url, hookimpl, remark
 
 from .charging import charging
 from .dialect import Dialect, encode
@@ -85,7 +86,7 @@ class OpenAI:
         self.seed = options.seed
         self._model = options.model
         self._body = options.body
-        self._dialect = Dialect(options.structured, options.max_tokens_field)
+        self._dialect = self._asked = Dialect(options.structured, options.max_tokens_field)
         self._endpoint = Endpoint(
             model=options.model,
             address=urlunsplit((parts.scheme, parts.netloc, path, "", "")),
@@ -111,9 +112,9 @@ class OpenAI:
         """
         fields, limit = self._fields(decoding)
         reply, dialect = await self._exchange(
-            self._chat, lambda dialect: dialect.request(messages, fields, limit, decoding.schema)
+            self._chat, lambda dialect: dialect.request(messages, fields, limit, decoding.schema), self._dialect
         )
-        self._tell_chance(fields, dialect)
+        self._tell(fields, dialect)
         with charging(reply):
             return completion_in(reply, self._endpoint, dialect.unsent_stops(decoding.stop))
 
@@ -128,9 +129,10 @@ class OpenAI:
         reply, dialect = await self._exchange(
             self._raw,
             lambda dialect: dialect.raw_request(prompt, fields, limit, top),
+            self._dialect,
             missing="A text is continued by /completions, which not every endpoint has.",
         )
-        self._tell_chance(fields, dialect)
+        self._tell(fields, dialect)
         with charging(reply):
             return continuation_in(reply, self._endpoint, dialect.unsent_stops(decoding.stop))
 
@@ -143,32 +145,47 @@ class OpenAI:
         }
         return fields, decoding.max_tokens or self.max_tokens
 
-    def _tell_chance(self, fields: Mapping[str, Any], dialect: Dialect) -> None:
-        """Remark, so that it is not cached, when a reply was sampled that was to be the same every time."""
+    def _tell(self, fields: Mapping[str, Any], dialect: Dialect) -> None:
+        """Remark what was not asked for in the end; a reply that was sampled because of that is not cached."""
         if _repeatable(fields) and not _repeatable(dialect.taken(fields) | self._body):
             remark("the reply was sampled without a seed: the temperature is refused, or replaced by `body`")
+        if lacking := dialect.given_up(self._asked):
+            remark(f"the endpoint refused {', '.join(lacking)}", lasting=True)
 
     async def _exchange(
-        self, connections: Connections, worded: Callable[[Dialect], dict[str, Any]], *, missing: str = ""
+        self,
+        connections: Connections,
+        worded: Callable[[Dialect], dict[str, Any]],
+        dialect: Dialect,
+        *,
+        missing: str = "",
     ) -> tuple[Reply, Dialect]:
-        """The reply to a request, and the dialect it was worded in; `missing` is said where there is no such page."""
-        while True:
-            dialect = self._dialect
-            request = {"model": self._model, **worded(dialect), **self._body}
-            reply = await connections.post(encode(request))
-            refused = refusal_in(reply)
-            if refused is None:
-                return reply, dialect
-            # What overflows may speak of its schema too, which takes up some of the window.
-            plainer = None if refused.overflows else dialect.after(refused, request)
-            if plainer is None:
-                error = error_for(refused, reply, self._endpoint)
-                if missing and refused.status in {404, 405}:
-                    error.hint = f"{missing} {error.hint}".strip()
-                raise error
-            # Of several calls refused at once the first to return moves the session; the others follow it.
-            if self._dialect == dialect:
-                self._dialect = plainer
+        """The reply to a request, and the dialect it was worded in: `dialect`, or a plainer one that the session keeps.
+
+        `missing` is said where there is no such page.
+        """
+        request = {"model": self._model, **worded(dialect), **self._body}
+        reply = await connections.post(encode(request))
+        refused = refusal_in(reply)
+        if refused is None:
+            return reply, dialect
+        if plainer := dialect.after(refused, request):
+            self._move(dialect, plainer)
+            return await self._exchange(connections, worded, plainer, missing=missing)
+        if guess := dialect.guess(refused, request):
+            with suppress(RefusedError):  # again, so that it was for something else
+                answered = await self._exchange(connections, worded, guess, missing=missing)
+                self._move(dialect, answered[1])
+                return answered
+        error = error_for(refused, reply, self._endpoint)
+        if missing and refused.status in {404, 405}:
+            error.hint = f"{missing} {error.hint}".strip()
+        raise error
+
+    def _move(self, known: Dialect, to: Dialect) -> None:
+        # Of several calls refused at once the first to return moves the session.
+        if self._dialect == known:
+            self._dialect = to
 
     async def close(self) -> None:
         await self._chat.close()

@@ -16,13 +16,7 @@ from .refusals import Refusal
 
 Structured = Literal["json_schema", "json_object", "none"]
 _PLAINER: dict[Structured, Structured] = {"json_schema": "json_object", "json_object": "none"}
-_FORMAT = re.compile(r"response_?format|schema|json_object|structured output|grammar", re.IGNORECASE)
-# What is said of a format that is not taken, beside what is said of any field; a mere mention is no refusal of it.
-_NO_FORMAT = re.compile(
-    r"invalid|unavailable|not (?:available|enabled|implemented|found|valid)|disabled|must be|only|cannot|can't|fail"
-    r"|literal_error|no endpoints",
-    re.IGNORECASE,
-)
+_FORMAT = re.compile(r"response_?format|schema|json_object|structured output", re.IGNORECASE)
 _OPTIONAL = ("temperature", "seed", "stop", "skip_special_tokens", "spaces_between_special_tokens")
 # "This model supports at most 4096 completion tokens" refuses a value, not a field.
 _NOT_TAKEN = re.compile(
@@ -84,13 +78,11 @@ class Dialect:
 
         Each step gives something up and none takes it back, so that a session takes a handful at most.
         """
+        if refusal.overflows:  # and may speak of the schema too, which takes up some of the window
+            return None
         if refusal.status in {400, 422, 500} and _has_system(request) and refusal.mentions(_NO_SYSTEM):
             return replace(self, system=False)
-        if refusal.status not in {400, 404, 422}:
-            return None
-        if "response_format" in request and self.structured != "none" and _refuses_format(refusal):
-            return replace(self, structured=_PLAINER[self.structured])
-        if not refusal.mentions(_NOT_TAKEN):
+        if refusal.status not in {400, 404, 422} or not refusal.mentions(_NOT_TAKEN):
             return None
         if self.tokens_field == "max_tokens" and refusal.names("max_tokens"):
             return replace(self, tokens_field="max_completion_tokens")
@@ -98,6 +90,30 @@ class Dialect:
             if name in request and name not in self.omitted and refusal.names(name):
                 return replace(self, omitted=self.omitted | {name})
         return None
+
+    def guess(self, refusal: Refusal, request: Mapping[str, Any]) -> Dialect | None:
+        """The dialect to try where `refusal` may be of a value, or of the schema, in words of its own.
+
+        To be kept only if that is answered: the request may have been refused for anything else.
+        """
+        # 404 is for models and pages that are not there, too.
+        of_wording = refusal.status in {400, 422} or (refusal.status == 404 and refusal.mentions(_FORMAT))
+        if not of_wording or refusal.is_of_content:
+            return None
+        heat = request.get("temperature")
+        # A value that no model has a reason to refuse, unless it takes none, or a single one.
+        fair = isinstance(heat, int | float) and 0 <= heat <= 1
+        if fair and "temperature" not in self.omitted and refusal.names("temperature"):
+            return replace(self, omitted=self.omitted | {"temperature"})
+        if "response_format" in request and self.structured != "none":
+            return replace(self, structured=_PLAINER[self.structured])
+        return None
+
+    def given_up(self, asked: Dialect) -> list[str]:
+        """What of `asked` the endpoint did not take, as it is called in requests."""
+        formats = [asked.structured] if self.structured != asked.structured else []
+        tokens = [asked.tokens_field] if self.tokens_field != asked.tokens_field else []
+        return [*formats, *tokens, *sorted(self.omitted), *([] if self.system else ["the role system"])]
 
     def unsent_stops(self, stops: Sequence[str]) -> Sequence[str]:
         """The stop sequences that the endpoint does not take: the reader cuts at them itself."""
@@ -110,14 +126,6 @@ def encode(request: Mapping[str, Any]) -> bytes:
         return msgspec.json.encode(request)
     except UnicodeEncodeError:
         return json.dumps(msgspec.to_builtins(request), ensure_ascii=False).encode("utf-8", "replace")
-
-
-def _refuses_format(refusal: Refusal) -> bool:
-    if any(code.startswith("response_format") for code in refusal.codes):
-        return True
-    # The codes do not tell: an "invalid_request_error" is any.
-    said = _NOT_TAKEN.search(refusal.message) or _NO_FORMAT.search(refusal.message)
-    return said is not None and refusal.mentions(_FORMAT)
 
 
 def _has_system(request: Mapping[str, Any]) -> bool:

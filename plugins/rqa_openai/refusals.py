@@ -19,10 +19,10 @@ _OVERFLOW = re.compile(
     r"|must have less than \d+ tokens|max_new_tokens. must be|reduce the length",
     re.IGNORECASE,
 )
-_A_MINUTE = re.compile(
-    r"Limit (\d{1,15}), Requested (\d{1,15})"
-)  # tokens; "Used" stands between where others took some
-_FLAGGED = re.compile(r"flagged|moderation|polic(y|ies)|safety", re.IGNORECASE)  # what was asked, and not who asks
+# Tokens; what others used of them this minute would stand in between.
+_A_MINUTE = re.compile(r"Limit (\d{1,15}), Requested (\d{1,15})")
+# What was asked, and not who asks.
+_FLAGGED = re.compile(r"flagged|moderation|content_?filter|polic(y|ies)|safety", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,16 @@ class Refusal:
             told = _A_MINUTE.search(self.message)
             return told is not None and int(told[2]) > int(told[1])
         return self.status == 413 or (self.status in {400, 422} and self.mentions(_OVERFLOW))
+
+    @property
+    def broke_form(self) -> bool:
+        """Whether the model's reply was not the JSON that it had to be, in Groq's word."""
+        return "json_validate_failed" in self.codes
+
+    @property
+    def is_of_content(self) -> bool:
+        """Whether what was asked or replied is to blame, and no wording of the request."""
+        return self.overflows or self.broke_form or self.mentions(_FLAGGED)
 
 
 def refusal_in(reply: Reply) -> Refusal | None:
@@ -104,7 +114,7 @@ def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint) -> RqaError:
     """The error to raise for `refusal`."""
     status, said = refusal.status, endpoint.excerpt(refusal.message) or "no reason given"
     failed = f"Asking {endpoint} failed with status {status}: {said}"
-    if "json_validate_failed" in refusal.codes:  # Groq's word for a reply of the model that is not JSON
+    if refusal.broke_form:
         return ReplyError(failed)
     if refusal.overflows:
         return ContextError(

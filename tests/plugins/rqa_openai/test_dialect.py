@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 from standins.openai import Fault, error, serve, unsupported
 
-from robust_qa import ContextError, Decoding, Message, RefusedError, UnavailableError
-from robust_qa.remarks import listening
+from robust_qa import ContextError, Decoding, Message, RefusedError, ReplyError, UnavailableError
+from robust_qa.remarks import Lasting, listening
 
 ASKED = [Message("user", "Where is the Louvre?")]
 SCHEMA = {
@@ -126,12 +126,58 @@ async def test_providers_word_the_refusal_differently(connect, refused):
 
 
 @pytest.mark.parametrize(
-    "refused", [error(400, "No such voice."), error(404, "No such model."), error(401, "response_format")]
+    "refused",
+    [
+        Fault(400, b'[{"error": {"code": 400, "message": "The schema produces too many states for serving."}}]'),
+        Fault(400, b'[{"error": {"code": 400, "message": "Request contains an invalid argument."}}]'),
+        error(422, "Unprocessable."),
+    ],
 )
-async def test_a_refusal_of_something_else_is_no_reason_to_fall(connect, refused):
+async def test_what_is_answered_without_the_schema_was_refused_for_it_in_whatever_words(connect, refused):
+    with serve(taking("json_object", refused=refused)) as server:
+        reader = connect(server.url)
+        for _ in range(2):
+            await reader.generate(ASKED, WITH_SCHEMA)
+    assert formats_sent(server) == ["json_schema", "json_object", "json_object"]
+
+
+@pytest.mark.parametrize(
+    "refused", [error(400, "No such voice."), error(400, "The messages and the schemas hold 9 images too many.")]
+)
+async def test_what_is_refused_without_the_schema_too_was_refused_for_something_else(connect, refused):
+    def script(request, n):
+        return refused if format_of(request) == "json_schema" else error(400, "Nor this.")
+
+    with serve(script) as server:
+        reader = connect(server.url)
+        with pytest.raises(RefusedError, match=refused.body["error"]["message"]):
+            await reader.generate(ASKED, WITH_SCHEMA)
+    assert formats_sent(server) == ["json_schema", "json_object", "none"]
+    assert reader.structured
+
+
+async def test_what_is_unavailable_without_the_schema_is_asked_again_with_it(connect):
+    script = lambda request, n: error(503) if format_of(request) == "json_object" else error(400, "No.")  # noqa: E731
+    with serve(script) as server:
+        reader = connect(server.url)
+        with pytest.raises(UnavailableError):
+            await reader.generate(ASKED, WITH_SCHEMA)
+        assert reader._dialect.structured == "json_schema"
+
+
+@pytest.mark.parametrize(
+    ("refused", "expected"),
+    [
+        (error(404, "No such model."), RefusedError),
+        (error(401, "response_format"), RefusedError),
+        (error(400, "The prompt triggered the content management policy.", code="content_filter"), RefusedError),
+        (error(400, "Failed to generate JSON.", code="json_validate_failed"), ReplyError),
+    ],
+)
+async def test_a_refusal_that_says_what_else_it_is_for_is_not_tried_without_the_schema(connect, refused, expected):
     with serve(taking(refused=refused)) as server:
         reader = connect(server.url)
-        with pytest.raises(RefusedError):
+        with pytest.raises(expected):
             await reader.generate(ASKED, WITH_SCHEMA)
     assert formats_sent(server) == ["json_schema"]
     assert reader.structured
@@ -160,13 +206,6 @@ async def test_a_prompt_that_overflows_is_sent_once_and_schemas_stay_on(connect,
     assert formats_sent(server) == ["json_schema", "json_schema"]
 
 
-async def test_a_schema_that_is_only_mentioned_is_not_refused(connect):
-    refused = error(400, "The messages and the schemas hold 9 images too many.", type="invalid_request_error")
-    with serve(lambda request, n: refused) as server, pytest.raises(RefusedError):
-        await connect(server.url).generate(ASKED, WITH_SCHEMA)
-    assert formats_sent(server) == ["json_schema"]
-
-
 async def test_the_option_says_where_to_begin(connect):
     with serve(taking("json_object", "none")) as server:
         await connect(server.url, structured="json_object").generate(ASKED, WITH_SCHEMA)
@@ -189,7 +228,8 @@ async def test_calls_refused_at_once_fall_together_and_each_only_once(connect):
 async def test_a_late_refusal_does_not_take_back_what_others_have_learnt(connect):
     def script(request, n):
         late = 0.002 if n == 0 else 0.0
-        return "{}" if format_of(request) == "none" else replace(unsupported("response_format"), pause=late)
+        taken = format_of(request) == "none" or n > 3
+        return "{}" if taken else replace(unsupported("response_format"), pause=late)
 
     with serve(script) as server:
         reader = connect(server.url)
@@ -199,7 +239,8 @@ async def test_a_late_refusal_does_not_take_back_what_others_have_learnt(connect
         await reader.generate(ASKED, WITH_SCHEMA)
         assert not slow.done()
         await slow
-    assert formats_sent(server) == ["json_schema", "json_schema", "json_object", "none", "none"]
+        assert not reader.structured
+    assert formats_sent(server) == ["json_schema", "json_schema", "json_object", "none", "json_object"]
 
 
 async def test_max_tokens_is_renamed_for_models_that_ask_for_it(connect):
@@ -235,6 +276,9 @@ async def test_the_bound_can_be_named_from_the_start(connect):
             ),
         ),
         ("temperature", error(400, "`temperature` is deprecated for this model.")),
+        ("temperature", error(400, "invalid temperature: only 1 is allowed for this model")),
+        ("temperature", error(400, "`temperature` may only be set to 1 when thinking is enabled.")),
+        ("temperature", Fault(422, {"error": "Input validation error: `temperature` must be strictly positive"})),
         ("seed", Fault(422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "no"}]})),
         ("stop", unsupported("stop")),
     ],
@@ -270,23 +314,27 @@ async def test_a_stop_that_the_model_does_not_take_is_cut_here(connect):
 
 
 @pytest.mark.parametrize(
-    "refused",
+    ("refused", "options"),
     [
-        error(400, "max_tokens is too large: 9999. This model supports at most 4096 completion tokens."),
-        error(
-            400,
-            "Invalid 'temperature': expected a value <= 2.",
-            param="temperature",
-            code="decimal_above_max",
-        ),
-        unsupported("logit_bias"),
+        (error(400, "max_tokens is too large: 9999. This model supports at most 4096 completion tokens."), {}),
+        (error(400, "Invalid 'temperature': expected a value <= 2.", param="temperature"), {"temperature": 3.0}),
+        (unsupported("logit_bias"), {}),
     ],
 )
-async def test_a_bad_value_is_refused_and_not_left_out(connect, refused):
+async def test_a_bad_value_is_refused_and_not_left_out(connect, refused, options):
     with serve(lambda request, n: refused) as server:
         with pytest.raises(RefusedError):
-            await connect(server.url).generate(ASKED, Decoding())
+            await connect(server.url, **options).generate(ASKED, Decoding())
         assert server.count == 1
+
+
+async def test_a_temperature_that_is_mentioned_is_sent_still_where_leaving_it_out_does_not_help(connect):
+    with serve(lambda request, n: error(400, "Cannot read {'model': 'x', 'temperature': 0.0}")) as server:
+        reader = connect(server.url)
+        for _ in range(2):
+            with pytest.raises(RefusedError):
+                await reader.generate(ASKED, Decoding())
+    assert ["temperature" in request.body for request in server.requests] == [True, False] * 2
 
 
 async def test_an_endpoint_that_refuses_everything_is_asked_a_handful_of_times(connect):
@@ -351,7 +399,7 @@ async def test_an_endpoint_that_speaks_of_system_roles_where_none_is_sent_is_not
 async def remarks_on(reader, decoding=DECODING):
     with listening() as remarks:
         await reader.generate(ASKED, decoding)
-    return remarks
+    return [each for each in remarks if not isinstance(each, Lasting)]
 
 
 async def test_a_reply_that_was_sampled_in_place_of_the_likeliest_is_remarked_so_that_it_is_not_kept(connect):
@@ -362,6 +410,22 @@ async def test_a_reply_that_was_sampled_in_place_of_the_likeliest_is_remarked_so
         assert not await remarks_on(connect(server.url, seed=3))
         assert not await remarks_on(connect(server.url, body={"temperature": 1.0, "seed": 3}))
         assert not await remarks_on(connect(server.url, temperature=0.7))  # the host knows of that one
+
+
+async def test_what_the_endpoint_refused_is_remarked_on_every_reply_without_it(connect):
+    def script(request, n):
+        refusing = [name for name in ("response_format", "max_tokens", "temperature") if name in request]
+        if any(message["role"] == "system" for message in request["messages"]):
+            return error(400, "System role not supported")
+        return unsupported(refusing[0]) if refusing else "{}"
+
+    with serve(script) as server:
+        reader = connect(server.url, seed=3)
+        for _ in range(2):
+            with listening() as remarks:
+                await reader.generate(INSTRUCTED, WITH_SCHEMA)
+            assert remarks == ["the endpoint refused json_schema, max_tokens, temperature, the role system"]
+            assert isinstance(remarks[0], Lasting)  # the reply is kept for all that
 
 
 async def test_a_greedy_reply_is_not_remarked(connect):
