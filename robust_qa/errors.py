@@ -147,10 +147,13 @@ class ReplyError(CallError):
 
 
 class CutError(CallError):
-    """A reply was cut at `max_tokens` before it said what it had to; it would be cut there again."""
+    """A reply ended before it said what it had to, cut at `max_tokens` as a rule; it would end there again."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "The language model's reply was cut at `max_tokens` before it came to an answer.",
-            hint="Raise `max_tokens` of the reader, or of the strategy where that has one.",
-        )
+    def __init__(
+        self,
+        message: str = "The language model's reply was cut at `max_tokens` before it came to an answer.",
+        *,
+        hint: str = "Raise `max_tokens` of the reader, or of the strategy where that has one; a model that reasons "
+        "needs several thousand.",
+    ) -> None:
+        super().__init__(message, hint=hint)

@@ -31,7 +31,8 @@ from .expressions import (
 from .faults import awaited, blaming_strategy
 from .flight import Flight
 from .prompts import Prompt, fenced, load_prompts
-from .replies import declines, without_thoughts
+from .reading import spoken
+from .replies import declines
 from .returned import misfit
 from .text import normalise, sentences, titled
 from .types import Origin, Passage
@@ -186,7 +187,7 @@ class Pool:
         completion = await self._toolbox.generate(
             self._channels.names.prompts[prompt], passages=passages, fields={"question": fenced(self._query)}
         )
-        text = without_thoughts(completion.text)
+        text = spoken(completion).text
         return "" if declines(text) or normalise(text) == "none" else text
 
     async def _corrected(self, name: str, passages: list[Passage]) -> list[Passage]:

@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from robust_qa import ConfigError, MissingError, Passage, PluginError, Question, Toolbox, UnavailableError, cite
+from robust_qa import (
+    Completion,
+    ConfigError,
+    CutError,
+    MissingError,
+    Passage,
+    PluginError,
+    Question,
+    Toolbox,
+    UnavailableError,
+    cite,
+)
 from robust_qa.testing import OverlapEvaluator, ScriptedModel, StaticRetriever, toolbox
 
 QUESTION = "Who built Skerry lighthouse?"
@@ -108,6 +119,12 @@ async def test_pk_is_a_passage_that_the_reader_writes_from_memory() -> None:
 @pytest.mark.parametrize("expression", ["pk", "web @cp"])
 async def test_a_reader_with_nothing_to_write_gives_no_passage(expression: str, reply: str) -> None:
     assert await found(expression, reader=ScriptedModel(reply)) == []
+
+
+@pytest.mark.parametrize("expression", ["pk", "web @cp"])
+async def test_a_reader_that_was_cut_before_it_wrote_is_an_error(expression: str) -> None:
+    with pytest.raises(CutError):
+        await found(expression, reader=ScriptedModel(lambda *_: Completion("<think>Let me", finish="length")))
 
 
 async def test_cp_is_one_passage_that_the_reader_writes_out_of_all() -> None:

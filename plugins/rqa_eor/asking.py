@@ -16,7 +16,7 @@ from robust_qa import (
     citations,
     fenced,
     says_unknown,
-    without_thoughts,
+    spoken,
 )
 
 from .pools import NOTHING
@@ -98,7 +98,7 @@ async def _read(
         completion = await toolbox.generate(
             asking.recall, fields={"question": fenced(question)}, temperature=asking.temperature, seed=seed
         )
-        text = without_thoughts(completion.text)
+        text = spoken(completion).text
         return None if says_unknown(text) else Reply(text)
     found = await toolbox.read(question, passages, order=asking.order, seed=seed, temperature=asking.temperature)
     if found.text is None or not found.text.strip():

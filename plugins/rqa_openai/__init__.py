@@ -108,7 +108,7 @@ class OpenAI:
 
         Raises UnavailableError or CallTimeout when another try may help, RefusedError when it will not,
         ContextError when the prompt overflows the model's window, ReplyError when the reply is no chat
-        completion, and CallError when the model used up `max_tokens` before it wrote anything.
+        completion, and CutError when the model ended its thoughts without one.
         """
         fields, limit = self._fields(decoding)
         reply, dialect = await self._exchange(

@@ -12,6 +12,7 @@ import msgspec
 from robust_qa import (
     CallError,
     Completion,
+    CutError,
     RefusedError,
     ReplyError,
     UnavailableError,
@@ -103,16 +104,12 @@ def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -
     content = choice.message.content
     if isinstance(content, list):
         content = "".join(part if isinstance(part, str) else part.text or "" for part in content)
-    text = content and without_thoughts(content)
-    if finish == "length" and not text:
-        raise CallError(
-            f"{endpoint} used up its bound on tokens before it wrote an answer.",
-            hint="Raise the reader's `max_tokens`; a model that reasons needs several thousand.",
-        )
-    if not content:
-        _check_spoke(choice.message, endpoint)
-    if text is None:
-        raise not_understood("no content", reply, endpoint)
+    if finish == "stop":  # what was cut may have come to nothing, which is for who asked to judge
+        if not content:
+            _check_spoke(choice.message, endpoint)
+        if content is None:
+            raise not_understood("no content", reply, endpoint)
+    text = without_thoughts(content or "")
     for stop in stops:
         text = text.partition(stop)[0]
     return Completion(text, usage_in(body.usage), finish)
@@ -133,14 +130,14 @@ def finish_in(reason: str | None, endpoint: Endpoint) -> Literal["stop", "length
 
 
 def _check_spoke(message: _Message, endpoint: Endpoint) -> None:
-    """CallError when the model did something else in place of a reply; it would do so again."""
+    """CallError when the model did something else in place of a reply, CutError when it only thought."""
     if _has(message.tool_calls):
         raise CallError(
             f"{endpoint} called a tool in place of an answer.",
             hint="Ask a model without tools of its own, or have `body` turn them off.",
         )
     if _has(message.reasoning_content) or _has(message.reasoning):
-        raise CallError(
+        raise CutError(
             f"{endpoint} thought, and gave no answer.",
             hint="Raise the reader's `max_tokens`, or turn the thinking off by the endpoint's field for it in `body`.",
         )

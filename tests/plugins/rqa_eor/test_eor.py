@@ -291,6 +291,16 @@ def test_a_model_that_does_not_know_does_not_vote() -> None:
 # -- failures
 
 
+def test_a_memory_that_was_cut_before_it_answered_is_told_and_the_others_vote() -> None:
+    def reply(messages: Any, decoding: Any) -> str | Completion:
+        memory = "from memory" in messages[0].content
+        return Completion("<think>Let me see", finish="length") if memory else "Austen"
+
+    answer, notes = asked("A", reader=ScriptedModel(reply), pool=["given", "none"])
+    assert answer.text == "Austen"
+    assert any(note.startswith("none failed, and does not vote: The language model's reply was cut") for note in notes)
+
+
 class Refusing:
     cached = False
 

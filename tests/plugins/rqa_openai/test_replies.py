@@ -8,7 +8,17 @@ import json
 import pytest
 from standins.openai import HTML, MALFORMED, Fault, completion, serve
 
-from robust_qa import CallError, Completion, Decoding, Message, RefusedError, ReplyError, UnavailableError, Usage
+from robust_qa import (
+    CallError,
+    Completion,
+    CutError,
+    Decoding,
+    Message,
+    RefusedError,
+    ReplyError,
+    UnavailableError,
+    Usage,
+)
 
 ASKED = [Message("user", "Where is the Louvre?")]
 
@@ -83,11 +93,9 @@ async def test_thoughts_are_taken_off_the_start_only(replied, said, text):
 
 
 @pytest.mark.parametrize("said", [None, "", "<think>Hm. Let me"])
-async def test_a_bound_used_up_by_thoughts_says_what_to_raise_and_is_not_tried_again(replied, said):
-    with pytest.raises(CallError, match="before it wrote an answer") as raised:
-        await replied(completion(said, finish="length"))
-    assert "max_tokens" in raised.value.hint
-    assert not raised.value.retryable
+async def test_a_bound_used_up_by_thoughts_leaves_an_empty_reply_that_was_cut(replied, said):
+    reply = completion(said, finish="length", reasoning_content="Hm. Let me")
+    assert await replied(reply) == Completion("", Usage(1, 7, 3), "length")
 
 
 @pytest.mark.parametrize(
@@ -190,16 +198,19 @@ async def test_an_error_inside_a_choice_is_an_error_and_no_end_of_the_reply(repl
 
 @pytest.mark.parametrize("said", [None, ""])
 @pytest.mark.parametrize(
-    ("message", "cause", "advice"),
+    ("message", "expected", "cause", "advice"),
     [
-        ({"reasoning_content": "It is in France, and so"}, "thought, and gave no answer", "max_tokens"),
-        ({"reasoning": "It is in France."}, "thought, and gave no answer", "thinking off"),
-        ({"tool_calls": [{"id": "1", "type": "function", "function": {"name": "f"}}]}, "called a tool", "tools"),
+        ({"reasoning_content": "It is in France, and so"}, CutError, "thought, and gave no answer", "max_tokens"),
+        ({"reasoning": "It is in France."}, CutError, "thought, and gave no answer", "thinking off"),
+        ({"tool_calls": [{"id": "1", "type": "function", "function": {}}]}, CallError, "called a tool", "tools"),
     ],
 )
-async def test_a_model_that_does_something_else_than_answer_is_not_asked_again(replied, said, message, cause, advice):
-    with pytest.raises(CallError, match=cause) as raised:
+async def test_a_model_that_does_something_else_than_answer_is_not_asked_again(
+    replied, said, message, expected, cause, advice
+):
+    with pytest.raises(expected, match=cause) as raised:
         await replied(completion(said, **message))
+    assert type(raised.value) is expected
     assert not raised.value.retryable
     assert advice in raised.value.hint
 
