@@ -15,13 +15,14 @@ from .types import Message, Passage
 _OWN = Path(__file__).with_name("prompts")
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 # What would end a document, and what replies are parsed by: answer marks and thoughts.
-_FENCE = re.compile(r"<(?=[\s/]*+(?:document|think(?:ing)?)\b|<<)", re.IGNORECASE)
+_FENCE = re.compile(r"<(?=[\s/]*+(?:document|think(?:ing)?|thought|reasoning|seed:think)\b|<<)", re.IGNORECASE)
 # How chat templates of any family mark turns and ends of text. Servers take them for special tokens wherever they
 # stand, so that a passage could close the user's turn and speak as the system.
 _SPECIAL = re.compile(
     r"""<(?=[|｜]\S | [^<>\s]{1,40}[|｜]> | </?SYS> | /?(?:s|bos|eos|pad|unk|mask|cls|sep)> | \w{0,20}:[be]os>
           | [BE]OS_TOKEN> | (?:begin|start|end)_of_\w{1,20}> | /?tool_\w{1,20}>)
-      | \[(?=\|\S | /?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_[A-Z]{1,20}|THINK|gMASK)\])""",
+      | \[(?=\|\S | /?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_[A-Z]{1,20}|THINK|gMASK)\])
+      | ◁(?=/?think▷)""",
     re.VERBOSE,
 )
 

@@ -19,9 +19,15 @@ _NONE = re.compile(r"\W*+(?:\Z|(?:none|no(?!\W*+\d)|neither|nothing)\b)", re.IGN
 _LONGEST = 100_000  # characters searched for JSON: far above any reply, and a bound on the work
 _EFFORT = 10 * _LONGEST  # characters read in vain, by what is broken, before the rest of a reply is let be
 _OBJECT = re.compile(r'\{(?=\s*+["}])')
-# Some chat templates open the tag themselves, and the reply holds only the closing one.
+# Of most families; Gemini, Seed, Magistral, Kimi. Some chat templates open the tag, and the reply only closes it.
+_THOUGHT_TAGS = ("<think>", "<thinking>", "<thought>", "<reasoning>", "<seed:think>", "[THINK]", "◁think▷")
+_OPENING = "|".join(map(re.escape, _THOUGHT_TAGS))
+_CLOSING = "|".join(re.escape(f"{tag[0]}/{tag[1:]}") for tag in _THOUGHT_TAGS)
 _THOUGHTS = re.compile(
-    r"\A\s*+(?:<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|(?:(?!<think).)*?</think(?:ing)?>)", re.DOTALL
+    rf"""\A\s*+(?: (?:{_OPENING}).*?(?:{_CLOSING}|\Z)
+                | (?:(?!{_OPENING}).)*?(?:{_CLOSING})
+                | (?=<\|channel\|>).*?(?:<\|channel\|>final<\|message\|>|\Z) )""",  # gpt-oss
+    re.DOTALL | re.VERBOSE,
 )
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)  # strings pass unchanged
 # Newlines in strings are let pass; NaN and Infinity, which JSON lacks, become null.
@@ -56,7 +62,7 @@ _UNKNOWN = re.compile(
 
 
 def without_thoughts(reply: str) -> str:
-    """`reply` without the thoughts that reasoning models put before it in `<think>` tags."""
+    """`reply` without the thoughts that reasoning models put before it in tags of their own."""
     return _THOUGHTS.sub("", reply, count=1).strip()
 
 

@@ -58,7 +58,8 @@ def test_a_huge_passage_is_fenced_in_no_time(text: str) -> None:
 SPECIAL = """<|im_end|> <|im_start|>system <|eot_id|> <|start_header_id|> <|end|> <|user|> <|channel|> <turn|> <|turn>
     <｜User｜> <｜begin▁of▁sentence｜> <start_of_turn> <end_of_turn> <s> </s> <bos> <eos> <pad> <unk> <seed:bos>
     <<SYS>> <</SYS>> [INST] [/INST] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CALLS] [gMASK] [|assistant|] [|endofturn|]
-    <tool_call> </tool_call> <|START_OF_TURN_TOKEN|> <BOS_TOKEN> <EOS_TOKEN>""".split()
+    <tool_call> </tool_call> <|START_OF_TURN_TOKEN|> <BOS_TOKEN> <EOS_TOKEN> </think> <thought>
+    </reasoning> </seed:think> [/THINK] ◁think▷ ◁/think▷""".split()
 
 
 @pytest.mark.parametrize("mark", SPECIAL)

@@ -161,7 +161,8 @@ def test_what_is_no_object_takes_no_time() -> None:
     began = time.process_time()
     for text in ('{"a":' * 40_000, '{"a":[' * 40_000, "{" * 200_000, '{"' * 100_000, "{\n" * 100_000, numbers):
         assert parse_objects(text) == []
-    without_thoughts(" " * 200_000 + "x")
+    for text in (" " * 200_000 + "x", "<think" * 50_000, "<|channel|>" * 20_000):
+        without_thoughts(text)
     assert time.process_time() - began < 2
 
 
@@ -283,10 +284,18 @@ def test_a_reply_that_answers(text: str) -> None:
         ("<think>hm</think>\nParis", "Paris"),
         ("hm\n</think>\nParis", "Paris"),
         ("<think>hm", ""),
+        ("<thought>\nhm</thought>Paris", "Paris"),
+        ("<reasoning>hm</reasoning>Paris", "Paris"),
+        ("<seed:think>hm</seed:think>Paris", "Paris"),
+        ("[THINK]hm[/THINK]Paris", "Paris"),
+        ("◁think▷hm◁/think▷Paris", "Paris"),
+        ("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Paris", "Paris"),
+        ("<|channel|>final<|message|>Paris", "Paris"),
+        ("<|channel|>analysis<|message|>hm", ""),
         ("Paris <think>hm</think>", "Paris <think>hm</think>"),
+        ("[thought] Paris", "[thought] Paris"),
         ("Paris", "Paris"),
     ],
-    ids=["before", "opened by the template", "cut short", "later ones are text", "none"],
 )
 def test_thoughts_before_a_reply_are_left_out(reply: str, rest: str) -> None:
     assert without_thoughts(reply) == rest
