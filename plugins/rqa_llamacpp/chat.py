@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from robust_qa import ConfigError, Message
+from robust_qa import ConfigError, Message, without_thoughts
 
 _PROBE = "rqa-probe"
 _MARKER = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,40}\]")
-_THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
+_OPENED = re.compile(r"(<(?:(?:seed:)?think(?:ing)?|thought|reasoning)>|\[THINK\]|◁think▷)\s*\Z")
 
 CHATML = (
     "{% for message in messages %}"
@@ -102,7 +102,12 @@ def _fold_system(messages: Sequence[Message]) -> list[Message]:
 
 
 def without_thought(prompt: str, reply: str) -> str:
-    """`reply` without the reasoning some models write first, in <think> tags that the prompt may open."""
-    if prompt.rstrip().endswith("<think>"):
-        reply = f"<think>{reply}"
-    return _THOUGHT.sub("", reply).strip()
+    """`reply` without the reasoning that some models write first, in tags that the prompt may open."""
+    opened = _OPENED.search(prompt)
+    return without_thoughts(opened[1] + reply if opened else reply)
+
+
+def with_thought_closed(prompt: str) -> str:
+    """`prompt`, with the thought that it may open closed at once, for a reply that cannot begin in one."""
+    opened = _OPENED.search(prompt)
+    return f"{prompt.rstrip()}\n\n{opened[1][0]}/{opened[1][1:]}\n\n" if opened else prompt

@@ -114,7 +114,7 @@ class LlamaCpp:
         from .chat import without_thought
 
         with self._turn:
-            prompt, tokens = self._prompt(messages)
+            prompt, tokens = self._prompt(messages, held=decoding.schema is not None)
             written = self._write(tokens, decoding, given_up)
         usage = Usage(calls=1, prompt_tokens=len(tokens), completion_tokens=written.count)
         return Completion(without_thought(prompt, written.text), usage, "stop" if written.ended else "length")
@@ -152,10 +152,15 @@ class LlamaCpp:
         except Abandoned:
             raise RqaError(f"The generation by {self._path.name} was given up.") from None
 
-    def _prompt(self, messages: Sequence[Message]) -> tuple[str, list[int]]:
+    def _prompt(self, messages: Sequence[Message], *, held: bool = False) -> tuple[str, list[int]]:
+        """The prompt and its tokens. A reply `held` to a schema is so from its first token: no thought is before."""
+        from .chat import with_thought_closed
+
         with self._loading:
             engine, template = self._load()
-            prompt = template.render(messages, thinking=self._options.thinking)
+            prompt = template.render(messages, thinking=self._options.thinking and not held)
+            if held:
+                prompt = with_thought_closed(prompt)
             return prompt, engine.tokenize(prompt)
 
     def _load(self) -> tuple[Engine, ChatTemplate]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from robust_qa import ConfigError, Decoding, Message
@@ -20,6 +22,7 @@ GEMMA = (
 )
 DEAF = "{% for m in messages if m.role != 'system' %}<|im_start|>{{ m.content }}<|im_end|>{% endfor %}"
 LLAMA2 = "{% for m in messages %}[INST] <<SYS>>{{ m.content }}<</SYS>> [/INST]{% endfor %}"
+ALOUD = "{% for m in messages %}{{ m.content }}{% endfor %}<think>"
 THINKER = "{{ messages[0].content }}{% if enable_thinking %}<think>{% else %}<think></think>{% endif %}"
 
 ATTACKS = [
@@ -155,6 +158,9 @@ def test_thinking_is_off_unless_it_is_asked_for(open_reader):
     [
         ("Who?", "<think>\nHm.\n</think>\n\nParis", "Paris"),
         ("Who?<think>\n", "Hm.</think> Paris", "Paris"),
+        ("Who?<seed:think>", "Hm.</seed:think> Paris", "Paris"),
+        ("Who?<think>\n", "never ends", ""),
+        ("Who?", "<thought>Hm.</thought>Paris", "Paris"),
         ("Who?", "<think>never ends", ""),
         ("Who?", "Paris, not <think>Rome</think>", "Paris, not <think>Rome</think>"),
         ("Who?", " Paris\n", "Paris"),
@@ -162,6 +168,22 @@ def test_thinking_is_off_unless_it_is_asked_for(open_reader):
 )
 def test_reasoning_is_not_part_of_the_reply(asked, reply, left):
     assert without_thought(asked, reply) == left
+
+
+@pytest.mark.parametrize("thinking", [False, True])
+@pytest.mark.parametrize("template", [ALOUD, THINKER])
+async def test_a_reply_under_a_schema_is_written_without_reasoning(open_reader, template, thinking):
+    reader = open_reader(template, thinking=thinking)
+    schema = {"type": "object", "properties": {"answer": {"enum": ["Paris"]}}, "required": ["answer"]}
+    reply = await reader.generate([Message("user", "Where?")], Decoding(schema=schema))
+    assert json.loads(reply.text) == {"answer": "Paris"}
+
+
+def test_a_thought_that_the_template_opens_is_closed_under_a_schema_alone(open_reader):
+    reader, asked = open_reader(ALOUD, thinking=True), [Message("user", "Who?")]
+    assert reader._prompt(asked)[0] == "Who?<think>"
+    assert reader._prompt(asked, held=True)[0] == "Who?<think>\n\n</think>\n\n"
+    assert open_reader(THINKER, thinking=True)._prompt(asked, held=True)[0] == "Who?<think></think>"
 
 
 async def test_a_planted_turn_does_not_end_the_window_s_accounting(reader):
