@@ -92,7 +92,12 @@ async def fit_window(
 
     Everything where the window is not known. ContextError also when there is no room but the reply's.
     """
-    window: int | None = getattr(reader.component, "window", None)
+    count: Counter | None = getattr(reader.component, "count_tokens", None)
+    window: int | None
+    if count is None:
+        window = getattr(reader.component, "window", None)
+    else:  # an engine that may have to be loaded to tell, or be busy generating
+        window = await reader.in_thread(getattr, reader.component, "window", None)
     if window is None:
         return fit(prompt, passages, fields, layout, budget=None)
     if window <= reply_room:
@@ -101,10 +106,8 @@ async def fit_window(
             hint=f"Lower `max_tokens` or raise the window under [{reader.name}].",
         )
     budget = window - reply_room - _MARGIN
-    count: Counter | None = getattr(reader.component, "count_tokens", None)
     if count is None:
         return fit(prompt, passages, fields, layout, budget=budget)
-    # Counting may wait for an engine that is busy generating.
     return await reader.in_thread(lambda: fit(prompt, passages, fields, layout, budget=budget, count=count))
 
 

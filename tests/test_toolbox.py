@@ -1,10 +1,11 @@
 """What the toolbox gives beside passages, readings and replies: vectors of tokens, and components by name."""
 
+import threading
 from typing import Any
 
 import pytest
 
-from robust_qa import ConfigError, Passage, PluginError, Question
+from robust_qa import Completion, ConfigError, Passage, PluginError, Prompt, Question
 from robust_qa.testing import OverlapEvaluator, ScriptedModel, StaticRetriever, toolbox
 
 
@@ -70,3 +71,24 @@ async def test_a_reading_can_be_sampled() -> None:
     await toolbox("Who?", reader=model).read("Who?", [Passage("It was Austen.")], temperature=0.7, seed=3)
     [(_, decoding)] = model.calls
     assert (decoding.temperature, decoding.seed) == (0.7, 3)
+
+
+async def test_a_reader_that_counts_tokens_tells_its_window_in_a_thread_as_it_may_have_to_load_for_it() -> None:
+    asked: list[threading.Thread] = []
+
+    class Engine:
+        @property
+        def window(self) -> int:
+            asked.append(threading.current_thread())
+            return 4096
+
+        def count_tokens(self, messages: Any) -> int:
+            asked.append(threading.current_thread())
+            return 9
+
+        async def generate(self, messages: Any, decoding: Any) -> Completion:
+            return Completion("Ada.")
+
+    await toolbox("Who?", reader=Engine()).generate(Prompt("{question}"))
+    assert len(asked) >= 2
+    assert threading.main_thread() not in asked
