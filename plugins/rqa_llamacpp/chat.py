@@ -53,21 +53,19 @@ class ChatTemplate:
     """
 
     def __init__(self, source: str, *, bos: str, eos: str, neutralise: Neutraliser) -> None:
-        from jinja2 import TemplateError
         from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
-        self._failures = (TemplateError, ValueError, TypeError)
         self._neutralise = neutralise
         try:
             self._formatter: Any = Jinja2ChatFormatter(template=source, bos_token=bos, eos_token=eos)
-        except self._failures as error:
+        except Exception as error:  # a template is a program: what it raises, and how deep it goes, is its own
             raise _unusable(error) from error
         self._folds_system = not self._has_system()
 
     def _has_system(self) -> bool:
         try:
             return _PROBE in self._fill([Message("system", _PROBE), Message("user", "?")], thinking=False)
-        except self._failures:
+        except Exception:
             return False
 
     def render(self, messages: Sequence[Message], *, thinking: bool) -> str:
@@ -77,7 +75,7 @@ class ChatTemplate:
             messages = _fold_system(messages)
         try:
             return self._fill(messages, thinking=thinking)
-        except self._failures as error:
+        except Exception as error:
             raise _unusable(error) from error
 
     def _fill(self, messages: Sequence[Message], *, thinking: bool) -> str:

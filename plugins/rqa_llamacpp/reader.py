@@ -220,6 +220,9 @@ def _read_template(path: Path | None) -> str:
     if path is None:
         return ""
     try:
-        return path.read_text(encoding="utf-8")
+        template = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"Cannot read the chat template {path}: {error}.") from error
+    if not template.strip():
+        raise ConfigError(f"The chat template {path} is empty.", hint="Leave chat_template out for the model's own.")
+    return template

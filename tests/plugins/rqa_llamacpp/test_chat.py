@@ -135,7 +135,20 @@ def test_a_template_file_that_cannot_be_read_is_named(open_reader, tmp_path):
         open_reader(None, chat_template=tmp_path / "none.jinja")
 
 
-@pytest.mark.parametrize("template", ["{% for %}", "{{ messages[9].content.x }}", "{{ raise_exception('no') }}"])
+def test_a_template_file_that_is_empty_is_not_taken_for_none(open_reader, tmp_path):
+    template = tmp_path / "chat.jinja"
+    template.write_text(" \n")
+    with pytest.raises(ConfigError, match=r"chat\.jinja is empty"):
+        open_reader(None, chat_template=template)
+
+
+ENDLESS = "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}"
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["{% for %}", "{{ messages[9].content.x }}", "{{ raise_exception('no') }}", "{{ 1 / 0 }}", ENDLESS],
+)
 def test_a_template_that_fails_is_an_error_that_names_the_option(open_reader, template):
     with pytest.raises(ConfigError) as unusable:
         open_reader(template).count_tokens([Message("user", "Who?")])
