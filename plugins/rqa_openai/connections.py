@@ -92,7 +92,13 @@ class Connections:
     async def _exchange(self, client: httpx.AsyncClient, content: bytes) -> Reply:
         # A request of our own making skips the merging of headers, cookies and parameters on every call.
         request = httpx.Request("POST", self._url, headers=self._headers, content=content)
-        response = await client.send(request, stream=True, follow_redirects=False)
+        try:
+            response = await client.send(request, stream=True, follow_redirects=False)
+        except httpx.RemoteProtocolError as cause:
+            # httpx reads where a redirect leads, although it is not to go there.
+            if "in location header" not in str(cause):
+                raise
+            return Reply(307, {"location": "what is no address"}, b"")
         body = bytearray()
         try:
             async for chunk in response.aiter_bytes():

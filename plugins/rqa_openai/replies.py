@@ -147,8 +147,13 @@ def _has(field: msgspec.Raw) -> bool:
     return bytes(field) not in {b"", b"null", b'""', b"[]"}
 
 
-def not_understood(what: str, reply: Reply, endpoint: Endpoint) -> ReplyError:
+def not_understood(what: str, reply: Reply, endpoint: Endpoint) -> CallError:
     """The error to raise for a reply that is `what` in place of a completion."""
+    if reply.headers.get("content-type", "").startswith("text/event-stream"):
+        return CallError(
+            f"{endpoint} replied with a stream, and rqa reads replies whole.",
+            hint="Set `body = {stream = false}` in the reader's table.",
+        )
     excerpt = endpoint.excerpt(reply.text)
     return ReplyError(
         f"{endpoint} replied with {what}: {excerpt or 'an empty body'}",

@@ -192,6 +192,12 @@ async def test_a_redirect_is_not_followed(failure):
     assert "base_url" in raised.hint
 
 
+async def test_a_redirect_to_what_is_no_address_is_one_too(failure):
+    raised = await failure(Fault(307, headers={"Location": "http://x/\x1b[31m"}), RefusedError)
+    assert "redirect" in raised.message
+    assert "base_url" in raised.hint
+
+
 @pytest.mark.parametrize("echo", [SECRET, "sk-very\x00-secret", f"x{SECRET}x"])
 async def test_a_provider_that_echoes_the_key_does_not_get_it_shown(failure, echo):
     raised = await failure(error(401, f"Incorrect key: {echo}"), RefusedError, key=Key("mine", SECRET))

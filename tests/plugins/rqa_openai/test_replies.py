@@ -123,6 +123,14 @@ async def test_what_is_no_completion_is_a_reply_error(replied, reply):
         await replied(reply)
 
 
+async def test_a_stream_says_how_to_have_it_whole_and_is_not_asked_for_again(replied):
+    stream = Fault(body='data: {"choices": []}\n\n', headers={"Content-Type": "text/event-stream; charset=utf-8"})
+    with pytest.raises(CallError, match="replied with a stream") as raised:
+        await replied(stream)
+    assert not raised.value.retryable
+    assert "stream = false" in raised.value.hint
+
+
 async def test_a_reply_error_shows_the_start_of_the_body_harmlessly(replied):
     with pytest.raises(ReplyError) as raised:
         await replied(Fault(body="<html>\x1b[31m\n\nLog \u202ein" + "!" * 5000))
