@@ -34,11 +34,14 @@ def holds(
 ) -> bool | None:
     """Whether the passage holds an answer to any of the facts in `gold`; None where nothing says what is right.
 
-    Where the set judges passages, in `relevant`, its judgement stands. Otherwise an answer must be contained, both
-    normalised (Astute RAG, Section 3, footnote 3).
+    Where the set judges passages, in `relevant`, its judgement stands, and of a document it is one of each passage that
+    an index cuts it into ("d1#2" of "d1"). Otherwise an answer must be contained, both normalised (Astute RAG,
+    Section 3, footnote 3).
     """
     if relevant:
-        return str(passage.get("id")) in relevant
+        name = str(passage.get("id"))
+        document, _, number = name.rpartition("#")
+        return name in relevant or (number.isdecimal() and document in relevant)
     if not gold:
         return None
     return contains_answer(text_of(passage), [answer for fact in gold for answer in fact])
@@ -62,9 +65,10 @@ def held(questions: Iterable[Mapping[str, Any]]) -> tuple[int, float, float] | N
     """
     there, shares = [], []
     for row in questions:
-        share = precision(row.get("passages"), row["gold"], row.get("relevant") or ())
+        relevant = row.get("relevant") or ()
+        share = precision(row.get("passages"), row["gold"], relevant)
         if share is not None:
             shares.append(share)
-        if share is not None or (not row.get("passages") and row["gold"]):
+        if share is not None or (not row.get("passages") and (row["gold"] or relevant)):
             there.append(bool(share))
     return (len(there), sum(there) / len(there), sum(shares) / len(shares)) if shares else None

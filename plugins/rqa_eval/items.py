@@ -26,7 +26,8 @@ class Item:
     `number` is its line or entry in the file, from 1. `gold` are the facts of a right answer, each with its
     alternatives; none where the set has none. `pools` are the further passages that it brings, by field.
     `fake_source` says from which questions `fake_answer` was drawn, and is empty where the set brings one.
-    `relevant` are the ids of the passages that answer it, where the set says so. `rest` are its other fields.
+    `relevant` are the ids of the passages or documents that answer it, where the set says so. `rest` are its other
+    fields.
     """
 
     number: int

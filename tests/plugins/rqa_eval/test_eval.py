@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +231,43 @@ def test_in_the_worst_case_there_are_only_passages_without_the_answer(evaluate: 
 def test_negative_passages_of_the_set_are_its_worst_case(evaluate: Any) -> None:
     evaluate("-s", "rag", "--worst-case", rows=[ROWS[0] | {"negative_passages": ["Nothing here."]}])
     assert [passage["text"] for passage in lines("questions.jsonl")[0]["passages"]] == ["Nothing here."]
+
+
+@pytest.fixture
+def judged(rqa: Any, tmp_path: Path) -> Callable[..., Any]:
+    """Runs `rqa eval` into RUN over queries of BEIR: the index cuts the document of the first; the third finds none."""
+    long = " ".join(f"Of zebras it is told that number {n} has stripes and eats grass." for n in range(60))
+    files = {
+        "corpus.jsonl": [{"_id": "d1", "text": long}, {"_id": "d2", "text": "A quagga vanished."}],
+        "queries.jsonl": [
+            {"_id": "q1", "text": "What do zebras eat?"},
+            {"_id": "q2", "text": "Which quagga vanished?"},
+            {"_id": "q3", "text": "Unicorns?"},
+        ],
+    }
+    (tmp_path / "beir" / "qrels").mkdir(parents=True)
+    for name, rows in files.items():
+        (tmp_path / "beir" / name).write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    (tmp_path / "beir/qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t1\nq3\td2\t1\n")
+
+    def run(*options: str) -> Any:
+        documents = tmp_path / "beir" / "corpus.jsonl"
+        return rqa("eval", tmp_path / "beir", "-d", documents, "-s", "rag", "--reader", "lexical", "-o", RUN, *options)
+
+    return run
+
+
+def test_every_passage_of_a_relevant_document_is_relevant(judged: Callable[..., Any]) -> None:
+    out = judged("--metrics", "has-answer,retrieval-precision").out
+    assert [min(len(asked["passages"]), 2) for asked in lines("questions.jsonl")] == [2, 1, 0]
+    assert (figures("has-answer"), figures("retrieval-precision")) == ({"rag": 2 / 3}, {"rag": 1})
+    assert "66.7 % of the questions have a passage that holds a gold answer; on average 100.0 % of them do." in out
+
+
+@pytest.mark.parametrize("without", [("--worst-case",), ("--drop", "1")])
+def test_no_passage_of_a_relevant_document_is_left(judged: Callable[..., Any], without: Sequence[str]) -> None:
+    judged(*without)
+    assert [asked["passages"] for asked in lines("questions.jsonl")] == [[], [], []]
 
 
 def test_passages_that_hold_the_answer_are_dropped_at_the_rate(evaluate: Any) -> None:
