@@ -70,7 +70,7 @@ SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Se
 @click.option("--force", is_flag=True, help="Replace RUN.")
 @click.option("--format", "layout", type=click.Choice(_LAYOUTS), help="The layout of DATA; by default it is found out.")
 @click.option("--sample", metavar="N", type=click.IntRange(1), help="Ask N questions of each set, drawn at random.")
-@click.option("--seed", metavar="N", type=int, default=0, help="Of everything that is drawn at random.")
+@click.option("--seed", metavar="N", type=click.IntRange(0), default=0, help="Of everything that is drawn at random.")
 @click.option(
     "--metrics", metavar="NAMES", type=NAMES, default="", help="Take these metrics only; views show the first."
 )

@@ -28,8 +28,8 @@ class View:
 def _retrieval_precision(row: Row, _: Right) -> Sequence[str]:
     """By the share of passages that hold a gold answer (Astute RAG, Figure 7)."""
     share = precision(row.get("passages"), row["gold"], row.get("relevant") or ())
-    # In whole percent, so that 0.2 + 0.4 of a float does not decide.
-    return () if share is None else (_BUCKETS[-(-round(100 * share) // 20)],)
+    # In whole per cent, so that 0.2 + 0.4 of a float does not decide; but one passage of a thousand is not none.
+    return () if share is None else (_BUCKETS[-(-max(round(100 * share), share > 0) // 20)],)
 
 
 def _conflict(_: Row, right: Right) -> Sequence[str]:

@@ -152,6 +152,11 @@ def test_questions_are_shown_by_retrieval_precision(evaluate: Any) -> None:
     assert table(out, "accuracy by retrieval-precision: world: 8 questions")["strategy"][:2] == ["0%", "(2)"]
 
 
+def test_one_of_very_many_passages_is_not_none(evaluate: Any) -> None:
+    evaluate("-s", "rag", "--by", "retrieval-precision", rows=[row("Arda", "Aa", *[None] * 249, gold="Aa")])
+    assert lines("scores.jsonl")[0]["slices"] == {"retrieval-precision": ["1-20%"]}
+
+
 def test_questions_are_shown_by_where_the_answer_is(evaluate: Any) -> None:
     evaluate("-s", "rag,norag", "--by", "knowledge")
     assert figures("accuracy", slice="has answer") == {"rag": 4 / 6, "norag": 3 / 6}
@@ -345,6 +350,11 @@ def test_a_sample_is_drawn_by_its_seed(evaluate: Any) -> None:
     assert sampled() == sampled("--seed", "0")
     assert len({tuple(sampled("--seed", str(seed))) for seed in range(5)}) > 1
     assert sampled() == sorted(sampled())  # in the order of the set
+
+
+def test_a_seed_that_nothing_can_be_drawn_by_is_refused_before_anything_is_asked(evaluate: Any) -> None:
+    assert evaluate("-s", "rag", "--seed", "-1").code == 2
+    assert not RUN.exists()
 
 
 def test_without_gold_answers_costs_and_refusals_are_told(evaluate: Any) -> None:
