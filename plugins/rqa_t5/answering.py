@@ -51,17 +51,18 @@ def outcomes(
     Raises what the strategy raises.
     """
     questions = [
-        Question(one.question, passages=tuple(Passage(candidate.text) for candidate in one.candidates)) for one in asked
+        Question(one.question, passages=tuple(Passage(c.bare, title=c.title) for c in one.candidates)) for one in asked
     ]
 
     async def work(session: Session) -> list[bool]:
         room = asyncio.Semaphore(_AT_ONCE)
 
-        async def right(question: Question, answers: Sequence[str]) -> bool:
+        async def right(question: Question, facts: Sequence[Sequence[str]]) -> bool:
             async with room:
-                return contains_answer((await session.answer(question)).text or "", answers)
+                text = (await session.answer(question)).text or ""
+            return all(contains_answer(text, fact) for fact in facts)
 
-        return await asyncio.gather(*(right(q, one.answers) for q, one in zip(questions, asked, strict=True)))
+        return await asyncio.gather(*(right(q, one.facts) for q, one in zip(questions, asked, strict=True)))
 
     found = []
     for action in ACTIONS:

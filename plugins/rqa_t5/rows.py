@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from robust_qa import InputError, contains_answer, titled
+from robust_qa import InputError, contains_answer, normalise, titled
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A text; `relevant` is None where nobody said, `score` in [-1, 1] a better judge's opinion where there is one."""
+    """A passage; `relevant` is None where nobody said, `score` in [-1, 1] a better judge's opinion where there is one.
 
-    text: str
+    `bare` is its text without the `title`.
+    """
+
+    bare: str
     relevant: bool | None = None
     score: float | None = None
+    title: str = ""
+
+    @property
+    def text(self) -> str:
+        """Title and text, as evaluators read them."""
+        return titled(self.title, self.bare)
 
 
 @dataclass(slots=True)
 class Asked:
-    """A question with what was retrieved for it; `answers` where they are known."""
+    """A question with what was retrieved for it; `facts` of a right answer, each with its alternatives, where known."""
 
     question: str
-    answers: list[str] = field(default_factory=list)
+    facts: list[list[str]] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)
+
+    @property
+    def answers(self) -> list[str]:
+        """The alternatives of all facts."""
+        return [answer for fact in self.facts for answer in fact]
 
 
 class _Passage(msgspec.Struct):
@@ -55,7 +69,8 @@ def read_rows(paths: Iterable[Path]) -> list[Asked]:
 
     A line is a pair {question, passage or text, label} with label 1 or -1 (or a `score` alone), or a question
     {question, answers, passages}: a passage is relevant when it is of the gold `page` (a title), or where no page is
-    named, when it contains an answer of the line, both normalised. `title` stands before a text. Raises InputError.
+    named, when it contains an answer of the line, both normalised. Of pairs of one question the first with answers
+    says which are right. Raises InputError.
     """
     found: dict[tuple[str, str], Asked] = {}
     for path in paths:
@@ -91,17 +106,25 @@ def _add(found: dict[tuple[str, str], Asked], line: bytes, where: str) -> None:
         raise InputError(f"{where} has an empty question.")
     # With passages of its own an equal question may mean another thing.
     asked = found.setdefault((row.question, "" if row.passages is None else where), Asked(row.question))
-    asked.answers += [one for answer in row.answers or () for one in (answer if isinstance(answer, list) else [answer])]
+    asked.facts = asked.facts or _facts(row.answers or [])
     pair = row.text if row.passage is None else row.passage
     if pair is not None:
         asked.candidates.append(_pair(row, pair, where))
     for passage in row.passages or ():
         title, text = ("", passage) if isinstance(passage, str) else (passage.title or "", passage.text)
-        whole = titled(title, text)
-        of_page = row.page is not None and title.strip().lower() == row.page.strip().lower()
-        known = row.page is not None or bool(asked.answers)
-        relevant = of_page or (row.page is None and contains_answer(whole, asked.answers))
-        asked.candidates.append(Candidate(whole, relevant if known else None))
+        candidate = Candidate(text, title=title)
+        if row.page is not None:
+            candidate.relevant = title.strip().lower() == row.page.strip().lower()
+        elif asked.facts:
+            candidate.relevant = contains_answer(candidate.text, asked.answers)
+        asked.candidates.append(candidate)
+
+
+def _facts(answers: Sequence[Any]) -> list[list[str]]:
+    """A list of texts is one fact, a list of lists one fact each; what normalisation leaves nothing of is dropped."""
+    groups = answers if any(isinstance(one, list) for one in answers) else [answers]
+    found = [filter(normalise, group if isinstance(group, list) else [group]) for group in groups]
+    return [fact for fact in map(list, found) if fact]
 
 
 def _pair(row: _Row, pair: Any, where: str) -> Candidate:
@@ -110,4 +133,4 @@ def _pair(row: _Row, pair: Any, where: str) -> Candidate:
         raise InputError(f"{where} has neither a `label` nor a `score`.", hint="Relevant: 1; not relevant: -1.")
     if row.score is not None and not -1 <= row.score <= 1:
         raise InputError(f"{where} has a score of {row.score}; scores are from -1 to 1.")
-    return Candidate(titled(title, text), None if row.label is None else row.label > 0, row.score)
+    return Candidate(text, None if row.label is None else row.label > 0, row.score, title or "")

@@ -296,6 +296,28 @@ def test_the_strategy_answers_under_each_action(rqa: Any, data: Path) -> None:
     assert -1 <= told["lower"] <= told["upper"] <= 1
 
 
+def test_the_answers_are_those_that_the_strategy_gives_and_is_judged_by(rqa: Any, tmp_path: Path) -> None:
+    def row(question: str, answers: list[Any], title: str, text: str) -> dict[str, Any]:
+        return {"question": question, "answers": answers, "passages": [{"title": title, "text": text}]}
+
+    rows = [
+        row("Who wrote of the whale?", ["Melville"], "The whale", "A book by Melville, printed in London."),
+        row("What is the occupation of Ann Lee?", ["painter"], "Ann Lee", "She was a painter of gates."),  # its title
+        row("When was the gate built?", [["1900"], ["1950"]], "Gate", "The gate was built in 1900."),  # one of two
+    ]
+    file = tmp_path / "titled.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    Path("rqa.toml").write_text('[defaults]\nreader = "lexical"\nevaluator = "lexical"\n')
+    by_answers = rqa("evaluator", "calibrate", file, "--evaluator", "lexical", "--by", "answers", "--json")
+    always = json.loads(by_answers.out)["answers"]["right_if_always"]
+    assert always["correct"] == pytest.approx(1 / 3)
+    for action, share in always.items():
+        ablation = ("-O", f"strategy.crag.ablation=only-{action}")
+        assert rqa("eval", file, "-s", "crag", *ablation, "-o", action).code == 0
+        figures = json.loads(Path(action, "metrics.json").read_text())["groups"][0]["strategies"]["crag"]
+        assert figures["accuracy"]["value"] == share
+
+
 def test_answers_can_be_chosen_by_where_every_question_has_a_relevant_passage(rqa: Any, data: Path) -> None:
     ended = rqa("evaluator", "calibrate", one_kind(data), "--evaluator", "lexical", "--by", "answers")
     assert ended.code == 0, ended.err

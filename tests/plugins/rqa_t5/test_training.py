@@ -67,8 +67,8 @@ def test_pairs_of_a_question_are_put_together(tmp_path: Path) -> None:
     ]
     asked = read_rows([write(tmp_path / "a", *rows)])
     assert asked == [
-        Asked("Who?", [], [Candidate("a", True), Candidate("C: c", None, 0.3)]),
-        Asked("When?", [], [Candidate("B: b", False)]),
+        Asked("Who?", [], [Candidate("a", True), Candidate("c", None, 0.3, "C")]),
+        Asked("When?", [], [Candidate("b", False, title="B")]),
     ]
 
 
@@ -98,7 +98,7 @@ def test_a_line_that_is_no_row_is_told_with_its_number(tmp_path: Path, line: byt
 def asked(n: int) -> Asked:
     good = [Candidate(f"the whale {n} is by melville", True)]
     bad = [Candidate(f"the mole {n} {word}", False) for word in WORDS[:6]]
-    return Asked(f"who wrote of whale {n} ?", ["melville"], good + bad)
+    return Asked(f"who wrote of whale {n} ?", [["melville"]], good + bad)
 
 
 def test_a_question_is_always_in_the_same_part() -> None:
@@ -118,8 +118,8 @@ def test_negatives_are_drawn_for_each_relevant_text_by_the_seed() -> None:
 
 def test_hard_negatives_are_texts_of_other_questions_that_look_alike_and_hold_no_answer() -> None:
     others = [
-        Asked("?", ["x"], [Candidate("a whale that nobody wrote of", False), Candidate("a whale by Melville", True)]),
-        Asked("??", ["x"], [Candidate("worms", False)]),
+        Asked("?", [["x"]], [Candidate("a whale that nobody wrote of", False), Candidate("a whale by Melville", True)]),
+        Asked("??", [["x"]], [Candidate("worms", False)]),
     ]
     found = examples([asked(1), *others], negatives=0, hard=1, seed=0)
     assert Example("who wrote of whale 1 ?", "a whale that nobody wrote of", -1.0) in found
