@@ -35,9 +35,15 @@ def right(answer: str, gold: Sequence[Any], metric: Metric) -> float:
 
     Of gold answers in groups, each group has to be met, and the worst one counts.
     """
-    grouped = any(isinstance(one, list) for one in gold)
-    groups = [one if isinstance(one, list) else [one] for one in gold] if grouped else [gold]
-    return min(max(_METRICS[metric](answer, str(one)) for one in group) for group in groups)
+    return min(max(_METRICS[metric](answer, one) for one in group) for group in _groups(gold))
+
+
+def _groups(gold: Sequence[Any]) -> list[list[str]]:
+    """Gold answers in groups, without those that normalisation leaves nothing of: none could be met."""
+    groups = gold if any(isinstance(one, list) for one in gold) else [gold]
+    found = [group if isinstance(group, list) else [group] for group in groups]
+    kept = [[str(one) for one in group if one is not None and normalise(str(one))] for group in found]
+    return [group for group in kept if group]
 
 
 def check_gold(path: Path) -> int:
@@ -46,7 +52,7 @@ def check_gold(path: Path) -> int:
     for number, row in _rows(path):
         count += 1
         gold = row.get("answers") if isinstance(row, dict) else None
-        if not isinstance(gold, list) or not gold or not all(gold):
+        if not isinstance(gold, list) or not _groups(gold):
             raise InputError(
                 f"{path}, line {number} has no gold answers to learn from.",
                 hint='Give each row a list of them, as in {"question": "...", "answers": ["..."]}.',

@@ -29,6 +29,8 @@ from rqa_eor.search import Fit, Held, cross_validate, fit, plain
         ("Jane Austen", ["Miss Jane Austen", "Dickens"], "f1", 2 * 2 / (2 + 3)),
         ("Austen in 1815", [["Austen", "J. A."], ["1815"]], "containment", 1),  # each group has to be met
         ("Austen in 1816", [["Austen", "J. A."], ["1815"]], "containment", 0),
+        ("Austen", [["!"], ["Austen"]], "containment", 1),  # what normalisation leaves nothing of cannot be met
+        ("Austen", ["!", "Austen"], "em", 1),
         ("1", [1], "em", 1),
         ("1.5", ["15"], "f1", 1),  # SQuAD's normalisation, though the vote tells them apart
     ],
@@ -101,6 +103,7 @@ def test_rows_in_which_a_call_failed_teach_nothing(tmp_path: Path) -> None:
         ([{"question": "Who?", "answers": ["x"]}, {"question": "Who?"}], "line 2 has no gold answers"),
         ([{"question": "Who?", "answers": []}], "line 1 has no gold answers"),
         ([{"question": "Who?", "answers": "x"}], "line 1 has no gold answers"),
+        ([{"question": "Who?", "answers": [["!"], ["?", None]]}], "line 1 has no gold answers"),
         (["Who?"], "line 1 has no gold answers"),
         ([], "There are no questions"),
     ],
