@@ -28,8 +28,13 @@ class QuestionSet:
     about: dict[str, Any]
 
 
-def read_sets(paths: Sequence[Path], layout: str | None, *, sample: int | None, seed: int) -> list[QuestionSet]:
-    """The sets, each with `sample` of its questions drawn at random, in their order. InputError as of `read_set`."""
+def read_sets(
+    paths: Sequence[Path], layout: str | None, *, sample: int | None, seed: int, negative: bool = False
+) -> list[QuestionSet]:
+    """The sets, each with `sample` of its questions drawn at random, in their order. InputError as of `read_set`.
+
+    With `negative` a question brings its negative passages, where it has any, in place of the others.
+    """
     sets: list[QuestionSet] = []
     for path in paths:
         questions, found = read_set(path, layout)
@@ -40,6 +45,8 @@ def read_sets(paths: Sequence[Path], layout: str | None, *, sample: int | None, 
         if sample is not None and sample < len(questions):
             drawn = random.Random(f"{seed} {name}").sample(range(len(questions)), sample)
             questions = [questions[place] for place in sorted(drawn)]
+        if negative:
+            questions = [replace(one, passages=one.pools.get("negative_passages", one.passages)) for one in questions]
         sets.append(QuestionSet(name, questions, about | {"sampled": len(questions)}))
     return sets
 

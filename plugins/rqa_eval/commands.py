@@ -134,7 +134,7 @@ def evaluate_sets(
     check(run, options, [*strategy, *([baseline] if baseline else [])])
     plan = Plan(
         folder=out or _default_folder(data),
-        sets=read_sets(data, layout, sample=sample, seed=seed),
+        sets=read_sets(data, layout, sample=sample, seed=seed, negative=worst_case),
         strategies=strategy,
         conditions=_conditions(worst_case, attack, rates or (0.2,), drop, order),
         views=[VIEWS[name] for name in dict.fromkeys(views)],

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from robust_qa import Order, arrange
 
-from .holding import holds
+from .holding import holds, text_of
 from .items import Item, Passage
 
 AS_GIVEN = "as given"
@@ -51,14 +51,12 @@ def untouched() -> Condition:
 
 
 def worst_case() -> Condition:
-    """Only passages that do not hold the answer: the set's negative ones, else its own (Astute RAG, Figure 6)."""
+    """Only passages that do not hold the answer (Astute RAG, Figure 6)."""
 
     def edit(asked: Asked, _: random.Random) -> Asked:
-        item = asked.item
-        negative = item.pools.get("negative_passages")
-        if negative is None and asked.passages is not None:
-            negative = [passage for passage in asked.passages if not holds(passage, item.gold, item.relevant)]
-        return replace(asked, passages=negative)
+        if asked.passages is None:
+            return asked
+        return replace(asked, passages=[passage for passage in asked.passages if not _held(passage, asked.item)])
 
     return Condition("worst case", edit)
 
@@ -91,8 +89,8 @@ def attacked(attack: str, rate: float) -> Condition:
     """A share of the passages, rounded up, is replaced by what has `fake_answer` answered.
 
     "poison": passages that state it, the set's own or one that is made up (PoisonedRAG, RobustRAG).
-    "counterfactual": the same passage with it in place of the gold answer, the set's own version or one that is made by
-    substitution; only passages that hold a gold answer have one (RGB).
+    "counterfactual": the same passage with it in place of the gold answer, the set's own version of a passage that it
+    brings, or one that is made by substitution; only passages that hold a gold answer have one (RGB).
     "inject": the same passage with an instruction to answer it.
     """
     plant = _PLANTS[attack]
@@ -126,10 +124,11 @@ def _poisoned(item: Item, passages: Sequence[Passage], order: Sequence[int]) -> 
 
 
 def _counterfactual(item: Item, passages: Sequence[Passage], _: Sequence[int]) -> list[Passage]:
-    own = item.pools.get("counterfactual_passages")
-    if own is not None and len(own) == len(passages):
-        return list(own)
-    return [_substituted(item, passage) for passage in passages]
+    versions = item.pools.get("counterfactual_passages", ())
+    own: dict[str, Passage] = {}
+    if len(versions) == len(item.brought):
+        own = dict(zip(map(text_of, item.brought), versions, strict=True))
+    return [own.get(text_of(passage)) or _substituted(item, passage) for passage in passages]
 
 
 def _substituted(item: Item, passage: Passage) -> Passage:

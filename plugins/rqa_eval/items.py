@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +27,7 @@ class Item:
     alternatives; none where the set has none. `pools` are the further passages that it brings, by field.
     `fake_source` says from which questions `fake_answer` was drawn, and is empty where the set brings one.
     `relevant` are the ids of the passages or documents that answer it, where the set says so. `rest` are its other
-    fields.
+    fields. `brought` are the passages as the set has them, where `passages` are what was retrieved.
     """
 
     number: int
@@ -40,6 +40,7 @@ class Item:
     pools: Mapping[str, list[Passage]] = field(default_factory=dict)
     rest: Mapping[str, Any] = field(default_factory=dict)
     fake_source: str = ""
+    brought: Sequence[Passage] = ()
 
 
 def item(number: int, row: Any) -> Item:
@@ -49,16 +50,18 @@ def item(number: int, row: Any) -> Item:
     if "question" not in row:
         raise Malformed(f"it has no `question`; its fields are {', '.join(list(row)[:8]) or 'none'}")
     given = row.get("passages")
+    passages = None if given is None else _passages(given, "passages")
     return Item(
         number,
         _text(row["question"], "question"),
         "" if row.get("id") is None else str(row["id"]),
         facts(row.get("answers")),
-        None if given is None else _passages(given, "passages"),
+        passages,
         _text(row["fake_answer"], "fake_answer") if row.get("fake_answer") is not None else "",
         _ids(row.get("relevant"), "relevant"),
         {name: _passages(row[name], name) for name in POOLS if row.get(name) is not None},
         {name: value for name, value in row.items() if name not in _OWN},
+        brought=passages or (),
     )
 
 

@@ -204,6 +204,31 @@ def test_counterfactual_passages_say_the_fake_answer_where_they_said_the_right_o
     assert figures("attack-success") == {"rag": 1}  # of the one question that had something to replace
 
 
+@pytest.mark.parametrize(
+    ("options", "order"), [((), [0, 1, 2]), (("-k", "2"), [0, 1]), (("-r", "given@rr@9"), [2, 1, 0])]
+)
+def test_the_sets_own_counterfactual_passages_replace_their_originals_in_any_order(
+    evaluate: Any, options: Sequence[str], order: Sequence[int]
+) -> None:
+    told = ["It is {}.", "Arda has {}.", "The capital of Arda is {}."]
+    true, false = ([text.format(name) for text in told] for name in ("Aa", "Zz"))
+    rows = [ROWS[0] | {"fake_answer": "Zz", "passages": true, "counterfactual_passages": false}]
+    given = ("-O", "defaults.evaluator=lexical", *options)
+    evaluate("-s", "rag", "--attack", "counterfactual", "--rate", "0,0.5,1", *given, rows=rows)
+    plain, half, all_ = ([passage["text"] for passage in asked["passages"]] for asked in lines("questions.jsonl"))
+    assert (plain, all_) == ([true[n] for n in order], [false[n] for n in order])
+    assert 0 < sum(text in false for text in half) < len(half)
+    assert all(text in (true[n], false[n]) for text, n in zip(half, order, strict=True))
+
+
+def test_what_is_retrieved_in_place_of_the_sets_passages_has_no_version_in_it(evaluate: Any, tmp_path: Path) -> None:
+    (tmp_path / "arda.txt").write_text("Who founded the capital of Arda is not known.")
+    rows = [ROWS[0] | {"fake_answer": "Zz", "passages": ["Aa."], "counterfactual_passages": ["Zz."]}]
+    evaluate("-s", "rag", "--attack", "counterfactual", "--rate", "1", "-d", str(tmp_path / "arda.txt"), rows=rows)
+    (asked,) = lines("questions.jsonl")
+    assert [passage["text"] for passage in asked["passages"]] == ["Who founded the capital of Arda is not known."]
+
+
 @pytest.mark.parametrize("obeys", [True, False])
 def test_an_injected_instruction_works_on_a_model_that_obeys(evaluate: Any, obeys: bool) -> None:
     evaluate("-s", "rag", "--attack", "inject", "--rate", "1", rows=ATTACKED, model=Mind(obeys=obeys))
@@ -234,8 +259,10 @@ def test_in_the_worst_case_there_are_only_passages_without_the_answer(evaluate: 
 
 
 def test_negative_passages_of_the_set_are_its_worst_case(evaluate: Any) -> None:
-    evaluate("-s", "rag", "--worst-case", rows=[ROWS[0] | {"negative_passages": ["Nothing here."]}])
-    assert [passage["text"] for passage in lines("questions.jsonl")[0]["passages"]] == ["Nothing here."]
+    negative = ["Nothing here.", "It is Aa.", "Nor here.", "Nor there."]
+    evaluate("-s", "rag", "--worst-case", "-k", "3", rows=[ROWS[0] | {"negative_passages": negative}])
+    texts = [passage["text"] for passage in lines("questions.jsonl")[0]["passages"]]
+    assert texts == ["Nothing here.", "Nor here."]  # of the first three, that without the answer
 
 
 @pytest.fixture
