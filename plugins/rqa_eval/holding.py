@@ -16,12 +16,20 @@ _POSSESSIVE = re.compile(r"'s\b", re.IGNORECASE)
 
 def contains_words(text: str, answers: Iterable[str]) -> bool:
     """Whether any of `answers` occurs in `text` in whole words, both normalised: "ro" is not in "Croatia"."""
-    haystack = f"{normalise(text)} | {normalise(_POSSESSIVE.sub('', text))}"  # England is in "England's", too
-    return any(
-        re.search(f"(?<!{_LETTER}){re.escape(needle)}(?!{_LETTER})", haystack)
-        for needle in map(normalise, answers)
-        if needle in haystack and needle
-    )
+    haystack = searched(text)
+    return any(in_words(answer, haystack) for answer in map(normalise, answers))
+
+
+def searched(text: str) -> str:
+    """`text` as `in_words` searches it: normalised, also without possessives, since England is in "England's"."""
+    return f"{normalise(text)} | {normalise(_POSSESSIVE.sub('', text))}"
+
+
+def in_words(needle: str, haystack: str) -> bool:
+    """Whether it occurs there in whole words, both normalised; nothing does not."""
+    if not needle or needle not in haystack:
+        return False
+    return re.search(f"(?<!{_LETTER}){re.escape(needle)}(?!{_LETTER})", haystack) is not None
 
 
 def text_of(passage: Mapping[str, Any]) -> str:

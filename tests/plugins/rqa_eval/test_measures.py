@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Answer, Citation, Metric, Outcome, Passage, Step, Usage
+from robust_qa import Answer, Citation, Metric, Outcome, Passage, Step, Usage, normalise
+from rqa_eval import citations, holding
 from rqa_eval.measures import METRICS
 
 NAMED = {metric.name: metric for metric in METRICS}
@@ -229,6 +230,18 @@ def test_citations_that_only_together_bear_a_sentence_out_count_both() -> None:
     assert cited("citation-recall", answer, *halves) == cited("citation-precision", answer, *halves) == 1
     assert cited("citation-recall", answer, halves[0]) == cited("citation-precision", answer, halves[0]) == 0
     assert cited("citation-precision", answer, *halves, "Nobody knows.") == 2 / 3
+
+
+@pytest.mark.parametrize("name", ["citation-precision", "citation-recall"])
+def test_a_quote_is_read_once_however_many_sentences_and_other_quotes_there_are(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    for module in (citations, holding):
+        monkeypatch.setattr(module, "normalise", lambda text: read.append(text) or normalise(text))
+    quotes = [f"Henri Becquerel told it, says {n}, and Marie Curie won." for n in range(20)]
+    assert cited(name, ANSWER * 5, *quotes) is not None
+    assert sum(text == quotes[7] for text in read) <= 3  # words, and with and without possessives
 
 
 def test_citations_are_not_judged_without_answer_or_citation() -> None:
