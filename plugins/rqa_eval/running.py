@@ -196,6 +196,12 @@ async def _write_questions(run: Run, session: Session, plan: Plan, folder: Folde
                 run.say(f"{one.name}: {others:,} of the fake answers are those of questions of another kind")
         sets.append(replace(one, items=items))
     folder.write_lines("questions.jsonl", lines(sets, plan.conditions, seed=plan.seed))
+    if plan.fakes:
+        with folder.questions.open("rb") as file:
+            reached = {(row["set"], row["source_row"]) for row in map(json.loads, file) if row.get("planted")}
+        for one in sets:
+            if missed := sum((one.name, item.number) not in reached for item in one.items):
+                run.say(f"{one.name}: nothing is planted for {missed:,} of {len(one.items):,} questions")
 
 
 def _judging(session: Session, strategy: str) -> dict[str, Any]:

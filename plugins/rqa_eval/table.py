@@ -76,10 +76,8 @@ def tables(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[Ta
     for name in sets:
         of = [group for group in whole if group["set"] == name]
         if len(of) > 1:
-            shown = [metric for metric in (main, *_OF_CONDITIONS) if any(_any(group, metric) for group in of)]
-            found += [
-                row(metric, f"condition: {_title(of[0], '')}", "condition", of) for metric in dict.fromkeys(shown)
-            ]
+            title = f"condition: {_title(of[0], '')}"
+            found += [row(metric, title, "condition", of) for metric in _by_condition(of, main)]
         elif name == sets[0]:
             found.append(Table(_title(of[0]), strategies, _metric_columns(of[0], units, main, chosen), asked))
     if len(sets) == len(whole) > 1:
@@ -121,6 +119,12 @@ def _told(group: Group, names: Iterable[str], main: str, chosen: Sequence[str]) 
     return found
 
 
+def _by_condition(groups: Sequence[Group], main: str) -> list[str]:
+    """The metrics that have a table of these conditions."""
+    names = dict.fromkeys((main, *_OF_CONDITIONS))
+    return [name for name in names if any(_any(group, name) for group in groups)]
+
+
 def _any(group: Group, metric: str) -> bool:
     return any(value is not None for value in _values(group, metric))
 
@@ -160,14 +164,15 @@ def _shown(value: float, unit: str) -> str:
 
 def legend(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[str]:
     """What has to be said of the figures: the intervals, the marks, the strategies that have no full part in them."""
-    group, main, told = metrics["groups"][0], metrics["metric"], [metrics["metric"]]
-    lines = ["Means over the questions."]
-    if len({group["condition"] for group in metrics["groups"]}) == 1:
+    group, main = metrics["groups"][0], metrics["metric"]
+    of = [one for one in metrics["groups"] if (one["set"], one["view"]) == (group["set"], None)]
+    told, lines = _by_condition(of, main), ["Means over the questions."]
+    if len(of) == 1:
         told = _told(group, [metric["name"] for metric in metrics["metrics"]], main, chosen)
         if any(measured[main]["low"] is not None for measured in group["strategies"].values()):
             lines = ["Means over the questions; in brackets the 95 % interval."]
         lines += _passages(metrics)
-    lines += _partly(group, told)
+    lines += _partly(of, told)
     if metrics["baseline"]:
         lines.append(f"* differs from {printable(metrics['baseline'])} (p < 0.05, for one comparison).")
     for one in _half_asked(metrics):
@@ -194,11 +199,11 @@ def _half_asked(metrics: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [one for one in metrics["strategies"] if one["rows"] < one["questions"]]
 
 
-def _partly(group: Group, names: Sequence[str]) -> list[str]:
+def _partly(conditions: Sequence[Group], names: Sequence[str]) -> list[str]:
     """Which figures are of fewer questions than the title says."""
-    lines, fewer = [], dict[str, list[str]]()
+    lines, fewer, group = [], dict[str, list[str]](), conditions[0]
     for name in names:
-        rows = [one[name]["rows"] for one in group["strategies"].values()]
+        rows = [one[name]["rows"] for condition in conditions for one in condition["strategies"].values()]
         rows = [count for count in rows if count] or [0]  # without any, the cell says so
         if min(rows) < group["rows"]:
             span = f"{min(rows):,}" if min(rows) == max(rows) else f"{min(rows):,} to {max(rows):,}"

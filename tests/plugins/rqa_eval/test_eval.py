@@ -199,9 +199,11 @@ def test_every_poison_of_the_set_is_planted_before_any_is_planted_twice(evaluate
 
 
 def test_counterfactual_passages_say_the_fake_answer_where_they_said_the_right_one(evaluate: Any) -> None:
-    evaluate("-s", "rag", "--attack", "counterfactual", "--rate", "1", rows=ATTACKED)
-    assert [len(asked.get("planted", ())) for asked in lines("questions.jsonl")] == [5, 0]
-    assert figures("attack-success") == {"rag": 1}  # of the one question that had something to replace
+    ended = evaluate("-s", "rag", "--attack", "counterfactual", "--rate", "0,1", rows=ATTACKED)
+    assert "world: nothing is planted for 1 of 2 questions" in ended.err
+    assert "Measured on fewer questions: attack-success on 1 of 2." in ended.out
+    assert [len(asked.get("planted", ())) for asked in lines("questions.jsonl")] == [0, 0, 5, 0]
+    assert figures("attack-success", condition="counterfactual 1") == {"rag": 1}  # one has something to replace
 
 
 @pytest.mark.parametrize(
@@ -242,6 +244,12 @@ def test_a_set_without_fake_answers_borrows_them_from_its_other_questions(evalua
         assert asked["fake_answer"] in {"Aa", "Bb", "Cc", "Dd", "Ee", "Ff", "Gg", "Hh"} - {asked["gold"][0][0]}
         assert asked["fake_source"] == "alike"
     assert figures("attack-success") == {"rag": 7 / 8}  # but Florin's, which is copied wrongly
+
+
+def test_questions_that_nothing_can_be_planted_for_are_counted(evaluate: Any) -> None:
+    ended = evaluate("-s", "rag", "--attack", "poison", "--rate", "0,1", rows=[ROWS[0], ROWS[1] | {"answers": ["Aa"]}])
+    assert "world: nothing is planted for 2 of 2 questions" in ended.err
+    assert "nothing is planted" not in evaluate("-s", "rag", "--attack", "poison", "--force").err
 
 
 def test_fake_answers_to_questions_of_another_kind_are_counted(evaluate: Any) -> None:
