@@ -12,6 +12,8 @@ other, and then with the halves swapped, so that each row is tested once.
 - MRLR: of the rows in which it is wrong, the share that another retriever has right, in the mean over the retrievers
   (Equation 3 of the paper; the lower the better)
 - perfect: share of rows that at least one retriever has right, which no vote can exceed
+
+Needs `[train]`, for SciPy.
 """
 
 from __future__ import annotations
