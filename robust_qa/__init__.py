@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from .resume import answered_by as answered_by
     from .rows import portable as portable
     from .secrets import Key as Key
+    from .secrets import is_loopback as is_loopback
     from .session import Session as Session
     from .settings import Url as Url
     from .sharing import even_batches as even_batches
@@ -195,7 +196,7 @@ _HOME = {
     ),
     "resume": ("answered_by",),
     "rows": ("portable",),
-    "secrets": ("Key",),
+    "secrets": ("Key", "is_loopback"),
     "session": ("Session",),
     "settings": ("Url",),
     "sharing": ("even_batches",),

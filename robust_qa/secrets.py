@@ -114,7 +114,7 @@ def check_host(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host` is this machine."""
+    """Whether `host` is this machine, by its name or address. A request to it goes through no proxy."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import httpx
 
-from robust_qa import CallTimeout, ConfigError, ReplyError, UnavailableError, __version__
+from robust_qa import CallTimeout, ConfigError, ReplyError, UnavailableError, __version__, is_loopback
 
 from .replies import Endpoint, Reply
 
@@ -78,6 +78,7 @@ class Connections:
             self._tls = self._tls or httpx.create_ssl_context()
             client = httpx.AsyncClient(
                 verify=self._tls,
+                trust_env=not is_loopback(self._url.host),  # of which only its proxies are left to mind here
                 timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
                 limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
             )

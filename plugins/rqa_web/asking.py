@@ -8,7 +8,17 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
-from robust_qa import CallError, CallTimeout, Key, RefusedError, ReplyError, UnavailableError, printable, retry_after
+from robust_qa import (
+    CallError,
+    CallTimeout,
+    Key,
+    RefusedError,
+    ReplyError,
+    UnavailableError,
+    is_loopback,
+    printable,
+    retry_after,
+)
 
 from .fetching import client
 from .providers import APIS, Query, Request, Result
@@ -29,7 +39,12 @@ class Provider:
         self._key = key
         self._engine = engine or ""
         self._reveal()  # now, not with the first question
-        self._client = client(headers={"User-Agent": user_agent, "Accept": "application/json"}, timeout=_SECONDS)
+        here = is_loopback(urlsplit(self._base).hostname or "")
+        self._client = client(
+            headers={"User-Agent": user_agent, "Accept": "application/json"},
+            timeout=_SECONDS,
+            mounts={"http://": None, "https://": None} if here else None,  # in place of the environment's proxies
+        )
 
     async def search(self, words: str, results: int) -> list[Result]:
         """What the provider finds.

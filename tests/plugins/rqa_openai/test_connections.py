@@ -107,6 +107,16 @@ async def test_the_environments_proxy_is_used(connect, monkeypatch):
     assert proxy.requests[0].path == "http://models.invalid/v1/chat/completions"
 
 
+async def test_a_server_on_this_machine_is_asked_without_the_environments_proxy(connect, monkeypatch):
+    with serve(lambda request, n: "Lyon.") as proxy, serve(lambda request, n: "Paris.") as server:
+        for name in ("HTTP_PROXY", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url.removesuffix("/v1"))
+        for host in ("127.0.0.1", "localhost"):
+            reader = connect(server.url.replace("127.0.0.1", host))
+            assert (await reader.generate(ASKED, Decoding())).text == "Paris."
+    assert (proxy.count, server.count) == (0, 2)
+
+
 @pytest.mark.parametrize("proxy", ["gopher://user:password@proxy.invalid", "http://user:password@proxy:notaport"])
 async def test_a_proxy_that_cannot_be_is_a_configuration_error(connect, monkeypatch, proxy):
     monkeypatch.setenv("HTTP_PROXY", proxy)

@@ -345,6 +345,16 @@ async def test_a_key_of_another_host_goes_nowhere(connect: Any) -> None:
         connect(provider="serper", key=Key("work", "secret", "api.tavily.com"))
 
 
+async def test_a_provider_on_this_machine_is_asked_without_the_environments_proxy(
+    web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    web.routes["/search"] = reply(results=[{"title": "One", "url": "https://a.example/1", "content": "The first."}])
+    passages, _ = await search(connect(pages=0))
+    assert [passage.text for passage in passages] == ["The first."]
+
+
 @pytest.mark.parametrize("proxy", ["gopher://example.org", "http://example.org:notaport"])
 async def test_a_proxy_that_is_none_is_named(connect: Any, monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
     monkeypatch.setenv("HTTPS_PROXY", proxy)
