@@ -88,7 +88,7 @@ def _question(text: str | None, passages: Path | None) -> Question:
             raise click.UsageError("Passages come from stdin here, so give the question as an argument.")
         if text is None and sys.stdin.isatty():
             raise click.UsageError('Missing the question, as in: rqa ask "Who wrote the first compiler?"')
-        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+        text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
     if not text.strip():
         raise InputError("The question is empty.", hint='Ask one: rqa ask "Who wrote the first compiler?"')
     # An argument that is not UTF-8 arrives with lone surrogates, which no engine or file takes.

@@ -108,6 +108,12 @@ def test_explain_tells_what_led_to_an_error(installed: str, plugin: Path) -> Non
     assert ended.stderr.index("→ the passages were judged") < ended.stderr.index("rqa: The second index is gone.")
 
 
+def test_a_byte_order_mark_is_no_part_of_the_question(installed: str, plugin: Path) -> None:
+    command = [installed, "--plugin", str(plugin), "ask", "--json", "-r", "given-notes"]
+    ended = subprocess.run(command, input="\ufeffWhere?\n", capture_output=True, text=True, timeout=60, check=False)
+    assert json.loads(ended.stdout)["question"] == "Where?"
+
+
 CITING = """
 from robust_qa import Answer, Citation, Position, hookimpl
 
