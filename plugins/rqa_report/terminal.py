@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robust_qa import printable
+from robust_qa import console, printable
 
 from .tables import Cell, Table
 
@@ -30,20 +29,18 @@ def terminal_text(tables: Iterable[Table], out: Path | None = None) -> Iterator[
     from rich.console import Console
     from rich.text import Text
 
-    screen = Console()
+    screen = console()
     styled = out is None and screen.is_terminal and not screen.no_color
-    width = screen.width if (out is None and sys.stdout.isatty()) or "COLUMNS" in os.environ else _PIPED
-    console = Console(
-        file=io.StringIO(), width=width, force_terminal=styled, highlight=False, markup=False, emoji=False
-    )
+    width = screen.width if out is None or "COLUMNS" in os.environ else _PIPED
+    sheet = Console(file=io.StringIO(), width=width, force_terminal=styled, highlight=False, markup=False, emoji=False)
     for table in tables:
-        with console.capture() as written:
-            console.print(Text(printable(table.title), style="bold"))
-            for block in _blocks(table, console):
-                console.print(block)
+        with sheet.capture() as written:
+            sheet.print(Text(printable(table.title), style="bold"))
+            for block in _blocks(table, sheet):
+                sheet.print(block)
             for note in table.notes:
-                console.print(Text(printable(" ".join(note.split())), style="dim"))
-            console.print()
+                sheet.print(Text(printable(" ".join(note.split())), style="dim"))
+            sheet.print()
         yield "".join(f"{line.rstrip()}\n" for line in written.get().splitlines())
 
 

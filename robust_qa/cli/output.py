@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -44,7 +45,9 @@ def console(*, err: bool = False) -> Console:
             raise BrokenPipeError
 
     stream = sys.stderr if err else sys.stdout
-    width = None if "COLUMNS" in os.environ or any(map(os.isatty, range(3))) else 100
+    width = None  # asked of the terminal whenever something is drawn, as it may change
+    if "COLUMNS" in os.environ or not any(map(os.isatty, range(3))):
+        width = shutil.get_terminal_size((100, 0)).columns  # rich prints nothing where COLUMNS is 0
     return Piped(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False, width=width)
 
 

@@ -25,6 +25,16 @@ def test_answer_then_numbered_sources_on_stdout_and_the_cost_on_stderr(capsys: p
     assert err.strip() == "rag · 2 calls (1 cached) · 100 + 20 tokens · 0.50 s · confidence 0.90"
 
 
+@pytest.mark.parametrize("columns", ["0", "-4", "abc"])
+def test_columns_that_are_no_width_take_nothing_away(
+    columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    text = " ".join(["1815"] * 19)
+    out, err = printed(Answer(text, citations=(ADA,)), capsys)
+    assert out.splitlines()[0] == text and "[1] Ada" in out and err.strip()
+
+
 def test_a_conflict_says_which_sources_say_what(capsys: pytest.CaptureFixture[str]) -> None:
     positions = (Position("1815", 0.8, (ADA, MEMORY), chosen=True), Position("1816", 0.2, (BOOK,)))
     out, _ = printed(Answer("1815", 0.8, (ADA, MEMORY), positions), capsys)
