@@ -6,7 +6,6 @@ import hashlib
 import shutil
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from . import environment
@@ -72,9 +71,14 @@ def for_documents(
     # A retriever refuses an index of another plugin, or one made with other options: each has its own.
     folder = shelf / _key(paths, kept_in(shelf).part("retriever", name))
     assembly = kept_in(folder)
-    with suppress(OSError):  # the retriever has more to say of a folder that cannot be written to
+    try:
         shelf.mkdir(parents=True, exist_ok=True)
         (shelf / f"{folder.name}.used").touch()  # first: also what a killed run leaves is forgotten one day
+    except OSError as error:  # before the retriever, whose `index` could not be set here
+        raise ConfigError(
+            f"The folder {shelf}, where these documents would be indexed, cannot be written to: {error.strerror}.",
+            hint=f"Set {environment.CACHE_DIR} to a folder that can, or index them once with `rqa index PATH`.",
+        ) from error
     give_up = time.monotonic() + _WAIT_FOR_OTHERS
     kept = folder.exists()
     while True:

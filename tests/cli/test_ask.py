@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,6 +107,16 @@ def test_explain_tells_what_led_to_an_error(installed: str, plugin: Path) -> Non
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stdout) == (4, "")
     assert ended.stderr.index("→ the passages were judged") < ended.stderr.index("rqa: The second index is gone.")
+
+
+def test_a_cache_folder_that_cannot_be_written_is_told_with_what_helps(
+    rqa: Any, plugin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "taken").touch()
+    monkeypatch.setenv("RQA_CACHE_DIR", str(tmp_path / "taken"))
+    ended = rqa("--plugin", plugin, "ask", "--docs", tmp_path, "Where?")
+    assert (ended.code, ended.out) == (2, "")
+    assert f"{tmp_path}/taken/docs" in ended.err and "RQA_CACHE_DIR" in ended.err and "rqa index" in ended.err
 
 
 def test_a_byte_order_mark_is_no_part_of_the_question(installed: str, plugin: Path) -> None:
