@@ -26,7 +26,7 @@ from .expressions import (
     parse_expression,
     sources,
 )
-from .faults import PLUGIN_FAULT
+from .faults import PLUGIN_FAULT, check_component, check_strategy
 from .host import Host
 from .limits import RESERVED, Limits
 from .pool import PROMPTS
@@ -149,6 +149,22 @@ class Assembly:
                     f"{value.layer.origin}: [{table.name}] sets `{key}`, and {registration.name!r} has no options."
                 )
         return Part(registration, limits, None)
+
+    def check(self, kind: Kind, name: str) -> None:
+        """Build that component as before its first call, which opens nothing yet, and look up what it names."""
+        part = self.part(kind, name)
+        try:
+            component = part.build()
+            if kind == "strategy":
+                check_strategy(name, component)
+            else:
+                check_component(kind, name, component)
+            named: tuple[tuple[Kind, str], ...] = (("strategy", "hands_to"), ("evaluator", "scored_by"))
+            for other_kind, attribute in named:
+                for other in getattr(component, attribute, ()):
+                    self._registration(other_kind, other, self._table(other_kind, other))
+        except RqaError as error:
+            raise RqaError(f"[{kind}.{name}]: {error.message}", hint=error.hint) from error
 
     def check_default(self, kind: Kind) -> None:
         """Check that what [defaults] names for that kind is configured or installed, and rightly."""

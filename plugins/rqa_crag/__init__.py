@@ -83,6 +83,7 @@ class Crag:
         self.options = options
         self.prompts = load_prompts(Path(__file__).with_name("prompts"), options.prompts)
         self.hands_to = (options.then, _MEMORY) if options.without_search == "memory" else (options.then,)
+        self.scored_by = (options.evaluator,) if options.evaluator else ()
         if options.rewrite == "reader":
             self.needs |= {"generate"}
 

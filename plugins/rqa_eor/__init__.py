@@ -61,13 +61,14 @@ class Eor:
                     raise ValueError(f"needs one of `{name}` above 0")
 
     def __init__(self, options: Options) -> None:
-        from .similarity import similarities
+        from .similarity import OWN, similarities
 
         self.options = options
         self.recall = load_prompts(Path(__file__).with_name("prompts"), options.prompts)["recall"]
         lambdas = options.lambdas or [1 / len(options.similarities)] * len(options.similarities)
         self._lambdas = {name: number for name, number in zip(options.similarities, lambdas, strict=True) if number}
         self._similarities = similarities(list(self._lambdas), options.nli_model)
+        self.scored_by = [name for name in self._lambdas if name not in OWN]
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """Section 4.1: retrieve and read with the whole pool at once, compare the answers, and let them vote.

@@ -149,3 +149,4 @@ def idf_of_rarer_half(tokens: Sequence[Sequence[str]]) -> list[Any]:
 
 _MARKS = frozenset({"[CLS]", "[SEP]", "<s>", "</s>"})  # of BERT, and of RoBERTa
 _WEIGHING = {"bertscore": even, "bertscore-idf": idf, "bertscore-rare": idf_of_rarer_half}
+OWN = frozenset({*_WORDS, *_WEIGHING, "nli", "nli-question"})  # any other name is an evaluator's

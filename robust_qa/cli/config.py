@@ -61,7 +61,7 @@ def check(run: Run) -> None:
     tables = [(kind, name) for kind in KINDS for name in config.names(kind)]
     checks: list[Callable[[], object]] = [
         partial(settings.build, CacheSettings, config.table("cache")),
-        *(partial(assembly.part, kind, name) for kind, name in tables),
+        *(partial(assembly.check, kind, name) for kind, name in tables),
         *(partial(assembly.check_default, kind) for kind in KINDS),
         lambda: assembly.prompts,
     ]

@@ -120,6 +120,34 @@ def test_check_looks_at_what_the_defaults_name(rqa: Rqa, own: Path) -> None:
     assert ended.code == 2 and "no reader named 'parot'" in ended.err and "Did you mean 'parrot'?" in ended.err
 
 
+@pytest.mark.parametrize(
+    "table, told",
+    [
+        ("[strategy.crag]\nthen = 'rga'", "[strategy.crag]: There is no strategy named 'rga'"),
+        ("[strategy.crag]\nevaluator = 'nope'", "[strategy.crag]: There is no evaluator named 'nope'"),
+        ("[strategy.eor]\nsimilarities = ['em', 'emm']", "[strategy.eor]: There is no evaluator named 'emm'"),
+        ("[strategy.rag]\nprompts = {raed = 'none.txt'}", "[strategy.rag]: There is no prompt named 'raed'"),
+        ("[evaluator.judge]\nprompts = {plain = 'none.txt'}", "[evaluator.judge]: Cannot read the prompt 'plain'"),
+        ("[reader.openai]\nmodel = 'm'\nkey = 'nokey'", "[reader.openai]: No key named 'nokey' is stored"),
+    ],
+)
+def test_check_looks_at_what_only_the_component_knows(
+    rqa: Rqa, table: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RQA_PLUGINS", "crag,eor,rag,norag,judge,openai")
+    found(table)
+    ended = rqa("config", "check")
+    assert (ended.code, ended.out) == (2, "") and f"rqa: {told}" in ended.err
+
+
+def test_check_takes_the_evaluators_that_are_there_for_what_they_are(
+    rqa: Rqa, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RQA_PLUGINS", "crag,eor,rag")
+    found("[strategy.crag]\nevaluator = 'length'\n[strategy.eor]\nsimilarities = ['em', 'bertscore', 'length']\n")
+    assert rqa("config", "check").code == 0
+
+
 @pytest.mark.parametrize("text, line", [("[reader\n", 1), ("[defaults]\nk =\n", 2)])
 def test_what_is_not_toml_is_told_with_its_line(rqa: Rqa, text: str, line: int) -> None:
     here = found(text)
