@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +16,9 @@ from .index import MARKER
 
 Skipped = list[tuple[str, str]]  # (path, why)
 
+_ONLY = f"only these are read: {' '.join(READERS)}"
+_SUFFIX = re.compile(r"\.\w{1,10}")  # what else follows a full stop is part of a name
+_KINDS = 5  # of files in a folder that are left out, which are told
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # there is no such file; any other error may pass
 
 
@@ -35,7 +40,7 @@ def find(given: Iterable[Path]) -> Found:
     """The files to read.
 
     In folders: those with a suffix we read, links followed and each folder entered once; nothing hidden, and
-    no index of ours. Skipped are folders that do not open, and what was given by name and is not for us.
+    no index of ours. Skipped are folders that do not open, and what is not for us: in folders by its kinds.
     """
     found = Found()
     for path in given:
@@ -47,7 +52,7 @@ def find(given: Iterable[Path]) -> Found:
         elif not stat.S_ISREG(kind):
             found.skipped.append((shown(path), "it is neither a file nor a folder"))
         elif path.suffix.lower() not in READERS:
-            found.skipped.append((shown(path), f"only these are read: {' '.join(READERS)}"))
+            found.skipped.append((shown(path), _ONLY))
         else:
             found.files[identity(path)] = None
     return found
@@ -83,6 +88,7 @@ def _walk(top: Path, found: Found) -> Iterator[Path]:
         return False
 
     entered: set[tuple[int, int]] = set()
+    others: Counter[str] = Counter()
     for name, folders, files in os.walk(top, followlinks=True, onerror=lambda e: found.close(Path(e.filename), e)):
         folder = Path(name)
         try:
@@ -97,8 +103,15 @@ def _walk(top: Path, found: Found) -> Iterator[Path]:
         entered.add((status.st_dev, status.st_ino))
         folders[:] = [name for name in sorted(folders) if not name.startswith(".") and stays(folder / name)]
         for path in (folder / name for name in sorted(files) if not name.startswith(".")):
-            if path.suffix.lower() in READERS and stat.S_ISREG(_kind(path, found) or 0) and stays(path):
+            suffix = path.suffix.lower()
+            if suffix not in READERS:
+                others[suffix if _SUFFIX.fullmatch(suffix) else "none"] += 1
+            elif stat.S_ISREG(_kind(path, found) or 0) and stays(path):
                 yield path
+    if others:
+        kinds = [suffix for suffix, _ in others.most_common(_KINDS)]
+        more = ["another"] if len(others) > _KINDS else []
+        found.skipped.append((f"Each file in {shown(top)} with suffix {' or '.join(kinds + more)}", _ONLY))
 
 
 def is_gone(path: Path) -> bool:

@@ -30,7 +30,20 @@ def test_folders_are_read_to_the_bottom_but_for_what_is_hidden_or_unknown(docs, 
     report = bm25().index([docs])
     assert counts(report) == (2, 0, 0, 0)
     assert report.passages == 2
-    assert report.skipped == ()
+
+
+def test_files_of_other_kinds_in_a_folder_are_told_in_a_line_the_most_frequent_kinds_first(docs, bm25):
+    names = ["a.txt", "README", "plan.docx", "sub/plan.DOCX", "sub/2.docx", "no. 5\nb.txt is a file", ".hidden.png"]
+    for name in names:
+        (docs / name).parent.mkdir(parents=True, exist_ok=True)
+        (docs / name).write_text("panda")
+    ((what, why),) = bm25().index([docs]).skipped
+    assert what == f"Each file in {docs} with suffix .docx or none"
+    assert why.startswith("only these are read: .txt ")
+    for suffix in "vwxyz":
+        (docs / f"a.{suffix}").touch()
+    ((what, _),) = bm25().index([docs]).skipped
+    assert what.endswith(" .docx or none or .v or .w or .x or another")
 
 
 def test_a_file_named_that_cannot_be_read_is_reported(docs, bm25):
