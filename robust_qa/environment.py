@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from .errors import ConfigError
+
 PREFIX = "RQA_"
 CONFIG = "RQA_CONFIG"  # a configuration file, as --config
 PLUGINS = "RQA_PLUGINS"  # "none", or the plugins to load, separated by commas
@@ -56,9 +58,14 @@ def cores() -> int:
 
 
 def _folder(variable: str, default: str) -> Path:
-    if value := os.environ.get(variable):
-        return Path(value).expanduser().absolute()
-    import platformdirs
+    try:
+        if value := os.environ.get(variable):
+            return Path(value).expanduser().absolute()
+        import platformdirs
 
-    folder: Path = getattr(platformdirs, default)("rqa", appauthor=False)
-    return folder
+        folder: Path = getattr(platformdirs, default)("rqa", appauthor=False)
+        return folder
+    except RuntimeError as error:
+        raise ConfigError(
+            f"There is no home directory, and {variable} names no folder.", hint=f"Set HOME, or {variable}."
+        ) from error
