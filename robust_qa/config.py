@@ -193,7 +193,9 @@ def read(path: Path, *, found: bool = False) -> Layer:
     except OSError as error:
         raise ConfigError(
             f"Cannot read the configuration {path}: {error.strerror}.",
-            hint="`rqa init` writes a starter file.",
+            hint="`rqa init` writes a starter file."
+            if isinstance(error, FileNotFoundError)
+            else environment.elsewhere(path),
         ) from error
     confined = found and not trust.is_trusted(path, content)
     return Layer(str(path), parse(content, path), path.parent.resolve(), confined=confined)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from .errors import ConfigError
@@ -48,6 +49,15 @@ def data_dir() -> Path:
 def cache_dir() -> Path:
     """The folder of what can be made again."""
     return _folder(CACHE_DIR, "user_cache_path")
+
+
+def elsewhere(path: Path) -> str:
+    """How to have what is at `path`, or on the way to it, elsewhere, as a hint; "" where it is in no folder of ours."""
+    for variable, folder in ((CONFIG_DIR, config_dir), (DATA_DIR, data_dir), (CACHE_DIR, cache_dir)):
+        with suppress(ConfigError):
+            if path.is_relative_to(folder()) or folder().is_relative_to(path):
+                return f"Look whose it is, or set {variable} to another folder."
+    return ""
 
 
 def cores() -> int:

@@ -74,7 +74,11 @@ def load_prompts(folder: Path | None = None, overrides: Mapping[str, Path] | Non
         try:
             replacement = Prompt(path.read_text(encoding="utf-8"), name)
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"Cannot read the prompt {name!r} from {path}: {error}.") from error
+            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise ConfigError(
+                f"Cannot read the prompt {name!r} from {path}: {why}.",
+                hint="A path begins in the folder of the configuration that has it.",
+            ) from error
         unknown = replacement.fields - prompts[name].fields
         if unknown:
             raise ConfigError(

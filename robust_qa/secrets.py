@@ -172,7 +172,9 @@ def stored_keys() -> dict[str, Key]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise ConfigError(f"The key file {path} cannot be read: {error.strerror}.") from error
+        raise ConfigError(
+            f"The key file {path} cannot be read: {error.strerror}.", hint=environment.elsewhere(path)
+        ) from error
     if stat.S_IMODE(mode) & 0o077:
         raise ConfigError(
             f"The key file {path} can be read by others (mode {stat.S_IMODE(mode):04o}).",

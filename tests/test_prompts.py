@@ -114,5 +114,7 @@ def test_an_override_with_a_field_nobody_fills_is_refused(tmp_path: Path) -> Non
 
 def test_an_override_that_cannot_be_read_names_the_file(tmp_path: Path) -> None:
     (tmp_path / "ask.txt").write_text("{question}")
-    with pytest.raises(ConfigError, match=r"gone\.txt"):
+    with pytest.raises(ConfigError) as raised:
         load_prompts(tmp_path, {"ask": tmp_path / "gone.txt"})
+    told = f"Cannot read the prompt 'ask' from {tmp_path}/gone.txt: No such file or directory."
+    assert raised.value.message == told and "configuration" in raised.value.hint

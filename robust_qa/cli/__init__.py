@@ -198,11 +198,22 @@ def _invoke() -> int:
     return result if isinstance(result, int) else Exit.ANSWERED
 
 
+def _refused(error: OSError) -> RqaError:
+    """What the system refused, for people."""
+    why = error.strerror or str(error)
+    if isinstance(error.filename, str | bytes):
+        path = os.fsdecode(error.filename)
+        return RqaError(f"{path} cannot be used: {why}.", hint=environment.elsewhere(Path(path)))
+    if isinstance(error, FileNotFoundError):  # what has no name is where we are
+        return RqaError("The folder that this was started in is not there any more.")
+    return RqaError(f"{why}.")
+
+
 def _complain(error: Exception) -> Exit:
     from .output import complain
 
     if isinstance(error, OSError):
-        error = RqaError(": ".join(str(part) for part in (error.filename, error.strerror or error) if part) + ".")
+        error = _refused(error)
     elif not isinstance(error, RqaError):
         error = RqaError(
             f"{type(error).__name__}: {error}",

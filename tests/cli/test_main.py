@@ -246,6 +246,34 @@ def test_a_closed_standard_output_is_told(installed: str, command: str) -> None:
     assert (ended.returncode, ended.stderr) == (1, "rqa: Bad file descriptor.\n")
 
 
+def test_a_working_directory_that_is_gone_is_told(rqa: Rqa, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    ended = rqa("init")
+    assert (ended.code, ended.err) == (1, "rqa: The folder that this was started in is not there any more.\n")
+
+
+@pytest.mark.parametrize("command", ["init --user", "keys set work", "keys list", "config trust rqa.toml"])
+def test_a_folder_of_ours_that_cannot_be_used_is_told_with_the_variable_that_moves_it(
+    rqa: Rqa, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("rqa.toml").touch()
+    (tmp_path / "taken").touch()
+    monkeypatch.setenv("RQA_CONFIG_DIR", str(tmp_path / "taken" / "rqa"))
+    ended = rqa(*command.split(), stdin="s3cr3t-s3cr3t")
+    assert (ended.code > 0, ended.out) == (True, "")
+    assert f"{tmp_path}/taken" in ended.err and "cannot be " in ended.err and "set RQA_CONFIG_DIR" in ended.err
+
+
+def test_a_configuration_of_ones_own_that_cannot_be_read_is_told_with_the_variable_that_moves_it(rqa: Rqa) -> None:
+    own = environment.config_dir() / "config.toml"
+    own.mkdir(parents=True)
+    ended = rqa("--config", own, "config", "show")
+    assert ended.code == 2 and "Is a directory" in ended.err
+    assert "rqa init" not in ended.err and "set RQA_CONFIG_DIR" in ended.err
+
+
 def test_a_closed_standard_input_is_an_empty_one(installed: str) -> None:
     ended = process("sh", "-c", f"exec {installed} ask <&-")
     assert ended.returncode == 2 and ended.stderr.startswith("rqa: The question is empty.")
