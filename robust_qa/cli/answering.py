@@ -32,7 +32,9 @@ def open_session(run: Run, answering: Answering, *, detailed: bool = True) -> Se
             name, options, report = indexing.for_documents(
                 config, run.host, answering.docs, progress, named=bool(answering.retriever)
             )
-        for path, why in report.skipped:
+        # Told when the index is made or renewed, and not again with every question.
+        news = report.added or report.changed or report.removed or not report.passages
+        for path, why in report.skipped if news else ():
             run.say(f"{path} is left out: {why}")
         if not report.passages:
             raise MissingError(
