@@ -10,7 +10,7 @@ import zlib
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import msgspec
 from msgspec import Meta, Raw
@@ -93,7 +93,9 @@ class OutFile:
         return True
 
     def write(self, lines: Sequence[bytes]) -> None:
-        """Append the lines, each in one write."""
+        """Append the lines, each in one write. RqaError where the file was removed, and they would go nowhere."""
+        if not os.fstat(self._descriptor).st_nlink and not _is_at(self.path, self._descriptor):
+            raise RqaError(f"{self.path} was removed while it was written.", hint="Its lines are lost. Run it again.")
         for line in lines:
             _write(self._descriptor, line, str(self.path), hint=_LINES_STAND)
 
@@ -123,12 +125,17 @@ class OutFile:
             descriptor = _open(draft)
             try:
                 self._copy(descriptor, places, ends)
+                if not (_is_at(self.path, self._descriptor) and _is_at(draft, descriptor)):
+                    raise RqaError(
+                        f"{self.path} was moved while it was written.",
+                        hint="Its lines are all there, where it is now, and each says its row.",
+                    )
                 draft.replace(self.path)
             except BaseException:  # also when interrupted: the lock must go
                 os.close(descriptor)
+                draft.unlink(missing_ok=True)
                 raise
         except OSError as error:
-            draft.unlink(missing_ok=True)
             raise RqaError(
                 f"Rewriting {self.path} failed: {error.strerror}.",
                 hint="Its lines are all there, and each says its row. Make room, and run it again with --resume.",
@@ -137,13 +144,18 @@ class OutFile:
         self._descriptor = descriptor
 
     def _copy(self, descriptor: int, places: Sequence[int], ends: Sequence[int]) -> None:
-        with self.path.open("rb") as source, os.fdopen(descriptor, "wb", closefd=False) as target:
+        with self._read() as source, os.fdopen(descriptor, "wb", closefd=False) as target:
             os.fchmod(descriptor, stat.S_IMODE(os.fstat(source.fileno()).st_mode))
             for n in places:
                 source.seek(ends[n])
                 target.write(source.read(ends[n + 1] - ends[n]))
             target.flush()
             os.fsync(descriptor)
+
+    def _read(self) -> BinaryIO:
+        """The file that is locked, from its start; at its path there may be another one by now."""
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        return os.fdopen(os.dup(self._descriptor), "rb")
 
     def _begin(self, state: State, *, resume: bool, retry: bool, force: bool) -> None:
         state_file = _state_file(self.path)
@@ -179,7 +191,7 @@ class OutFile:
     def _lines(self) -> Iterator[tuple[int, _Line]]:
         """The lines of the file, each with the offset of its end; the last one is mended if it is torn."""
         end = 0
-        with self.path.open("rb") as file:
+        with self._read() as file:
             for number, line in enumerate(file, start=1):
                 start, end = end, end + len(line)
                 try:
@@ -250,6 +262,10 @@ def _locked(descriptor: int, path: Path) -> bool:
     except OSError:
         return True  # the file system has no locks
     # Another run may have put the file in order, and so replaced it, since it was opened.
+    return _is_at(path, descriptor)
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
     return path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor))
 
 

@@ -299,6 +299,39 @@ def test_rows_that_an_interruption_left_out_of_order_are_put_in_order(path: Path
     assert sorted(file.name for file in path.parent.iterdir()) == ["out.jsonl", "out.jsonl.state.json"]
 
 
+def test_a_file_that_took_the_path_of_one_that_was_moved_is_not_touched(path: Path) -> None:
+    begun(path, line(1), line(3), line(2))
+    out, moved = resumed(path), path.with_name("moved")
+    path.rename(moved)
+    begun(path, line(2, "of another run"), line(1, "of another run"), line(3)[:-30])
+    with pytest.raises(RqaError, match="was moved while it was written") as caught:
+        out.put_in_order()
+    out.close()
+    assert "all there" in caught.value.hint
+    assert path.read_bytes() == line(2, "of another run") + line(1, "of another run") + line(3)[:-30]
+    assert moved.read_bytes() == line(1) + line(3) + line(2)
+    assert not path.with_name(".out.jsonl.draft").exists()
+
+
+def test_a_file_that_was_moved_and_is_in_order_is_whole_where_it_is_now(path: Path) -> None:
+    begun(path, line(1))
+    out, moved = resumed(path), path.with_name("moved")
+    path.rename(moved)
+    out.write([line(2)])
+    out.put_in_order()
+    out.close()
+    assert moved.read_bytes() == line(1) + line(2)
+
+
+def test_nothing_is_written_to_a_file_that_was_removed(path: Path) -> None:
+    out = OutFile(path, STATE)
+    out.write([line(1)])
+    path.unlink()
+    with pytest.raises(RqaError, match="was removed while it was written"):
+        out.write([line(2)])
+    out.close()
+
+
 def test_a_file_in_order_is_not_rewritten(path: Path) -> None:
     begun(path, line(1), line(2))
     before = path.stat().st_ino
