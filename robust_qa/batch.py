@@ -88,8 +88,9 @@ async def check(plan: Callable[..., Plan], lines: Lines) -> Plan | None:
 class Batch:
     """One run over `lines`, with `jobs` questions in flight, each answered by `answer`.
 
-    Ordered, a finished row waits for the slower ones before it, while at most `window` rows are begun and not
-    yet written. `done` says of a line number and its line whether an earlier run wrote it.
+    Ordered, a finished row waits for the slower ones before it, and holds no others up until 64 MiB of them wait.
+    Where the output keeps its writer waiting, at most `window` rows are begun and not yet written. `done` says of a
+    line number and its line whether an earlier run wrote it.
 
     It stops by itself where any further row would fail alike, and says in `trouble` why: when the provider asks for a
     wait that nobody waits for, or after many rows whose failures were not their own.
@@ -127,7 +128,8 @@ class Batch:
         self._ended = 0
         self._written = 0
         self._finished: dict[int, bytes] = {}  # by place in the output, not yet written
-        self._held = 0  # bytes of those
+        self._held = 0  # bytes of those, and of those that are being written
+        self._writing = False
         self._turn = asyncio.Lock()  # one worker reads at a time
         self._room = asyncio.Event()
         self._news = asyncio.Event()
@@ -188,7 +190,7 @@ class Batch:
     async def _next(self) -> tuple[int, bytes, int] | None:
         """Place in the output, line, and line number of the next row to answer; None when there is none left."""
         async with self._turn:
-            while self._begun - self._written >= self.window or self._held > _HELD_AT_MOST:
+            while self._held > _HELD_AT_MOST or (self._writing and self._begun - self._written >= self.window):
                 if self.stopped:
                     return None
                 self._room.clear()
@@ -264,7 +266,9 @@ class Batch:
             await self._news.wait()
             self._news.clear()
             while lines := self._due():
+                self._writing = True
                 await self._put(lines, thread)
+                self._writing = False
                 self._written += len(lines)
                 self._held -= sum(map(len, lines))
                 self._room.set()

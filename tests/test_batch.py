@@ -88,13 +88,14 @@ async def test_no_more_rows_are_in_flight_than_jobs(session: Session) -> None:
     assert asyncio.get_running_loop().time() - began >= 0.3
 
 
-async def test_a_slow_row_holds_up_the_others_only_when_the_window_is_full(session: Session) -> None:
-    questions = ["sleep 0.3", *map(str, range(200))]
+async def test_a_slow_row_holds_up_no_others(session: Session) -> None:
+    questions = ["sleep 0.5", *map(str, range(200))]
     output = Memory()
     run = Batch(session.answer, lines_of("\n".join(questions).encode()), output, jobs=2)
     running = asyncio.create_task(run.run())
-    await asyncio.sleep(0.15)
-    assert run.tally.finished == run.window - 1 == 63
+    while run.tally.finished < 200:
+        await asyncio.sleep(0.01)
+    assert output.written == []
     await running
     assert output.answers == questions
 
@@ -297,6 +298,24 @@ async def test_an_output_that_blocks_holds_up_no_question_in_flight(session: Ses
     assert (run.tally.finished, output.written) == (3, [])
     await running
     assert output.answers == ["a", "b", "c"]
+
+
+async def test_no_more_than_the_window_is_answered_for_a_reader_that_takes_nothing(session: Session) -> None:
+    taken = threading.Event()
+
+    class Stuck(Memory):
+        def write(self, lines: Sequence[bytes]) -> None:
+            taken.wait()
+            super().write(lines)
+
+    output = Stuck(blocking=True)
+    run = Batch(session.answer, lines_of(b"a\n" * 200), output, jobs=2)
+    running = asyncio.create_task(run.run())
+    await asyncio.sleep(0.3)
+    assert run.tally.finished <= run.window == 64
+    taken.set()
+    await running
+    assert output.answers == ["a"] * 200
 
 
 async def test_a_configuration_that_cannot_answer_the_first_row_is_refused() -> None:
