@@ -40,7 +40,7 @@ class CacheSettings:
 
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """What the cache holds. `size` is in bytes, of the values; `on_disk` of the files."""
+    """What the cache holds. `size` is in bytes, of its part of the files that is in use; `on_disk` of the files."""
 
     path: Path
     entries: int
@@ -49,7 +49,7 @@ class CacheInfo:
 
 
 class Cache:
-    """A map from key to bytes. `max_bytes` bounds the values; the least recently used go first.
+    """A map from key to bytes. `max_bytes` bounds what it takes on disk; the least recently used go first.
 
     Reading happens where it is called (a few microseconds); writing in a thread of its own, in groups. A cache
     that cannot be opened or written is no reason to fail: it then remembers nothing, and `trouble` says why.
@@ -104,11 +104,12 @@ class Cache:
         entries, size = 0, 0
         if self._reader is not None:
             try:
-                entries, size = self._reader.execute("SELECT count(*), total(size) FROM calls").fetchone()
+                (entries,) = self._reader.execute("SELECT count(*) FROM calls").fetchone()
+                size = _in_use(self._reader)
             except sqlite3.Error as error:
                 self._give_up(error)
         files = self.path.parent.glob(_FILE_NAME + "*")
-        return CacheInfo(self.path, entries, int(size), sum(file.stat().st_size for file in files))
+        return CacheInfo(self.path, entries, size, sum(file.stat().st_size for file in files))
 
     def clear(self) -> int | None:
         """Forget everything; the number of entries forgotten, None where the file was damaged and is a new one now.
@@ -201,25 +202,34 @@ class Cache:
         )
 
     def _shrink(self, connection: sqlite3.Connection) -> None:
-        (size,) = connection.execute("SELECT total(size) FROM calls").fetchone()
-        excess = size - self.max_bytes
-        if excess <= 0:
+        size = _in_use(connection)
+        if size <= self.max_bytes:
             return
-        excess += self.max_bytes * (1 - _SHRINK_TO)
-        oldest: list[tuple[int]] = []
-        for rowid, entry_size in connection.execute("SELECT rowid, size FROM calls ORDER BY used, rowid"):
+        excess = size - self.max_bytes * _SHRINK_TO
+        entries, values = connection.execute("SELECT count(*), total(size) FROM calls").fetchone()
+        share = (size - values) / max(entries, 1)  # of an entry in what keys and indexes take
+        last = (0, 0)
+        for used, rowid, value in connection.execute("SELECT used, rowid, size FROM calls ORDER BY used, rowid"):
             if excess <= 0:
                 break
-            oldest.append((rowid,))
-            excess -= entry_size
+            last = used, rowid
+            excess -= value + share
         with connection:
-            connection.executemany("DELETE FROM calls WHERE rowid = ?", oldest)
-        connection.execute("PRAGMA incremental_vacuum")
+            connection.execute("DELETE FROM calls WHERE (used, rowid) <= (?, ?)", last)
+        connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free a single page
 
     def _give_up(self, error: sqlite3.Error) -> None:
         remedy = "" if isinstance(error, sqlite3.OperationalError) else "; `rqa cache clear` begins a new one"
         # The reader may be in use: `close` closes it.
         self.trouble = f"The cache {self.path} cannot be used: {error}{remedy}"
+
+
+def _in_use(connection: sqlite3.Connection) -> int:
+    """Bytes of the pages that hold something."""
+    pages, free, size = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)
 
 
 def open_cache(config: Config) -> Cache | None:

@@ -39,37 +39,61 @@ def test_what_is_put_is_there_after_closing(tmp_path: Path) -> None:
     again.close()
 
 
+def on_disk(folder: Path) -> int:
+    """Bytes of its files."""
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
 def test_the_least_recently_used_go_when_it_is_full(tmp_path: Path) -> None:
-    with closing(Cache(tmp_path, 1000)) as cache:
-        for n in range(20):
-            cache.put(f"k{n}", b"x" * 50)
+    with closing(Cache(tmp_path, MEGABYTE)) as cache:
+        for n in range(80):
+            cache.put(f"k{n}", bytes(10_000))
     age(tmp_path)
-    with closing(Cache(tmp_path, 1000)) as cache:
+    with closing(Cache(tmp_path, MEGABYTE)) as cache:
         cache.get("k0")
-        for n in range(20, 25):
-            cache.put(f"k{n}", b"x" * 50)
-    with closing(Cache(tmp_path, 1000)) as cache:
-        assert 800 < cache.info().size <= 1000
-        assert cache.get("k0") and cache.get("k24") and not cache.get("k1")
+        for n in range(80, 110):
+            cache.put(f"k{n}", bytes(10_000))
+    with closing(Cache(tmp_path, MEGABYTE)) as cache:
+        assert 0.8 * MEGABYTE < cache.info().size <= MEGABYTE
+        assert cache.get("k0") and cache.get("k109") and not cache.get("k1")
 
 
 def test_it_does_not_grow_beyond_its_size_while_it_is_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caching, "_MEASURE_EVERY", 1)
-    with closing(Cache(tmp_path, 1000)) as cache:
-        for n in range(20):
-            cache.put(f"k{n}", bytes(100))
+    with closing(Cache(tmp_path, MEGABYTE)) as cache:
+        for n in range(200):
+            cache.put(f"k{n}", bytes(10_000))
         for _ in range(1000):
-            if cache.get("k19") is not None and cache.info().size <= 1000:
+            if cache.get("k199") is not None and cache.info().size <= MEGABYTE:
                 break
             time.sleep(0.01)
         else:
             pytest.fail(f"It holds {cache.info().size} bytes.")
 
 
-def test_a_value_larger_than_the_cache_is_not_kept_and_takes_no_others_place(tmp_path: Path) -> None:
-    with closing(Cache(tmp_path, 10)) as cache:
+@pytest.mark.parametrize("length", [10, 10_000])
+def test_its_size_is_what_it_takes_on_disk_whatever_it_holds(tmp_path: Path, length: int) -> None:
+    with closing(Cache(tmp_path, MEGABYTE)) as cache:
+        for n in range(2_000_000 // (length + 200)):
+            cache.put(f"{n:064}", bytes(length))
+    assert 0.7 * MEGABYTE < on_disk(tmp_path) < 1.2 * MEGABYTE
+
+
+def test_a_smaller_size_gives_disk_back(tmp_path: Path) -> None:
+    with closing(Cache(tmp_path, 8 * MEGABYTE)) as cache:
+        for n in range(400):
+            cache.put(f"k{n}", bytes(10_000))
+    assert on_disk(tmp_path) > 4_000_000
+    with closing(Cache(tmp_path, MEGABYTE)) as cache:
         cache.put("a", b"1")
-        cache.put("b", bytes(11))
+    assert on_disk(tmp_path) < 1.2 * MEGABYTE
+    assert stored(tmp_path, "a") == b"1"
+
+
+def test_a_value_larger_than_the_cache_is_not_kept_and_takes_no_others_place(tmp_path: Path) -> None:
+    with closing(Cache(tmp_path, MEGABYTE)) as cache:
+        cache.put("a", b"1")
+        cache.put("b", bytes(MEGABYTE + 1))
     assert (stored(tmp_path, "a"), stored(tmp_path, "b")) == (b"1", None)
 
 
