@@ -62,6 +62,7 @@ class Cache:
         self._reader: sqlite3.Connection | None = None
         self._waiting: queue.SimpleQueue[tuple[str, bytes | None] | None] = queue.SimpleQueue()
         self._writer: threading.Thread | None = None
+        self._closing = False
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._reader = self._open()
@@ -92,6 +93,7 @@ class Cache:
     def close(self) -> None:
         """Write what is waiting, and close."""
         if self._writer is not None:
+            self._closing = True
             self._waiting.put(None)
             self._writer.join()
             self._writer = None
@@ -149,7 +151,8 @@ class Cache:
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
         try:
-            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            if connection.execute("PRAGMA auto_vacuum").fetchone() == (0,):  # a new file; to set it takes a lock
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             connection.execute("PRAGMA journal_mode = WAL")
             # A power cut may lose the last entries, never damage the file.
             connection.execute("PRAGMA synchronous = NORMAL")
@@ -172,11 +175,13 @@ class Cache:
         except sqlite3.Error as error:
             self._give_up(error)
             return
+        batch: list[tuple[str, bytes | None] | None] = []
         written, ending = 0, False
         while not ending:
-            batch = [self._waiting.get()]
-            while not self._waiting.empty():
+            if not batch:
                 batch.append(self._waiting.get())
+                while not self._waiting.empty():
+                    batch.append(self._waiting.get())
             ending = batch[-1] is None
             try:
                 with connection:
@@ -184,9 +189,12 @@ class Cache:
                 if written // _MEASURE_EVERY != (written + len(batch)) // _MEASURE_EVERY or ending:
                     self._shrink(connection)
             except sqlite3.Error as error:
+                if _is_lock(error) and not self._closing:
+                    continue  # it passes; what is there can be read meanwhile
                 self._give_up(error)
                 break
             written += len(batch)
+            batch.clear()
         connection.close()
 
     @staticmethod
@@ -222,6 +230,11 @@ class Cache:
         remedy = "" if isinstance(error, sqlite3.OperationalError) else "; `rqa cache clear` begins a new one"
         # The reader may be in use: `close` closes it.
         self.trouble = f"The cache {self.path} cannot be used: {error}{remedy}"
+
+
+def _is_lock(error: sqlite3.Error) -> bool:
+    """Whether another process was writing for longer than one waits."""
+    return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def _in_use(connection: sqlite3.Connection) -> int:

@@ -131,6 +131,49 @@ def test_a_file_that_another_process_holds_is_not_taken_for_a_damaged_one(
 
 
 @pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for a lock."""
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda path, **options: connect(path, **{**options, "timeout": 0.05}))
+
+
+def test_what_is_put_while_another_process_writes_is_kept_until_that_ends(tmp_path: Path, impatient: None) -> None:
+    with closing(Cache(tmp_path, MEGABYTE)) as cache:
+        cache.put("a", b"1")
+        while cache.get("a") is None:
+            time.sleep(0.01)
+        with closing(sqlite3.connect(cache.path)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            cache.put("b", b"2")
+            time.sleep(0.3)
+            assert cache.get("a") == b"1"
+        cache.put("c", b"3")
+        for _ in range(1000):
+            if cache.get("b") and cache.get("c"):
+                break
+            time.sleep(0.01)
+        assert (cache.get("b"), cache.get("c"), cache.trouble) == (b"2", b"3", "")
+
+
+def test_it_can_be_opened_and_read_while_another_process_writes(tmp_path: Path, impatient: None) -> None:
+    with closing(Cache(tmp_path, MEGABYTE)) as cache:
+        cache.put("a", b"1")
+    with closing(sqlite3.connect(tmp_path / "calls.sqlite3")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert stored(tmp_path, "a") == b"1"
+
+
+def test_closing_waits_no_longer_for_another_process_than_any_writing(tmp_path: Path, impatient: None) -> None:
+    with closing(Cache(tmp_path, MEGABYTE)) as cache, closing(sqlite3.connect(cache.path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        cache.put("a", b"1")
+        time.sleep(0.2)
+        began = time.monotonic()
+        cache.close()
+        assert time.monotonic() - began < 5 and "database is locked" in cache.trouble
+
+
+@pytest.fixture
 def damaged(tmp_path: Path) -> Path:
     """The folder of a cache whose first page alone is whole: it can be opened, and not be read."""
     cache = Cache(tmp_path, MEGABYTE)
