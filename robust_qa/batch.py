@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from .channels import Channels
 from .errors import InputError, PluginError, RqaError, UnavailableError
 from .lines import Lines
-from .rows import Row, bare, parse_row
+from .rows import Row, bare, check_text, parse_row
 from .types import Answer, Question, Usage
 
 GRACE = 5.0  # seconds the rows in flight get when the run is interrupted
@@ -73,11 +73,7 @@ async def check(plan: Callable[..., Plan], lines: Lines) -> Plan | None:
     line = await lines.peek()
     if line is None:
         return None
-    if bare(line) in (b"{", b"["):
-        raise InputError(
-            "The input is JSON over several lines, and a row is one line.",
-            hint="Write one object a line: jq -c . FILE, or jq -c '.[]' FILE for an array.",
-        )
+    check_text(line)
     try:
         brings_passages = parse_row(line, 1).question().passages is not None
     except InputError:

@@ -26,6 +26,15 @@ OWN_FIELDS = frozenset(
     input""".split()
 )
 _BOM = b"\xef\xbb\xbf"
+# How files begin that are no UTF-8 text, with what each is and how it becomes such text.
+_SIGNATURES = {
+    b"\x1f\x8b": ("compressed", "gzip -dc FILE"),
+    b"\x28\xb5\x2f\xfd": ("compressed", "zstd -dc FILE"),
+    b"\xfd7zXZ\0": ("compressed", "xz -dc FILE"),
+    b"BZh": ("compressed", "bzip2 -dc FILE"),
+    b"\xff\xfe": ("UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE"),
+    b"\xfe\xff": ("UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE"),
+}
 
 # What `portable` mends. Strings are matched whole, so that nothing inside one is taken for a number; also one that
 # does not end, so that the time stays linear.
@@ -134,6 +143,18 @@ class Row:
 def bare(line: bytes) -> bytes:
     """What stands in a line, without a byte order mark: files put together have one wherever a file began."""
     return line.strip().removeprefix(_BOM).strip()
+
+
+def check_text(line: bytes) -> None:
+    """InputError where an input whose first line is this is not made of rows, but of what can be turned into them."""
+    for signature, (what, remedy) in _SIGNATURES.items():
+        if line.startswith(signature):
+            raise InputError(f"The input is {what}.", hint=f"Give it as UTF-8 text: {remedy} | rqa batch ...")
+    if bare(line) in (b"{", b"["):
+        raise InputError(
+            "The input is JSON over several lines, and a row is one line.",
+            hint="Write one object a line: jq -c . FILE, or jq -c '.[]' FILE for an array.",
+        )
 
 
 def parse_row(line: bytes, number: int) -> Row:

@@ -1,5 +1,9 @@
 import asyncio
+import bz2
+import codecs
+import gzip
 import json
+import lzma
 import os
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -339,6 +343,25 @@ async def test_a_first_row_that_cannot_be_read_is_not_the_configurations_fault()
 async def test_json_over_several_lines_is_refused(session: Session) -> None:
     with pytest.raises(InputError, match="over several lines"):
         await check(session.plan, lines_of(b'[\n  {"question": "Q"}\n]\n'))
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (gzip.compress(b"a\n"), "compressed"),
+        (bz2.compress(b"a\n"), "compressed"),
+        (lzma.compress(b"a\n"), "compressed"),
+        (b"\x28\xb5\x2f\xfd\x04\x58\x11\0\0a\n", "compressed"),
+        ("a\n".encode("utf-16"), "UTF-16 text"),
+        (codecs.BOM_UTF16_BE + "a\n".encode("utf-16-be"), "UTF-16 text"),
+    ],
+)
+async def test_what_is_no_text_yet_is_refused_with_how_it_becomes_some(
+    session: Session, content: bytes, what: str
+) -> None:
+    with pytest.raises(InputError, match=f"The input is {what}") as caught:
+        await check(session.plan, lines_of(content))
+    assert "FILE | rqa batch" in caught.value.hint
 
 
 async def test_an_empty_input_is_no_rows(session: Session) -> None:
