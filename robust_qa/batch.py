@@ -16,7 +16,7 @@ from .rows import Row, bare, check_text, parse_row
 from .types import Answer, Question, Usage
 
 GRACE = 5.0  # seconds the rows in flight get when the run is interrupted
-_HOPELESS = 20  # rows, or as many as there are jobs, that failed with nothing answered between them
+_HOPELESS = 20  # rows, or as many as there are jobs, that failed with nothing answered by a call between them
 _HELD_AT_MOST = 64 * 1024 * 1024  # bytes of finished rows that wait for a slower one before them
 
 Plan = tuple[str, Any, Channels]  # what Session.plan gives
@@ -130,7 +130,7 @@ class Batch:
         self._room = asyncio.Event()
         self._news = asyncio.Event()
         self._ending = False
-        self._alike = 0  # rows that failed for what would fail any, since one was answered
+        self._alike = 0  # rows that failed for what would fail any, since a call answered one
         self._crew: asyncio.Task[None] | None = None
         self._writer: asyncio.Task[None] | None = None
 
@@ -242,7 +242,10 @@ class Batch:
             self.stop()
 
     def _count(self, answer: Answer) -> None:
-        self._alike = 0
+        calls = answer.usage.calls
+        # What the cache alone answered, or nobody was asked for, does not show that others will be answered.
+        if answer.usage.cached < calls or (answer.text is not None and not calls):
+            self._alike = 0
         if answer.text is None:
             self.tally.abstained += 1
         else:

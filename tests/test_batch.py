@@ -166,6 +166,32 @@ async def test_failures_that_are_not_the_rows_own_end_the_run(jobs: int, failure
     assert (run.tally.failed, run.trouble) == (failures, error)
 
 
+@pytest.mark.parametrize("other", [Answer("A", usage=Usage(2, cached=2)), Answer(None, reason="no passages")])
+async def test_rows_that_took_no_call_between_them_keep_no_run_alive(other: Answer) -> None:
+    error = RqaError("The key is wrong.", general=True)
+
+    async def answer(question: Question) -> Answer:
+        if question.text == "a":
+            raise error
+        return other
+
+    run = Batch(answer, lines_of(b"a\nb\n" * 100), Memory(), jobs=1)
+    await run.run()
+    assert (run.tally.failed, run.tally.finished, run.trouble) == (20, 39, error)
+
+
+@pytest.mark.parametrize("other", [Answer("A", usage=Usage(2, cached=1)), Answer(None, usage=Usage(1)), Answer("A")])
+async def test_rows_that_a_call_answered_between_them_do(other: Answer) -> None:
+    async def answer(question: Question) -> Answer:
+        if question.text == "a":
+            raise RqaError("No connection.", general=True)
+        return other
+
+    run = Batch(answer, lines_of(b"a\nb\n" * 100), Memory(), jobs=1)
+    await run.run()
+    assert (run.tally.failed, run.trouble) == (100, None)
+
+
 async def test_a_limit_that_one_row_met_ends_no_others() -> None:
     error = UnavailableError("Too many requests.", limited=True)
     output = Memory()
