@@ -70,6 +70,9 @@ def in_session(run: Run, answering: Answering, work: Callable[[Session], Awaitab
     _share_arenas()
 
     async def whole(session: Session) -> T:
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            # asyncio's own would wait for what holds the loop: a file that is read back, a FIFO that nobody reads.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         async with session:
             result = await work(session)
         if session.trouble:
@@ -258,6 +261,8 @@ def _how_to_continue(tally: Tally, *, resumable: bool) -> str:
     """The command that does, which answers those again that failed for no fault of their own."""
     if not resumable:
         return "with -o OUT a run can be continued"
-    arguments = [argument for argument in sys.argv[1:] if argument not in ("--resume", "--retry-failed", "--force")]
+    arguments = sys.argv[1:]
+    end = arguments.index("--") if "--" in arguments else len(arguments)  # of the options
+    options = [option for option in arguments[:end] if option not in ("--resume", "--retry-failed", "--force")]
     way = "--retry-failed" if tally.general else "--resume"
-    return f"continue with: {shlex.join(['rqa', *arguments, way])}"
+    return f"continue with: {shlex.join(['rqa', *options, way, *arguments[end:]])}"

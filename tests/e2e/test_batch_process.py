@@ -1,11 +1,13 @@
 """`rqa batch` as a process: streams, signals, exit codes."""
 
+import fcntl
 import json
 import os
 import pty
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -148,6 +150,27 @@ def test_an_interruption_writes_what_is_done_and_says_how_to_go_on(
     assert b"in.jsonl -o out.jsonl -j 2 --resume" in err
 
 
+def test_how_to_go_on_holds_also_for_an_input_that_is_no_option(start: Any, tmp_path: Path) -> None:
+    (tmp_path / "-in.jsonl").write_text("a\n" + "sleep 30\n" * 100)
+    process = start("-o", "out.jsonl", "--", "-in.jsonl")
+    _await_lines(tmp_path / "out.jsonl", 1)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert b"--no-cache -o out.jsonl --resume -- -in.jsonl" in err
+
+
+def test_one_interruption_ends_the_wait_for_a_reader_of_the_output(start: Any, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    process = start("-o", "fifo")
+    process.stdin.write(b"a\n")
+    process.stdin.flush()
+    _await_taken(process.stdin)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) == 130
+
+
 def test_an_interruption_does_not_wait_for_what_cannot_be_stopped(start: Any) -> None:
     process = start("-j", "2")
     process.stdin.write(b"a\nblock\n")
@@ -195,3 +218,12 @@ def _await_lines(path: Path, count: int) -> None:
             return
         time.sleep(0.05)
     raise AssertionError(f"{path} has no {count} lines")
+
+
+def _await_taken(pipe: Any) -> None:
+    """Until whoever reads the pipe has read what is in it."""
+    for _ in range(400):
+        if not any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))):
+            return
+        time.sleep(0.05)
+    raise AssertionError("the pipe is not read")
