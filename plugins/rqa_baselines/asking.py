@@ -60,17 +60,7 @@ class SamplingOptions(PassageOptions):
 class RepeatingOptions(SamplingOptions):
     """Of a strategy that samples a number of replies to one prompt."""
 
-    samples: int = 3  # n: replies that are sampled, each a call
-
-    def __post_init__(self) -> None:
-        at_least(1, samples=self.samples)
-
-
-def at_least(least: int, **options: int) -> None:
-    """Raises ValueError for the first of `options` that is less."""
-    for name, value in options.items():
-        if value < least:
-            raise ValueError(f"needs `{name}` to be {least} or more, and it is {value}")
+    samples: Annotated[int, Meta(ge=1)] = 3  # n: replies that are sampled, each a call
 
 
 class Agent:

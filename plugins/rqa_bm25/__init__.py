@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import Meta
 
 from robust_qa import data_dir, hookimpl
 
@@ -41,17 +43,10 @@ class Bm25:
 
         index: Path | None = None  # folder of the index; none: index/default in the user's data directory
         language: Language = "en"  # stemming of a new index's words; "none" takes words as they stand
-        words: int = 100  # words in a passage, about; sentences are kept whole
-        overlap: int = 0  # sentences that a passage repeats from the one before it
-        writer_memory: int = 256  # megabytes that indexing fills before it writes to disk
-
-        def __post_init__(self) -> None:
-            if self.words < 10:
-                raise ValueError("words must be 10 or more")
-            if self.overlap < 0:
-                raise ValueError("overlap must be 0 or more")
-            if not 15 <= self.writer_memory <= 4000:
-                raise ValueError("writer_memory must be from 15 to 4000 megabytes")
+        words: Annotated[int, Meta(ge=10)] = 100  # words in a passage, about; sentences are kept whole
+        overlap: Annotated[int, Meta(ge=0)] = 0  # sentences that a passage repeats from the one before it
+        # megabytes that indexing fills before it writes to disk
+        writer_memory: Annotated[int, Meta(ge=15, le=4000)] = 256
 
     def __init__(self, options: Options) -> None:
         from .index import Index

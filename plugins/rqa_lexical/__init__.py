@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta
 
 from robust_qa import Passage, Reading, hookimpl
 
@@ -28,11 +30,8 @@ class Lexical:
     @dataclass
     class Options:
         span: Literal["auto", "sentence"] = "auto"  # "auto": a few words where that is safe; "sentence": never
-        threshold: float = 0.05  # confidence, 0 to 1, below which the answer counts as not in the passages
-
-        def __post_init__(self) -> None:
-            if not 0 <= self.threshold <= 1:
-                raise ValueError(f"threshold is {self.threshold}, and a confidence is between 0 and 1")
+        # confidence below which the answer counts as not in the passages
+        threshold: Annotated[float, Meta(ge=0, le=1)] = 0.05
 
     def __init__(self, options: Options) -> None:
         # Here, not above: compiling the patterns takes longer than `rqa --version` may.

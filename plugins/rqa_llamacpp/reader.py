@@ -8,7 +8,9 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from msgspec import Meta
 
 from robust_qa import (
     Completion,
@@ -44,23 +46,17 @@ class LlamaCpp:
         """The [reader.NAME] table."""
 
         model: str  # a GGUF file, or what `rqa models pull` was given
-        n_ctx: int = 8192  # window in tokens, at most what the model was trained for; 0: all of that
-        n_gpu_layers: int = 0  # layers kept on the GPU; -1: all
-        n_threads: int = 0  # CPU threads; 0: one for each core this process may use
-        n_batch: int = 256  # prompt tokens computed at once; also the grain in which a shared prompt head is reused
-        temperature: float = 0.0  # 0: greedy
+        # window in tokens, at most what the model was trained for; 0: all of that
+        n_ctx: Annotated[int, Meta(ge=0)] = 8192
+        n_gpu_layers: Annotated[int, Meta(ge=-1)] = 0  # layers kept on the GPU; -1: all
+        n_threads: Annotated[int, Meta(ge=0)] = 0  # CPU threads; 0: one for each core this process may use
+        # prompt tokens computed at once; also the grain in which a shared prompt head is reused
+        n_batch: Annotated[int, Meta(ge=1)] = 256
+        temperature: Annotated[float, Meta(ge=0)] = 0.0  # 0: greedy
         seed: int = 0  # of sampling, at a temperature above 0
-        max_tokens: int = 1024  # longest reply, in tokens
+        max_tokens: Annotated[int, Meta(ge=1)] = 1024  # longest reply, in tokens
         thinking: bool = False  # let models that can reason aloud do so; the reasoning is not part of the reply
         chat_template: Path | None = None  # a Jinja file in place of the model's own chat template
-
-        def __post_init__(self) -> None:
-            for name, least in (("n_ctx", 0), ("n_gpu_layers", -1), ("n_threads", 0), ("temperature", 0)):
-                if getattr(self, name) < least:
-                    raise ValueError(f"{name} must be at least {least}")
-            for name in ("n_batch", "max_tokens"):
-                if getattr(self, name) < 1:
-                    raise ValueError(f"{name} must be at least 1")
 
     structured = True
     concurrency = 1

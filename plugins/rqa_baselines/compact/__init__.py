@@ -9,7 +9,9 @@ from __future__ import annotations
 import dataclasses
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta
 
 from robust_qa import Answer, Passage, between
 
@@ -31,10 +33,7 @@ class CompAct:
 
     @dataclass
     class Options(asking.PassageOptions):
-        segment: int = 5  # passages that are compressed at a time
-
-        def __post_init__(self) -> None:
-            asking.at_least(1, segment=self.segment)
+        segment: Annotated[int, Meta(ge=1)] = 5  # passages that are compressed at a time
 
     def __init__(self, options: Options) -> None:
         self.segment = options.segment

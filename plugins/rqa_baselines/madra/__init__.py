@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta
 
 from robust_qa import Answer, ContextError, CutError, Passage, answer_key
 
@@ -30,13 +32,10 @@ class Madra:
 
     @dataclass
     class Options(asking.SamplingOptions):
-        agents: int = 3  # m: debaters; the first, the third and so on see the passages, the others do not
-        rounds: int = 2  # r: how often they see each other's replies, at most
+        # m: debaters; the first, the third and so on see the passages, the others do not
+        agents: Annotated[int, Meta(ge=2)] = 3
+        rounds: Annotated[int, Meta(ge=0)] = 2  # r: how often they see each other's replies, at most
         judge: bool = True  # whether the model decides when they do not agree; otherwise the majority does
-
-        def __post_init__(self) -> None:
-            asking.at_least(2, agents=self.agents)
-            asking.at_least(0, rounds=self.rounds)
 
     def __init__(self, options: Options) -> None:
         self.options = options

@@ -11,7 +11,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta
 
 from robust_qa import Answer, answer_key, cite, says_unknown, stands_in
 
@@ -34,15 +36,10 @@ class RobustRag:
 
     @dataclass
     class Options(asking.Options):
-        alpha: float = 0.3  # share of the readings with an answer that a keyword has to be in,
-        beta: int = 3  # or this many of them, whichever is less
-        certify_calls: int = 0  # further calls that each step of the certificate may take
-
-        def __post_init__(self) -> None:
-            asking.at_least(1, beta=self.beta)
-            asking.at_least(0, certify_calls=self.certify_calls)
-            if not 0 < self.alpha <= 1:
-                raise ValueError(f"needs `alpha` to be above 0 and at most 1, and it is {self.alpha}")
+        # share of the readings with an answer that a keyword has to be in,
+        alpha: Annotated[float, Meta(gt=0, le=1)] = 0.3
+        beta: Annotated[int, Meta(ge=1)] = 3  # or this many of them, whichever is less
+        certify_calls: Annotated[int, Meta(ge=0)] = 0  # further calls that each step of the certificate may take
 
     def __init__(self, options: Options) -> None:
         self.options = options

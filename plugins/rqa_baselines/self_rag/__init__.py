@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta
 
 from robust_qa import Answer, ContextError, Continuation, Passage, answer_key, cite, says_unknown
 
@@ -37,21 +39,17 @@ class SelfRag:
     class Options(asking.Options):
         # when passages are retrieved: adaptive (when the model wants them), always or never
         retrieval: Literal["adaptive", "always", "never"] = "adaptive"
-        threshold: float = 0.5  # of that wish: above this probability passages are retrieved
+        # of that wish: above this probability passages are retrieved
+        threshold: Annotated[float, Meta(ge=0, le=1)] = 0.5
         w_rel: float = 1.0  # weight of the relevance of the passage in the score of a segment
         w_sup: float = 1.0  # weight of how far the passage supports the segment
         w_use: float = 0.5  # weight of how useful the answer is
-        segments: int = 1  # T: longest path, in segments; 1 for short answers
-        beam: int = 2  # B: paths that are continued
+        segments: Annotated[int, Meta(ge=1)] = 1  # T: longest path, in segments; 1 for short answers
+        beam: Annotated[int, Meta(ge=1)] = 2  # B: paths that are continued
         closed: bool = False  # whether answers are from a fixed set, so that the scores of equal ones add up
-        max_tokens: int = 100  # bound on a continuation, in tokens
-        alternatives: int = 20  # likeliest tokens that are asked for at each place; OpenAI gives 5
-
-        def __post_init__(self) -> None:
-            asking.at_least(1, segments=self.segments, beam=self.beam, max_tokens=self.max_tokens)
-            asking.at_least(2, alternatives=self.alternatives)
-            if not 0 <= self.threshold <= 1:
-                raise ValueError(f"needs `threshold` to be from 0 to 1, and it is {self.threshold}")
+        max_tokens: Annotated[int, Meta(ge=1)] = 100  # bound on a continuation, in tokens
+        # likeliest tokens that are asked for at each place; OpenAI gives 5
+        alternatives: Annotated[int, Meta(ge=2)] = 20
 
     def __init__(self, options: Options) -> None:
         self.options = options

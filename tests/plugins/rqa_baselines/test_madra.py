@@ -1,5 +1,6 @@
 from collections.abc import Awaitable, Callable
 
+import msgspec
 import pytest
 from standins.model import ScriptedModel
 
@@ -87,5 +88,5 @@ async def test_each_agent_has_a_seed_of_its_own_and_the_judge_is_not_sampled(ask
 
 @pytest.mark.parametrize("options", [{"agents": 1}, {"rounds": -1}])
 def test_a_debate_takes_two(options: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=f"`{next(iter(options))}`"):
-        Madra.Options(**options)
+    with pytest.raises(msgspec.ValidationError, match=next(iter(options))):
+        msgspec.convert(options, Madra.Options)

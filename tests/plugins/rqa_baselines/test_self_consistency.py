@@ -41,11 +41,7 @@ async def test_a_sample_that_is_cut_has_no_vote_and_none_but_such_are_an_error(a
         await ask(SelfConsistency, ScriptedModel([cut] * 3))
 
 
-def test_no_sample_at_all_is_refused() -> None:
-    with pytest.raises(ValueError, match="`samples`"):
-        SelfConsistency.Options(samples=0)
-
-
-def test_a_temperature_below_0_is_refused() -> None:
-    with pytest.raises(msgspec.ValidationError, match="temperature"):
-        msgspec.convert({"temperature": -0.1}, SelfConsistency.Options)
+@pytest.mark.parametrize("options", [{"samples": 0}, {"temperature": -0.1}])
+def test_options_that_cannot_work_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(msgspec.ValidationError, match=next(iter(options))):
+        msgspec.convert(options, SelfConsistency.Options)

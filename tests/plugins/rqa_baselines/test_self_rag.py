@@ -10,6 +10,7 @@ from math import log
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from standins.model import toolbox_over
 from standins.openai import Server, continuation, error, serve
@@ -254,8 +255,8 @@ def test_nothing_written_is_worth_nothing() -> None:
     "options", [{"threshold": 1.5}, {"segments": 0}, {"beam": 0}, {"max_tokens": 0}, {"alternatives": 1}]
 )
 def test_options_that_cannot_work_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(options))):
-        SelfRag.Options(**options)
+    with pytest.raises(msgspec.ValidationError, match=next(iter(options))):
+        msgspec.convert(options, SelfRag.Options)
 
 
 async def test_self_crag_continues_after_the_corrected_passages() -> None:

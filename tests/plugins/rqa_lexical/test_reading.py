@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from robust_qa import Passage, Reading
@@ -160,8 +161,8 @@ def test_a_refusal_is_scored_by_what_was_refused() -> None:
 
 
 def test_a_threshold_outside_zero_to_one_is_refused() -> None:
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        Lexical.Options(threshold=5)
+    with pytest.raises(msgspec.ValidationError, match="threshold"):
+        msgspec.convert({"threshold": 5}, Lexical.Options)
 
 
 def test_planted_instructions_are_text_like_any_other() -> None:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from robust_qa import (
@@ -346,8 +347,8 @@ def test_installing_the_extra_is_a_step_only_where_it_lacks(rqa, monkeypatch, th
     "wrong", [{"n_ctx": -1}, {"n_batch": 0}, {"max_tokens": 0}, {"temperature": -0.1}, {"n_gpu_layers": -2}]
 )
 def test_options_out_of_range_are_refused(wrong):
-    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be at least"):
-        LlamaCpp.Options(model="x.gguf", **wrong)
+    with pytest.raises(msgspec.ValidationError, match=next(iter(wrong))):
+        msgspec.convert({"model": "x.gguf", **wrong}, LlamaCpp.Options)
 
 
 # -- what the cache goes by
