@@ -57,29 +57,28 @@ def _option(name: str) -> str:
 
 
 def _print_tables(root: str, pulled: list[dict[str, Any]], known: list[dict[str, Any]]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from robust_qa import printable
+    from robust_qa import console, printable
 
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 120
+    out = console()
+    if not out.is_terminal:
+        out.width = 120  # a name in one piece
     if pulled:
         table = Table(
             "model", "GB", title=Text(f"Pulled, in {printable(root)}"), title_justify="left", box=None, pad_edge=False
         )
         for row in pulled:
             table.add_row(Text(printable(row["model"])), f"{row['bytes'] / _GB:.2f}")
-        console.print(table)
+        out.print(table)
     title = "Some to pull (sizes are approximate; memory at a window of 8,192 tokens)"
     table = Table("name", "GB", "memory GB", "licence", title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("repository", overflow="fold")  # whole on any terminal: it is there to be copied
     for row in known:
         mark = " (pulled)" if row["pulled"] else ""
         table.add_row(row["name"] + mark, str(row["size_gb"]), str(row["memory_gb"]), row["licence"], row["repo"])
-    console.print(table)
+    out.print(table)
 
 
 @models.command(epilog="Example: rqa models pull Qwen/Qwen2.5-1.5B-Instruct-GGUF:q5_k_m")

@@ -54,10 +54,7 @@ def _list(run: Run, as_json: bool) -> None:
         style = {"broken": "red", "refused": "red", "off": "dim"}.get(row["state"], "")
         cells = (row["name"], row["kind"], row["distribution"], row["version"], row["state"])
         table.add_row(*map(printable, cells), Text(printable(row["reason"] or row["summary"])), style=style)
-    out = console()
-    with out.capture() as captured:
-        out.print(table)
-    click.echo(captured.get(), nl=False)  # rich exits by itself on a closed pipe
+    console().print(table)
 
 
 def _component_row(registration: Registration) -> dict[str, Any]:

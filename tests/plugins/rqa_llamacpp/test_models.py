@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -113,6 +115,14 @@ def test_the_list_of_an_empty_folder_shows_what_is_known():
     result = CliRunner().invoke(models, ["list"], catch_exceptions=False)
     assert result.exit_code == 0
     assert SHORT in result.output
+
+
+def test_a_list_that_nobody_reads_ends_quietly(installed):
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = subprocess.run([installed, "models", "list"], stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (0, b"")
 
 
 def test_a_pulled_name_that_could_steer_the_terminal_is_shown_without_that():
