@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +13,7 @@ import click
 from robust_qa import Answering, InputError, in_session, jobs_option
 
 if TYPE_CHECKING:
-    from robust_qa import Session
+    from robust_qa import Run, Session
 
     from .ballots import Ballots
     from .search import Fit, Held
@@ -102,9 +100,9 @@ def eor(
     if lost:
         click.echo(f"rqa: {lost} of {count} rows are left out: a call failed in them", err=True)
     folds = min(folds, len(ballots.right))
-    with _progress((folds + 1) * restarts) as told:
-        fitted = fit(ballots, restarts=restarts, seed=seed, told=told)
-        held = cross_validate(ballots, folds=folds, restarts=restarts, seed=seed, told=told) if folds > 1 else None
+    ctx.obj.say(f"fitting the weights to {len(ballots.right):,} questions")
+    fitted = fit(ballots, restarts=restarts, seed=seed)
+    held = cross_validate(ballots, folds=folds, restarts=restarts, seed=seed) if folds > 1 else None
     configured = _options(ctx.obj, settings, reader)
     output.write_text(fragment(ballots, fitted, metric, held, configured), "utf-8")
     for line in report(ballots, plain(ballots), fitted, metric, held):
@@ -128,7 +126,7 @@ def _answer_all(ctx: click.Context, data: Path, run: Path, settings: Sequence[st
                 raise
 
 
-def _options(run: Any, settings: Sequence[str], reader: str | None) -> dict[str, Any]:
+def _options(run: Run, settings: Sequence[str], reader: str | None) -> dict[str, Any]:
     """The options of [strategy.eor] that are not as by default."""
 
     async def work(session: Session) -> Any:
@@ -139,15 +137,6 @@ def _options(run: Any, settings: Sequence[str], reader: str | None) -> dict[str,
     options = in_session(run, Answering(reader=reader, option=given), work)
     default = dataclasses.asdict(type(options)())
     return {name: value for name, value in dataclasses.asdict(options).items() if value != default[name]}
-
-
-@contextmanager
-def _progress(length: int) -> Iterator[Any]:
-    if sys.stderr.isatty():
-        with click.progressbar(length=length, label="fitting", file=sys.stderr) as bar:
-            yield lambda: bar.update(1)
-    else:
-        yield lambda: None
 
 
 def fragment(ballots: Ballots, fitted: Fit, metric: str, held: Held | None, options: Mapping[str, Any]) -> str:

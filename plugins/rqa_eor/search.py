@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,11 +50,11 @@ def plain(ballots: Ballots) -> Fit:
     return _fit(ballots, np.full(len(ballots.retrievers), HIGHEST), np.full(len(ballots.similarities), HIGHEST))
 
 
-def fit(ballots: Ballots, *, restarts: int = 4, seed: int = 0, told: Callable[[], None] = lambda: None) -> Fit:
+def fit(ballots: Ballots, *, restarts: int = 4, seed: int = 0) -> Fit:
     """The best that Nelder-Mead finds from several starts, or `plain` where it finds nothing better.
 
     The first start weighs each retriever by how often it alone is right, the others are random. A start's simplex
-    switches each retriever and each similarity off in turn. `told` is called after each start.
+    switches each retriever and each similarity off in turn.
     """
     import numpy as np
 
@@ -68,7 +67,6 @@ def fit(ballots: Ballots, *, restarts: int = 4, seed: int = 0, told: Callable[[]
     for start in starts:
         best = _descend(ballots, start)
         found.append(_fit(ballots, *np.split(best, [n])))
-        told()
     return max(found, key=lambda one: one.value)  # the first of equals
 
 
@@ -121,14 +119,7 @@ def _value(ballots: Ballots, weights: Floats, lambdas: Floats) -> float:
     return float(ballots.elected(kept, lambdas).mean())
 
 
-def cross_validate(
-    ballots: Ballots,
-    *,
-    folds: int = 5,
-    restarts: int = 4,
-    seed: int = 0,
-    told: Callable[[], None] = lambda: None,
-) -> Held:
+def cross_validate(ballots: Ballots, *, folds: int = 5, restarts: int = 4, seed: int = 0) -> Held:
     """Fit on all folds but one and measure on that one, in turn: what the fit is worth on questions it has not seen."""
     import numpy as np
 
@@ -138,7 +129,7 @@ def cross_validate(
     by_plain, by_fitted, by_single = ballots.elected(even.weights, even.lambdas), np.zeros(count), np.zeros(count)
     for held in range(folds):
         seen, unseen = ballots.of(np.flatnonzero(fold != held)), np.flatnonzero(fold == held)
-        part, fitted = ballots.of(unseen), fit(seen, restarts=restarts, seed=seed, told=told)
+        part, fitted = ballots.of(unseen), fit(seen, restarts=restarts, seed=seed)
         by_fitted[unseen] = part.elected(fitted.weights, fitted.lambdas)
         by_single[unseen] = part.right[:, seen.right.mean(0).argmax()]
     gain = by_fitted - by_plain

@@ -247,6 +247,11 @@ class TestSearch:
         assert refused.code == 2 and "voter.toml is there already" in refused.err
         assert rqa("train", "eor", data, "-o", "voter.toml", "--reader", "lexical", "--force").code == 0
 
+    def test_that_it_fits_is_told_in_a_plain_line_unless_it_is_to_be_quiet(self, rqa: Any, data: Path) -> None:
+        command = ("train", "eor", data, "-o", "voter.toml", "--reader", "lexical", "--force")
+        assert "rqa: fitting the weights to 6 questions\n" in rqa(*command).err
+        assert rqa("-q", *command).err == ""
+
     def test_weights_of_the_configuration_do_not_count_while_it_trains(self, rqa: Any, data: Path) -> None:
         Path("rqa.toml").write_text(
             '[strategy.eor]\npool = ["given-first", "given-last"]\nweights = [0.0, 0.6]\nlambdas = [0.1, 0.2]\n'
