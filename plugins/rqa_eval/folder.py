@@ -12,7 +12,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -133,17 +132,16 @@ class Folder:
         path = self.path / name
         try:
             (self.path / "answers").mkdir(parents=True, exist_ok=True)
-            descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=self.path)
+            draft = path.with_name(f".{name}.draft")
+            draft.unlink(missing_ok=True)  # of a process that was killed: the folder is locked by this one
             try:
-                with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
+                with draft.open("x", encoding="utf-8", errors="replace") as file:
                     file.writelines(lines)
                     file.flush()
                     os.fsync(file.fileno())
-                Path(temporary).chmod(0o666 & ~_umask())
-                Path(temporary).replace(path)
-            except BaseException:  # also when interrupted: no draft stays behind
-                Path(temporary).unlink(missing_ok=True)
-                raise
+                draft.replace(path)
+            finally:  # also when interrupted: no draft stays behind
+                draft.unlink(missing_ok=True)
         except OSError as error:
             raise RqaError(f"Cannot write {path}: {error.strerror}.") from error
 
@@ -180,9 +178,3 @@ class Folder:
 def _fixed(description: Mapping[str, Any], key: str) -> Any:
     value = description.get(key)
     return [(one["name"], one["sha256"], one["format"]) for one in value] if key == "sets" and value else value
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
