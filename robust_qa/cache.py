@@ -40,12 +40,11 @@ class CacheSettings:
 
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """What the cache holds. `size` is in bytes, of its part of the files that is in use; `on_disk` of the files."""
+    """What the cache holds. `size` is in bytes, of the files' part that is in use."""
 
     path: Path
     entries: int
     size: int
-    on_disk: int
 
 
 class Cache:
@@ -110,8 +109,7 @@ class Cache:
                 size = _in_use(self._reader)
             except sqlite3.Error as error:
                 self._give_up(error)
-        files = self.path.parent.glob(_FILE_NAME + "*")
-        return CacheInfo(self.path, entries, size, sum(file.stat().st_size for file in files))
+        return CacheInfo(self.path, entries, size)
 
     def clear(self) -> int | None:
         """Forget everything; the number of entries forgotten, None where the file was damaged and is a new one now.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
-from robust_qa import Answering, Exit, answering_options, jobs_option, output_option
+from robust_qa import Answering, Exit, Order, answering_options, jobs_option, output_option
 
 if TYPE_CHECKING:
     from robust_qa import Metric, Run
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 _LAYOUTS = ("jsonl", "squad", "nq-open", "triviaqa", "popqa", "kilt", "beir")
 _ATTACKS = ("poison", "counterfactual", "inject")
-_ORDERS = ("descending", "ascending", "random", "ping-pong-top", "ping-pong-bottom")
+_ORDERS = get_args(Order)
 _VIEWS = ("retrieval-precision", "conflict", "knowledge")
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import stat
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -204,7 +203,7 @@ def _popqa(path: Path) -> Iterator[Entry]:
     def change(row: Mapping[str, Any]) -> dict[str, Any]:
         return {**row, "answers": _loads(row["possible_answers"].encode())}
 
-    csv.field_size_limit(min(sys.maxsize, 1 << 28))
+    csv.field_size_limit(1 << 28)
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         reader = csv.DictReader(file, delimiter="\t")
         for row in reader:

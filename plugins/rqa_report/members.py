@@ -67,7 +67,7 @@ def members(run: Run, chosen: Selection) -> Members:
             f"{run.folder} has {there}: nothing to compare.",
             hint="It takes two strategies that ran, or --pool with a strategy that asks several retrievers.",
         )
-    kept: list[list[_Reply]] = []
+    correct: list[list[bool]] = []
     known: list[list[dict[str, bool]]] = []
     unused: Counter[str] = Counter()
     passed_over: Counter[str] = Counter()
@@ -80,19 +80,19 @@ def members(run: Run, chosen: Selection) -> Members:
                 unused[why] += 1
                 continue
             whole = [reply for reply in replies if reply is not None]
-            kept.append([_Reply(None, reply.correct, None) for reply in whole])
+            correct.append([bool(reply.correct) for reply in whole])
             if why := _untold(whole, chosen.longest):
                 passed_over[why] += 1
             else:
                 known.append(_facts(row.asked, whole))
-    if not kept:
+    if not correct:
         told = ", ".join(f"{count:,} {why}" for why, count in unused.items()) or "no row is of that set and condition"
         raise InputError(f"{run.folder} has no question to compare by: {told}.", hint="It takes gold answers.")
     each = range(len(names))
     return Members(
         names=tuple(names),
-        asked=len(kept),
-        correct=tuple(questions([bool(replies[n].correct) for replies in kept]) for n in each),
+        asked=len(correct),
+        correct=tuple(questions([row[n] for row in correct]) for n in each),
         outcomes=tuple(
             Outcomes(**{spec.name: questions([row[n][spec.name] for row in known]) for spec in fields(Outcomes)})
             for n in each

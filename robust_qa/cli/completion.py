@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from .. import environment
+
 
 @click.command("completion", epilog="Example: rqa completion bash >> ~/.bashrc")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
@@ -13,4 +15,4 @@ def command(ctx: click.Context, shell: str) -> None:
     """Print the completion script for SHELL."""
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(kind(ctx.find_root().command, {}, "rqa", "_RQA_COMPLETE").source())
+    click.echo(kind(ctx.find_root().command, {}, "rqa", environment.COMPLETE).source())

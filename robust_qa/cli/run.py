@@ -82,9 +82,9 @@ class Run:
         async with Session(self.load_config(overrides), self.host, detailed=False) as session:
             yield session.toolbox(*kinds)
 
-    def say(self, text: str, *, level: int = 0) -> None:
-        """A line on stderr, from that verbosity on."""
-        if self.verbosity >= level:
+    def say(self, text: str) -> None:
+        """A line on stderr, unless with -q."""
+        if self.verbosity >= 0:
             click.echo(f"rqa: {printable(text)}", err=True)
 
 

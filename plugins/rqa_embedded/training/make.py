@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import filecmp
-import hashlib
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -20,7 +19,7 @@ from ..engine import PACKAGED, Engine, Marking, Settings
 from .calibrate import Retrieved, calibrated, holds, read, retrieved, settings_before, uncalibrated
 from .card import beside, card, history, notice, taught
 from .convert import check, convert, settle
-from .data import HELD_OUT
+from .data import HELD_OUT, held_out
 from .encoding import encode, load_tokenizer
 from .marking import InTorch
 from .metrics import auc, exact, f1
@@ -221,8 +220,7 @@ def split(rows: list[Row]) -> tuple[list[Row], list[Row]]:
     """Rows to train on, and rows held out by their context."""
     parts: tuple[list[Row], list[Row]] = ([], [])
     for row in rows:
-        place = int(hashlib.sha256(row.context.encode()).hexdigest()[:8], 16) / 2**32
-        parts[place < HELD_OUT].append(row)
+        parts[held_out(row.context)].append(row)
     return parts
 
 

@@ -101,7 +101,8 @@ def _pairs(checkpoint: Checkpoint) -> list[Pair]:
 
 def _proved(checkpoint: Checkpoint, made: Path, pairs: list[Pair], expected: np.ndarray[Any, Any]) -> float:
     """Write `made` in fp32; how far its logits are from those `expected`, or RqaError where that is too far."""
-    logits = _run(_written(checkpoint, made, "float32"), pairs, "float32")
+    with contextlib.closing(Engine(_written(checkpoint, made, "float32"), compute="float32")) as engine:
+        logits = engine.logits(pairs)
     exact = float(np.abs(logits - expected).max())
     if not exact <= AGREEMENT * max(1.0, float(np.abs(expected).max())):  # written so that NaN is refused
         raise RqaError(
@@ -110,11 +111,6 @@ def _proved(checkpoint: Checkpoint, made: Path, pairs: list[Pair], expected: np.
             hint="The versions of transformers and ctranslate2 do not fit each other; transformers 4.57 does.",
         )
     return exact
-
-
-def _run(folder: Path, pairs: list[Pair], compute: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    with contextlib.closing(Engine(folder, compute=compute)) as engine:
-        return engine.logits(pairs)
 
 
 def _score_difference(folder: Path, pairs: list[Pair], expected: np.ndarray[Any, Any]) -> float:
