@@ -10,10 +10,10 @@ from typing import Any
 
 from .inconsistency import (
     Decomposition,
-    ErrorRatios,
     Matrix,
     Ratio,
     decompose,
+    error_ratios,
     mean_relative_lose_ratio,
     mean_relative_win_ratio,
     relative_win_ratio,
@@ -59,9 +59,9 @@ class Disagreement:
         return [decompose(outcomes) for outcomes in self.members.outcomes]
 
     @cached_property
-    def errors(self) -> ErrorRatios:
+    def errors(self) -> dict[str, Matrix]:
         """Eq. 5, over the same."""
-        return ErrorRatios.of(self.members.outcomes)
+        return error_ratios(self.members.outcomes)
 
     @cached_property
     def bounds(self) -> list[Bound]:
@@ -93,7 +93,7 @@ class Disagreement:
             errors = {
                 "questions": self.decompositions[0].asked,
                 "decomposition": [asdict(told) for told in self.decompositions],
-                "rwr": dict(self.errors.items()),
+                "rwr": self.errors,
             }
         built = {
             "run": self.run,

@@ -7,7 +7,7 @@ question n. A ratio is None where there is nothing to take a share of.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 Questions = int
 Ratio = float | None
@@ -104,40 +104,26 @@ def decompose(outcomes: Outcomes) -> Decomposition:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorRatios:
+def error_ratios(members: Sequence[Outcomes]) -> dict[str, Matrix]:
     """Eq. 5 for each kind of error: RWR_e(i, j), the share of the errors of j that i does not make.
 
     As in the paper's Appendix B, the two kinds that depend on what was retrieved are compared where it is the same
     for both members: extraction errors where both retrieved a gold answer, lucky guesses where neither did.
     """
 
-    retriever_error: Matrix
-    hallucination_error: Matrix
-    extraction_error: Matrix
-    lucky_guess: Matrix
+    def matrix(error: Callable[[Outcomes], Questions], condition: Callable[[Outcomes], Questions]) -> Matrix:
+        def ratio(mine: Outcomes, theirs: Outcomes) -> Ratio:
+            made = error(theirs) & condition(mine) & condition(theirs)
+            return _share(made & ~error(mine), made)
 
-    @classmethod
-    def of(cls, members: Sequence[Outcomes]) -> ErrorRatios:
-        """The matrices of members that were asked the same questions."""
+        return tuple(tuple(ratio(mine, theirs) for theirs in members) for mine in members)
 
-        def matrix(error: Callable[[Outcomes], Questions], condition: Callable[[Outcomes], Questions]) -> Matrix:
-            def ratio(mine: Outcomes, theirs: Outcomes) -> Ratio:
-                made = error(theirs) & condition(mine) & condition(theirs)
-                return _share(made & ~error(mine), made)
-
-            return tuple(tuple(ratio(mine, theirs) for theirs in members) for mine in members)
-
-        return cls(
-            retriever_error=matrix(Outcomes.retriever_error, lambda o: o.asked),
-            hallucination_error=matrix(Outcomes.hallucination_error, lambda o: o.asked),
-            extraction_error=matrix(Outcomes.extraction_error, lambda o: o.retrieved),
-            lucky_guess=matrix(Outcomes.lucky_guess, Outcomes.retriever_error),
-        )
-
-    def items(self) -> list[tuple[str, Matrix]]:
-        """The matrices by name."""
-        return [(spec.name, getattr(self, spec.name)) for spec in fields(self)]
+    return {
+        "retriever_error": matrix(Outcomes.retriever_error, lambda o: o.asked),
+        "hallucination_error": matrix(Outcomes.hallucination_error, lambda o: o.asked),
+        "extraction_error": matrix(Outcomes.extraction_error, lambda o: o.retrieved),
+        "lucky_guess": matrix(Outcomes.lucky_guess, Outcomes.retriever_error),
+    }
 
 
 def _share(part: Questions, whole: Questions) -> Ratio:

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rqa_report.inconsistency import (
-    ErrorRatios,
     Outcomes,
     decompose,
+    error_ratios,
     mean_relative_lose_ratio,
     mean_relative_win_ratio,
     questions,
@@ -95,27 +95,27 @@ def test_failures_are_taken_apart() -> None:
 
 
 def test_rwr_of_each_error() -> None:
-    ratios = ErrorRatios.of([ONE, OTHER])
+    ratios = error_ratios([ONE, OTHER])
     # Both make the same two retriever errors, q4 and q5.
-    assert ratios.retriever_error == ((0, 0), (0, 0))
+    assert ratios["retriever_error"] == ((0, 0), (0, 0))
     # one has ungrounded answers to q2, q5, and other does not to q2; other to q3, q4, q5, and one not to q3, q4.
-    assert ratios.hallucination_error == ((0, 2 / 3), (1 / 2, 0))
+    assert ratios["hallucination_error"] == ((0, 2 / 3), (1 / 2, 0))
     # one extracts wrongly on q1, as other does; other on q0 and q1, and one not on q0.
-    assert ratios.extraction_error == ((0, 1 / 2), (0, 0))
+    assert ratios["extraction_error"] == ((0, 1 / 2), (0, 0))
     # Both guess q5.
-    assert ratios.lucky_guess == ((0, 0), (0, 0))
+    assert ratios["lucky_guess"] == ((0, 0), (0, 0))
 
 
 def test_extraction_errors_are_compared_where_both_retrieved_an_answer() -> None:
     """The second now retrieves nothing for q1, so what the first extracts wrongly there is not compared."""
     elsewhere = Outcomes(asked=ALL, retrieved=0b001101, answered=ALL, grounded=0b000111, correct=0b100100)
-    assert ErrorRatios.of([ONE, elsewhere]).extraction_error == ((0, 1), (None, 0))
+    assert error_ratios([ONE, elsewhere])["extraction_error"] == ((0, 1), (None, 0))
 
 
 def test_lucky_guesses_are_compared_where_neither_retrieved_an_answer() -> None:
     """The second now retrieves an answer to q5, so the first's luck there is not compared."""
     elsewhere = Outcomes(asked=ALL, retrieved=0b101111, answered=ALL, grounded=0b100111, correct=0b100100)
-    assert ErrorRatios.of([ONE, elsewhere]).lucky_guess == ((0, None), (None, None))
+    assert error_ratios([ONE, elsewhere])["lucky_guess"] == ((0, None), (None, None))
 
 
 @st.composite
@@ -144,8 +144,8 @@ def test_the_parts_make_up_the_failures(member: Outcomes) -> None:
 def test_permuting_the_members_permutes_every_matrix(members: list[Outcomes], chance: object) -> None:
     order = list(range(len(members)))
     chance.shuffle(order)  # type: ignore[attr-defined]
-    there = dict(ErrorRatios.of(members).items())
-    for name, matrix in ErrorRatios.of([members[n] for n in order]).items():
+    there = dict(error_ratios(members).items())
+    for name, matrix in error_ratios([members[n] for n in order]).items():
         assert matrix == tuple(tuple(there[name][i][j] for j in order) for i in order)
 
 
