@@ -12,6 +12,8 @@ from msgspec import Meta
 
 from robust_qa import Passage, Reading
 
+from .windows import marked_windows
+
 if TYPE_CHECKING:
     from .choice import Marked
     from .comparison import Asked
@@ -29,20 +31,6 @@ def _engine(model: Path | None, threads: int) -> Engine:
     return Engine(model, threads)
 
 
-def _marked(engine: Engine, requests: Sequence[Request]) -> list[list[Marked]]:
-    """The windows of each request's passages with their marks; all go to the engine as one batch."""
-    from .windows import cut
-
-    windows = [
-        window for n, (question, passages) in enumerate(requests) for window in cut(engine, n, question, passages)
-    ]
-    marks = engine.mark([(window.ids, window.types) for window in windows])
-    found: list[list[Marked]] = [[] for _ in requests]
-    for window, its in zip(windows, marks, strict=True):
-        found[window.request].append((window, its))
-    return found
-
-
 def _compared(
     engine: Engine, requests: Sequence[Request], see: Callable[[int, Asked, list[Marked]], None] | None = None
 ) -> dict[int, Reading | None]:
@@ -56,7 +44,7 @@ def _compared(
     def read(asked: Sequence[tuple[int, Asked]]) -> list[Reading]:
         parts = [(one.question, [requests[number][1][place] for place in one.passages]) for number, one in asked]
         readings = []
-        for (number, one), (_, passages), marked in zip(asked, parts, _marked(engine, parts), strict=True):
+        for (number, one), (_, passages), marked in zip(asked, parts, marked_windows(engine, parts), strict=True):
             readings.append(choose(passages, marked, engine.settings, 0.0, one.fits))
             if see:
                 see(number, one, marked)
@@ -102,7 +90,7 @@ class EmbeddedReader:
         if self._threshold == 0:  # what is not decided by dates is answered all the same
             settled = {number: reading for number, reading in settled.items() if reading}
         left = [number for number in range(len(requests)) if number not in settled]
-        marked = dict(zip(left, _marked(self._engine, [requests[number] for number in left]), strict=True))
+        marked = dict(zip(left, marked_windows(self._engine, [requests[number] for number in left]), strict=True))
         return [
             choose(passages, marked[number], self._engine.settings, self._threshold)
             if number in marked
@@ -163,7 +151,7 @@ class EmbeddedEvaluator:
 
         _compared(self._engine, asked, see)
         left = [number for number in range(len(asked)) if number not in likely]
-        for number, marked in zip(left, _marked(self._engine, [asked[number] for number in left]), strict=True):
+        for number, marked in zip(left, marked_windows(self._engine, [asked[number] for number in left]), strict=True):
             likely[number] = judged(asked[number][1], marked, settings)
         return [[2 * value - 1 for value in likely[number]] for number in range(len(asked))]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from robust_qa import Passage, sentences
 
 if TYPE_CHECKING:
-    from .engine import Marking
+    from .engine import Marking, Marks
 
 
 def head(title: str) -> str:
@@ -66,3 +66,17 @@ def cut(engine: Marking, request: int, question: str, passages: Sequence[Passage
                 request, question, number, asked + body, [0] * len(asked) + [1] * len(body), len(asked),
                 [*head_places, *places[at : at + room]], [*head_parts, *parts[at : at + room]], len(before),
             )  # fmt: skip
+
+
+def marked_windows(
+    engine: Marking, requests: Sequence[tuple[str, Sequence[Passage]]]
+) -> list[list[tuple[Window, Marks]]]:
+    """The windows of each request's passages with their marks; all go to the engine as one batch."""
+    windows = [
+        window for n, (question, passages) in enumerate(requests) for window in cut(engine, n, question, passages)
+    ]
+    marks = engine.mark([(window.ids, window.types) for window in windows])
+    found: list[list[tuple[Window, Marks]]] = [[] for _ in requests]
+    for window, its in zip(windows, marks, strict=True):
+        found[window.request].append((window, its))
+    return found

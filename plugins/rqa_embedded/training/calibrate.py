@@ -14,7 +14,7 @@ from robust_qa import Passage, normalise, sentences
 
 from ..choice import Choice, Marked, Span, chosen, judged, spans, text_of, weighed
 from ..engine import PACKAGED, Marking, Settings
-from ..windows import cut
+from ..windows import marked_windows
 from .metrics import f1
 from .neighbours import Neighbours
 from .rows import Row
@@ -63,11 +63,7 @@ def retrieved(rows: Sequence[Row]) -> list[Retrieved]:
 
 def read(engine: Marking, asked: Sequence[Retrieved]) -> list[list[Marked]]:
     """The marked windows of each."""
-    windows = [window for n, one in enumerate(asked) for window in cut(engine, n, one.row.question, one.passages)]
-    results: list[list[Marked]] = [[] for _ in asked]
-    for window, marks in zip(windows, engine.mark([(w.ids, w.types) for w in windows]), strict=True):
-        results[window.request].append((window, marks))
-    return results
+    return marked_windows(engine, [(one.row.question, one.passages) for one in asked])
 
 
 def rightness(row: Row, text: str) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
 from robust_qa import normalise
 
 
@@ -26,21 +28,12 @@ def f1(answer: str, gold: Sequence[str]) -> float:
 
 def auc(scores: Sequence[float], positive: Sequence[bool]) -> float:
     """The area under the ROC curve: how often a positive scores above a negative (a tie counts half)."""
-    order = sorted(range(len(scores)), key=lambda n: scores[n])
-    ranks = [0.0] * len(scores)
-    at = 0
-    while at < len(order):
-        tied = at
-        while tied < len(order) and scores[order[tied]] == scores[order[at]]:
-            tied += 1
-        for n in order[at:tied]:
-            ranks[n] = (at + tied + 1) / 2
-        at = tied
-    count = sum(positive)
-    if not count or count == len(scores):
+    values, flags = np.asarray(scores, float), np.asarray(positive, bool)
+    right, wrong = values[flags], np.sort(values[~flags])
+    if not right.size or not wrong.size:
         return float("nan")
-    total = sum(rank for rank, is_positive in zip(ranks, positive, strict=True) if is_positive)
-    return (total - count * (count + 1) / 2) / (count * (len(scores) - count))
+    below = np.searchsorted(wrong, right, "left") + np.searchsorted(wrong, right, "right")  # a tie is in one of them
+    return float(below.mean()) / (2 * wrong.size)
 
 
 def risk_coverage(confidence: Sequence[float], right: Sequence[bool], shares: Sequence[float]) -> list[float]:
