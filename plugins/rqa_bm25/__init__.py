@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
 from robust_qa import data_dir, hookimpl
 
 if TYPE_CHECKING:
-    from robust_qa import IndexProgress, IndexReport, Passage
+    from robust_qa import IndexProgress, IndexReport, Passage, Registry
 
     from .index import Index
 
@@ -84,6 +84,6 @@ class Bm25:
 
 
 @hookimpl
-def rqa_register(registry: Any) -> None:
+def rqa_register(registry: Registry) -> None:
     """Register the retriever."""
     registry.retriever("bm25", Bm25, rank=10, summary="BM25 over your own files, indexed on disk")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from robust_qa import Answering, InputError, Passage, Question, contains_answer,
 from .thresholds import between
 
 if TYPE_CHECKING:
-    from robust_qa import Session
+    from robust_qa import Run, Session
 
     from .rows import Asked
 
@@ -44,7 +44,7 @@ def need_answers(asked: Sequence[Asked]) -> None:
 
 
 def outcomes(
-    run: Any, strategy: str, evaluator: str | None, asked: Sequence[Asked], best: Sequence[float]
+    run: Run, strategy: str, evaluator: str | None, asked: Sequence[Asked], best: Sequence[float]
 ) -> list[Outcome]:
     """Every question answered from its passages under every action. The strategy has an option `ablation`, as crag has.
 

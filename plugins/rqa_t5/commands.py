@@ -13,6 +13,8 @@ import click
 from .command_parts import FILE, FOLDER, command_line, need_training, quantization_option
 
 if TYPE_CHECKING:
+    from robust_qa import Run
+
     from .rows import Asked
     from .thresholds import Judged
 
@@ -97,7 +99,7 @@ def convert(
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, the curve in it.")
 @click.pass_obj
 def calibrate(
-    run: Any,
+    run: Run,
     /,
     *,
     data: tuple[Path, ...],
@@ -166,7 +168,7 @@ def calibrate(
     _tell_where(run, strategy, table)
 
 
-def _tell_where(run: Any, strategy: str, table: Mapping[str, Any]) -> None:
+def _tell_where(run: Run, strategy: str, table: Mapping[str, Any]) -> None:
     """Which files have the table already: TOML takes none twice."""
     for origin in dict.fromkeys(value.layer.origin for value in table.values() if not value.layer.textual):
         run.say(f"{origin} has a table [strategy.{strategy}] already: put these lines into it")
@@ -199,7 +201,7 @@ def _print_curve(told: dict[str, Any]) -> None:
     )
 
 
-def _judged(run: Any, asked: Sequence[Asked], name: str | None) -> list[Judged]:
+def _judged(run: Run, asked: Sequence[Asked], name: str | None) -> list[Judged]:
     from .scoring import scores
     from .thresholds import Judged
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
     import numpy as np
     from numpy.typing import NDArray
+
+    from robust_qa import Run, Toolbox
 
 _AT_ONCE = 512  # questions scored at once
 
 
 def scores(
-    run: Any,
+    run: Run,
     name: str | None,
     requests: Sequence[tuple[str, list[str]]],
     told: Callable[[int], None] = lambda done: None,
@@ -33,7 +37,7 @@ def scores(
     return asyncio.run(ask())
 
 
-def word_vectors(run: Any, name: str, words: Sequence[str]) -> NDArray[np.floating]:
+def word_vectors(run: Run, name: str, words: Sequence[str]) -> NDArray[np.floating]:
     """A vector of each of `words`, (words, width): the mean of its tokens', by the configured evaluator `name`.
 
     Raises ConfigError where that one has no vectors.
@@ -47,5 +51,5 @@ def word_vectors(run: Any, name: str, words: Sequence[str]) -> NDArray[np.floati
     return asyncio.run(ask())
 
 
-def _toolbox(run: Any, name: str | None) -> Any:
+def _toolbox(run: Run, name: str | None) -> AbstractAsyncContextManager[Toolbox]:
     return run.toolbox("reader", "evaluator", overrides=[("defaults.evaluator", name)] if name else [])

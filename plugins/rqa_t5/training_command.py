@@ -12,6 +12,8 @@ import click
 from .command_parts import FILE, FOLDER, command_line, need_training, quantization_option
 
 if TYPE_CHECKING:
+    from robust_qa import Run
+
     from .training.examples import Example
 
 
@@ -59,7 +61,7 @@ if TYPE_CHECKING:
 @quantization_option
 @click.pass_obj
 def train_evaluator(
-    run: Any, /, data: tuple[Path, ...], output: Path, teacher: str | None, vectors: str | None, **how: Any
+    run: Run, /, data: tuple[Path, ...], output: Path, teacher: str | None, vectors: str | None, **how: Any
 ) -> None:
     """Train an evaluator on the JSONL files DATA, convert it, and calibrate it.
 
@@ -90,7 +92,7 @@ def train_evaluator(
     click.echo(f"[evaluator.t5]\nmodel = {json.dumps(str((output / 'model').resolve()), ensure_ascii=False)}")
 
 
-def _taught(run: Any, teacher: str, examples: list[Example]) -> list[Example]:
+def _taught(run: Run, teacher: str, examples: list[Example]) -> list[Example]:
     """The examples with the teacher's scores."""
     from .scoring import scores
 
