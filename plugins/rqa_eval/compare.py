@@ -29,7 +29,7 @@ _MOST_QUOTES = 3
     epilog='Example: rqa compare "When was the tower finished?" -s rag,astute,norag --docs notes/',
 )
 @click.argument("question")
-@answering_options("-o", "--option", several=True)
+@answering_options("-o", "-O", "--option", several=True)
 @click.option(
     "--passages",
     metavar="FILE",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     'rqa ask --passages found.jsonl -s astute --explain "When was it finished?"',
 )
 @click.argument("question", metavar="[QUESTION]", nargs=-1)
-@answering_options("-o", "--option")
+@answering_options("-o", "-O", "--option")
 @click.option(
     "--passages",
     metavar="FILE",

@@ -220,9 +220,10 @@ def test_what_is_no_key_and_value_is_a_usage_error(rqa: Rqa, pair: str) -> None:
     assert ended.code == 2 and "is not KEY=VALUE" in ended.err
 
 
-def test_values_of_the_command_line_reach_the_component(rqa: Rqa, own: Path) -> None:
+@pytest.mark.parametrize("flag", ["-o", "-O"])  # where -o names an output, -O alone sets values
+def test_values_of_the_command_line_reach_the_component(rqa: Rqa, own: Path, flag: str) -> None:
     texts = 'retriever.shelf.texts=["x=1", "it\'s"]'
-    ended = rqa("ask", "-s", "reads", "-r", "shelf", "--reader", "first", "-o", texts, "Q?")
+    ended = rqa("ask", "-s", "reads", "-r", "shelf", "--reader", "first", flag, texts, "Q?")
     assert ended.code == 0 and ended.out.splitlines()[0] == "x=1"
 
 
