@@ -1,4 +1,4 @@
-"""Every environment variable rqa reads, the folders it keeps things in, and the cores it may use."""
+"""The environment variables of rqa's own, the folders it keeps things in, and the cores it may use."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Bound:
     exact: bool
 
 
-def perfect_voter(correct: Sequence[Questions], asked: int, *, seed: int = 0) -> list[Bound]:
+def perfect_voter(correct: Sequence[Questions], asked: int) -> list[Bound]:
     """The bounds for pools of 1 member to all; `asked` is the number of questions, at least 1.
 
     Up to LARGEST_ENUMERATED members every pool is looked at. Beyond, worst and best are those of SAMPLED random pools
@@ -42,7 +42,7 @@ def perfect_voter(correct: Sequence[Questions], asked: int, *, seed: int = 0) ->
     exact = members <= LARGEST_ENUMERATED
     worst: dict[int, int] = {}
     best: dict[int, tuple[int, tuple[int, ...]]] = {}
-    for pool, covered in _all_pools(correct) if exact else _some_pools(correct, random.Random(seed)):
+    for pool, covered in _all_pools(correct) if exact else _some_pools(correct, random.Random(0)):
         size, answered = len(pool), covered.bit_count()
         worst[size] = min(answered, worst.get(size, answered))
         if size not in best or answered > best[size][0]:

@@ -67,10 +67,10 @@ def curve(judged: Sequence[Judged], thresholds: Sequence[float]) -> list[Point]:
     return points
 
 
-def steps(judged: Sequence[Judged], count: int = 20) -> list[float]:
-    """Thresholds that part the questions into `count` shares of about the same size."""
+def steps(judged: Sequence[Judged]) -> list[float]:
+    """Thresholds that part the questions into twenty shares of about the same size."""
     best, _ = _arrays(judged)
-    inner = np.quantile(best, np.linspace(0, 1, count + 1)[1:-1])
+    inner = np.quantile(best, np.linspace(0, 1, 21)[1:-1])
     return sorted({round(float(value), 3) for value in inner})
 
 
