@@ -7,9 +7,9 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
-from .channels import Channels
+from .channels import Plan
 from .errors import InputError, PluginError, RqaError, UnavailableError
 from .lines import Lines
 from .rows import Row, bare, check_text, parse_row
@@ -18,8 +18,6 @@ from .types import Answer, Question, Usage
 GRACE = 5.0  # seconds the rows in flight get when the run is interrupted
 _HOPELESS = 20  # rows, or as many as there are jobs, that failed with nothing answered by a call between them
 _HELD_AT_MOST = 64 * 1024 * 1024  # bytes of finished rows that wait for a slower one before them
-
-Plan = tuple[str, Any, Channels]  # what Session.plan gives
 
 
 class Output(Protocol):

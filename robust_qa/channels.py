@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from .calls import Channel
 from .expressions import Tree
@@ -42,3 +43,11 @@ class Channels:
         if power == "retrieve" or self.reader is None:
             return False
         return power == "read" or hasattr(self.reader.component, power)  # a model reads with the host's prompt
+
+
+class Plan(NamedTuple):
+    """How questions are answered: the strategy's name, the strategy, and what it may call."""
+
+    name: str
+    strategy: Any
+    channels: Channels

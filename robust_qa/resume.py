@@ -15,7 +15,7 @@ import msgspec
 
 from . import __version__, settings
 from .calls import Channel
-from .channels import Channels
+from .channels import Plan
 from .config import Config, Value
 from .errors import InputError, RqaError
 from .expressions import BUILT_IN, Tree, sources
@@ -48,7 +48,7 @@ class State(msgspec.Struct, frozen=True):
     def of(
         cls,
         config: Config,
-        plan: tuple[str, Any, Channels] | None,
+        plan: Plan | None,
         input_digest: str | None,
         retrieved: Mapping[str, Sequence[Tree]] | None = None,
         *,
@@ -100,7 +100,7 @@ class State(msgspec.Struct, frozen=True):
         return phrases
 
 
-def retrieved(session: Session, plan: tuple[str, Any, Channels], *, lacking: bool, **way: Any) -> dict[str, list[Tree]]:
+def retrieved(session: Session, plan: Plan, *, lacking: bool, **way: Any) -> dict[str, list[Tree]]:
     """What a run may retrieve: as the `plan` of its first row and the options of the strategy say, and for rows
     without passages, if some may be `lacking` them; nothing where those fail. `way` is for Session.plan.
     """
@@ -109,7 +109,7 @@ def retrieved(session: Session, plan: tuple[str, Any, Channels], *, lacking: boo
     if channels.expression:
         every.insert(0, channels.expression)
     try:
-        other = session.plan(has_passages=False, **way)[2].expression if lacking else None
+        other = session.plan(has_passages=False, **way).channels.expression if lacking else None
     except RqaError:
         return {"retriever": every, _LACKING: []}
     return {"retriever": every} | ({} if other is None or other in every else {_LACKING: [other]})
@@ -159,9 +159,7 @@ def _content(key: str, value: Value) -> str:
         return ""  # of a strategy that is not used: its table may hold anything
 
 
-def _described(
-    plan: tuple[str, Any, Channels] | None, retrieved: Mapping[str, Sequence[Tree]], *, judged: bool
-) -> dict[str, str]:
+def _described(plan: Plan | None, retrieved: Mapping[str, Sequence[Tree]], *, judged: bool) -> dict[str, str]:
     if plan is None:
         return {}
     strategy, _, channels = plan

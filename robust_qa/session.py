@@ -16,7 +16,7 @@ from . import settings
 from .assembly import Assembly
 from .cache import Cache, open_cache
 from .calls import Channel
-from .channels import Channels
+from .channels import Channels, Plan
 from .config import Config
 from .errors import ConfigError, MissingError, RqaError
 from .expressions import Applied, Reranked, Source, Top, Tree, names_given, nodes
@@ -56,7 +56,7 @@ class Session:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="rqa")  # named for cli.main
         self._channels: dict[tuple[Kind, str], Channel] = {}
         self._strategies: dict[str, Any] = {}
-        self._plans: dict[tuple[bool, str | None, bool], tuple[str, Any, Channels]] = {}
+        self._plans: dict[tuple[bool, str | None, bool], Plan] = {}
 
     @property
     def trouble(self) -> str:
@@ -115,10 +115,8 @@ class Session:
         reader = self._chosen("reader", self.defaults.reader)
         return reader.limits.cost(usage) if reader else None
 
-    def plan(
-        self, *, has_passages: bool, strategy: str | None = None, as_given: bool = False
-    ) -> tuple[str, Any, Channels]:
-        """Strategy name, strategy and channels for questions that bring passages, or do not.
+    def plan(self, *, has_passages: bool, strategy: str | None = None, as_given: bool = False) -> Plan:
+        """How questions are answered that bring passages, or do not.
 
         Raises ConfigError or MissingError when the configuration cannot answer such questions.
         """
@@ -127,7 +125,7 @@ class Session:
             self._plans[key] = self._plan(has_passages, strategy, as_given)
         return self._plans[key]
 
-    def _plan(self, has_passages: bool, strategy: str | None, as_given: bool) -> tuple[str, Any, Channels]:
+    def _plan(self, has_passages: bool, strategy: str | None, as_given: bool) -> Plan:
         channels = self._channels_for(has_passages, as_given=as_given)
         self.assembly.check_default("evaluator")  # built or not, what names it is right
         asked = channels.expression
@@ -145,7 +143,7 @@ class Session:
             raise self._cannot(name, lacking, channels)
         if self.judged(name, [asked] if asked else []):
             channels.judge()  # what is missing is told before the first call
-        return name, component, channels
+        return Plan(name, component, channels)
 
     def _channels_for(self, has_passages: bool, *, as_given: bool = False) -> Channels:
         asked = self.assembly.retriever

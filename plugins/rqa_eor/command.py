@@ -130,7 +130,7 @@ def _options(run: Run, settings: Sequence[str], reader: str | None) -> dict[str,
     """The options of [strategy.eor] that are not as by default."""
 
     async def work(session: Session) -> Any:
-        return session.plan(has_passages=True, strategy="eor")[1].options
+        return session.plan(has_passages=True, strategy="eor").strategy.options
 
     parted = (setting.partition("=") for setting in settings)
     given = tuple((key.strip(), value.strip()) for key, _, value in parted)

@@ -134,7 +134,7 @@ async def _evaluate(
 
 def _names(session: Session, plan: Plan) -> list[str]:
     """The strategies to run, in order, with those that the views look at. ConfigError where there is no such one."""
-    asked = named(session, plan.strategies) or [session.plan(has_passages=True)[0]]
+    asked = named(session, plan.strategies) or [session.plan(has_passages=True).name]
     looked_at = [name for view in plan.views for name in view.needs]
     names = list(dict.fromkeys([*asked, *looked_at, *([plan.baseline] if plan.baseline else [])]))
     for name in names:
@@ -206,7 +206,7 @@ async def _write_questions(run: Run, session: Session, plan: Plan, folder: Folde
 
 def _judging(session: Session, strategy: str) -> dict[str, Any]:
     """What judges texts for metrics of plugins, as fields of Outcome; none where no evaluator is configured."""
-    if not session.plan(has_passages=True, strategy=strategy, as_given=True)[2].evaluator:
+    if not session.plan(has_passages=True, strategy=strategy, as_given=True).channels.evaluator:
         return {}
     toolbox = session.toolbox("evaluator")
     return {"judge": toolbox.score, "bar": (toolbox.thresholds() or (0.0,))[0]}

@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 
 import click
 
-from ..batch import Batch, Plan, Tally, check
+from ..batch import Batch, Tally, check
+from ..channels import Plan
 from ..errors import CallError, InputError
 from ..lines import Lines
 from ..outputs import OutFile, Stream, check_continues
@@ -179,7 +180,7 @@ def _state(session: Session, plan: Plan | None, survey: tuple[str | None, bool],
     if plan is None:
         return State.of(session.assembly.config, None, content)
     found = retrieved(session, plan, lacking=lacking, **way)
-    judged = session.judged(plan[0], chain(*found.values()))
+    judged = session.judged(plan.name, chain(*found.values()))
     return State.of(session.assembly.config, plan, content, found, judged=judged)
 
 
