@@ -24,6 +24,7 @@ _PAIRS = [
     ("Paris", "Who wrote Emma? Nobody knows."),
 ]
 _TOLERANCE = 1e-4
+_KINDS = "int8 int8_float32 int8_float16 int8_bfloat16 int16 float16 bfloat16 float32".split()
 
 
 def convert(checkpoint: str, folder: Path, quantization: str = "int8") -> None:
@@ -124,7 +125,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m rqa_eor.convert", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("checkpoint", help="a folder, or a name of the hub")
     parser.add_argument("folder", type=Path, help="where to write it")
-    parser.add_argument("--quantization", default="int8", help="of the weights (default: int8)")
+    parser.add_argument("--quantization", choices=_KINDS, default="int8", help="of the weights (default: int8)")
     given = parser.parse_args()
     try:
         convert(given.checkpoint, given.folder, given.quantization)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -154,3 +155,14 @@ def test_what_is_no_classifier_of_entailment_is_refused(torch: Any, tmp_path: Pa
         convert(str(checkpoint), tmp_path / "nli")
     with pytest.raises(InputError, match="is not empty"):
         convert(str(checkpoint), checkpoint)
+
+
+def test_a_kind_of_weights_that_there_is_not_is_refused_before_anything_is_converted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rqa_eor.convert import main
+
+    monkeypatch.setattr(sys, "argv", ["convert", "checkpoint", "folder", "--quantization", "int3"])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert "'int3' (choose from " in capsys.readouterr().err
