@@ -242,6 +242,7 @@ async def _score(
             for metric in plan.metrics
         ],
         "strategies": [asdict(standing) for standing in standings],
+        "views": {view.name: view.needs for view in plan.views},  # each with the strategies whose answers it looks at
         "passages": _passages(folder) if {"has-answer", "retrieval-precision"} <= set(names) else None,
         "groups": scores.groups(baseline=baseline, seed=plan.seed),
     }

@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 
 from robust_qa import printable
 
-from .slices import VIEWS
-
 Group: TypeAlias = Mapping[str, Any]
 Column: TypeAlias = tuple[str, Callable[[str], str]]  # a heading, and the cell of a strategy
 
@@ -178,12 +176,12 @@ def legend(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[st
     for one in _half_asked(metrics):
         part = f"was asked {one['rows']:,} of {one['questions']:,} questions: its figures are of those alone"
         lines.append(f"{printable(one['name'])} {part}, and are compared with no others.")
-    shown = {group["view"] for group in metrics["groups"]}
-    for view in (view for view in VIEWS.values() if view.needs and view.name in shown):
-        lines.append(
-            f"By {view.name}, what is in a slice depends on what {' and '.join(view.needs)} answered: 0 or 100 there "
-            "is so by definition, and no difference is marked."
-        )
+    for view, needs in metrics["views"].items():
+        if needs:
+            lines.append(
+                f"By {view}, what is in a slice depends on what {' and '.join(needs)} answered: 0 or 100 there "
+                "is so by definition, and no difference is marked."
+            )
     for one in metrics["strategies"]:
         name, message = printable(one["name"]), " ".join(printable(one["message"]).split())
         if one["state"] == "left out":

@@ -159,6 +159,8 @@ def _breakdown(run: Run, by: str, groups: Sequence[Group], *, alone: bool) -> It
         best = _best([estimates[name].get(metric.name) for name in whole], metric)
         cells = tuple(_cell(estimates[name], metric, best if name in whole else None) for name in names)
         rows.append(((*(key[n] for n in kept), key[3]), cells))
+    needs = " and ".join(run.figures.views.get(by, []))
+    depends = f"What is in a slice depends on what {needs} answered: 0 or 100 there is so by definition."
     if rows:
         yield Table(
             title=f"{metric.name}{' (%)' if metric.unit == 'share' else ''} by {by}{'' if alone else f', {run.name}'}",
@@ -166,4 +168,5 @@ def _breakdown(run: Run, by: str, groups: Sequence[Group], *, alone: bool) -> It
             columns=tuple(Column(run.named(name)) for name in names),
             rows=tuple(rows),
             shaded=metric.unit == "share",
+            notes=(depends,) if needs else (),
         )

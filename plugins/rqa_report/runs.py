@@ -78,7 +78,10 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """metrics.json. `metric` is the one to compare by; `baseline` the strategy that others are compared with."""
+    """metrics.json. `metric` is the one to compare by; `baseline` the strategy that others are compared with.
+
+    `views` has for each view the strategies on whose answers it depends which questions are in a slice.
+    """
 
     format: int
     metric: str
@@ -86,6 +89,7 @@ class Figures(msgspec.Struct, frozen=True):
     strategies: list[Fate]
     groups: list[Group]
     baseline: str | None = None
+    views: dict[str, list[str]] = {}
 
 
 class Answers(msgspec.Struct, frozen=True):

@@ -153,6 +153,7 @@ def _metrics(scores: list[Row]) -> Row:
         "baseline": "norag",
         "metrics": [dict(zip(("name", "summary", "unit", "better"), metric, strict=True)) for metric in METRICS],
         "strategies": strategies,
+        "views": {"conflict": ["norag", "rag"]},
         "groups": groups,
     }
 

@@ -95,6 +95,13 @@ def test_the_notes_tell_the_size_the_baseline_and_what_failed(run: Run) -> None:
     )
 
 
+def test_slices_that_are_cut_by_answers_are_told_as_such(run: Run) -> None:
+    [conflict] = [table for table in tables([run]) if "by conflict" in table.title]
+    assert conflict.notes == (
+        "What is in a slice depends on what norag and rag answered: 0 or 100 there is so by definition.",
+    )
+
+
 def test_figures_of_fewer_questions_are_told_as_such(run: Run) -> None:
     overall = next(group for group in run.figures.groups if group.set is None and group.view is None)
     for name, rows in {"rag": 10, "norag": 9, "usc": 9}.items():
