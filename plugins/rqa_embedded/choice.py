@@ -116,7 +116,7 @@ def chosen(
     ("Obama", "Barack Obama"). Told twice with some doubt is better than told once with a little less; and the less
     sure the surest passage is, the more it counts how many agree, for small likelihoods differ by chance.
     """
-    told = _unnamed(_seconded(_told(passages, marked, settings, fits), passages, marked, fits), marked)
+    told = _exclusive(_unnamed(_seconded(_told(passages, marked, settings, fits), passages, marked, fits), marked))
     return _chosen(told, _lent(told))[1] if told else None
 
 
@@ -146,9 +146,9 @@ def weighed(
     has; and whether the passage tells the answer that is chosen. None for a passage without a candidate.
     """
     told = _unnamed(_told(passages, marked, settings, fits), marked)
-    both = _unnamed(_seconded(told, passages, marked, fits), marked)
+    both = _exclusive(_unnamed(_seconded(told, passages, marked, fits), marked))
     lent = _lent(both)
-    support = {key: sum(each) for key, each in _lent(told).items()}
+    support = {key: sum(each) for key, each in _lent(_exclusive(told)).items()}
     shared = {key: sum(each) for key, each in lent.items()}
     answer = _chosen(both, lent)[0] if both else ""
     telling = {n for key, group in both.items() if _alike(answer, key) for n in group}
@@ -169,15 +169,11 @@ def _told(passages: Sequence[Passage], marked: Sequence[Marked], settings: Setti
     """The candidates that fit by what they say, in normal form, with the likeliest span of each passage."""
     told: dict[str, dict[int, Span]] = defaultdict(dict)
     for window, marks in marked:
-        numbers: set[int] = set()  # where they end
         for found in spans(window, marks, settings):
             span = _signed(found, passages[window.passage])
             text = text_of(passages[span.passage], span)
             key = answer_key(text)
-            if text[-1:].isdigit():
-                numbers.add(span.end)
-            unit = span.start - 1 in numbers  # what 12 and 15 degrees have in common answers nothing
-            if normalise(text) and not unit and (fits is None or fits(key)):
+            if normalise(text) and (fits is None or fits(key)):
                 held = told[key].get(span.passage)
                 if held is None or span.likely > held.likely:
                     told[key][span.passage] = span
@@ -229,15 +225,38 @@ def _unnamed(told: _Told, marked: Sequence[Marked]) -> _Told:
     return {key: group for key, group in told.items() if not asked.issuperset(key.split())}
 
 
+def _exclusive(told: _Told) -> _Told:
+    """The candidates, of which a passage holds one right at most: what is unlike a likelier one is left its rest."""
+    held: dict[int, list[tuple[float, str]]] = defaultdict(list)
+    for key, group in told.items():
+        for passage, span in group.items():
+            held[passage].append((span.likely, key))
+
+    def rest(span: Span, key: str) -> float:
+        unlike = [likely for likely, other in held[span.passage] if likely > span.likely and not _alike(key, other)]
+        return min(span.likely, 1 - max(unlike, default=0.0))
+
+    return {
+        key: {passage: dataclasses.replace(span, likely=rest(span, key)) for passage, span in group.items()}
+        for key, group in told.items()
+    }
+
+
 def _lent(told: _Told) -> dict[str, list[float]]:
-    """Of each candidate the likelihoods that the passages lend it, one a passage that says the same."""
+    """Of each candidate the likelihoods that the passages lend it, one a passage that says the same.
+
+    Those that say more lend no more than one that says just this: "old" is no age, though it is in "forty years old"
+    and in "fifty years old".
+    """
     every = {}
-    for key in told:
+    for key, own in told.items():
+        most = max(span.likely for span in own.values())
         lent: dict[int, float] = {}
         for other, group in told.items():
             if _alike(key, other):
                 for passage, span in group.items():
-                    lent[passage] = max(lent.get(passage, 0.0), span.likely)
+                    lends = min(span.likely, most) if len(other) > len(key) else span.likely
+                    lent[passage] = max(lent.get(passage, 0.0), lends)
         every[key] = list(lent.values())
     return every
 
@@ -281,7 +300,7 @@ def choose(
     told = _seconded(_told(passages, marked, settings, fits), passages, marked, fits)
     confidence = 0.0
     # A question that asks who seldom names them. Where nothing else will do it may: an eponymous album's artist, say.
-    for named in filter(None, (_unnamed(told, marked), told)):
+    for named in map(_exclusive, filter(None, (_unnamed(told, marked), told))):
         key, choice = _chosen(named, _lent(named))
         confidence = likelihood(settings.answer, choice.features)
         if confidence >= threshold:

@@ -205,6 +205,22 @@ def test_a_unit_that_both_have_does_not_outweigh_numbers_that_differ(engine):
     assert (reading.text, [rival.text for rival in reading.rivals]) == ("12", ["15"])
 
 
+def test_what_answers_that_differ_have_in_common_is_no_answer(engine):
+    passages = [Passage(f"she is {age} years old") for age in ("12", "15", "80")]
+    answers = (0, "12 years old", 3.0), (1, "15 years old", 2.5), (2, "80", 2.0), (2, "old", 1.5)
+    pairs = marked(engine, passages, *answers)
+    reading = choose(passages, pairs, SETTINGS, 0.3)
+    assert reading.text == "12 years old"
+    assert [rival.text for rival in reading.rivals] == ["15 years old", "80"]
+
+
+def test_of_what_a_passage_tells_one_thing_can_be_right(engine):
+    passages = [Passage("it is at 12"), Passage("it is at 15")]
+    answers = (0, "12", 3.0), (0, "at", 2.5), (1, "15", 2.9), (1, "at", 2.5)
+    reading = choose(passages, marked(engine, passages, *answers), SETTINGS, 0.3)
+    assert (reading.text, [rival.text for rival in reading.rivals]) == ("12", ["15"])
+
+
 def test_what_others_tell_more_likely_than_not_is_a_rival(engine):
     passages = [Passage("in london"), Passage("in the london"), Passage("in paris"), Passage("in paris or london")]
     pairs = marked(engine, passages, (0, "london", 2.0), (1, "london", 2.0), (2, "paris", 1.5), (3, "paris", 1.0))

@@ -105,6 +105,21 @@ class TestShipped:
         assert reading.text == answer
         assert PASSAGES[reading.passages[0]].text[reading.start : reading.end] == answer
 
+    @pytest.mark.parametrize(
+        ("question", "passage", "answers"),
+        [
+            ("How old is Ann?", "Ann is {} years old.", ["forty", "fifty", "sixty"]),
+            ("Why did the mill close?", "The mill closed because {}.", ["it burnt down", "it was old", "nobody came"]),
+            ("Which street is the shop in?", "The shop is in {} Street.", ["Mill", "High", "Church"]),
+            ("Where is the office?", "The office is in {}.", ["Hull", "Leeds", "York"]),
+            ("How much did it cost?", "It cost about ${}.", ["40", "50", "60"]),
+        ],
+    )
+    def test_passages_that_contradict_each_other_are_told_apart(self, reader, question, passage, answers):
+        reading = reader.read(question, [Passage(passage.format(answer)) for answer in answers])
+        told = [reading.text, *(rival.text for rival in reading.rivals)]
+        assert sorted(answer for text in told for answer in answers if answer in text) == sorted(answers)
+
     def test_passages_that_agree_are_named(self, reader):
         assert set(reader.read("Where was Ada Lovelace born?", PASSAGES).passages) == {1, 2}
 
