@@ -35,13 +35,14 @@ _PERSON = (
 )
 _WHOSE = rf"\b(?:has|have|had|with|whose|its|their|by) (?:an? |the )?(?:[a-z]+ )?{_PERSON}"
 _BORN, _DIED, _OUT = "When was {} born?", "When did {} die?", "When was {} released?"
-_EVENTS = (  # the first that a question speaks of, and what to ask about each of its names
-    (r"\blived long", (_BORN, _DIED)),
-    (r"\b(?:died?|death)\b", (_DIED,)),
-    (r"\bborn\b", (_BORN,)),
-    (r"\b(?:released|came out|come out|premiered?|debuted?)\b", (_OUT,)),
+_EVENTS = (  # what may have come first, and what to ask about each of the names
+    ("died?", _DIED),
+    ("born", _BORN),
+    ("released|came out|come out|premiered?|debuted?", _OUT),
+    *((made, f"When was {{}} {made}?") for made in _MADE.split("|")),
 )
-_OLD = r"\b(?:older|oldest|elder|eldest|younger|youngest|newer|newest)\b"
+_LONG = r"longer|longest"
+_OLD = r"older|oldest|elder|eldest|younger|youngest|newer|newest"
 _RELEASED = r"\b(?:film|movie|song|single|album|series|show|game)\b"
 _MONTHS = "january february march april may june july august september october november december".split()
 _YEAR = re.compile(
@@ -77,7 +78,8 @@ def comparison(question: str, passages: Sequence[Passage]) -> Comparison | None:
     if found is None:
         return None
     stem = found["stem"].lower()
-    dates = _dates(stem, person=stem.startswith("who ") or re.search(_PERSON, stem) is not None)
+    *_, order = re.finditer(_ORDER, stem)  # "which of her later novels was published first" asks for the first
+    dates = _dates(stem, order, person=stem.startswith("who ") or re.search(_PERSON, stem) is not None)
     if dates is None:
         return None
     role = re.search(_WHOSE, stem) if dates[0] in (_BORN, _DIED) else None
@@ -87,8 +89,7 @@ def comparison(question: str, passages: Sequence[Passage]) -> Comparison | None:
         return sum(bool(_mentions(name, texts)) for name in names) / len(names), -len(names)
 
     names = max(_splits(found["names"]), key=known)
-    nearest = re.findall(_ORDER, stem)[-1]  # "which of her later novels was published first" asks for the first
-    return Comparison(names, role["role"] if role else "", dates, bool(re.fullmatch(_LATER, nearest)))
+    return Comparison(names, role["role"] if role else "", dates, bool(re.fullmatch(_LATER, order[0])))
 
 
 def _splits(text: str) -> list[tuple[str, ...]]:
@@ -100,19 +101,28 @@ def _splits(text: str) -> list[tuple[str, ...]]:
     return [tuple(name.strip(' "“”') for name in way) for way in ways]
 
 
-def _dates(stem: str, *, person: bool) -> tuple[str, ...] | None:
-    """The questions, with {} for what is compared, whose answers decide; None where it is not known what to ask."""
+def _dates(stem: str, order: re.Match[str], *, person: bool) -> tuple[str, ...] | None:
+    """The questions, with {} for what is compared, whose answers decide; None where it is not known what to ask.
+
+    The `order` tells what is compared by what stands beside it: "who released the longer album" asks for no date.
+    """
     # "Older when she died" is about an age, and "did not die first" is not understood.
     if re.search(r"\b(?:when|while|at the time|not|never)\b|n['’]t\b", stem):
         return None
-    for event, dates in _EVENTS:
-        if re.search(event, stem):
-            return dates
-    if made := re.search(rf"\b(?:{_MADE})\b", stem):
-        return (f"When was {{}} {made[0]}?",)
-    if not re.search(_OLD, stem):
-        return None
-    return (_BORN,) if person else (_OUT,) if re.search(_RELEASED, stem) else None
+    before, after = stem[: order.start()], re.sub(r" than the others?\b", "", stem[order.end() :])
+    ends = not re.search(r"\w", after)
+    if re.fullmatch(_LONG, order[0]):
+        return (_BORN, _DIED) if ends and re.search(r"\blived (?:the )?$", before) else None
+    if re.fullmatch(_OLD, order[0]):
+        whose = re.search(_WHOSE, stem) or re.search(r"\b(?:is|are|was|were) (?:the )?$", before)
+        if not whose or re.search(r"\w \w", after):
+            return None
+        return (_BORN,) if person else (_OUT,) if re.search(_RELEASED, stem) else None
+    for event, date in _EVENTS:
+        ended = ends and re.search(rf"\b(?:{event}) (?:the )?$", before)
+        if ended or re.match(rf" (?:to (?:be )?)?(?:{event})\b", after):
+            return (date,)
+    return None
 
 
 def _texts(passages: Sequence[Passage]) -> list[str]:
