@@ -19,6 +19,7 @@ def cite(passage: Passage, answer: str | None = None, *, start: int | None = Non
 
     With `start` (a character offset into the text) it is the sentence there; otherwise the first in which the
     answer stands as whole words, else the first that contains it, else the one that shares most words with it.
+    Of a long sentence it is what surrounds the answer.
     Of a compressed passage the one that it was made of is cited: the first that contains the answer, else the
     one that shares most words with the sentence.
     """
@@ -90,4 +91,14 @@ def _quote(text: str, answer: str, start: int | None) -> str:
         found = next(whole, None) or next(part, None)
         chosen = found or max(spans, key=lambda span: len(wanted & set(words(text[slice(*span)]))))
     quote = " ".join(text[slice(*chosen)].split())
-    return quote if len(quote) <= _LONGEST_QUOTE else quote[: _LONGEST_QUOTE - 1].rstrip() + "…"
+    if len(quote) <= _LONGEST_QUOTE:
+        return quote
+    if start is not None:
+        at = len(" ".join(text[chosen[0] : start].split()))
+    else:
+        place = re.search(re.escape(" ".join(answer.split())), quote, re.IGNORECASE)
+        at = place.start() if place else 0
+    around = at - max(0, _LONGEST_QUOTE - len(answer)) // 2  # as much before the answer as after it
+    begin = max(0, min(around, len(quote) - _LONGEST_QUOTE))
+    left, right = "…" * (begin > 0), "…" * (begin + _LONGEST_QUOTE < len(quote))
+    return left + quote[begin + len(left) : begin + _LONGEST_QUOTE - len(right)].strip() + right

@@ -49,6 +49,20 @@ def test_a_long_sentence_is_cut() -> None:
     assert len(quote) <= 400 and quote.endswith("…")
 
 
+@pytest.mark.parametrize("before", [0, 30, 100, 150, 250])
+def test_of_a_long_sentence_what_surrounds_the_answer_is_quoted(before: int) -> None:
+    text = "First. " + "left " * before + "Karin\nEk is the master, " + "right " * (250 - before)
+    for citation in (cite(Passage(text), "Karin Ek"), cite(Passage(text), "Karin\nEk", start=text.index("Karin"))):
+        assert len(citation.quote) <= 400 and "Karin Ek is" in citation.quote
+        assert citation.quote.startswith("…") is (before > 30) and citation.quote.endswith("…") is (before < 250)
+
+
+def test_an_answer_longer_than_a_quote_is_quoted_from_its_beginning() -> None:
+    answer = "x" * 500
+    quote = cite(Passage("left " * 100 + answer), answer).quote
+    assert len(quote) == 400 and quote == "…" + "x" * 398 + "…"
+
+
 def test_an_empty_passage_has_an_empty_quote() -> None:
     assert cite(Passage("  "), "x").quote == ""
 
