@@ -13,7 +13,11 @@ _ABBREVIATIONS = frozenset(
     oct nov dec mt ft e.g i.e u.s u.k u.n a.m p.m b.c a.d ph.d d.c""".split()
 )
 # Only a run's first stop can begin a match, and a run is taken whole: a page of leader dots is linear work.
-_BOUNDARY = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*(?=\s+[\"'“‘(\[]*[^\sa-z])|[。！？]+|\n\s*\n")
+_BOUNDARY = re.compile(
+    r"(?<![.!?…])[.!?…]++[\"'”’)\]]*(?=\s+[\"'“‘(\[]*[^\sa-z])|[。！？।॥۔؟።။។]+|\n\s*\n"
+    r"|\n(?=[ \t]*(?:[-*+•|#>]|\d{1,2}[.)])[ \t])"  # before an item of a list, a row, a heading
+)
+_ITEM = re.compile(r"(?:\A|\n)[ \t]*\d{1,2}\Z")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WORD = re.compile(r"\w+(?:['’.\-]\w+)*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -42,7 +46,8 @@ _HALF = re.compile("[\ud800-\udfff]")
 def sentences(text: str) -> list[tuple[int, int]]:
     """Character spans of the sentences of `text`, in order, without surrounding space.
 
-    Full stops after common abbreviations, initials ("J. Smith") and between digits do not end one.
+    Full stops after common abbreviations, initials ("J. Smith") and between digits do not end one; an item of a list or
+    a row of a table, as Markdown has them, is one.
     """
     spans: list[tuple[int, int]] = []
     start = 0
@@ -56,8 +61,10 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _is_abbreviation(text: str, stop: int) -> bool:
-    before = text[max(0, stop - 12) : stop].rsplit(None, 1)
-    word = before[-1].lstrip("(\"'“‘[").lower() if before else ""
+    before = text[max(0, stop - 12) : stop]
+    if _ITEM.search(before):
+        return True
+    word = before.rsplit(None, 1)[-1].lstrip("(\"'“‘[").lower() if before.strip() else ""
     return word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word != "i")
 
 
