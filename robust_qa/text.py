@@ -8,10 +8,13 @@ import unicodedata
 from collections.abc import Iterable
 
 _ABBREVIATIONS = frozenset(
-    """mr mrs ms dr prof st sr jr rev hon gen col capt lt sgt gov sen rep pres no nos vol vols fig figs eq sec
-    ch pp ed eds vs etc approx ca cf al dept est inc ltd co corp univ jan feb mar apr jun jul aug sep sept
-    oct nov dec mt ft e.g i.e u.s u.k u.n a.m p.m b.c a.d ph.d d.c""".split()
+    """mr messrs mrs mme mlle ms dr prof st sr jr rev hon gen col capt maj adm cmdr lt sgt cpl pvt gov sen rep pres no
+    nos vol vols fig figs eq sec ch pp ed eds vs etc approx ca cf al dept est inc ltd co corp univ jan feb mar apr jun
+    jul aug sep sept oct nov dec mt ft ph.d""".split()
 )
+_NUMBERED = frozenset("op art mon tue tues wed thu thur thurs fri sat sun".split())  # abbreviations before a number
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
+_NUMBER = re.compile(r"\s+\d")
 # Only a run's first stop can begin a match, and a run is taken whole: a page of leader dots is linear work.
 _BOUNDARY = re.compile(
     r"(?<![.!?…])[.!?…]++[\"'”’)\]]*(?=\s+[\"'“‘(\[]*[^\sa-z])|[。！？।॥۔؟።။។]+|\n\s*\n"
@@ -46,8 +49,8 @@ _HALF = re.compile("[\ud800-\udfff]")
 def sentences(text: str) -> list[tuple[int, int]]:
     """Character spans of the sentences of `text`, in order, without surrounding space.
 
-    Full stops after common abbreviations, initials ("J. Smith") and between digits do not end one; an item of a list or
-    a row of a table, as Markdown has them, is one.
+    Full stops after common abbreviations, initials ("J.R. Smith") and between digits do not end one. An item of a list
+    or a row of a table, as Markdown has them, is one.
     """
     spans: list[tuple[int, int]] = []
     start = 0
@@ -65,7 +68,9 @@ def _is_abbreviation(text: str, stop: int) -> bool:
     if _ITEM.search(before):
         return True
     word = before.rsplit(None, 1)[-1].lstrip("(\"'“‘[").lower() if before.strip() else ""
-    return word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word != "i")
+    if word in _NUMBERED:
+        return _NUMBER.match(text, stop + 1) is not None
+    return word in _ABBREVIATIONS or (_INITIALS.fullmatch(word) is not None and word != "i")
 
 
 def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
