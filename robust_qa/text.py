@@ -24,18 +24,23 @@ _ITEM = re.compile(r"(?:\A|\n)[ \t]*\d{1,2}\Z")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WORD = re.compile(r"\w+(?:['’.\-]\w+)*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_BETWEEN_DIGITS = re.compile(r"(?<=\d)\.+(?=\d)")
-_NEGATIVE = re.compile(r"(?:(?<![\w.,)‐-–-])[-−‐-–]|\bminus )(?=\d)", re.IGNORECASE)
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)[.-]+(?=\d)")
+_NO_ZERO = re.compile(r"(?<![\w.])(?=\.\d)")  # .5
+_NEGATIVE = re.compile(r"(?:(?<![\w.,)‐-–-])[-−‐-–]|\bminus )(?=[$£€]?\d)", re.IGNORECASE)
+# C++, C# and O+; and what bounds a number, but no tag or arrow before it.
+_SIGNS = re.compile(r"(?<=[^\W\d_])[+#]+(?![^\W\d_])|(?<![\w\"'/=-])[<>≤≥]=?\s*(?=(?:minus)?[$£€]?\d)")
+_SIGN_NAMES = {"+": "plus", "#": "sharp", "<": "under", ">": "over"}
 _POWER = re.compile(r"(?<=\d)(?:(?=[²³¹⁰⁴-⁹⁻₀-₉])|\^(?=[-−\d]))")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class _Stops(dict[int, int]):
-    """Of each character itself, or a full stop where it is punctuation, of whatever script."""
+    """Of each character itself; of a dash or a slash a hyphen, of other punctuation of any script a full stop."""
 
     def __missing__(self, character: int) -> int:
-        punctuation = unicodedata.category(chr(character)).startswith("P")
-        return self.setdefault(character, ord(".") if punctuation else character)
+        category = unicodedata.category(chr(character))
+        mark = "-" if category == "Pd" or character == ord("/") else "."
+        return self.setdefault(character, ord(mark) if category.startswith("P") else character)
 
 
 _STOPS = _Stops()
@@ -100,13 +105,15 @@ def normalise(text: str) -> str:
 def answer_key(answer: str) -> str:
     """What two answers that say the same have in common: their normal form, in which numbers stay apart.
 
-    `normalise` makes 1.5 and -15 the same as 15, and nothing of "A"; and it knows the punctuation of ASCII alone. Here
-    that of every script goes, and letters count that Unicode has in several forms (NFKC). A number is one word with its
-    minus, so that 15 is not among the words of -15.
+    `normalise` makes 1.5, 1-5 and -15 the same as 15, C++ and C# the same as C, and nothing of "A"; and it knows the
+    punctuation of ASCII alone. Here that of every script goes, and letters count that Unicode has in several forms
+    (NFKC). A number is one word with its minus or its "<", so that 15 is not among the words of -15.
     """
     text = unicodedata.normalize("NFKC", _POWER.sub(" power ", answer))
-    text = _NEGATIVE.sub("minus", _THOUSANDS.sub("", text)).translate(_STOPS)
-    return normalise(_BETWEEN_DIGITS.sub("·", text)) or " ".join(answer.lower().split())
+    text = _NEGATIVE.sub("minus", _NO_ZERO.sub("0", _THOUSANDS.sub("", text)))
+    text = _SIGNS.sub(lambda signs: "".join(_SIGN_NAMES.get(sign, sign) for sign in signs[0].strip()), text)
+    text = _BETWEEN_DIGITS.sub(lambda marks: "–" if "-" in marks[0] else "·", text.translate(_STOPS))
+    return normalise(text) or " ".join(answer.lower().split())
 
 
 def contains_answer(text: str, answers: Iterable[str]) -> bool:

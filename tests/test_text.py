@@ -83,6 +83,27 @@ def test_normalise_is_squads(text: str, expected: str) -> None:
         ("A", "a", True),
         ("A", "The", False),
         ("+", "-", False),
+        ("C++", "C#", False),
+        ("C++", "C", False),
+        ("C++17", "C17", False),
+        ("C++.", "c++", True),
+        ("O+", "O-", False),
+        ("3-5 days", "3.5 days", False),
+        ("3\u20135 days", "3-5 days", True),
+        ("10.30", "10:30", True),
+        ("1,5", "1.5", True),
+        (".5 mg", "5 mg", False),
+        (".5 mg", "0.5 mg", True),
+        ("-.5", "-0.5", True),
+        ("...5", "5", True),
+        ("-$3", "$3", False),
+        ("-$3", "$-3", True),
+        ("< 5 mg", "> 5 mg", False),
+        ("< 5 mg", "<5 mg", True),
+        ("\u2265 3.9", "< 3.9", False),
+        ("\u2265 3.9", "\u22653.9", True),
+        ("<b>5</b>", "b5b", True),
+        ("-> 5", "5", True),
     ],
 )
 def test_answers_with_one_key_say_the_same(one: str, other: str, same: bool) -> None:
@@ -93,6 +114,12 @@ def test_answers_with_one_key_say_the_same(one: str, other: str, same: bool) -> 
 def test_a_number_is_not_among_the_words_of_its_negative(negative: str) -> None:
     assert "15" not in answer_key(negative).split()
     assert answer_key(negative) == answer_key("-15 degrees")
+
+
+@pytest.mark.parametrize("bounded", ["< 15", "> 15", "\u2264 15", "-$15", "< $15", "< -15", ".15"])
+def test_a_number_is_not_among_the_words_of_what_bounds_it(bounded: str) -> None:
+    assert "15" not in answer_key(f"It is {bounded}.").split()
+    assert f" {answer_key(bounded)} " in f" {answer_key(f'It is {bounded}.')} "
 
 
 def test_an_answer_counts_when_any_gold_one_is_contained() -> None:

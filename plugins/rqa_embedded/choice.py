@@ -25,6 +25,7 @@ _RIVAL = 0.5  # likelihood from which an answer that other passages give is told
 _MOST_RIVALS = 3
 _LEAST = 1e-4  # support below which there is no difference
 _SECOND = 0.5  # share of what patterns say of themselves that is believed: they were fitted to other passages
+_SIGNS = re.compile(r"(?<![^\s(\[\"“‘])[-−‐-–$£€<>≤≥.]{1,3} ?\Z")
 
 Marked = tuple[Window, "Marks"]
 Fits = Callable[[str], bool]  # of an answer in normal form
@@ -181,12 +182,12 @@ def _told(passages: Sequence[Passage], marked: Sequence[Marked], settings: Setti
 
 
 def _signed(span: Span, passage: Passage) -> Span:
-    """`span` with the minus before it, where `answer_key` tells -15 from 15: the model seldom marks it."""
-    if not text_of(passage, span)[:1].isdigit():
-        return span
-    before = dataclasses.replace(span, start=max(0, span.start - 2))
-    minus = answer_key(text_of(passage, before)).startswith("minus")
-    return dataclasses.replace(span, start=span.start - 1) if minus else span
+    """`span` with the signs before its number that `answer_key` tells apart, as of -15, .5 and < 5: few are marked."""
+    key = answer_key(text_of(passage, span))
+    before = text_of(passage, dataclasses.replace(span, start=max(0, span.start - 5), end=span.start))
+    signs = _SIGNS.search(before) if re.match(r"[£€]?\d", key) else None
+    signed = dataclasses.replace(span, start=span.start - len(signs[0])) if signs else span
+    return signed if answer_key(text_of(passage, signed)) != key else span
 
 
 def _seconded(told: _Told, passages: Sequence[Passage], marked: Sequence[Marked], fits: Fits | None) -> _Told:

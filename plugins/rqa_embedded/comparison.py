@@ -48,7 +48,7 @@ _MONTHS = "january february march april may june july august september october n
 _YEAR = re.compile(
     r"\b(?:ad (\d{1,4})\b|(\d{1,4})(?= (?:ad|ce)\b(?! \d))|(\d{4})\b(?! bce?\b)|(?P<bc>\d{1,4})(?= bce?\b))"
 )
-_SHORT_RANGE = re.compile(r"\b(\d\d)(\d\d)·(?=\d\d\b(?!·))")  # 1914–18, and no day of a month
+_SHORT_RANGE = re.compile(r"\b(\d\d)(\d\d)–(?=\d\d\b(?!–))")  # 1914–18, and no day of a month
 
 Years: TypeAlias = tuple[float, float]  # the first and the last moment that a date, or a length of time, may be
 Steps: TypeAlias = "Generator[list[Asked], list[Reading], Reading | None]"

@@ -180,9 +180,13 @@ def test_numbers_that_differ_in_a_point_alone_do_not_agree(engine):
         ("a boeing-15 there", "15"),
         ("page 3 - 15 there", "15"),
         ("15 there", "15"),
+        ("it was -$15 there", "-$15"),
+        ("it was < 15 there", "< 15"),
+        ("it was .15 there", ".15"),
+        ("was it . 15 there", "15"),
     ],
 )
-def test_a_minus_belongs_to_its_number_and_a_dash_does_not(engine, text, answer):
+def test_a_sign_belongs_to_its_number_and_a_dash_does_not(engine, text, answer):
     for title in ("", "ada"):
         passages = [Passage(text, title=title)]
         reading = choose(passages, marked(engine, passages, (0, "15", 4.0)), SETTINGS, 0.3)
