@@ -67,6 +67,20 @@ def test_a_known_kind_of_word_answers_what_country_sport_or_genre(question: str,
     assert read(question, [Passage(text)]).text == answer
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "answer"),
+    [
+        ("Who directed Dusk?", "Dusk was directed by Dr. Alan Smith in Hull.", "Dr. Alan Smith"),
+        ("Where was Ann Lee born?", "Ann Lee was born in St. Ives, Cornwall.", "St. Ives, Cornwall"),
+        ("What is the capital of Kesh?", "The capital of Kesh is St. Helier.", "St. Helier"),
+        ("Who did Ann Lee marry?", "Ann Lee married the singer Bob St. James.", "Bob St. James"),
+        ("Who wrote Dusk?", "Dusk was written by J.R. Lee. Rain fell.", "J.R. Lee"),
+    ],
+)
+def test_a_stop_within_a_name_does_not_end_it(question: str, text: str, answer: str) -> None:
+    assert read(question, [Passage(text)]).text == answer
+
+
 def test_other_questions_get_the_sentence() -> None:
     assert read("Why is the Fram expedition ship known?").text == (
         "Fram is a ship that was used in expeditions of the Arctic."
