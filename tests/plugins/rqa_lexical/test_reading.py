@@ -81,6 +81,21 @@ def test_a_stop_within_a_name_does_not_end_it(question: str, text: str, answer: 
     assert read(question, [Passage(text)]).text == answer
 
 
+@pytest.mark.parametrize("space", ["\n", "\r\n", "\t", "\N{NO-BREAK SPACE}"])
+@pytest.mark.parametrize(
+    ("question", "text", "answer"),
+    [
+        ("When was Ann Lee born?", "Ann Lee was born on 3 May_1951 in Hull.", "3 May_1951"),
+        ("Where was Ann Lee born?", "Ann Lee was born_in New_York.", "New_York"),
+        ("How many people visit Kesh?", "About 2_million people visit Kesh.", "2_million"),
+        ("Who designed Fort Ash?", "Fort Ash was designed_by Maria_Lindqvist.", "Maria_Lindqvist"),
+        ("In what country is Kesh?", "Kesh lies in Papua New_Guinea.", "Papua New_Guinea"),
+    ],
+)
+def test_an_answer_may_run_over_a_line(question: str, text: str, answer: str, space: str) -> None:
+    assert read(question, [Passage(text.replace("_", space))]).text == answer.replace("_", space)
+
+
 def test_other_questions_get_the_sentence() -> None:
     assert read("Why is the Fram expedition ship known?").text == (
         "Fram is a ship that was used in expeditions of the Arctic."
