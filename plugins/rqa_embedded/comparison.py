@@ -46,8 +46,10 @@ _OLD = r"older|oldest|elder|eldest|younger|youngest|newer|newest"
 _RELEASED = r"\b(?:film|movie|song|single|album|series|show|game)\b"
 _MONTHS = "january february march april may june july august september october november december".split()
 _YEAR = re.compile(
-    r"\b(?:ad (\d{1,4})\b|(\d{1,4})(?= (?:ad|ce)\b(?! \d))|(\d{4})\b(?! bce?\b)|(?P<bc>\d{1,4})(?= bce?\b))"
+    r"\b(?:ad (\d{1,4})\b|(\d{1,4})(?= (?:ad|ce)\b(?! \d))|(\d{4})\b(?! bce?\b)|(?P<bc>\d{1,4})(?= bce?\b)"
+    r"|(?P<decade>\d{3}0)s\b|(?P<century>\d{1,2})(?:st|nd|rd|th) century\b(?! bce?\b))"
 )
+_NUMERIC = re.compile(r"\b(\d{4})–(0\d|1[0-2])–(\d\d)\b")  # 1951-05-08
 _SHORT_RANGE = re.compile(r"\b(\d\d)(\d\d)–(?=\d\d\b(?!–))")  # 1914–18, and no day of a month
 
 Years: TypeAlias = tuple[float, float]  # the first and the last moment that a date, or a length of time, may be
@@ -192,18 +194,33 @@ def years(text: str) -> Years | None:
 
     Of several years it may be any from the first to the last.
     """
-    words = _SHORT_RANGE.sub(r"\1\2 \1", answer_key(text))
+    words = _NUMERIC.sub(lambda date: f"{date[3]} {_MONTHS[int(date[2]) - 1]} {date[1]}", answer_key(text))
+    words = _SHORT_RANGE.sub(r"\1\2 \1", words)
     found = list(_YEAR.finditer(words))
     if not found:
         return None
-    told = [float(year[year.lastindex or 0]) * (-1 if year.lastgroup == "bc" else 1) for year in found]
-    begin, last = min(told), max(told)
-    month = next((_MONTHS.index(word) for word in words.split() if word in _MONTHS), None)
-    if month is None or begin < last:
-        return begin, last + 1
+    told = [_told(year) for year in found]
+    begin, end = min(first for first, _ in told), max(last for _, last in told)
+    month = next((n for word in words.split() for n, name in enumerate(_MONTHS) if _names(word, name)), None)
+    if month is None or end - begin > 1:
+        return begin, end
     begin += month / 12
     day = re.search(r"\b\d{1,2}\b", words[: found[0].start()] + words[found[0].end() :])
     return (begin, begin + 1 / 12) if day is None else (begin + (int(day[0]) - 1) / 372, begin + int(day[0]) / 372)
+
+
+def _told(year: re.Match[str]) -> Years:
+    number = float(year[year.lastindex or 0])
+    if year.lastgroup == "century":
+        return 100 * (number - 1), 100 * number
+    if year.lastgroup == "decade":
+        return number, number + (10 if number % 100 else 100)  # the 1900s may be the century
+    begin = -number if year.lastgroup == "bc" else number
+    return begin, begin + 1
+
+
+def _names(word: str, month: str) -> bool:
+    return len(word) > 2 and month.startswith(word)  # Sept.
 
 
 def _length(dates: Sequence[Years]) -> Years:

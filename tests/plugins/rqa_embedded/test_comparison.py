@@ -113,14 +113,23 @@ def test_passages_tell_which_or_parts_the_names():
         ("1914\N{EN DASH}18", 1914, 1919),
         ("from 3 May 1914 to 9 June 1918", 1914, 1919),
         ("27 BC to 14 AD", -27, 15),
-        ("1912-06-23", 1912, 1913),
+        ("1912-06-23", 1912 + 5 / 12 + 22 / 372, 1912 + 5 / 12 + 23 / 372),
+        ("1912/06/23", 1912 + 5 / 12 + 22 / 372, 1912 + 5 / 12 + 23 / 372),
+        ("1912-23-06", 1912, 1913),
+        ("2 Jan. 1940", 1940 + 1 / 372, 1940 + 2 / 372),
+        ("Sept 1940", 1940 + 8 / 12, 1940 + 9 / 12),
+        ("the 1880s", 1880, 1890),
+        ("May of the 1880s", 1880, 1890),
+        ("the 1900s", 1900, 2000),
+        ("the 12th century", 1100, 1200),
+        ("between the 1st century and 1850", 0, 1851),
     ],
 )
 def test_a_date_is_all_the_time_that_it_may_mean(text, first, last):
     assert years(text) == pytest.approx((first, last))
 
 
-@pytest.mark.parametrize("text", ["", "the 1990s", "May", "12 June", "100,000 people", "19400"])
+@pytest.mark.parametrize("text", ["", "the 5th century BC", "May", "12 June", "100,000 people", "19400"])
 def test_what_has_no_year_is_no_date(text):
     assert years(text) is None
 
