@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from robust_qa import Candidate, Passage, Reading, answer_key, candidates, normalise
+from robust_qa import Candidate, Passage, Reading, answer_key, candidates
 
 from .windows import Window, firsts, head
 
@@ -25,6 +25,7 @@ _RIVAL = 0.5  # likelihood from which an answer that other passages give is told
 _MOST_RIVALS = 3
 _LEAST = 1e-4  # support below which there is no difference
 _SECOND = 0.5  # share of what patterns say of themselves that is believed: they were fitted to other passages
+_WORD = re.compile(r"\w")  # without one nothing is told
 _SIGNS = re.compile(r"(?<![^\s(\[\"“‘])[-−‐-–$£€<>≤≥.]{1,3} ?\Z")
 
 Marked = tuple[Window, "Marks"]
@@ -174,7 +175,7 @@ def _told(passages: Sequence[Passage], marked: Sequence[Marked], settings: Setti
             span = _signed(found, passages[window.passage])
             text = text_of(passages[span.passage], span)
             key = answer_key(text)
-            if normalise(text) and (fits is None or fits(key)):
+            if _WORD.search(text) and (fits is None or fits(key)):
                 held = told[key].get(span.passage)
                 if held is None or span.likely > held.likely:
                     told[key][span.passage] = span
@@ -202,7 +203,7 @@ def _seconded(told: _Told, passages: Sequence[Passage], marked: Sequence[Marked]
     for candidate in candidates(marked[0][0].question, [passages[n] for n in distinct])[1]:
         passage = distinct[candidate.passage]
         text = passages[passage].text[candidate.start : candidate.end]
-        if normalise(text):
+        if _WORD.search(text):
             at = answer_key(text), passage
             found[at] = max(found.get(at, candidate), candidate, key=lambda one: one.logit)
     both = {key: dict(group) for key, group in told.items()}

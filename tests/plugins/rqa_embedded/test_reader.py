@@ -120,6 +120,17 @@ class TestShipped:
         told = [reading.text, *(rival.text for rival in reading.rivals)]
         assert sorted(answer for text in told for answer in answers if answer in text) == sorted(answers)
 
+    @pytest.mark.parametrize(
+        ("question", "passage"),
+        [
+            ("What is the answer to question 7?", "The answer to question 7 is A; the answer to question 8 is B."),
+            ("Which vitamin do carrots contain?", "Carrots contain vitamin A."),
+            ("Which key opens the menu?", "The menu opens with the key A."),
+        ],
+    )
+    def test_a_single_letter_may_be_the_answer(self, reader, question, passage):
+        assert reader.read(question, [Passage(passage)]).text == "A"
+
     def test_passages_that_agree_are_named(self, reader):
         assert set(reader.read("Where was Ada Lovelace born?", PASSAGES).passages) == {1, 2}
 
