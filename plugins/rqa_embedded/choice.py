@@ -1,4 +1,4 @@
-"""From marks to an answer: the likeliest spans of each window, and the answer that the passages agree on."""
+"""From what passages tell to an answer: the one that they agree on, what speaks for it, and what others say instead."""
 
 from __future__ import annotations
 
@@ -6,53 +6,21 @@ import dataclasses
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from robust_qa import Candidate, Passage, Reading, answer_key, candidates
+from robust_qa import Passage, Reading, answer_key
 
-from .windows import Window, firsts, head
+from .told import Fits, Marked, Span, Told, likelihood, seconded, text_of, told_by
+from .windows import firsts, head
 
 if TYPE_CHECKING:
-    from .engine import Marks, Settings
+    from .engine import Settings
 
-LONGEST = 24  # tokens of an answer
-KEPT = 4  # spans of a window that may be chosen
-_DEARER = 0.05  # what each token more costs a span: its ends are marked apart, and may be those of two answers
-_LOOKED_AT = 20  # best sums of a window among which those spans are found; far below the best all is chance
 _RIVAL = 0.5  # likelihood from which an answer that other passages give is told, too
 _MOST_RIVALS = 3
 _LEAST = 1e-4  # support below which there is no difference
-_SECOND = 0.5  # share of what patterns say of themselves that is believed: they were fitted to other passages
-_WORD = re.compile(r"\w")  # without one nothing is told
-_SIGNS = re.compile(r"(?<![^\s(\[\"“‘])[-−‐-–$£€<>≤≥.]{1,3} ?\Z")
-
-Marked = tuple[Window, "Marks"]
-Fits = Callable[[str], bool]  # of an answer in normal form
-
-
-class Evidence(NamedTuple):
-    """What speaks for a span: its score above that of "not here", and the two scores of its window."""
-
-    margin: float
-    answered: float
-    relevant: float
-
-
-_NOTHING = Evidence(0.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A candidate: its passage, its characters there (of the title and text together), and how likely it is right."""
-
-    passage: int
-    start: int
-    end: int
-    shift: int
-    evidence: Evidence
-    likely: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,43 +40,6 @@ class Choice:
         return math.log(best / (1 - best)), math.log(sum(self.support) / best)
 
 
-def spans(window: Window, marks: Marks, settings: Settings) -> list[Span]:
-    """The KEPT best spans of a window, best first; of overlapping ones the better. Each is of one sentence."""
-    import numpy as np
-
-    size = len(window.places)
-    if not size:
-        return []
-    start = marks.start[window.first : window.first + size]
-    end = marks.end[window.first : window.first + size]
-    longer = np.arange(size) - np.arange(size)[:, None]
-    parts = np.array(window.parts)
-    allowed = (longer >= 0) & (longer < LONGEST) & (parts >= 0) & (parts == parts[:, None])
-    sums = np.where(allowed, start[:, None] + end - _DEARER * longer, -np.inf)
-    null = float(marks.start[0] + marks.end[0])
-    kept: list[tuple[int, int]] = []
-    found = []
-    flat = sums.ravel()
-    best = np.argpartition(-flat, min(_LOOKED_AT, flat.size - 1))[:_LOOKED_AT]
-    for at in best[np.argsort(-flat[best], kind="stable")]:
-        first, last = divmod(int(at), size)
-        if not allowed[first, last] or any(first <= b and last >= a for a, b in kept):
-            continue
-        kept.append((first, last))
-        evidence = Evidence(float(flat[at]) - null, marks.answered, marks.relevant)
-        places = window.places[first][0], window.places[last][1]
-        found.append(Span(window.passage, *places, window.shift, evidence, likelihood(settings.span, evidence)))
-        if len(found) == KEPT:
-            break
-    return found
-
-
-def likelihood(weights: Sequence[float], features: Sequence[float]) -> float:
-    """The logistic function of the first weight and the others times `features`."""
-    odds = weights[0] + sum(weight * value for weight, value in zip(weights[1:], features, strict=True))
-    return 1 / (1 + math.exp(-max(-50.0, min(50.0, odds))))
-
-
 def chosen(
     passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings, fits: Fits | None = None
 ) -> Choice | None:
@@ -118,11 +49,11 @@ def chosen(
     ("Obama", "Barack Obama"). Told twice with some doubt is better than told once with a little less; and the less
     sure the surest passage is, the more it counts how many agree, for small likelihoods differ by chance.
     """
-    told = _exclusive(_unnamed(_seconded(_told(passages, marked, settings, fits), passages, marked, fits), marked))
+    told = _exclusive(_unnamed(seconded(told_by(passages, marked, settings, fits), passages, marked, fits), marked))
     return _chosen(told, _lent(told))[1] if told else None
 
 
-def _chosen(told: _Told, lent: Mapping[str, list[float]]) -> tuple[str, Choice]:
+def _chosen(told: Told, lent: Mapping[str, list[float]]) -> tuple[str, Choice]:
     """The key of the candidate that is chosen by what it is `lent`, and the choice."""
     power = (1 + max(map(max, lent.values()))) / 2  # a root where nothing is sure, the sum where something is certain
     weight = {key: sum(likely**power for likely in each) for key, each in lent.items()}
@@ -147,8 +78,8 @@ def weighed(
     That is the log of the support of its best candidate, as the model sees it; the share of all support that the best
     has; and whether the passage tells the answer that is chosen. None for a passage without a candidate.
     """
-    told = _unnamed(_told(passages, marked, settings, fits), marked)
-    both = _exclusive(_unnamed(_seconded(told, passages, marked, fits), marked))
+    told = _unnamed(told_by(passages, marked, settings, fits), marked)
+    both = _exclusive(_unnamed(seconded(told, passages, marked, fits), marked))
     lent = _lent(both)
     support = {key: sum(each) for key, each in _lent(_exclusive(told)).items()}
     shared = {key: sum(each) for key, each in lent.items()}
@@ -164,62 +95,7 @@ def weighed(
     return features
 
 
-_Told = Mapping[str, Mapping[int, Span]]
-
-
-def _told(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings, fits: Fits | None) -> _Told:
-    """The candidates that fit by what they say, in normal form, with the likeliest span of each passage."""
-    told: dict[str, dict[int, Span]] = defaultdict(dict)
-    for window, marks in marked:
-        for found in spans(window, marks, settings):
-            span = _signed(found, passages[window.passage])
-            text = text_of(passages[span.passage], span)
-            key = answer_key(text)
-            if _WORD.search(text) and (fits is None or fits(key)):
-                held = told[key].get(span.passage)
-                if held is None or span.likely > held.likely:
-                    told[key][span.passage] = span
-    return told
-
-
-def _signed(span: Span, passage: Passage) -> Span:
-    """`span` with the signs before its number that `answer_key` tells apart, as of -15, .5 and < 5: few are marked."""
-    key = answer_key(text_of(passage, span))
-    before = text_of(passage, dataclasses.replace(span, start=max(0, span.start - 5), end=span.start))
-    signs = _SIGNS.search(before) if re.match(r"[£€]?\d", key) else None
-    signed = dataclasses.replace(span, start=span.start - len(signs[0])) if signs else span
-    return signed if answer_key(text_of(passage, signed)) != key else span
-
-
-def _seconded(told: _Told, passages: Sequence[Passage], marked: Sequence[Marked], fits: Fits | None) -> _Told:
-    """`told` with the short answers that patterns find: they err where the model does not, and the other way round.
-
-    What a passage tells is as likely right as that one of the two is.
-    """
-    if fits is not None or not marked:
-        return told
-    found: dict[tuple[str, int], Candidate] = {}
-    distinct = sorted(set(firsts(passages)))
-    for candidate in candidates(marked[0][0].question, [passages[n] for n in distinct])[1]:
-        passage = distinct[candidate.passage]
-        text = passages[passage].text[candidate.start : candidate.end]
-        if _WORD.search(text):
-            at = answer_key(text), passage
-            found[at] = max(found.get(at, candidate), candidate, key=lambda one: one.logit)
-    both = {key: dict(group) for key, group in told.items()}
-    for (key, passage), candidate in found.items():
-        group = both.setdefault(key, {})
-        likely = _SECOND * candidate.likely
-        if held := group.get(passage):
-            group[passage] = dataclasses.replace(held, likely=1 - (1 - held.likely) * (1 - likely))
-        else:
-            shift = len(head(passages[passage].title))
-            places = candidate.start + shift, candidate.end + shift
-            group[passage] = Span(passage, *places, shift, _NOTHING, likely)
-    return both
-
-
-def _unnamed(told: _Told, marked: Sequence[Marked]) -> _Told:
+def _unnamed(told: Told, marked: Sequence[Marked]) -> Told:
     """The candidates of which the question itself does not have every word, where it asks who and offers no choice."""
     asked = set(answer_key(marked[0][0].question).split()) if marked else set[str]()
     if not asked & {"who", "whom", "whose"} or "or" in asked:
@@ -227,7 +103,7 @@ def _unnamed(told: _Told, marked: Sequence[Marked]) -> _Told:
     return {key: group for key, group in told.items() if not asked.issuperset(key.split())}
 
 
-def _exclusive(told: _Told) -> _Told:
+def _exclusive(told: Told) -> Told:
     """The candidates, of which a passage holds one right at most: what is unlike a likelier one is left its rest."""
     held: dict[int, list[tuple[float, str]]] = defaultdict(list)
     for key, group in told.items():
@@ -244,7 +120,7 @@ def _exclusive(told: _Told) -> _Told:
     }
 
 
-def _lent(told: _Told) -> dict[str, list[float]]:
+def _lent(told: Told) -> dict[str, list[float]]:
     """Of each candidate the likelihoods that the passages lend it, one a passage that says the same.
 
     Those that say more lend no more than one that says just this: "old" is no age, though it is in "forty years old"
@@ -268,7 +144,7 @@ def _alike(one: str, other: str) -> bool:
     return f" {one} " in f" {other} " or f" {other} " in f" {one} "
 
 
-def _rivals(passages: Sequence[Passage], told: _Told, key: str) -> list[Choice]:
+def _rivals(passages: Sequence[Passage], told: Told, key: str) -> list[Choice]:
     """What passages that do not tell `key` tell in its place, each more likely right than not, likeliest first."""
     best: dict[int, tuple[float, str]] = {}
     for other, group in told.items():
@@ -299,7 +175,7 @@ def choose(
     fits: Fits | None = None,
 ) -> Reading:
     """The reading of `passages`: the chosen answer, its places and its rivals, or None below `threshold`."""
-    told = _seconded(_told(passages, marked, settings, fits), passages, marked, fits)
+    told = seconded(told_by(passages, marked, settings, fits), passages, marked, fits)
     confidence = 0.0
     # A question that asks who seldom names them. Where nothing else will do it may: an eponymous album's artist, say.
     for named in map(_exclusive, filter(None, (_unnamed(told, marked), told))):
@@ -330,8 +206,3 @@ def _place(passage: Passage, span: Span) -> tuple[int, int] | tuple[None, None]:
         return span.start - span.shift, span.end - span.shift
     match = re.search(rf"(?<!\w){re.escape(text_of(passage, span))}(?!\w)", passage.text)
     return match.span() if match else (None, None)
-
-
-def text_of(passage: Passage, span: Span) -> str:
-    """The words of `span`."""
-    return (head(passage.title) + passage.text)[span.start : span.end]

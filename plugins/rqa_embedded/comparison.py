@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from robust_qa import Passage, Reading, answer_key, normalise
 
-from .choice import Fits
+from .told import Fits
 
 _LONGEST = 500  # characters of a question that is looked at; the patterns go over it more than once
 _LATER = r"\b(?:later|latest|last|(?:more|most) recent(?:ly)?|younger|youngest|newer|newest|longer|longest)\b"

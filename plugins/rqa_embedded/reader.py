@@ -15,9 +15,9 @@ from robust_qa import Passage, Reading
 from .windows import marked_windows
 
 if TYPE_CHECKING:
-    from .choice import Marked
     from .comparison import Asked
     from .engine import Engine, Floats
+    from .told import Marked
 
 
 Request = tuple[str, Sequence[Passage]]

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from robust_qa import Passage, normalise, sentences
 
-from ..choice import Choice, Marked, Span, chosen, judged, spans, text_of, weighed
+from ..choice import Choice, chosen, judged, weighed
 from ..engine import PACKAGED, Marking, Settings
+from ..told import Span, spans, text_of
 from ..windows import marked_windows
 from .metrics import f1
 from .neighbours import Neighbours

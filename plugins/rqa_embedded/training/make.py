@@ -14,8 +14,9 @@ import torch
 
 from robust_qa import InputError
 
-from ..choice import judged, spans, text_of
+from ..choice import judged
 from ..engine import PACKAGED, Engine, Marking, Settings
+from ..told import spans, text_of
 from .calibrate import Retrieved, calibrated, holds, read, retrieved, settings_before, uncalibrated
 from .card import beside, card, history, notice, taught
 from .convert import check, convert, settle

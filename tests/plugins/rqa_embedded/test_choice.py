@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from robust_qa import Passage
-from rqa_embedded.choice import LONGEST, choose, judged, spans, weighed
+from rqa_embedded.choice import choose, judged, weighed
 from rqa_embedded.engine import Marks, Settings
+from rqa_embedded.told import LONGEST, spans
 from rqa_embedded.windows import cut
 
 ALONE = (0.0, 1.0, 0.0, 0.0)  # the margin's logistic function
@@ -326,6 +327,23 @@ def test_what_model_and_patterns_both_say_is_likelier_than_either_and_a_repetiti
     twice = [Passage(once[0].text + " Yes, Ada Lovelace was born in London.")]
     again = choose(twice, marked(engine, twice, question=ASKED), SETTINGS, 0.0)
     assert again.score <= patterns.score + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "marked_as", "answer"),
+    [
+        ("who led it?", "it was led by adm. Ada Lovelace", "Ada", "Ada Lovelace"),
+        ("where was ada lovelace born?", "Ada was born in London, England", "London", "London"),
+        ("how many years in london?", "it was 12 years in London", "12", "12"),
+        ("how long in london?", "it was 12 years in London", "12", "12 years"),
+    ],
+)
+def test_a_part_of_what_patterns_find_is_the_whole_of_it(engine, question, text, marked_as, answer):
+    for title in ("", "river"):
+        passages = [Passage(text, title=title)]
+        pairs = marked(engine, passages, (0, marked_as, 3.0), question=question)
+        reading = choose(passages, pairs, SETTINGS, 0.0)
+        assert reading.text == text[reading.start : reading.end] == answer
 
 
 def test_the_place_of_an_answer_of_patterns_is_in_the_text_beneath_a_title(engine):

@@ -131,6 +131,19 @@ class TestShipped:
     def test_a_single_letter_may_be_the_answer(self, reader, question, passage):
         assert reader.read(question, [Passage(passage)]).text == "A"
 
+    @pytest.mark.parametrize(
+        ("question", "passage", "answer"),
+        [
+            ("What country is Kesh in?", "Kesh is a port in {}.", "Northern Ireland"),
+            ("What country is Kesh in?", "Kesh is a port in {}.", "South Sudan"),
+            ("What percentage of voters agreed?", "Of the voters {} agreed.", "12.5%"),
+            ("How far is the inn from the station?", "The inn is {} from the station.", "300 m"),
+            ("Who led the fleet?", "The fleet was led by {} in 1944.", "Adm. Chester Nimitz"),
+        ],
+    )
+    def test_an_answer_is_not_cut(self, reader, question, passage, answer):
+        assert reader.read(question, [Passage(passage.format(answer))]).text == answer
+
     def test_passages_that_agree_are_named(self, reader):
         assert set(reader.read("Where was Ada Lovelace born?", PASSAGES).passages) == {1, 2}
 

@@ -1,0 +1,164 @@
+"""What passages tell: the likeliest spans of each window, as the model marks them, and what patterns find there."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from robust_qa import Candidate, Passage, answer_key, candidates
+
+from .windows import Window, firsts, head
+
+if TYPE_CHECKING:
+    from .engine import Marks, Settings
+
+LONGEST = 24  # tokens of an answer
+KEPT = 4  # spans of a window that may be chosen
+_DEARER = 0.05  # what each token more costs a span: its ends are marked apart, and may be those of two answers
+_LOOKED_AT = 20  # best sums of a window among which those spans are found; far below the best all is chance
+_SECOND = 0.5  # share of what patterns say of themselves that is believed: they were fitted to other passages
+_WORD = re.compile(r"\w")  # without one nothing is told
+_SIGNS = re.compile(r"(?<![^\s(\[\"“‘])[-−‐-–$£€<>≤≥.]{1,3} ?\Z")
+
+Marked = tuple[Window, "Marks"]
+Fits = Callable[[str], bool]  # of an answer in normal form
+
+
+class Evidence(NamedTuple):
+    """What speaks for a span: its score above that of "not here", and the two scores of its window."""
+
+    margin: float
+    answered: float
+    relevant: float
+
+
+_NOTHING = Evidence(0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A candidate: its passage, its characters there (of the title and text together), and how likely it is right."""
+
+    passage: int
+    start: int
+    end: int
+    shift: int
+    evidence: Evidence
+    likely: float
+
+
+Told = Mapping[str, Mapping[int, Span]]  # by answer in normal form and by passage
+
+
+def spans(window: Window, marks: Marks, settings: Settings) -> list[Span]:
+    """The KEPT best spans of a window, best first; of overlapping ones the better. Each is of one sentence."""
+    import numpy as np
+
+    size = len(window.places)
+    if not size:
+        return []
+    start = marks.start[window.first : window.first + size]
+    end = marks.end[window.first : window.first + size]
+    longer = np.arange(size) - np.arange(size)[:, None]
+    parts = np.array(window.parts)
+    allowed = (longer >= 0) & (longer < LONGEST) & (parts >= 0) & (parts == parts[:, None])
+    sums = np.where(allowed, start[:, None] + end - _DEARER * longer, -np.inf)
+    null = float(marks.start[0] + marks.end[0])
+    kept: list[tuple[int, int]] = []
+    found = []
+    flat = sums.ravel()
+    best = np.argpartition(-flat, min(_LOOKED_AT, flat.size - 1))[:_LOOKED_AT]
+    for at in best[np.argsort(-flat[best], kind="stable")]:
+        first, last = divmod(int(at), size)
+        if not allowed[first, last] or any(first <= b and last >= a for a, b in kept):
+            continue
+        kept.append((first, last))
+        evidence = Evidence(float(flat[at]) - null, marks.answered, marks.relevant)
+        places = window.places[first][0], window.places[last][1]
+        found.append(Span(window.passage, *places, window.shift, evidence, likelihood(settings.span, evidence)))
+        if len(found) == KEPT:
+            break
+    return found
+
+
+def likelihood(weights: Sequence[float], features: Sequence[float]) -> float:
+    """The logistic function of the first weight and the others times `features`."""
+    odds = weights[0] + sum(weight * value for weight, value in zip(weights[1:], features, strict=True))
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, odds))))
+
+
+def told_by(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings, fits: Fits | None) -> Told:
+    """The candidates that fit by what they say, in normal form, with the likeliest span of each passage."""
+    told: dict[str, dict[int, Span]] = defaultdict(dict)
+    for window, marks in marked:
+        for found in spans(window, marks, settings):
+            span = _signed(found, passages[window.passage])
+            text = text_of(passages[span.passage], span)
+            key = answer_key(text)
+            if _WORD.search(text) and (fits is None or fits(key)):
+                held = told[key].get(span.passage)
+                if held is None or span.likely > held.likely:
+                    told[key][span.passage] = span
+    return told
+
+
+def _signed(span: Span, passage: Passage) -> Span:
+    """`span` with the signs before its number that `answer_key` tells apart, as of -15, .5 and < 5: few are marked."""
+    key = answer_key(text_of(passage, span))
+    before = text_of(passage, dataclasses.replace(span, start=max(0, span.start - 5), end=span.start))
+    signs = _SIGNS.search(before) if re.match(r"[£€]?\d", key) else None
+    signed = dataclasses.replace(span, start=span.start - len(signs[0])) if signs else span
+    return signed if answer_key(text_of(passage, signed)) != key else span
+
+
+def seconded(told: Told, passages: Sequence[Passage], marked: Sequence[Marked], fits: Fits | None) -> Told:
+    """`told` with the short answers that patterns find: they err where the model does not, and the other way round.
+
+    What a passage tells is as likely right as that one of the two is. A span that patterns find more of is that.
+    """
+    if fits is not None or not marked:
+        return told
+    found: dict[tuple[str, int], Candidate] = {}
+    distinct = sorted(set(firsts(passages)))
+    for candidate in candidates(marked[0][0].question, [passages[n] for n in distinct])[1]:
+        passage = distinct[candidate.passage]
+        text = passages[passage].text[candidate.start : candidate.end]
+        if _WORD.search(text):
+            at = answer_key(text), passage
+            found[at] = max(found.get(at, candidate), candidate, key=lambda one: one.logit)
+    both = {key: dict(group) for key, group in told.items()}
+    for (key, passage), candidate in found.items():
+        shift = len(head(passages[passage].title))
+        places = candidate.start + shift, candidate.end + shift
+        span = Span(passage, *places, shift, _NOTHING, _SECOND * candidate.likely)
+        for other, group in both.items():
+            held = group.get(passage)
+            whole = held and _is_whole(span, held, passages[passage], marked[0][0].question)
+            if held and (whole or key == other):
+                likely = 1 - (1 - held.likely) * (1 - span.likely)
+                span = dataclasses.replace(span if whole else held, likely=likely)
+                del group[passage]
+        both.setdefault(key, {})[passage] = span
+    return {key: group for key, group in both.items() if group}
+
+
+def _is_whole(span: Span, part: Span, passage: Passage, question: str) -> bool:
+    """Whether `span` is what `part` was cut from: "South Sudan", "300 m", and not the other Sudan.
+
+    What stands after a comma ("Hull, England"), or in the question ("12 years"), may be left out.
+    """
+    if not span.start <= part.start < part.end <= span.end:
+        return False
+    before, after = (dataclasses.replace(span, end=part.start), dataclasses.replace(span, start=part.end))
+    added = f"{text_of(passage, before)} {text_of(passage, after)}"
+    return "," not in added and set(answer_key(question).split()).isdisjoint(answer_key(added).split())
+
+
+def text_of(passage: Passage, span: Span) -> str:
+    """The words of `span`."""
+    return (head(passage.title) + passage.text)[span.start : span.end]
