@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,8 @@ _DEARER = 0.05  # what each token more costs a span: its ends are marked apart, 
 _LOOKED_AT = 20  # best sums of a window among which those spans are found; far below the best all is chance
 _SECOND = 0.5  # share of what patterns say of themselves that is believed: they were fitted to other passages
 _WORD = re.compile(r"\w")  # without one nothing is told
-_SIGNS = re.compile(r"(?<![^\s(\[\"“‘])[-−‐-–$£€<>≤≥.]{1,3} ?\Z")
+_BEFORE = re.compile(r"(?<![^\s(\[\"“‘])[-−‐-–$£€<>≤≥.]{1,3} ?\Z")
+_AFTER = re.compile(r"[+#]+(?!\w)")
 
 Marked = tuple[Window, "Marks"]
 Fits = Callable[[str], bool]  # of an answer in normal form
@@ -97,7 +99,7 @@ def told_by(passages: Sequence[Passage], marked: Sequence[Marked], settings: Set
     told: dict[str, dict[int, Span]] = defaultdict(dict)
     for window, marks in marked:
         for found in spans(window, marks, settings):
-            span = _signed(found, passages[window.passage])
+            span = _entire(found, passages[window.passage])
             text = text_of(passages[span.passage], span)
             key = answer_key(text)
             if _WORD.search(text) and (fits is None or fits(key)):
@@ -107,13 +109,23 @@ def told_by(passages: Sequence[Passage], marked: Sequence[Marked], settings: Set
     return told
 
 
-def _signed(span: Span, passage: Passage) -> Span:
-    """`span` with the signs before its number that `answer_key` tells apart, as of -15, .5 and < 5: few are marked."""
-    key = answer_key(text_of(passage, span))
-    before = text_of(passage, dataclasses.replace(span, start=max(0, span.start - 5), end=span.start))
-    signs = _SIGNS.search(before) if re.match(r"[£€]?\d", key) else None
-    signed = dataclasses.replace(span, start=span.start - len(signs[0])) if signs else span
-    return signed if answer_key(text_of(passage, signed)) != key else span
+def _entire(span: Span, passage: Passage) -> Span:
+    """`span` with what is seldom marked of it: accents of its last letter that are characters of their own, and signs.
+
+    Those count that `answer_key` tells apart, as of -15, .5, < 5, C++ and O+.
+    """
+    text = head(passage.title) + passage.text
+    start, end = span.start, span.end
+    while end < len(text) and unicodedata.combining(text[end]):
+        end += 1
+    key = answer_key(text[start:end])
+    before = _BEFORE.search(text[max(0, start - 5) : start]) if re.match(r"[£€]?\d", key) else None
+    if before and answer_key(before[0] + text[start:end]) != key:
+        start -= len(before[0])
+    after = _AFTER.match(text, end)
+    if after and answer_key(text[start:end] + after[0]) != answer_key(text[start:end]):
+        end = after.end()
+    return dataclasses.replace(span, start=start, end=end)
 
 
 def seconded(told: Told, passages: Sequence[Passage], marked: Sequence[Marked], fits: Fits | None) -> Told:

@@ -194,6 +194,22 @@ def test_a_sign_belongs_to_its_number_and_a_dash_does_not(engine, text, answer):
         assert (reading.text, text[reading.start : reading.end]) == (answer, answer)
 
 
+@pytest.mark.parametrize(
+    ("text", "marked_as", "answer"),
+    [
+        ("by Rene\u0301 in london", "Rene", "Rene\u0301"),
+        ("in C++ there", "C", "C++"),
+        ("it is O+.", "O", "O+"),
+        ("1 + 1 there", "1", "1"),
+        ("in 18+ there", "18", "18"),
+    ],
+)
+def test_an_answer_has_the_accents_and_signs_at_its_end(engine, text, marked_as, answer):
+    passages = [Passage(text)]
+    reading = choose(passages, marked(engine, passages, (0, marked_as, 4.0)), SETTINGS, 0.3)
+    assert reading.text == text[reading.start : reading.end] == answer
+
+
 def test_a_number_and_its_negative_do_not_agree(engine):
     passages = [Passage("it was 15 there"), Passage("it was -15 there")]
     pairs = marked(engine, passages, (0, "15", 2.0), (1, "15", 1.5))

@@ -75,9 +75,10 @@ def test_a_known_kind_of_word_answers_what_country_sport_or_genre(question: str,
         ("What is the capital of Kesh?", "The capital of Kesh is St. Helier.", "St. Helier"),
         ("Who did Ann Lee marry?", "Ann Lee married the singer Bob St. James.", "Bob St. James"),
         ("Who wrote Dusk?", "Dusk was written by J.R. Lee. Rain fell.", "J.R. Lee"),
+        ("Who wrote Dusk?", "Dusk was written by Jose\u0301 Pen\u0303a in Hull.", "Jose\u0301 Pen\u0303a"),
     ],
 )
-def test_a_stop_within_a_name_does_not_end_it(question: str, text: str, answer: str) -> None:
+def test_a_stop_or_an_accent_within_a_name_does_not_end_it(question: str, text: str, answer: str) -> None:
     assert read(question, [Passage(text)]).text == answer
 
 
