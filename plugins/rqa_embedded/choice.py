@@ -194,15 +194,22 @@ def _reading(passages: Sequence[Passage], choice: Choice, confidence: float) -> 
     """The answer of `choice` with its places, in copies of its passages, too."""
     text = text_of(passages[choice.spans[0].passage], choice.spans[0])
     first = firsts(passages)
-    places = {n: _place(passages[n], span) for span in choice.spans for n, at in enumerate(first) if at == span.passage}
+    places = {
+        n: _place(passages[n], span, text_of(passages[at], span))
+        for span in choice.spans
+        for n, at in enumerate(first)
+        if at == span.passage
+    }
     start, end = next(iter(places.values()))
     starts = tuple(start for start, _ in places.values())
     return Reading(text, score=confidence, passages=tuple(places), start=start, end=end, places=starts)
 
 
-def _place(passage: Passage, span: Span) -> tuple[int, int] | tuple[None, None]:
-    """Where the words of `span` stand in the text; of the title's, where they are told there as well."""
-    if span.start >= span.shift:
-        return span.start - span.shift, span.end - span.shift
-    match = re.search(rf"(?<!\w){re.escape(text_of(passage, span))}(?!\w)", passage.text)
+def _place(passage: Passage, span: Span, words: str) -> tuple[int, int] | tuple[None, None]:
+    """Where the `words` of `span` stand in the text; those of the title, or in a copy with other spaces, by search."""
+    start, end = span.start - span.shift, span.end - span.shift
+    if start >= 0 and passage.text[start:end] == words:
+        return start, end
+    spaced = r"\s+".join(map(re.escape, words.split()))
+    match = re.search(rf"(?<!\w){spaced}(?!\w)", passage.text)
     return match.span() if match else (None, None)

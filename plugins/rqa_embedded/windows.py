@@ -19,9 +19,10 @@ def head(title: str) -> str:
 
 
 def firsts(passages: Sequence[Passage]) -> list[int]:
-    """Of each passage the place of the first that is the same in title and text: its copies say nothing more."""
-    found: dict[tuple[str, str], int] = {}
-    return [found.setdefault((passage.title, passage.text), n) for n, passage in enumerate(passages)]
+    """Of each passage the place of the first with the same words in title and text: its copies say nothing more."""
+    found: dict[tuple[str, ...], int] = {}
+    words = [tuple(" ".join(part.split()) for part in (passage.title, passage.text)) for passage in passages]
+    return [found.setdefault(each, n) for n, each in enumerate(words)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,16 @@ def test_copies_of_a_passage_are_one_witness_and_all_named(engine, question):
     assert judged(copied, many, SETTINGS) == [first] + [second] * 9
 
 
+@pytest.mark.parametrize("copy", ["Ada was born in London. ", "Ada was\nborn  in London."])
+def test_a_copy_with_other_spaces_is_a_copy(engine, copy):
+    passages = [Passage("Ada was born in Paris."), Passage("Ada was born in London."), Passage(copy)]
+    pairs = marked(engine, passages, (0, "Paris", 1.0), (1, "London", 0.5), (2, "London", 0.5), question=ASKED)
+    reading = choose(passages, pairs, SETTINGS, 0.0)
+    (rival,) = reading.rivals
+    assert (reading.text, rival.text, rival.passages) == ("Paris", "London", (1, 2))
+    assert rival.places == (16, copy.index("London"))
+
+
 def test_below_the_threshold_there_is_no_answer_and_the_score_says_how_surely(engine):
     passages = [Passage("in london")]
     reading = choose(passages, marked(engine, passages, (0, "london", 0.0), null=2.0), SETTINGS, 0.3)
