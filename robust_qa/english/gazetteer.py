@@ -60,6 +60,6 @@ def _one_of(names: str) -> str:
 COUNTRY = re.compile(_one_of(_COUNTRIES) + r"\b")
 SPORT = re.compile(_one_of(_SPORTS))  # also in footballer and cricketer
 RELIGION = re.compile(_one_of(_RELIGIONS) + r"\b")
-COLOUR = re.compile(_one_of(_COLOURS) + r"\b", re.IGNORECASE)
+COLOUR = re.compile(r"\b(?:(?:dark|deep|light|pale|bright) |\w+-)?" + _one_of(_COLOURS) + r"\b", re.IGNORECASE)
 _KIND_OF_WORK = _one_of(_GENRES) + r"\b"
 GENRE = re.compile(rf"{_KIND_OF_WORK}(?:[ ,/-]+{_KIND_OF_WORK})*", re.IGNORECASE)

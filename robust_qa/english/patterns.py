@@ -18,9 +18,10 @@ _PLACE = rf"{_NAME}(?:, {_NAME}){{0,3}}"
 _MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _DATE = (
-    rf"\b(?:{_DAY}(?: of)? {_MONTH},? \d{{3,4}}|{_MONTH} {_DAY}(?:, ?| )\d{{3,4}}|{_MONTH},? (?:of )?\d{{4}}"
+    r"\b(?:\d{4}-\d\d-\d\d|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
+    rf"|{_DAY}(?: of)? {_MONTH},? \d{{3,4}}|{_MONTH} {_DAY}(?:, ?| )\d{{3,4}}|{_MONTH},? (?:of )?\d{{4}}"
     rf"|{_DAY} {_MONTH}|{_MONTH} {_DAY}|(?:early |mid-|late )?(?:1\d|20)\d0s|(?:1\d|20)\d\d"
-    r"|\d{1,4} (?:BCE?|AD|CE)|AD \d{1,4}|\d{1,2}(?:st|nd|rd|th) century(?: BCE?| AD)?)(?![\d,]*\d)"
+    r"|\d{1,4} (?:BCE?|AD|CE)\b|AD \d{1,4}|\d{1,2}(?:st|nd|rd|th) century(?: (?:BCE?|AD)\b)?)(?![\d,]*\d)"
 )
 _NUMERAL = (
     "(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
@@ -39,11 +40,12 @@ _WITHIN = r"[^.;()]"  # what may stand between a fact's word and the fact
 
 PERSON = re.compile(_PERSON)
 PLACE = re.compile(rf"\b(?:in|at|near|from|to|of|on|into) (?:the )?({_PLACE})")
-DATE = re.compile(_DATE)
+DATE = re.compile(rf"\b(?:1\d|20)\d\d[–-](?:(?:1\d|20)\d\d|\d\d)(?![\d–-])|{_DATE}")
 YEAR = re.compile(r"\b(?:1\d|20)\d\d\b(?!s)|\b\d{1,4} BCE?\b")
 QUANTITY = re.compile(
     r"(?<![\w.,])(?:(?<![)–-])[-−](?=\d)|[$£€] ?)?"  # a minus, and no dash
-    rf"(?:\d+(?:,\d{{2,3}})*(?:\.\d+)?|{_NUMERAL}(?:[- ]{_NUMERAL})*)(?!\w|[,.]\d)"
+    r"(?:(?:\d{1,3}(?: \d{3})+|\d+(?:,\d{2,3})*)(?:\.\d+)?"
+    rf"|{_NUMERAL}(?:(?:[- ]|(?:(?<=hundred)|(?<=thousand)) and ){_NUMERAL})*)(?!\w|[,.]\d)"
     rf"(?:[ -](?:hundred|thousand|million|billion|trillion))?(?:%|[ -](?:{_UNIT})\b)?",
     re.IGNORECASE,
 )

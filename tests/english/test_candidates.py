@@ -36,6 +36,37 @@ def test_a_minus_belongs_to_its_quantity_and_a_dash_does_not(number: str) -> Non
     assert {text[one.start : one.end] for one in shorter} == {"1914", "18", number}
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "answer"),
+    [
+        ("How many people live in Kesh?", "Over {} people live in Kesh.", "12 000"),
+        ("How many people live in Kesh?", "In 1990 {} people lived in Kesh.", "200"),
+        ("How many seats has Kesh?", "Kesh has {} seats.", "one hundred and twenty"),
+        ("How many seats has Kesh?", "Kesh has one and {} seats.", "twenty"),
+        ("How many seats has Kesh?", "Kesh has {} seats.", "twenty-five"),
+        ("When was Ann born?", "Ann was born on {} in Kesh.", "1951-05-03"),
+        ("When was Ann born?", "Ann was born on {} in Kesh.", "03/05/1951"),
+        ("When was Ann born?", "Ann ({}\N{EN DASH}1999) was of Kesh.", "1951"),
+        ("When did Ann die?", "Ann (1951\N{EN DASH}{}) was of Kesh.", "1999"),
+        ("When was the siege of Kesh?", "The siege of Kesh, {}, was long.", "1914\N{EN DASH}18"),
+        ("When was the siege of Kesh?", "The siege of Kesh was in {}.", "30 AD"),
+        ("What colour is the gate?", "The gate is {}.", "off-white"),
+        ("What colour is the gate?", "The gate is {}.", "light-blue"),
+        ("What colour is the gate?", "The gate is {}.", "dark green"),
+    ],
+)
+def test_numbers_dates_and_colours_are_found_whole(question: str, text: str, answer: str) -> None:
+    text = text.format(answer)
+    _, shorter = candidates(question, [Passage(text)])
+    best = max(shorter, key=lambda one: one.logit)
+    assert text[best.start : best.end] == answer
+
+
+@pytest.mark.parametrize("text", ["The train to Kesh leaves at 9:05 CET.", "The train to Kesh has 30 ADs."])
+def test_a_number_before_a_word_that_begins_like_an_era_is_no_date(text: str) -> None:
+    assert candidates("When does the train to Kesh leave?", [Passage(text)])[1] == []
+
+
 def test_sentences_come_with_the_likeliest_first_and_those_without_the_kind_asked_for_lose_by_it() -> None:
     passages = [Passage("Ada Lovelace died. Ada Lovelace died on 27 November 1852.")]
     sentences, _ = candidates("When did Ada Lovelace die?", passages)
