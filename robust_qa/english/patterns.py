@@ -30,7 +30,7 @@ _NUMERAL = (
 _UNIT = (
     "percent|per cent|years?|months?|weeks?|days?|hours?|minutes?|seconds?|miles?|kilomet(?:er|re)s?|km2?"
     "|met(?:er|re)s?|feet|foot|ft|inches|m|cm|mm|acres?|hectares?|square (?:miles?|kilomet(?:er|re)s?|feet)"
-    "|pounds?|kg|tons?|tonnes?"
+    "|pounds?|kg|tons?|tonnes?|m?g|grams?|m?l|lit(?:er|re)s?|degrees|euros?|dollars?|mph|km/h"
 )
 # "Irish" in "Irish producer and arranger", but not "Rahman" in "Rahman and his wife"
 _DEMONYM = rf"{_UPPER}[\w-]*(?:an|ish|ese|ch|i)(?= (?!(?:and|as|at|by|for|from|in|is|of|on|to|was|who|with)\b)[a-z])"
@@ -46,7 +46,7 @@ QUANTITY = re.compile(
     r"(?<![\w.,])(?:(?<![)–-])[-−](?=\d)|[$£€] ?)?"  # a minus, and no dash
     r"(?:(?:\d{1,3}(?: \d{3})+|\d+(?:,\d{2,3})*)(?:\.\d+)?"
     rf"|{_NUMERAL}(?:(?:[- ]|(?:(?<=hundred)|(?<=thousand)) and ){_NUMERAL})*)(?!\w|[,.]\d)"
-    rf"(?:[ -](?:hundred|thousand|million|billion|trillion))?(?:%|[ -](?:{_UNIT})\b)?",
+    rf"(?:[ -](?:hundred|thousand|million|billion|trillion))?(?:%| ?°[CF]\b|[ -](?:{_UNIT})\b)?",
     re.IGNORECASE,
 )
 

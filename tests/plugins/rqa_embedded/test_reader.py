@@ -113,6 +113,7 @@ class TestShipped:
             ("Which street is the shop in?", "The shop is in {} Street.", ["Mill", "High", "Church"]),
             ("Where is the office?", "The office is in {}.", ["Hull", "Leeds", "York"]),
             ("How much did it cost?", "It cost about ${}.", ["40", "50", "60"]),
+            ("How much does it weigh?", "It weighs {}.", ["5 kg", "5 g"]),
         ],
     )
     def test_passages_that_contradict_each_other_are_told_apart(self, reader, question, passage, answers):
@@ -138,6 +139,7 @@ class TestShipped:
             ("What country is Kesh in?", "Kesh is a port in {}.", "South Sudan"),
             ("What percentage of voters agreed?", "Of the voters {} agreed.", "12.5%"),
             ("How far is the inn from the station?", "The inn is {} from the station.", "300 m"),
+            ("How high was the temperature in Kesh?", "The temperature in Kesh was {}.", "-15 °C"),
             ("Who led the fleet?", "The fleet was led by {} in 1944.", "Adm. Chester Nimitz"),
         ],
     )
