@@ -10,7 +10,10 @@ from robust_qa import declines, parse_objects, printable
 MOST = 3  # keywords
 _LONGEST = 80  # characters of a keyword
 _LONGEST_READ = 2000  # characters of a question or a reply
-_WORD = re.compile(r"[^\W_]+(?:['’.&/-][^\W_]+)*[.]?(?=\s|\W|\Z)")
+# Also .NET, -40, °C, 10,000 and C++; a hyphen before a word is a dash.
+_WORD = re.compile(
+    r"(?:(?<!\S)(?:\.|[-−](?=\d)|°))?[^\W_]+(?:(?:['’.&/-]|(?<=\d),(?=\d))[^\W_]+)*[+#]*[.]?(?=\s|\W|\Z)"
+)
 _QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{2,80})[\"”»“]")
 _CONTRACTED = re.compile(r"(?:n['’]t|['’](?:s|re|d|ll|ve|m))\Z")
 _POSSESSIVE = re.compile(r"['’]s?\Z")
@@ -89,7 +92,8 @@ def _runs(text: str, *, opening: bool) -> Iterator[tuple[bool, str]]:
     is_name = False
     for n, match in enumerate(_WORD.finditer(text)):
         word = match.group()
-        capital = word[0].isupper() or word[0].isdigit()
+        first = word.lstrip(".-−°")[0]
+        capital = first.isupper() or first.isdigit()
         says = _CONTRACTED.sub("", word.lower()) not in _STOPWORDS
         if capital and n == 0 and opening and not says:
             capital = False  # the first word of a question
