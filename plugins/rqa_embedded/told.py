@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from robust_qa import Candidate, Passage, answer_key, candidates
+from robust_qa import Candidate, Passage, answer_key, candidates, normalise
 
 from .windows import Window, firsts, head
 
@@ -23,7 +23,6 @@ KEPT = 4  # spans of a window that may be chosen
 _DEARER = 0.05  # what each token more costs a span: its ends are marked apart, and may be those of two answers
 _LOOKED_AT = 20  # best sums of a window among which those spans are found; far below the best all is chance
 _SECOND = 0.5  # share of what patterns say of themselves that is believed: they were fitted to other passages
-_WORD = re.compile(r"\w")  # without one nothing is told
 _BEFORE = re.compile(r"(?<![^\s(\[\"“‘])[-−‐-–$£€<>≤≥.]{1,3} ?\Z")
 _AFTER = re.compile(r"[+#]+(?!\w)")
 
@@ -102,11 +101,16 @@ def told_by(passages: Sequence[Passage], marked: Sequence[Marked], settings: Set
             span = _entire(found, passages[window.passage])
             text = text_of(passages[span.passage], span)
             key = answer_key(text)
-            if _WORD.search(text) and (fits is None or fits(key)):
+            if _says(text) and (fits is None or fits(key)):
                 held = told[key].get(span.passage)
                 if held is None or span.likely > held.likely:
                     told[key][span.passage] = span
     return told
+
+
+def _says(text: str) -> bool:
+    """Whether `text` says anything: an article does not, and a grade or a vitamin does."""
+    return bool(normalise(text)) or text.isupper()
 
 
 def _entire(span: Span, passage: Passage) -> Span:
@@ -140,7 +144,7 @@ def seconded(told: Told, passages: Sequence[Passage], marked: Sequence[Marked], 
     for candidate in candidates(marked[0][0].question, [passages[n] for n in distinct])[1]:
         passage = distinct[candidate.passage]
         text = passages[passage].text[candidate.start : candidate.end]
-        if _WORD.search(text):
+        if _says(text):
             at = answer_key(text), passage
             found[at] = max(found.get(at, candidate), candidate, key=lambda one: one.logit)
     both = {key: dict(group) for key, group in told.items()}

@@ -252,6 +252,13 @@ def test_of_what_a_passage_tells_one_thing_can_be_right(engine):
     assert (reading.text, [rival.text for rival in reading.rivals]) == ("12", ["15"])
 
 
+@pytest.mark.parametrize(("word", "answer"), [("The", "london"), ("the", "london"), ("a", "london"), ("A", "A")])
+def test_an_article_is_no_answer_and_a_letter_is_one(engine, word, answer):
+    passages = [Passage(f"{word} , in london")]
+    pairs = marked(engine, passages, (0, word, 4.0), (0, "london", 1.0))
+    assert choose(passages, pairs, SETTINGS, 0.0).text == answer
+
+
 def test_what_others_tell_more_likely_than_not_is_a_rival(engine):
     passages = [Passage("in london"), Passage("in the london"), Passage("in paris"), Passage("in paris or london")]
     pairs = marked(engine, passages, (0, "london", 2.0), (1, "london", 2.0), (2, "paris", 1.5), (3, "paris", 1.0))
