@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from robust_qa import Candidate, Passage, answer_key, candidates, normalise
+from robust_qa import Candidate, Passage, answer_key, candidates, content_terms, normalise
 
 from .windows import Window, firsts, head
 
@@ -109,8 +109,8 @@ def told_by(passages: Sequence[Passage], marked: Sequence[Marked], settings: Set
 
 
 def _says(text: str) -> bool:
-    """Whether `text` says anything: an article does not, and a grade or a vitamin does."""
-    return bool(normalise(text)) or text.isupper()
+    """Whether `text` says anything: an article or a preposition does not; the grade A and the band The Who do."""
+    return bool(normalise(text) and (not text.islower() or content_terms(text))) or text.isupper()
 
 
 def _entire(span: Span, passage: Passage) -> Span:
