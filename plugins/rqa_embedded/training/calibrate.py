@@ -14,7 +14,7 @@ from robust_qa import Passage, normalise, sentences
 
 from ..choice import Choice, chosen, judged, weighed
 from ..engine import PACKAGED, Marking, Settings
-from ..told import Span, spans, text_of
+from ..told import Marked, Span, spans, text_of
 from ..windows import marked_windows
 from .metrics import f1
 from .neighbours import Neighbours
