@@ -26,7 +26,7 @@ from .expressions import (
     parse_expression,
     sources,
 )
-from .faults import PLUGIN_FAULT, check_component, check_strategy
+from .faults import PLUGIN_FAULT, check_component, check_strategy, passes
 from .host import Host
 from .limits import RESERVED, Limits
 from .pool import PROMPTS
@@ -82,7 +82,9 @@ class Part:
             yield
         except RqaError:
             raise
-        except (Exception, SystemExit) as error:  # a plugin does not end the process
+        except BaseException as error:  # a plugin does not end the process, nor does a panic of its compiled code
+            if passes(error):
+                raise
             raise PluginError(
                 f"{self.registration.kind.capitalize()} {self.registration.name!r} of plugin "
                 f"{self.registration.plugin.name} cannot be built: {type(error).__name__}: {error}.",

@@ -19,7 +19,7 @@ import stamina
 from .batching import Batcher
 from .cache import Cache
 from .errors import CallTimeout, PluginError, RqaError, UnavailableError
-from .faults import CONTRACT, PLUGIN_FAULT, first_of
+from .faults import CONTRACT, blaming
 from .flight import Flight
 from .gate import Gate, Job, finished
 from .limits import Limits
@@ -259,30 +259,11 @@ class Channel:
         )
 
     async def _run(self, method: Callable[..., Any], *arguments: Any, job: Job) -> Any:
-        try:
+        with blaming(self.name):
             if inspect.iscoroutinefunction(method):
                 return await method(*arguments)
             result = await job.run(self._threads, method, *arguments)
             return await result if inspect.isawaitable(result) else result
-        except RqaError:
-            raise
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            # Nobody cancelled this call, and whoever waits for it must not take it for the end of the run.
-            raise PluginError(f"{self.name} let a cancellation of its own escape.", hint=PLUGIN_FAULT) from error
-        except (Exception, SystemExit) as error:  # a plugin does not end the process
-            raise self._told(first_of(error)) from error
-
-    def _told(self, error: BaseException) -> RqaError:
-        """An error that the plugin raised, in a task group perhaps, as one of rqa's tree."""
-        if isinstance(error, RqaError):
-            return error
-        if isinstance(error, ConnectionError | TimeoutError):  # of its own, that it did not translate
-            unreachable = isinstance(error, ConnectionRefusedError)
-            return UnavailableError(f"{self.name} failed: {error or type(error).__name__}.", general=unreachable)
-        return PluginError(f"{self.name} failed with {type(error).__name__}: {error}.", hint=PLUGIN_FAULT)
 
     def _gate(self, power: str, method: Callable[..., Any]) -> Gate:
         width = self.limits.concurrency or getattr(self.component, "concurrency", None)

@@ -1,4 +1,4 @@
-"""What is wrong with a strategy or raised by it, told so that its author is the one who is blamed."""
+"""What is wrong with a component or raised by it, told so that its author is the one who is blamed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, get_args
 
-from .errors import PluginError, RqaError
+from .errors import PluginError, RqaError, UnavailableError
 from .returned import misfit
 from .types import Answer, Kind, Power
 
@@ -65,7 +65,7 @@ async def awaited(name: str, method: str, given: Any) -> Any:
 
 async def answer_of(name: str, strategy: Any, toolbox: Toolbox) -> Answer:
     """The answer of `strategy`, known as `name`, to the question of `toolbox`; PluginError where it gives none."""
-    with blaming_strategy(name):
+    with blaming(f"Strategy {name!r}"):
         given: Answer = await awaited(name, "answer", strategy.answer(toolbox.question.text, toolbox))
     if wrong := misfit(given, Answer):
         raise PluginError(
@@ -76,29 +76,51 @@ async def answer_of(name: str, strategy: Any, toolbox: Toolbox) -> Answer:
 
 
 @contextmanager
-def blaming_strategy(name: str) -> Iterator[None]:
-    """Errors of rqa's tree pass, the first of several at once; anything else becomes a PluginError that names it."""
+def blaming(name: str) -> Iterator[None]:
+    """Errors of rqa's tree pass, the first of several at once; anything else becomes one that names the component."""
     try:
         yield
     except RqaError:
         raise
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
+    except BaseException as error:  # a plugin does not end the process, nor does a panic of its compiled code
+        if passes(error):
             raise
-        raise PluginError(f"Strategy {name!r} let a cancellation of its own escape.", hint=PLUGIN_FAULT) from error
-    except (Exception, SystemExit) as error:
-        cause = first_of(error)
-        if isinstance(cause, RqaError):
-            raise cause from error
-        raise PluginError(
-            f"Strategy {name!r} failed with {type(cause).__name__}: {cause}.", hint=PLUGIN_FAULT
-        ) from error
+        raise _told(name, first_of(error)) from error
+
+
+def passes(error: BaseException, before: int = 0) -> bool:
+    """Whether what came out of a plugin is not of its making: Ctrl-C, or the end of this task.
+
+    A cancellation that nobody asked for since the task had been asked `before` times must not be taken for its end.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        return cancellations() > before
+    return isinstance(error, KeyboardInterrupt)
+
+
+def cancellations() -> int:
+    """How many times the current task was asked to end."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # there is no event loop
+        return 0
+    return task.cancelling() if task else 0
+
+
+def _told(name: str, error: BaseException) -> RqaError:
+    if isinstance(error, RqaError):
+        return error
+    if isinstance(error, ConnectionError | TimeoutError):  # of its own, that it did not translate
+        unreachable = isinstance(error, ConnectionRefusedError)
+        return UnavailableError(f"{name} failed: {error or type(error).__name__}.", general=unreachable)
+    if isinstance(error, asyncio.CancelledError):
+        return PluginError(f"{name} let a cancellation of its own escape.", hint=PLUGIN_FAULT)
+    return PluginError(f"{name} failed with {type(error).__name__}: {error}.", hint=PLUGIN_FAULT)
 
 
 def first_of(error: BaseException) -> BaseException:
     """The first rqa error of failures that happened at once, else the first failure."""
-    if not isinstance(error, ExceptionGroup):
+    if not isinstance(error, BaseExceptionGroup):
         return error
     leaves = [first_of(part) for part in error.exceptions]
     return next((leaf for leaf in leaves if isinstance(leaf, RqaError)), leaves[0])

@@ -28,7 +28,7 @@ from .expressions import (
     parse_expression,
     sized,
 )
-from .faults import awaited, blaming_strategy
+from .faults import awaited, blaming
 from .flight import Flight
 from .prompts import Prompt, fenced, load_prompts
 from .reading import spoken
@@ -192,7 +192,7 @@ class Pool:
 
     async def _corrected(self, name: str, passages: list[Passage]) -> list[Passage]:
         toolbox = self._toolbox.handing(name, passages)
-        with blaming_strategy(name):
+        with blaming(f"Strategy {name!r}"):
             pending = self._channels.names.corrector(name).correct(self._query, toolbox)
             corrected: list[Passage] = await awaited(name, "correct", pending)
         if wrong := misfit(corrected, list[Passage]):

@@ -550,6 +550,27 @@ async def test_a_component_that_ends_the_process_fails_its_call(build: Build) ->
         await build(Leaver()).call(generate(), Trace())
 
 
+class Panic(BaseException):
+    """As compiled code panics."""
+
+
+class Panicking:
+    def generate(self, messages: Any, decoding: Any) -> Completion:
+        raise Panic("index out of bounds")
+
+
+class PanickingAsync:
+    async def generate(self, messages: Any, decoding: Any) -> Completion:
+        async with asyncio.TaskGroup() as group:
+            return await group.create_task(asyncio.to_thread(Panicking().generate, messages, decoding))
+
+
+@pytest.mark.parametrize("component", [Panicking(), PanickingAsync()])
+async def test_a_panic_of_compiled_code_fails_its_call(build: Build, component: Any) -> None:
+    with pytest.raises(PluginError, match=r"reader\.r failed with Panic: index out of bounds"):
+        await build(component).call(generate(), Trace())
+
+
 class Careless(Model):
     """Remarks on every call, in a task of its own and in a thread."""
 

@@ -309,6 +309,22 @@ async def test_a_cancellation_of_its_own_that_a_strategy_lets_escape_is_its_faul
         await ask(host, SHELF)
 
 
+async def test_a_panic_of_compiled_code_fails_the_question(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Panic(BaseException):
+        pass
+
+    def panic(*_: Any) -> Any:
+        raise Panic("out of bounds")
+
+    plugin = sys.modules["rqa_plugin_plugin"]
+    monkeypatch.setattr(plugin.Reads, "answer", panic)
+    with pytest.raises(PluginError, match=r"Strategy 'reads' failed with Panic: out of bounds"):
+        await ask(host, SHELF)
+    monkeypatch.setattr(plugin.Shelf, "fingerprint", panic)
+    with pytest.raises(PluginError, match=r"Retriever 'shelf' of plugin plugin cannot be built: Panic: out of bounds"):
+        await ask(host, SHELF)
+
+
 @pytest.mark.parametrize("data", [object(), {1, object()}])
 async def test_a_note_that_cannot_be_written_is_told_of_its_strategy(
     host: Host, monkeypatch: pytest.MonkeyPatch, data: Any

@@ -153,8 +153,13 @@ def test_a_retriever_that_breaks_its_contract_fails_that_check(component: Any, b
     assert behaviour in failures("retriever", component)
 
 
-def test_a_component_that_ends_the_process_does_not_end_its_check() -> None:
-    assert "it returns a list of passages" in failures("retriever", retriever(lambda query, k: sys.exit(7)))
+async def cancels_itself(query: str, k: int) -> Any:
+    raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize("retrieve", [lambda query, k: sys.exit(7), cancels_itself, lambda query, k: next(iter(()))])
+def test_a_component_that_ends_the_process_does_not_end_its_check(retrieve: Any) -> None:
+    assert "it returns a list of passages" in failures("retriever", retriever(retrieve))
 
 
 class OneQueryAtATime:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robust_qa import Metric, Outcome, PluginError
+from robust_qa import Metric, Outcome, PluginError, RqaError
 
 from .estimates import Estimate, estimate, mean
 from .outcomes import Asked
@@ -147,7 +147,9 @@ async def _value(metric: Metric, outcome: Outcome) -> float:
         if inspect.isawaitable(value):
             value = await value
         number = _NONE if value is None else float(value)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (RqaError, KeyboardInterrupt, asyncio.CancelledError):
+        raise
+    except BaseException as error:  # also a panic of compiled code
         raise PluginError(
             f"Metric {metric.name!r} failed with {type(error).__name__}: {error}.",
             hint="Leave it out with --metrics, or mend the plugin it is of.",

@@ -147,7 +147,9 @@ def main() -> None:
         with suppress(OSError):
             sys.stdout.flush()
         os._exit(Exit.INTERRUPTED)  # threads inside an engine cannot be stopped, and nobody waits for them
-    except Exception as error:
+    except SystemExit:
+        raise
+    except BaseException as error:  # compiled code panics with others than Exceptions
         if environment.flag(environment.DEBUG):
             import traceback
 
@@ -209,7 +211,7 @@ def _refused(error: OSError) -> RqaError:
     return RqaError(f"{why}.")
 
 
-def _complain(error: Exception) -> Exit:
+def _complain(error: BaseException) -> Exit:
     from .output import complain
 
     if isinstance(error, OSError):

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from robust_qa import RqaError
+from robust_qa.faults import passes
+from robust_qa.gate import finished
 
 from .bench import toolbox
 from .fakes import ScriptedModel
@@ -56,7 +58,7 @@ class Subject:
             arguments += (toolbox(self.query, reader=ScriptedModel("Yes.")),)
         if inspect.iscoroutinefunction(function):
             return await function(*arguments)
-        result = await asyncio.to_thread(function, *arguments)
+        result = await asyncio.to_thread(finished, function, *arguments)
         return await result if inspect.isawaitable(result) else result
 
     async def survives(self, method: str, *cases: tuple[str, tuple[Any, ...]]) -> None:
@@ -65,7 +67,9 @@ class Subject:
         for case, arguments in cases:
             try:
                 await self.call(method, *arguments)
-            except (Exception, SystemExit) as error:
+            except BaseException as error:
+                if passes(error):
+                    raise
                 raised.append(f"{case} raised {told(error)}")
         expect(not raised, "; ".join(raised))
 
@@ -176,7 +180,9 @@ async def _try(behaviour: Behaviour, subject: Subject, seconds: float) -> Findin
         return Finding(behaviour.name, "failed", str(why))
     except RqaError:
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if passes(error):
+            raise
         why_not = f"nothing came within {seconds:g} seconds" if limit.expired() else told(error)
         return Finding(behaviour.name, "failed", why_not)
     return Finding(behaviour.name, "passed")

@@ -109,6 +109,9 @@ def rqa_commands(cli):
     @cli.command("fail")
     def fail():
         raise KeyError("oops")
+    @cli.command("panic")
+    def panic():
+        raise type("Panic", (BaseException,), {})("out of bounds")
     @cli.command("wait")
     def wait():
         click.echo("waiting", nl=False)
@@ -134,6 +137,7 @@ def test_a_fault_is_told_without_a_traceback_unless_asked_for(
         "rqa: KeyError: 'oops'",
         "     This is a fault of rqa, or of a plugin; RQA_DEBUG=1 shows where.",
     ]
+    assert rqa("--plugin", failing, "panic").err.startswith("rqa: Panic: out of bounds\n     This is a fault")
     monkeypatch.setenv("RQA_DEBUG", "1")
     ended = rqa("--plugin", failing, "fail")
     assert ended.code == 1 and "Traceback" in ended.err and "failing.py" in ended.err

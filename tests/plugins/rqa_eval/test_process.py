@@ -140,10 +140,15 @@ def test_a_metric_of_a_plugin_may_ask_the_evaluator(rqa: Any, tmp_path: Path, qu
     assert group["strategies"]["rag"]["words"]["value"] == 1
 
 
-def test_a_metric_that_fails_is_named_and_the_answers_stay(rqa: Any, tmp_path: Path, question_set: Any) -> None:
-    ended = with_metric(rqa, tmp_path, question_set(ROWS), "1 / 0")
+@pytest.mark.parametrize(
+    ("value", "told"), [("1 / 0", "ZeroDivisionError"), ("__import__('sys').exit(3)", "SystemExit")]
+)
+def test_a_metric_that_fails_is_named_and_the_answers_stay(
+    rqa: Any, tmp_path: Path, question_set: Any, value: str, told: str
+) -> None:
+    ended = with_metric(rqa, tmp_path, question_set(ROWS), value)
     assert ended.code == 1
-    assert "Metric 'words' failed with ZeroDivisionError" in ended.err
+    assert f"Metric 'words' failed with {told}" in ended.err
     assert (Path("run") / "answers" / "rag.jsonl").read_text().count("\n") == len(ROWS)
 
 
