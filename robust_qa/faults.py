@@ -22,6 +22,7 @@ _METHODS: dict[Kind, tuple[Power, ...]] = {
     "retriever": ("retrieve",), "reader": ("read", "generate"), "evaluator": ("score",)
 }  # fmt: skip
 _MANY = ("", "_many")
+_CLOSING = 30.0  # seconds that an `async def close` may take
 
 
 def check_strategy(name: str, strategy: Any) -> None:
@@ -86,6 +87,22 @@ def blaming(name: str) -> Iterator[None]:
         if passes(error):
             raise
         raise _told(name, first_of(error)) from error
+
+
+async def closed(name: str, component: Any) -> str:
+    """Close the component; what went wrong, so that others are closed, and answers stand, all the same."""
+    before = cancellations()
+    try:
+        if (close := getattr(component, "close", None)) is not None:
+            async with asyncio.timeout(_CLOSING):
+                ending = close()
+                if inspect.isawaitable(ending):
+                    await ending
+    except BaseException as error:
+        if passes(error, before):
+            raise
+        return f"{name} cannot be closed: {type(error).__name__}: {error}".rstrip(": ") + "."
+    return ""
 
 
 def passes(error: BaseException, before: int = 0) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import shutil
 import time
@@ -12,9 +13,11 @@ from . import environment
 from .assembly import Assembly, Part
 from .components import IndexProgress, IndexReport
 from .config import Config
-from .errors import BusyError, ConfigError
+from .errors import BusyError, ConfigError, PluginError
 from .expressions import BUILT_IN, sources
+from .faults import CONTRACT, PLUGIN_FAULT, blaming, closed
 from .host import Host
+from .returned import misfit
 
 _WAIT_FOR_OTHERS = 60.0  # seconds: another process may be indexing the same files
 _KEEP_UNUSED = 30 * 24 * 3600  # seconds that the index of a --docs call is kept after its last use
@@ -49,9 +52,17 @@ def indexing_retriever(assembly: Assembly, *, named: bool) -> str:
 
 
 def index(assembly: Assembly, name: str, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport:
-    """Index `paths` with the retriever `name`."""
-    component = assembly.part("retriever", name).build()
-    report: IndexReport = component.index([path.absolute() for path in paths], progress)
+    """Index `paths` with the retriever `name`. PluginError where that gives no report, or cannot be closed then."""
+    component, named = assembly.part("retriever", name).build(), f"retriever.{name}"
+    try:
+        with blaming(named):
+            report: IndexReport = component.index([path.absolute() for path in paths], progress)
+    finally:
+        unclosed = asyncio.run(closed(named, component))
+    if wrong := misfit(report, IndexReport):
+        raise PluginError(f"`index` of {named} gave {wrong}.", hint=CONTRACT)
+    if unclosed:  # perhaps before all of the index was written
+        raise PluginError(unclosed, hint=PLUGIN_FAULT)
     return report
 
 

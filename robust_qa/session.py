@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import inspect
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +19,7 @@ from .channels import Channels, Plan
 from .config import Config
 from .errors import ConfigError, MissingError, RqaError
 from .expressions import Applied, Reranked, Source, Top, Tree, names_given, nodes
-from .faults import answer_of, check_component, check_strategy
+from .faults import answer_of, check_component, check_strategy, closed
 from .host import Host
 from .pool import Names, check
 from .toolbox import Toolbox
@@ -56,6 +55,7 @@ class Session:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="rqa")  # named for cli.main
         self._channels: dict[tuple[Kind, str], Channel] = {}
         self._strategies: dict[str, Any] = {}
+        self._built: dict[str, Any] = {}  # all that is to be closed, also what was then found to be of no use
         self._plans: dict[tuple[bool, str | None, bool], Plan] = {}
 
     @property
@@ -72,12 +72,14 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         # An engine that works on what was given up cannot be stopped: it is neither waited for nor closed at its work.
-        idle = [channel for channel in self._channels.values() if not channel.holds_leftovers]
-        # What was found stands: a component that fails to close takes no answer along.
-        self._unclosed = [failure for channel in idle if (failure := await _closed(channel))]
-        self._threads.shutdown(wait=kind is None and len(idle) == len(self._channels), cancel_futures=True)
-        if self._cache is not None:
-            self._cache.close()
+        busy = {channel.name for channel in self._channels.values() if channel.holds_leftovers}
+        try:
+            idle = [(name, component) for name, component in self._built.items() if name not in busy]
+            self._unclosed = [failure for each in idle if (failure := await closed(*each))]
+        finally:
+            self._threads.shutdown(wait=kind is None and not busy, cancel_futures=True)
+            if self._cache is not None:
+                self._cache.close()
 
     async def answer(
         self, question: Question, *, strategy: str | None = None, as_given: bool = False, trace: Trace | None = None
@@ -177,7 +179,7 @@ class Session:
 
     def _build_channel(self, kind: Kind, name: str) -> Channel:
         part = self.assembly.part(kind, name)
-        component = part.build()
+        component = self._built[f"{kind}.{name}"] = part.build()
         check_component(kind, name, component)
         # Asked of every component: an index or a model that is missing says so here, before the first call.
         with part.blaming():
@@ -252,7 +254,7 @@ class Session:
 
     def _strategy(self, name: str) -> Any:
         if name not in self._strategies:
-            strategy = self.assembly.part("strategy", name).build()
+            strategy = self._built[f"strategy.{name}"] = self.assembly.part("strategy", name).build()
             check_strategy(name, strategy)
             self._strategies[name] = strategy
         return self._strategies[name]
@@ -325,15 +327,3 @@ class Session:
             f"Strategy {strategy!r} needs {one}, and none is configured.",
             hint=f"Set `{kind} = ...` under [defaults]; `rqa plugins` lists what is installed.",
         )
-
-
-async def _closed(channel: Channel) -> str:
-    """Close the component; what went wrong, so that the others are closed all the same."""
-    try:
-        if (close := getattr(channel.component, "close", None)) is not None:
-            closed = close()
-            if inspect.isawaitable(closed):
-                await closed
-    except (Exception, SystemExit) as error:
-        return f"{channel.name} cannot be closed: {type(error).__name__}: {error}."
-    return ""

@@ -200,26 +200,61 @@ async def test_an_option_that_is_kept_out_of_print_tells_two_configurations_apar
     assert answers == ["alpha", "beta"] and retrievals[0] != retrievals[1]
 
 
-async def test_components_are_closed(host: Host, log: list[Any]) -> None:
-    await ask(host, {"reader": {"parrot": {}}})
-    assert log[-1] == ("close", "parrot")
-
-
-async def test_a_component_that_fails_to_close_leaves_no_other_open_and_loses_no_cached_call(
+async def test_components_and_strategies_are_closed_also_those_that_were_of_no_use(
     host: Host, log: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    plugin = sys.modules["rqa_plugin_plugin"]
+    monkeypatch.setattr(plugin.Shelf, "close", lambda self: log.append(("close", "shelf")), raising=False)
+    monkeypatch.setattr(plugin.Writes, "close", lambda self: log.append(("close", "writes")), raising=False)
+    await ask(host, {"reader": {"parrot": {}}})
+    assert sorted(name for kind, name in log if kind == "close") == ["parrot", "shelf", "writes"]
+
+
+@pytest.mark.parametrize("error", [KeyError("handle"), asyncio.CancelledError("handle"), BaseException("handle")])
+async def test_a_component_that_fails_to_close_leaves_no_other_open_and_loses_no_cached_call(
+    host: Host, log: list[Any], monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
     def close(self: Any) -> None:
-        raise KeyError("handle")
+        raise error
 
     monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Shelf, "close", close, raising=False)
     tree = {**SHELF, "reader": {"parrot": {}}}
     session = Session(Config([Layer("test.toml", tree)]), host)
     async with session:
         assert (await session.answer(Question("Who?"))).text
-    assert session.trouble == "retriever.shelf cannot be closed: KeyError: 'handle'."
+    assert session.trouble == f"retriever.shelf cannot be closed: {type(error).__name__}: {error}."
     assert log[-1] == ("close", "parrot")
     monkeypatch.undo()
     assert (await ask(host, tree, "Who?")).usage.cached == 1
+
+
+async def test_a_component_that_closes_by_ending_its_task_leaves_no_other_open_in_a_run_that_is_cancelled(
+    host: Host, log: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def close(self: Any) -> None:
+        background = asyncio.create_task(asyncio.sleep(60))
+        background.cancel()
+        await background
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Shelf, "close", close, raising=False)
+    run = asyncio.create_task(ask(host, {**SHELF, "reader": {"parrot": {"delay": 60.0}}}))
+    while "generate" not in {kind for kind, _ in log}:
+        await asyncio.sleep(0.01)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert log[-1] == ("close", "parrot")
+
+
+async def test_a_component_that_does_not_come_to_an_end_is_left_behind(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robust_qa.faults._CLOSING", 0.01)
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Parrot, "close", lambda self: asyncio.sleep(60))
+    session = Session(Config([Layer("test.toml", {"reader": {"parrot": {}}})]), host)
+    async with session:
+        await session.answer(Question("Q?"))
+    assert session.trouble == "reader.parrot cannot be closed: TimeoutError."
 
 
 async def test_an_error_is_not_hidden_by_a_component_that_then_fails_to_close(

@@ -123,7 +123,7 @@ def check(run: Run, name: str, kind: Kind | None, query: str) -> None:
         raise ConfigError(f"{name!r} is of several kinds: {' and '.join(found)}.", hint=f"Add --kind {found[0]}.")
     with redirect_stdout(sys.stderr):
         component = Assembly(config, run.host).part(found[0], name).build()
-        findings = testing.check(found[0], component, query=query)
+        findings = testing.check(found[0], component, query=query, close=True)
     for finding in findings:
         mark = {"passed": "ok     ", "failed": "FAILED ", "skipped": "skipped"}[finding.state]
         detail = f": {printable(finding.detail)}" if finding.detail else ""

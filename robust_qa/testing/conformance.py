@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from robust_qa import RqaError
-from robust_qa.faults import passes
+from robust_qa.faults import closed, passes
 from robust_qa.gate import finished
 
 from .bench import toolbox
@@ -131,15 +131,21 @@ def told(error: BaseException) -> str:
 
 
 def check(
-    kind: str, component: Any, *, query: str = "What is the capital of France?", seconds: float = 300.0
+    kind: str,
+    component: Any,
+    *,
+    query: str = "What is the capital of France?",
+    seconds: float = 300.0,
+    close: bool = False,
 ) -> list[Finding]:
     """Try every behaviour the host relies on in a component of `kind`, and say of each what was found.
 
     `query` is for retrievers: one that should find something. Each behaviour may take `seconds`. Behaviours of
-    optional methods that the component lacks are left out. What the component raises becomes a finding.
+    optional methods that the component lacks are left out. What the component raises becomes a finding. With `close`
+    it is closed in the end, and how that went is one, too.
     Runs an event loop of its own. Raises ValueError when there is no such kind.
     """
-    return asyncio.run(_try_all(_suite(kind), Subject(component, query), seconds))
+    return asyncio.run(_try_all(_suite(kind), Subject(component, query), seconds, close=close))
 
 
 def assert_conforms(kind: str, component: Any, *, query: str = "What is the capital of France?") -> None:
@@ -150,7 +156,7 @@ def assert_conforms(kind: str, component: Any, *, query: str = "What is the capi
         raise AssertionError(f"{type(component).__name__} is not a {kind} as the host needs one:\n{report}")
 
 
-async def _try_all(suite: Suite, subject: Subject, seconds: float) -> list[Finding]:
+async def _try_all(suite: Suite, subject: Subject, seconds: float, *, close: bool) -> list[Finding]:
     shape, *others = suite
     findings = [await _try(shape, subject, seconds)]
     stop = "not tried, for lack of the above" if findings[0].state == "failed" else ""
@@ -166,6 +172,9 @@ async def _try_all(suite: Suite, subject: Subject, seconds: float) -> list[Findi
             # The checks provoke none: a model, a key or the network is missing, and stays so for the rest.
             findings.append(Finding(behaviour.name, "failed", told(error)))
             stop = f"not tried after the {error.kind}"
+    if close and hasattr(subject.component, "close"):
+        failure = await closed("it", subject.component)
+        findings.append(Finding("`close` ends it", "failed" if failure else "passed", failure))
     return findings
 
 

@@ -213,6 +213,65 @@ def printing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "printing.py"
 
 
+CLOSING = """
+from dataclasses import dataclass
+from pathlib import Path
+from robust_qa import IndexReport, Passage, hookimpl
+
+class Shelf:
+    @dataclass
+    class Options:
+        index: Path = Path("index")
+        report: str = "IndexReport(passages=1)"
+
+    def __init__(self, options):
+        self.report = options.report
+
+    def retrieve(self, query, k):
+        return [Passage("Ada serviced it.")]
+
+    def index(self, paths, progress=None):
+        return eval(self.report)
+
+    async def close(self):
+        print("closed")
+
+@hookimpl
+def rqa_register(registry):
+    registry.retriever("shelf", Shelf)
+"""
+
+
+@pytest.fixture
+def closing(tmp_path: Path) -> Path:
+    (tmp_path / "closing.py").write_text(CLOSING)
+    return tmp_path / "closing.py"
+
+
+def test_a_component_that_was_checked_or_has_indexed_is_closed(rqa: Rqa, closing: Path) -> None:
+    checked = rqa("--plugin", closing, "plugins", "check", "shelf")
+    assert "closed" in checked.err and checked.out.splitlines()[-1] == "ok      `close` ends it"
+    indexed = rqa("--plugin", closing, "index", closing, "-r", "shelf")
+    assert (indexed.code, (indexed.out + indexed.err).count("closed")) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("report", "code", "told"),
+    [
+        ("{}['lang']", 1, "retriever.shelf failed with KeyError: 'lang'."),
+        ("__import__('sys').exit(3)", 1, "retriever.shelf failed with SystemExit: 3."),
+        ("open(__file__ + '/x')", 1, "retriever.shelf failed with NotADirectoryError: "),
+        ("__import__('socket').create_connection(('127.0.0.1', 1))", 5, "retriever.shelf failed: "),
+        ("None", 1, "`index` of retriever.shelf gave None, and not an IndexReport."),
+    ],
+)
+def test_an_index_that_fails_is_the_fault_of_its_retriever(
+    rqa: Rqa, closing: Path, report: str, code: int, told: str
+) -> None:
+    ended = rqa("--plugin", closing, "index", closing, "-r", "shelf", "-o", f"retriever.shelf.report={report}")
+    assert ended.code == code and told in ended.err and "closed" in ended.out + ended.err
+
+
 def test_what_a_plugin_prints_is_no_part_of_an_answer(rqa: Rqa, installed: str, printing: Path) -> None:
     asked = rqa("--plugin", printing, "ask", "-r", "loud", "--reader", "chatty", "--json", "Who?")
     assert json.loads(asked.out)["answer"] == "Ada" and "loud\nchatty\n" in asked.err
