@@ -47,6 +47,7 @@ class Batcher:
             # The worker was begun by one caller, who is to hear nothing of the others' batches.
             with listening() as remarks:
                 results = await self._run([request for request, _ in batch])
+            served = [*zip(batch, results, strict=True)]
         except BaseException as error:
             if len(batch) > 1 and isinstance(error, Exception) and not getattr(error, "retryable", False):
                 for one in batch:  # only what one of them asked can be to blame, so each is asked alone
@@ -58,6 +59,6 @@ class Batcher:
             if not isinstance(error, Exception):
                 raise
             return
-        for (_, future), result in zip(batch, results, strict=True):
+        for (_, future), result in served:
             if not future.done():
                 future.set_result((result, remarks))

@@ -10,6 +10,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -121,7 +122,8 @@ class Channel:
             retries=retries,
             data={**call.data, **_account(result, remarks)} if trace.detailed else None,
         )
-        return result
+        # A list is the caller's own, to be changed: others wait for the same call, and the trace keeps what came.
+        return copy(result) if isinstance(result, list) else result
 
     async def ask(self, method: str, *arguments: Any) -> Any:
         """What an optional method of the component gives, within its limits; not cached, repeated or traced."""
@@ -193,10 +195,11 @@ class Channel:
 
     async def _merged(self, power: str, many: Callable[..., Any], requests: list[tuple[Any, ...]]) -> list[Any]:
         """What `many` gives to the requests of a batch, one result each."""
+        number = len(requests)  # the list is the component's, to be changed
         results = await self._limited(power, many, requests)
-        if not isinstance(results, list) or len(results) != len(requests):
+        if not isinstance(results, list) or len(results) != number:
             told = f"{len(results)} results" if isinstance(results, list) else f"{type(results).__name__}, and no list,"
-            raise PluginError(f"`{power}_many` of {self.name} gave {told} for {len(requests)} requests.", hint=CONTRACT)
+            raise PluginError(f"`{power}_many` of {self.name} gave {told} for {number} requests.", hint=CONTRACT)
         return results
 
     def _checked(self, call: Call[T], result: T) -> T:

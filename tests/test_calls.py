@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from robust_qa import CallTimeout, Completion, PluginError, Reading, RefusedError, UnavailableError, Usage, remark
+from robust_qa.batching import Batcher
 from robust_qa.cache import Cache
 from robust_qa.calls import Call, Channel
 from robust_qa.limits import Limits
@@ -529,6 +530,40 @@ async def test_an_error_out_of_a_task_group_counts_as_itself(build: Build) -> No
     assert model.calls == 2
     with pytest.raises(UnavailableError, match="Asking failed"):
         await build(Grouped(UnavailableError("Asking failed.")), retries=0).call(generate(), Trace())
+
+
+async def test_each_caller_of_an_equal_call_has_a_list_of_its_own(build: Build) -> None:
+    class Judge:
+        async def score(self, question: str, texts: list[str]) -> list[float]:
+            await asyncio.sleep(0.01)
+            return [0.1, 0.9]
+
+    channel, traces = build(Judge()), [Trace(), Trace()]
+    call = Call("score", ("q", ["x", "y"]), list[float], "2 texts")
+    first, second = await asyncio.gather(*(channel.call(call, trace) for trace in traces))
+    first.clear()
+    assert second == [0.1, 0.9]
+    assert [trace.steps[0].data for trace in traces] == [{"scores": [0.1, 0.9]}] * 2
+
+
+async def test_an_engine_may_use_up_the_list_of_its_batch(build: Build) -> None:
+    class Judge:
+        def score_many(self, requests: list[Any]) -> list[list[float]]:
+            return [[0.5] for _ in iter(lambda: requests and requests.pop(), [])]
+
+    channel = build(Judge())
+    calls = [Call("score", (f"q{n}", ["x"]), list[float], "texts") for n in range(3)]
+    assert await asyncio.gather(*(channel.call(call, Trace()) for call in calls)) == [[0.5]] * 3
+
+
+@pytest.mark.parametrize("requests", [1, 2])
+async def test_a_batch_of_too_few_results_leaves_nobody_waiting(requests: int) -> None:
+    async def run(batch: list[Any]) -> list[Any]:
+        return []
+
+    batcher = Batcher(run)
+    waiting = asyncio.gather(*(batcher.submit((n,)) for n in range(requests)), return_exceptions=True)
+    assert {type(error) for error in await asyncio.wait_for(waiting, 5)} == {ValueError}
 
 
 @pytest.mark.parametrize(("given", "told"), [(None, "NoneType, and no list,"), ([], "0 results")])
