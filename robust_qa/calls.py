@@ -55,7 +55,8 @@ class Call(Generic[T]):
 class Channel:
     """One component behind its limits; all calls of all questions to it meet here.
 
-    `identity` is what its results depend on besides the arguments, or None when they are not to be cached.
+    `identity` is what its results depend on besides the arguments, or None when they are not to be cached;
+    `fingerprint` is what the component says of that, or None when it says nothing.
     """
 
     def __init__(
@@ -66,12 +67,14 @@ class Channel:
         *,
         options: Any = None,
         identity: str | None,
+        fingerprint: str | None = None,
         cache: Cache | None,
         threads: ThreadPoolExecutor,
     ) -> None:
         self.name = name
         self.component = component
         self.options = options
+        self.fingerprint = fingerprint
         self.limits = limits
         self._identity = identity
         self._cache = cache

@@ -182,8 +182,8 @@ def _identified(components: Mapping[str, Channel | None]) -> dict[str, str]:
         if channel is None:
             continue
         found[what] = channel.name
-        if hasattr(channel.component, "fingerprint"):
-            found[f"{what} content"] = _digest(str(channel.component.fingerprint()))
+        if channel.fingerprint is not None:
+            found[f"{what} content"] = _digest(str(channel.fingerprint))
     return found
 
 

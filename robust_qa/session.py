@@ -183,12 +183,12 @@ class Session:
         check_component(kind, name, component)
         # Asked of every component: an index or a model that is missing says so here, before the first call.
         with part.blaming():
-            fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else ""
+            fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else None
         identity = None
         if getattr(component, "cached", True) and not hasattr(component, "needs"):  # what it calls is cached
             age = getattr(component, "max_age", None)
             # What was stored in another span of that length is not found.
-            content = repr((*part.identity, fingerprint, time.time() // age if age else 0))
+            content = repr((*part.identity, fingerprint or "", time.time() // age if age else 0))
             identity = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
         return Channel(
             f"{kind}.{name}",
@@ -196,6 +196,7 @@ class Session:
             part.limits,
             options=part.options,
             identity=identity,
+            fingerprint=fingerprint,
             cache=self._cache,
             threads=self._threads,
         )

@@ -8,6 +8,7 @@ import pytest
 from robust_qa import Answer, ConfigError, MissingError, Passage, PluginError, Question
 from robust_qa.config import Config, Layer
 from robust_qa.host import Host
+from robust_qa.resume import answered_by
 from robust_qa.session import Session
 
 PLUGIN = Path(__file__).parent / "standins" / "plugin.py"
@@ -198,6 +199,18 @@ async def test_an_option_that_is_kept_out_of_print_tells_two_configurations_apar
             answers.append((await session.answer(Question("Q?"))).text)
             retrievals.append(session.toolbox_for(Question("Q?")).retrieval()["shelf"])
     assert answers == ["alpha", "beta"] and retrievals[0] != retrievals[1]
+
+
+async def test_a_component_is_asked_once_for_its_fingerprint(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    for name in ("Shelf", "Parrot"):
+        component = getattr(sys.modules["rqa_plugin_plugin"], name)
+        monkeypatch.setattr(component, "fingerprint", lambda self: asked.append(self) or "f", raising=False)
+    async with Session(Config([Layer("test.toml", {**SHELF, "reader": {"parrot": {}}})]), host) as session:
+        assert (await session.answer(Question("Q?"))).text
+        assert session.toolbox_for(Question("Q?")).retrieval()["shelf"]
+        assert set(answered_by(session, "reads", has_passages=False)) >= {"reader", "reader content"}
+    assert len(asked) == 2
 
 
 async def test_components_and_strategies_are_closed_also_those_that_were_of_no_use(

@@ -37,7 +37,9 @@ def toolbox(
     known = {} if names is None else names  # a defaultdict, empty as it is, knows every name
 
     def channel(name: str, component: Any) -> Channel:
-        return Channel(name, component, Limits(retries=0), identity=None, cache=None, threads=threads)
+        fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else None
+        limits = Limits(retries=0)
+        return Channel(name, component, limits, identity=None, fingerprint=fingerprint, cache=None, threads=threads)
 
     def named(power: str, name: str) -> Any:
         try:
