@@ -133,8 +133,9 @@ class Channel:
         return await self._limited(method, getattr(self.component, method), *arguments)
 
     async def in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
-        """`function` in a worker thread of the session."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, finished, function, *arguments)
+        """`function`, which calls the component, in a worker thread of the session."""
+        with blaming(self.name):
+            return await asyncio.get_running_loop().run_in_executor(self._threads, finished, function, *arguments)
 
     def _key(self, call: Call[Any]) -> str | None:
         if self._identity is None or not call.repeatable:

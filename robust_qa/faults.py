@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from functools import cached_property
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, get_args
 
 from .errors import PluginError, RqaError, UnavailableError
@@ -22,6 +25,13 @@ _METHODS: dict[Kind, tuple[Power, ...]] = {
     "retriever": ("retrieve",), "reader": ("read", "generate"), "evaluator": ("score",)
 }  # fmt: skip
 _MANY = ("", "_many")
+_COUNT, _NUMBER = (Integral, 1, "a whole number from 1 on"), (Real, -math.inf, "a number")
+# The numbers that a component may have, by kind: of what type, at least how much, and that for people.
+_NUMBERS: dict[str, dict[str, tuple[type[Any], float, str]]] = {
+    "": {"concurrency": _COUNT, "max_age": (Real, 0, "a number from 0 on")},
+    "reader": {"window": _COUNT, "max_tokens": _COUNT},
+    "evaluator": {"upper": _NUMBER, "lower": _NUMBER},
+}
 _CLOSING = 30.0  # seconds that an `async def close` may take
 
 
@@ -30,8 +40,8 @@ def check_strategy(name: str, strategy: Any) -> None:
     if not (hasattr(strategy, "needs") and hasattr(strategy, "answer")):
         raise PluginError(f"Strategy {name!r} lacks `needs`, or the method `answer(question, toolbox)`.", hint=CONTRACT)
     _check_needs("strategy", name, strategy.needs)
-    if isinstance(getattr(strategy, "hands_to", ()), str):
-        raise PluginError(f"Strategy {name!r} has text as `hands_to`, and not a list of names.", hint=CONTRACT)
+    if not are_names(others := getattr(strategy, "hands_to", ())):
+        raise PluginError(f"Strategy {name!r} has {others!r} as `hands_to`, and not a list of names.", hint=CONTRACT)
 
 
 def check_component(kind: Kind, name: str, component: Any) -> None:
@@ -40,16 +50,25 @@ def check_component(kind: Kind, name: str, component: Any) -> None:
     if powers and not any(callable(getattr(component, power + many, None)) for power in powers for many in _MANY):
         lacks = " and ".join(f"`{power}`" for power in powers)
         raise PluginError(f"{kind.capitalize()} {name!r} lacks the method {lacks}.", hint=CONTRACT)
-    width = getattr(component, "concurrency", None)
-    if width is not None and (not isinstance(width, int) or width < 1):
-        raise PluginError(
-            f"{kind.capitalize()} {name!r} has a `concurrency` of {width!r}, and not a whole number from 1 on.",
-            hint=CONTRACT,
-        )
+    for attribute, (number, least, told) in (_NUMBERS[""] | _NUMBERS.get(kind, {})).items():
+        if isinstance(inspect.getattr_static(component, attribute, None), property | cached_property):
+            continue  # it may ask an engine that is not loaded for this
+        value = getattr(component, attribute, None)
+        if value is not None and not (isinstance(value, number) and value >= least):
+            raise PluginError(
+                f"{kind.capitalize()} {name!r} has {value!r} as `{attribute}`, and not {told}.", hint=CONTRACT
+            )
     _check_needs(kind, name, getattr(component, "needs", ()))
 
 
-def _check_needs(kind: Kind, name: str, needs: Iterable[str]) -> None:
+def are_names(value: Any) -> bool:
+    """Whether it is a set or a list of names, which a text by itself is not."""
+    return isinstance(value, Collection) and not isinstance(value, str) and all(isinstance(it, str) for it in value)
+
+
+def _check_needs(kind: Kind, name: str, needs: Any) -> None:
+    if not are_names(needs):
+        raise PluginError(f"{kind.capitalize()} {name!r} has {needs!r} as `needs`, and not a set.", hint=CONTRACT)
     if unknown := sorted(map(repr, frozenset(needs) - _POWERS)):
         raise PluginError(
             f"{kind.capitalize()} {name!r} needs {', '.join(unknown)}, and can need {', '.join(sorted(_POWERS))}.",

@@ -242,7 +242,7 @@ def _check_corrector(name: str, channels: Channels) -> None:
     if name in channels.within:
         raise ConfigError(f"Strategy {name!r} would correct the passages that it is asking for itself.")
     strategy = channels.names.corrector(name)
-    if lacking := sorted(power for power in strategy.needs - {"retrieve"} if not channels.can(power)):
+    if lacking := sorted(power for power in {*strategy.needs} - {"retrieve"} if not channels.can(power)):
         raise ConfigError(
             f"`{name}(...)` needs {', '.join(lacking)}, which nothing that is configured can.",
             hint="`rqa help plugin` says what these powers are.",

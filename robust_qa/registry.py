@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .errors import PluginError
 from .expressions import BUILT_IN
+from .faults import are_names
 from .types import Kind
 
 if TYPE_CHECKING:
@@ -96,7 +97,11 @@ class Registry:
         options = getattr(factory, "Options", None)
         if options is not None and not dataclasses.is_dataclass(options):
             raise PluginError(f"the Options of {kind} {name!r} is not a dataclass")
-        if not callable(factory) or not isinstance(rank, int) or not isinstance(summary, str):
-            raise PluginError(f"{kind} {name!r} is registered with (name, factory, rank=NUMBER, summary=TEXT)")
+        told = isinstance(summary, str) and isinstance(advice, str)
+        if not callable(factory) or not isinstance(rank, int) or not told:
+            others = "summary=TEXT, advice=TEXT" if kind == "reader" else "summary=TEXT"
+            raise PluginError(f"{kind} {name!r} is registered with (name, factory, rank=NUMBER, {others})")
+        if kind == "strategy" and rank > 0 and not are_names(getattr(factory, "needs", None)):
+            raise PluginError(f"strategy {name!r} has a rank, and on its class no set of names as `needs`")
         summary = summary or (factory.__doc__ or "").strip().partition("\n")[0]
         self.staged.append(Registration(kind, name, factory, self.plugin, rank, summary, advice))

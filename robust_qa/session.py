@@ -180,9 +180,9 @@ class Session:
     def _build_channel(self, kind: Kind, name: str) -> Channel:
         part = self.assembly.part(kind, name)
         component = self._built[f"{kind}.{name}"] = part.build()
-        check_component(kind, name, component)
-        # Asked of every component: an index or a model that is missing says so here, before the first call.
         with part.blaming():
+            check_component(kind, name, component)
+            # Asked of every one: an index or a model that is missing says so here, before the first call.
             fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else None
         identity = None
         if getattr(component, "cached", True) and not hasattr(component, "needs"):  # what it calls is cached

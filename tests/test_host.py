@@ -70,6 +70,15 @@ def test_the_code_of_an_editable_installation_is_part_of_its_version(install: In
         (plugin_source("reader", "half", after="registry.reader(None, Nothing)"), "None is no name"),
         (plugin_source("reader", "half", after="registry.reader('x', 5)"), "(name, factory"),
         (plugin_source("reader", "half", after="registry.reader('x', Nothing, rank='high')"), "rank=NUMBER"),
+        (plugin_source("reader", "half", after="registry.reader('x', Nothing, advice=('buy', 5))"), "advice=TEXT"),
+        (plugin_source("reader", after="registry.strategy('x', object, rank=1)"), "strategy 'x' has a rank, and"),
+        (plugin_source("reader", after="registry.strategy('x', lambda: Nothing(), rank=1)"), "as `needs`"),
+        (
+            plugin_source("reader", after="registry.strategy('x', Nothing, rank=1)").replace(
+                "frozenset()", "property(lambda self: {'read'})"
+            ),
+            "no set of names as `needs`",
+        ),
         (plugin_source("reader", "half", after="registry.oracle('x', Nothing)"), "AttributeError: "),
         (plugin_source("reader", "half").replace("needs =", "Options ="), "the Options of reader 'half'"),
         (plugin_source("reader", "half").replace("registry)", "registry, surprise)"), "PluginValidationError: "),

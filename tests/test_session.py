@@ -333,8 +333,10 @@ async def test_an_answer_method_that_is_no_async_def_is_a_fault_of_the_plugin(
     ("fault", "told"),
     [
         ({"retrieve": None}, "Retriever 'shelf' lacks the method `retrieve`"),
-        ({"concurrency": "many"}, "Retriever 'shelf' has a `concurrency` of 'many'"),
+        ({"concurrency": "many"}, "Retriever 'shelf' has 'many' as `concurrency`, and not a whole number from 1 on"),
+        ({"max_age": "1h"}, "Retriever 'shelf' has '1h' as `max_age`, and not a number from 0 on"),
         ({"needs": {"genrate"}}, "Retriever 'shelf' needs 'genrate', and can need"),
+        ({"needs": None}, "Retriever 'shelf' has None as `needs`, and not a set"),
     ],
 )
 async def test_a_component_that_is_not_whole_is_named_and_no_strategy(
@@ -344,6 +346,43 @@ async def test_a_component_that_is_not_whole_is_named_and_no_strategy(
         monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Shelf, name, value, raising=False)
     with pytest.raises(PluginError, match=told):
         await ask(host, SHELF)
+
+
+@pytest.mark.parametrize(
+    ("owner", "fault", "told"),
+    [
+        ("Parrot", {"__init__": lambda *_: None, "window": "4096"}, "Reader 'parrot' has '4096' as `window`"),
+        ("Parrot", {"count_tokens": lambda *_: 1 // 0}, "reader.parrot failed with ZeroDivisionError"),
+        ("Parrot", {"count_tokens": lambda *_: None}, "reader.parrot failed with TypeError"),
+        ("Length", {"upper": "high", "lower": 0}, "Evaluator 'length' has 'high' as `upper`, and not a number"),
+        ("Length", {"upper": float("nan"), "lower": 0}, "Evaluator 'length' has nan as `upper`, and not a number"),
+    ],
+)
+async def test_what_is_wrong_beside_its_calls_is_told_of_the_component_and_no_strategy(
+    host: Host, monkeypatch: pytest.MonkeyPatch, owner: str, fault: dict[str, Any], told: str
+) -> None:
+    for name, value in fault.items():
+        monkeypatch.setattr(getattr(sys.modules["rqa_plugin_plugin"], owner), name, value, raising=False)
+    names = {"defaults": {"strategy": "judged" if owner == "Length" else "reads", "evaluator": "length"}}
+    with pytest.raises(PluginError, match=told):
+        await ask(host, {**SHELF, **names, "reader": {"parrot": {"window": 4096}}})
+
+
+async def test_what_a_component_computes_is_not_asked_for_before_it_is_needed(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].First, "window", property(lambda _: 1 // 0), raising=False)
+    assert (await ask(host, SHELF)).text == "alpha"
+
+
+async def test_a_strategy_may_list_its_needs(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def correct(self: Any, question: str, toolbox: Any) -> Any:
+        return await toolbox.retrieve()
+
+    reads = sys.modules["rqa_plugin_plugin"].Reads
+    monkeypatch.setattr(reads, "needs", ["retrieve", "read"])
+    monkeypatch.setattr(reads, "correct", correct, raising=False)
+    assert (await ask(host, {**SHELF, "defaults": {"retriever": "reads(shelf)"}})).text == "alpha"
 
 
 async def test_a_cancellation_of_its_own_that_a_strategy_lets_escape_is_its_fault(
