@@ -69,7 +69,7 @@ def build(options: type[T], table: Table, *, reserved: Collection[str] = ()) -> 
         return options(**converted)
     except (ValueError, TypeError) as error:
         origins = dict.fromkeys(layer.origin for value in given.values() for layer in value.layers)
-        raise ConfigError(f"{', '.join(origins)}: [{table.name}] {error}.") from error
+        raise ConfigError(f"{', '.join(origins) or _a_file(table)}: [{table.name}] {error}.") from error
 
 
 def convert(value: Value, hint: Any, key: str, *, confined: bool = False) -> Any:

@@ -189,6 +189,19 @@ def test_a_combination_that_the_options_refuse_is_told_with_the_files() -> None:
         options({"low": 2, "needed": 1}, {"high": 1}, kind=Strict)
 
 
+def test_defaults_that_the_options_refuse_are_told_with_where_to_set_them() -> None:
+    @dataclass
+    class Either:
+        url: str = ""
+
+        def __post_init__(self) -> None:
+            if not self.url:
+                raise ValueError("give `url`")
+
+    told = refusal({}, kind=Either)
+    assert told.message == "the configuration (`rqa config path`): [reader.x] give `url`."
+
+
 @dataclass
 class Broken:
     x: "NoSuchType"  # type: ignore[name-defined] # noqa: F821
