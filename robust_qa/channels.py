@@ -19,7 +19,8 @@ class Channels:
     The evaluator is what `judge` gives: many a question is answered without it, and it need not be built for those.
     `expression` is what is retrieved by default; None: the passages that the question brings. `asked_for` is
     whether this run names it, with -r or --docs. `k` is how many are retrieved by default, `given_k` how many of a
-    question's own are used (all). `within` are the strategies that were handed passages, one within the other.
+    question's own are used (all). `within` are the strategies that were handed passages and the evaluators that ask
+    on, one within the other.
     """
 
     reader: Channel | None = None

@@ -7,6 +7,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from . import reading, settings
 from .calls import Call, Channel
 from .channels import Channels
@@ -115,7 +117,16 @@ class Toolbox:
         return channel
 
     def _judge(self, evaluator: str | None) -> Channel:
-        return self._channels.names.evaluator(evaluator) if evaluator else self._need("evaluator")
+        judge = self._channels.names.evaluator(evaluator) if evaluator else self._need("evaluator")
+        if judge.name in self._channels.within:
+            hint = "Let the one that it judges with be another: score(..., evaluator=NAME)."
+            raise ConfigError(f"{judge.name} would judge with its own scores.", hint=hint)
+        return judge
+
+    def _within(self, name: str) -> Toolbox:
+        """A toolbox for that evaluator, which does not judge for itself with it."""
+        within = self._channels.within | {name}
+        return Toolbox(self.question, dataclasses.replace(self._channels, within=within), self.trace)
 
     def _configured(self) -> Tree:
         if self._channels.expression is not None:
@@ -208,7 +219,7 @@ class Toolbox:
             (messages, decoding),
             Completion,
             prompt_name,
-            {"prompt": _listed(messages)} if self.trace.detailed else {},
+            {"prompt": msgspec.to_builtins(messages)} if self.trace.detailed else {},
             repeatable=_repeatable(reader.options, decoding),
         )
         return await reader.call(call, self.trace)
@@ -256,7 +267,7 @@ class Toolbox:
         if not texts:
             return []
         # One that judges with other components' help has them from here, so that the question is charged with it.
-        helpers = (self,) if hasattr(judge.component, "needs") else ()
+        helpers = (self._within(judge.name),) if hasattr(judge.component, "needs") else ()
         call: Call[list[float]] = Call("score", (question, list(texts), *helpers), list[float], f"{len(texts)} texts")
         return await judge.call(call, self.trace)
 
@@ -274,7 +285,7 @@ class Toolbox:
         return tokens
 
     async def _from_encoder(self, method: str, texts: Sequence[str]) -> Any:
-        evaluator = self._need("evaluator")
+        evaluator = self._judge(None)
         if not hasattr(evaluator.component, method):
             raise ConfigError(
                 f"{evaluator.name} compares no tokens: it has no {method}().",
@@ -305,8 +316,6 @@ class Toolbox:
 
     def note(self, what: str, /, **data: Any) -> None:
         """Put a decision, and why, into the trace. Raises TypeError where `data` is nothing that JSON can hold."""
-        import msgspec
-
         try:
             data = msgspec.to_builtins(data)
         except (TypeError, RecursionError) as error:
@@ -332,10 +341,3 @@ def _repeatable(options: Any, decoding: Decoding) -> bool:
     temperature = decoding.temperature if decoding.temperature is not None else getattr(options, "temperature", None)
     seed = decoding.seed if decoding.seed is not None else getattr(options, "seed", None)
     return temperature == 0 or seed is not None
-
-
-def _listed(items: Sequence[Any]) -> list[Any]:
-    import msgspec
-
-    built: list[Any] = msgspec.to_builtins(list(items))
-    return built

@@ -333,6 +333,16 @@ def test_an_evaluator_that_breaks_its_contract_fails_that_check(component: Any, 
     assert behaviour in failures("evaluator", component)
 
 
+def test_an_evaluator_may_judge_on_top_of_another_ones_scores() -> None:
+    class OnTop:
+        needs = frozenset({"score"})
+
+        async def score(self, question: str, texts: list[str], toolbox: Any) -> list[float]:
+            return [score / 2 for score in await toolbox.score(question, texts)]
+
+    assert_conforms("evaluator", OnTop())
+
+
 def strategy(needs: Any, answer: Callable[..., Any]) -> Any:
     return type("Strategy", (), {"needs": needs, "answer": staticmethod(answer)})()
 

@@ -1,5 +1,6 @@
 """What the toolbox gives beside passages, readings and replies: vectors of tokens, and components by name."""
 
+import asyncio
 import threading
 from typing import Any
 
@@ -46,6 +47,29 @@ async def test_an_evaluator_can_be_asked_by_name() -> None:
     assert await tools.score("Who?", ["a", "b"], evaluator="encoder") == [0.5, 0.5]
     with pytest.raises(ConfigError, match="'decoder'"):
         await tools.score("Who?", ["a"], evaluator="decoder")
+
+
+class OnTop:
+    """Halves the scores of another evaluator; of the configured one where none is named."""
+
+    needs = frozenset({"score"})
+    concurrency = 1
+
+    def __init__(self, base: str | None = None) -> None:
+        self.base = base
+
+    async def score(self, question: str, texts: list[str], toolbox: Any) -> list[float]:
+        return [score / 2 for score in await toolbox.score(question, texts, evaluator=self.base)]
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+async def test_an_evaluator_judges_on_top_of_others_and_not_of_itself(by_name: bool) -> None:
+    tools = toolbox("Who?", evaluator=OnTop("encoder"), names={"encoder": Encoder(), "top": OnTop()})
+    assert await tools.score("Who?", ["a"]) == [0.25]
+    assert await tools.score("Who?", ["a"], evaluator="top") == [0.125]
+    tools = toolbox("Who?", evaluator=OnTop("other"), names={"other": OnTop("other" if by_name else None)})
+    with pytest.raises(ConfigError, match="would judge with its own scores"):
+        await asyncio.wait_for(tools.score("Who?", ["a"]), 5)
 
 
 def test_the_expression_that_is_retrieved_by_default_is_known() -> None:

@@ -60,7 +60,7 @@ def toolbox(
             retriever=cache(lambda name: channel(f"retriever.{name}", named("retrieve", name))),
             corrector=partial(named, "correct"),
             strategy=partial(named, "answer"),
-            evaluator=cache(lambda name: channel("evaluator", named("score", name))),
+            evaluator=cache(lambda name: channel(f"evaluator.{name}", named("score", name))),
         ),
     )
     return Toolbox(question, channels)

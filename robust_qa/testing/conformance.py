@@ -13,7 +13,7 @@ from robust_qa.faults import closed, passes
 from robust_qa.gate import finished
 
 from .bench import toolbox
-from .fakes import ScriptedModel
+from .fakes import OverlapEvaluator, ScriptedModel
 
 State: TypeAlias = Literal["passed", "failed", "skipped"]
 
@@ -55,7 +55,7 @@ class Subject:
         """The method's result; a plain `def` runs in a worker thread."""
         function = getattr(self.component, method)
         if method == "score" and hasattr(self.component, "needs"):
-            arguments += (toolbox(self.query, reader=ScriptedModel("Yes.")),)
+            arguments += (toolbox(self.query, reader=ScriptedModel("Yes."), evaluator=OverlapEvaluator()),)
         if inspect.iscoroutinefunction(function):
             return await function(*arguments)
         result = await asyncio.to_thread(finished, function, *arguments)
