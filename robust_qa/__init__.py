@@ -11,7 +11,7 @@ A plugin is a module with a class and a hook::
         @dataclass
         class Options:
             url: Url
-            timeout: float = 10.0  # seconds
+            language: str = "en"  # of the notes
 
         def __init__(self, options: Options) -> None: ...
         async def retrieve(self, query: str, k: int) -> list[Passage]: ...

@@ -28,13 +28,11 @@ from .expressions import (
 )
 from .faults import PLUGIN_FAULT, check_component, check_strategy, passes
 from .host import Host
-from .limits import RESERVED, Limits
+from .limits import Limits, reserved
 from .pool import PROMPTS
 from .prompts import Prompt, load_prompts
 from .registry import Registration
 from .types import Kind
-
-_PLUGIN = frozenset({"plugin"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +136,15 @@ class Assembly:
         if kind == "retriever" and name in BUILT_IN:
             raise ConfigError(f"[{table.name}]: {name!r} means something else in retriever expressions.")
         _check_reach(registration, table)
-        reserved = _PLUGIN if kind == "strategy" else RESERVED  # a strategy makes calls, and is none
-        own = {key: value for key, value in table.values.items() if key in reserved - _PLUGIN}
+        kept = reserved(kind)
+        own = {key: value for key, value in table.values.items() if key in kept and key != "plugin"}
         limits = settings.build(Limits, Table(table.name, own))
         if registration.options is not None:
-            options = settings.build(registration.options, table, reserved=reserved)
+            options = settings.build(registration.options, table, reserved=kept)
             self._check_expressions(options, table)
             return Part(registration, limits, options)
         for key, value in table.values.items():
-            if key not in reserved:
+            if key not in kept:
                 raise ConfigError(
                     f"{value.layer.origin}: [{table.name}] sets `{key}`, and {registration.name!r} has no options."
                 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.metadata
 import importlib.util
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -119,6 +120,9 @@ class Host:
             if unknown := sorted(caller.name for caller in callers if not caller.has_spec()):
                 hint = did_you_mean(unknown[0], [name for name in vars(Hooks) if name.startswith(f"{GROUP}_")])
                 raise PluginError(f"it implements {unknown[0]}, and there is no such hook. {hint}".strip())
+            own = (impl.function for caller in callers for impl in caller.get_hookimpls() if impl.plugin is module)
+            if waiting := [function.__name__ for function in own if inspect.iscoroutinefunction(function)]:
+                raise PluginError(f"its {waiting[0]} is an `async def`: write `def`")
             others = [other for other in self._pluggy.get_plugins() if other is not module]
             self._pluggy.subset_hook_caller("rqa_register", others)(registry=registry)
         except KeyboardInterrupt:

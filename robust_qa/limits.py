@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from .types import Usage
+from .types import Kind, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +33,8 @@ class Limits:
 
 
 RESERVED = frozenset({"plugin", *(field.name for field in dataclasses.fields(Limits))})
+
+
+def reserved(kind: Kind) -> frozenset[str]:
+    """The keys that the host keeps for itself in a table of that kind: a strategy makes calls, and is none."""
+    return frozenset({"plugin"}) if kind == "strategy" else RESERVED

@@ -50,3 +50,7 @@ class Metric:
     summary: str = ""
     unit: Literal["share", "count", "seconds", "money"] = "share"
     better: Literal["higher", "lower", ""] = "higher"
+
+    def __post_init__(self) -> None:
+        if self.unit not in ("share", "count", "seconds", "money") or self.better not in ("higher", "lower", ""):
+            raise ValueError(f"metric {self.name!r} has {self.unit!r} as unit and {self.better!r} as what is better")

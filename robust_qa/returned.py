@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from .types import Answer, Passage, Reading
+from .types import Answer, Passage, Reading, Usage
 
 _SLACK = 1e-3  # sums of floats end a little beside a bound
 
@@ -45,6 +45,9 @@ def _out_of_range(item: Any) -> str:
             return f"{what} of {value:g}, and not one from {least} to 1"
     if isinstance(item, Passage) and not math.isfinite(item.score):
         return f"a passage with a score of {item.score:g}"
+    usage = getattr(item, "usage", None)
+    if isinstance(usage, Usage) and min(usage.calls, usage.prompt_tokens, usage.completion_tokens) < 0:
+        return f"a usage of less than nothing: {usage}"
     return ""
 
 

@@ -81,7 +81,13 @@ def test_the_code_of_an_editable_installation_is_part_of_its_version(install: In
         ),
         (plugin_source("reader", "half", after="registry.oracle('x', Nothing)"), "AttributeError: "),
         (plugin_source("reader", "half").replace("needs =", "Options ="), "the Options of reader 'half'"),
+        (
+            "from dataclasses import make_dataclass as make\n"
+            + plugin_source("reader", "half").replace("needs =", "Options = make('O', ['timeout', 'rpm']); n ="),
+            "has rpm, timeout, which the host keeps for itself",
+        ),
         (plugin_source("reader", "half").replace("registry)", "registry, surprise)"), "PluginValidationError: "),
+        (plugin_source("reader", "half").replace("def rqa", "async def rqa"), "its rqa_register is an `async def`"),
     ],
 )
 def test_a_plugin_that_fails_is_broken_with_the_reason_and_leaves_nothing(
@@ -301,6 +307,12 @@ def test_a_metric_with_a_taken_or_odd_name_is_left_out_and_told(tmp_path: Path) 
     (line,) = troubles
     assert "its metric 'words' has a name that is taken" in line
     assert "7 is no Metric" in line
+
+
+@pytest.mark.parametrize("odd", ["unit='bananas'", "better='bigger'"])
+def test_a_metric_of_an_odd_unit_is_left_out_and_told(tmp_path: Path, odd: str) -> None:
+    names, troubles = metrics(tmp_path, one=f"return [Metric('words', len, {odd})]")
+    assert names == [] and "metric 'words' has" in troubles[0] and odd.partition("=")[2] in troubles[0]
 
 
 def test_a_plugin_whose_metrics_fail_leaves_those_of_others(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Answer, Completion, Passage, Position, Reading
+from robust_qa import Answer, Completion, Passage, Position, Reading, Usage
 from robust_qa.returned import misfit
 
 
@@ -82,6 +82,11 @@ def test_what_is_promised_fits(result: Any, promised: Any) -> None:
             Answer("x", conflicts=(Position("y", confidence=2.0),)),
             Answer,
             "a confidence of 2, and not one from 0 to 1",
+        ),
+        (
+            Completion("x", Usage(calls=1, prompt_tokens=-10)),
+            Completion,
+            "a usage of less than nothing: Usage(calls=1, prompt_tokens=-10, completion_tokens=0, cached=0)",
         ),
         ([Passage("x", score=float("nan"))], list[Passage], "a list that holds a passage with a score of nan"),
     ],

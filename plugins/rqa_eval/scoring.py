@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 64  # questions whose metrics are taken together, so that what an evaluator scores meets in batches
 _NONE = math.nan
+_SLACK = 1e-3  # sums of floats end a little beside a bound
+_FAILED = "Leave it out with --metrics, or mend the plugin it is of."
 
 
 @dataclass(slots=True)
@@ -152,8 +154,10 @@ async def _value(metric: Metric, outcome: Outcome) -> float:
     except BaseException as error:  # also a panic of compiled code
         raise PluginError(
             f"Metric {metric.name!r} failed with {type(error).__name__}: {error}.",
-            hint="Leave it out with --metrics, or mend the plugin it is of.",
+            hint=_FAILED,
         ) from error
+    if metric.unit == "share" and not -_SLACK <= number <= 1 + _SLACK and math.isfinite(number):
+        raise PluginError(f"Metric {metric.name!r} gave {number:g}, and a share is from 0 to 1.", hint=_FAILED)
     return number if math.isfinite(number) else _NONE
 
 

@@ -140,6 +140,12 @@ def test_a_metric_of_a_plugin_may_ask_the_evaluator(rqa: Any, tmp_path: Path, qu
     assert group["strategies"]["rag"]["words"]["value"] == 1
 
 
+def test_a_share_of_more_than_all_is_the_fault_of_its_metric(rqa: Any, tmp_path: Path, question_set: Any) -> None:
+    (tmp_path / "wordy.py").write_text(METRIC.replace("count", "share").format(value="2.0"))
+    ended = rqa("--plugin", tmp_path / "wordy.py", "eval", question_set(ROWS), "-s", "rag", "-o", "run")
+    assert ended.code == 1 and "Metric 'words' gave 2, and a share is from 0 to 1." in ended.err
+
+
 @pytest.mark.parametrize(
     ("value", "told"), [("1 / 0", "ZeroDivisionError"), ("__import__('sys').exit(3)", "SystemExit")]
 )
