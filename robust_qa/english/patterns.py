@@ -86,4 +86,4 @@ TRADE_MODIFIER = re.compile(
 # verb: "director NAME", "married the singer NAME"; DOING between a name and its verb: "NAME, who also (directed)".
 BY = re.compile(rf"(?:(?:,? (?:and|&)|,) (?:[a-z-]+ )?[a-z-]+){{0,2}} by {_SOMEBODY}")
 HELD_BY = re.compile(rf"(?:,| is| was| named| to|:)? {_SOMEBODY}")
-DOING = re.compile(r"(?:,? (?:who|has|had|have|was|is|also|first|later|originally|and|[a-z]+ly|[a-z]+ed and))* ")
+DOING = re.compile(r"(?:,? (?:who|has|had|have|was|is|also|first|later|and|[a-z]+ly|[a-z]+ed and))* ")
