@@ -71,7 +71,7 @@ _MARKDOWN = re.compile(
     r"|(?<![^\n]\n)^(?P<second>(?![-*+>|]|\d+[.)][ \t])\S.{0,99})\n-{3,}[ \t]*$",
     re.M,
 )
-_CLOSING = re.compile(r"[ \t]+#+[ \t]*$")
+_CLOSING = re.compile(r"(?<![ \t])[ \t]+#+[ \t]*$")
 
 
 def of_markdown(text: str) -> list[Heading]:
@@ -87,7 +87,7 @@ def of_markdown(text: str) -> list[Heading]:
 
 # Only what begins with a key: else `---` is a rule.
 _FRONT = re.compile(
-    r"\A---[ \t]*\n(?=[\w\"'-]+[ \t]*:)(?P<yaml>(?:(?:[\w\"'.-]+[ \t]*:(?:[ \t].*)?|[ \t]+.*|-[ \t].*|#.*|)\n)*?)"
+    r"\A---[ \t]*\n(?=[\w\"'-]+[ \t]*:)(?P<yaml>(?:(?:[\w\"'.-]+[ \t]*:(?:[ \t].*)?|[ \t].*|-[ \t].*|#.*|)\n)*?)"
     r"(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
 )
 _TITLE = re.compile(r"^[\"']?title[\"']?[ \t]*:[ \t]*(?P<value>.*(?:\n[ \t]+\S.*)*)", re.M | re.I)

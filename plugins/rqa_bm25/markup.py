@@ -17,7 +17,7 @@ _BREAKS = {"br": "\n", "td": " ", "th": " "} | dict.fromkeys(
 _CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
 # A "<" that no ">" follows before the next one. The parser looks for the end of each such tag, and of each open
 # comment, through all of the rest: minutes for a small file of them.
-_STRAY = re.compile(r"<(?!!)(?=[^<>]*(?:<|\Z))")
+_STRAY = re.compile(r"<(?!!(?!\[))(?=[^<>]*(?:<|\Z))")
 
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -37,9 +37,10 @@ def extract(html: str) -> tuple[str, str, tuple[Heading, ...]]:
     headings = []
     end = 0
     for level, first, last in page.headings:
-        before, title = _tidied(page.text[end:first]), _tidied(page.text[first:last])
+        title = _tidied(page.text[first:last])
         if not 0 < len(title) <= _LONGEST_HEADING:
             continue
+        before = _tidied(page.text[end:first])
         text += f"{before}\n\n" if before else ""
         headings.append(Heading(len(text), len(text) + len(title), level, one_line(title)))
         text += f"{title}\n\n"
@@ -61,6 +62,7 @@ class _Page(HTMLParser):
         self.text: list[str] = []
         self.headings: list[tuple[int, int, int]] = []  # level, and between which places of `text`
         self._heading: tuple[int, int] | None = None  # the open one: level, and its first place in `text`
+        self._worded = False  # whether that one has text yet
         self._depth = dict.fromkeys((*_UNSEEN, "title", "h1"), 0)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -70,7 +72,7 @@ class _Page(HTMLParser):
             self._end_heading()  # of one whose own end tag is missing
         self.text.append(_BREAKS.get(tag, ""))
         if tag in _HEADINGS:
-            self._heading = _HEADINGS[tag], len(self.text)
+            self._heading, self._worded = (_HEADINGS[tag], len(self.text)), False
 
     def handle_endtag(self, tag: str) -> None:
         if self._depth.get(tag):
@@ -82,7 +84,7 @@ class _Page(HTMLParser):
         self.text.append(_BREAKS.get(tag, ""))
 
     def _end_heading(self) -> None:
-        if self._heading and "".join(self.text[self._heading[1] :]).strip():
+        if self._heading and self._worded:
             self.headings.append((*self._heading, len(self.text)))
             self._heading = None
 
@@ -97,4 +99,5 @@ class _Page(HTMLParser):
             return
         if self._depth.get("h1"):
             self.heading += data
+        self._worded = self._worded or not data.isspace()
         self.text.append(re.sub(r"\s+", " ", data))

@@ -173,6 +173,26 @@ def test_html_of_a_hundred_thousand_open_ends_is_read_in_seconds(tmp_path, part)
     assert time.perf_counter() - began < 5
 
 
+LONG = "<h1>" + "x" * 301 + "</h1>"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.html", "<h1>" + "<p>" * 70_000),
+        ("a.html", "<![if " * 100_000),
+        ("a.html", LONG * 2_000),
+        ("a.md", "# a" + " " * 100_000 + "b"),
+        ("a.md", "---\na: b\n" + " " * 100_000),
+    ],
+    ids=["an empty heading", "open sections", "overlong headings", "a heading", "front matter"],
+)
+def test_what_repeats_in_markup_is_gone_over_once(tmp_path, name, content):
+    began = time.process_time()
+    documents(tmp_path / name, content)
+    assert time.process_time() - began < 5
+
+
 # -- rows
 
 
