@@ -122,8 +122,8 @@ def _source_line(citation: Citation, number: int) -> Text:
 
     where = _MEMORY if citation.origin == "memory" else _from_here(citation.source)
     # In one line, whatever a file is called: a second one could pass for another source.
-    named = " · ".join(" ".join(printable(part).split()) for part in (citation.title, where) if part)
-    return Text(f"[{number}] {named or citation.id or 'a passage without a title'}", style=_MARKED)
+    named = " · ".join(filter(None, map(_flat, (citation.title, where))))
+    return Text(f"[{number}] {named or _flat(citation.id) or 'a passage without a title'}", style=_MARKED)
 
 
 def _from_here(source: str) -> str:
@@ -137,7 +137,7 @@ def _from_here(source: str) -> str:
 def cost_line(answer: Answer) -> str:
     """One line: the strategy, calls, tokens, seconds, confidence."""
     usage = answer.usage
-    parts = [answer.strategy]
+    parts = [_flat(answer.strategy)]
     if usage.calls:
         cached = f" ({usage.cached} cached)" if usage.cached else ""
         parts.append(f"{usage.calls} {'call' if usage.calls == 1 else 'calls'}{cached}")
@@ -174,7 +174,7 @@ def _add_step(tree: Tree, step: Step, verbose: bool) -> None:
     else:
         label = Text()
         label.append(f"{step.kind} ", style=f"bold {_MARKED}")
-        label.append(f"{step.component}: {_shortened(step.what, 80)}")
+        label.append(f"{_flat(step.component)}: {_shortened(step.what, 80)}")
         label.append(f"  {_step_cost(step)}", style="dim")
         branch = tree.add(label)
     if step.error:
@@ -248,6 +248,10 @@ def _told(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
+def _flat(text: str) -> str:
+    return " ".join(printable(text).split())
+
+
 def _shortened(text: str, length: int) -> str:
-    flat = " ".join(printable(text).split())
+    flat = _flat(text)
     return flat if len(flat) <= length else flat[: length - 1] + "…"

@@ -63,6 +63,16 @@ def test_nothing_from_outside_steers_the_terminal(capsys: pytest.CaptureFixture[
     assert "[bold]x[/bold]" in out  # and it is no markup of ours either
 
 
+def test_neither_an_id_nor_a_name_steers_the_terminal_or_adds_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    evil = "\x1b]8;;http://evil\x07x\u202e\nrqa: forged"
+    answer = Answer("1815", citations=(Citation("", id=evil),), strategy=evil, trace=(Step("score", "y", evil),))
+    output.print_answer(answer)
+    output.explain(answer, verbose=True)
+    out, err = capsys.readouterr()
+    assert out.splitlines()[-1] == "[1] ]8;;http://evilx rqa: forged"
+    assert not set("\x1b\x07\u202e") & set(err) and not any(line.startswith("rqa:") for line in err.splitlines())
+
+
 def test_json_is_the_whole_answer(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     answer = Answer("1815", 0.9, (ADA,), details={"groups": [1]}, question="When?", strategy="rag")
     output.print_json(answer)
