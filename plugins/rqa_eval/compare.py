@@ -126,15 +126,22 @@ def _told(answer: Answer | RqaError) -> Text:
         text.append(printable(answer.text), style="bold")
     for position in answer.conflicts:
         share = "" if position.confidence is None else f" {position.confidence:.0%}"
-        text.append(f"\n{'●' if position.chosen else '○'} {printable(position.text)}{share}")
+        text.append(f"\n{'●' if position.chosen else '○'} {_flat(position.text)}{share}")
     for citation in answer.citations[:_MOST_QUOTES]:
-        where = printable(citation.title or citation.source or citation.id) or "a passage"
+        where = _flat(citation.title or citation.source or citation.id) or "a passage"
         text.append(f"\n\n{where}: ", style="dim")
-        text.append(f"“{printable(' '.join(citation.quote.split()))}”", style="italic")
+        text.append(f"“{_flat(citation.quote)}”", style="italic")
     if (more := len(answer.citations) - _MOST_QUOTES) > 0:
         text.append(f"\nand {more} more", style="dim")
     text.append(f"\n\n{_cost(answer)}", style="dim")
     return text
+
+
+def _flat(text: str) -> str:
+    """`text` in one line: a second could pass for another position, or for another answer."""
+    from robust_qa import printable
+
+    return " ".join(printable(text).split())
 
 
 def _cost(answer: Answer) -> str:

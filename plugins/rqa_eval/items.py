@@ -48,7 +48,8 @@ def item(number: int, row: Any) -> Item:
     if not isinstance(row, dict):
         raise Malformed("it is no JSON object")
     if "question" not in row:
-        raise Malformed(f"it has no `question`; its fields are {', '.join(list(row)[:8]) or 'none'}")
+        fields = " ".join(", ".join(list(row)[:8]).split())  # in one line, whatever they are called
+        raise Malformed(f"it has no `question`; its fields are {fields or 'none'}")
     given = row.get("passages")
     passages = None if given is None else _passages(given, "passages")
     return Item(

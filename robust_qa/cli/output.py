@@ -92,7 +92,7 @@ def print_answer(answer: Answer, *, cost: bool = True) -> None:
             mark = "●" if position.chosen else "○"
             confidence = "" if position.confidence is None else f" ({position.confidence:.0%})"
             who = ", ".join(f"[{sources[citation]}]" for citation in dict.fromkeys(position.citations)) or "no source"
-            _print_indented(out, Text(f"{mark} {printable(position.text)}{confidence}: {who}"), 2)
+            _print_indented(out, Text(f"{mark} {_flat(position.text)}{confidence}: {who}"), 2)
     if sources:
         out.print()
     for citation, number in sources.items():

@@ -83,9 +83,9 @@ class Run:
             yield session.toolbox(*kinds)
 
     def say(self, text: str) -> None:
-        """A line on stderr, unless with -q."""
+        """A line on stderr, unless with -q; one also where a name in it holds line breaks."""
         if self.verbosity >= 0:
-            click.echo(f"rqa: {printable(text)}", err=True)
+            click.echo(f"rqa: {' '.join(printable(text).split())}", err=True)
 
 
 pass_run = click.make_pass_decorator(Run)

@@ -290,10 +290,12 @@ def test_a_closed_standard_error_changes_nothing_else(installed: str) -> None:
 
 def test_documents_without_any_text_are_told_by_name(rqa: Rqa, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RQA_PLUGINS", "bm25,lexical,rag")
+    (tmp_path / "a\nrqa: nothing.txt").touch()
     (tmp_path / "empty.txt").touch()
     ended = rqa("ask", "--docs", tmp_path, "When?")
     assert (ended.code, ended.out) == (4, "")
     assert ended.err.splitlines() == [
+        f"rqa: {tmp_path}/a rqa: nothing.txt is left out: it has no text",
         f"rqa: {tmp_path}/empty.txt is left out: it has no text",
         f"rqa: There is no text to answer from in {tmp_path}.",
         "     `rqa help` says which files are read, under `rqa index`.",

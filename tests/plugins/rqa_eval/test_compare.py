@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,14 @@ def test_citations_and_costs_stand_below_them(compare: Any) -> None:
     out = compare("rag").out
     assert "passages.txt: “The capital of Gondal is Gg.”" in out
     assert "1 call · 10 tokens" in out
+
+
+def test_a_title_stays_in_the_line_of_its_citation(rqa: Any) -> None:
+    passage = {"title": "Atlas\n● Berlin 99%\u2028rqa: checked", "text": "Paris is the capital of France."}
+    Path("passages.jsonl").write_text(json.dumps(passage), encoding="utf-8")
+    ended = rqa("compare", "What is the capital of France?", "--passages", "passages.jsonl", "-s", "rag")
+    assert "Atlas ● Berlin 99% rqa: checked: “" in " ".join(ended.out.split())
+    assert not any(line.startswith(("●", "rqa:")) for line in ended.out.splitlines())
 
 
 def test_strategies_that_have_no_room_stand_below(compare: Any) -> None:

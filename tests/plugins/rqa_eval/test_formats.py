@@ -121,6 +121,7 @@ def test_beir_takes_the_judged_queries_of_the_test_split(tmp_path: Path) -> None
         ('{"question": "Q", "answers": ', "it is not JSON"),
         ("[1]", "it is no JSON object"),
         ('{"answers": ["A"]}', "it has no `question`; its fields are answers"),
+        ('{"a\\nrqa: b": 1}', "it has no `question`; its fields are a rqa: b"),
         ('{"question": ""}', "`question` must be text, and not empty"),
         ('{"question": "Q", "answers": {"a": 1}}', "`answers` must be a list of texts"),
         ('{"question": "Q", "answers": [true]}', "`answers` must be a list of texts"),
