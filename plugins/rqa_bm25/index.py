@@ -225,10 +225,13 @@ class Index:
         """Turn tantivy's exceptions into one that says what to do; `doing` begins its message."""
         try:
             yield
-        except (ValueError, OSError) as error:
+        except BaseException as error:
+            # Over damaged files its compiled code panics, which is no Exception, and of no class that can be imported.
+            if not isinstance(error, ValueError | OSError) and type(error).__name__ != "PanicException":
+                raise
             raise self._failed(doing, error) from error
 
-    def _failed(self, doing: str, error: Exception) -> RqaError:
+    def _failed(self, doing: str, error: BaseException) -> RqaError:
         hint = "If it is damaged, remove that folder and run `rqa index PATH...` again."
         if doing == "Writing":
             hint = "It holds what it held before. Is the disk full?"

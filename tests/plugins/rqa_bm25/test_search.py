@@ -262,6 +262,18 @@ def test_a_damaged_index_says_what_to_do(tmp_path, damage):
     assert "remove that folder" in caught.value.hint
 
 
+@pytest.mark.parametrize("suffix", ["term", "idx", "fieldnorm"])
+def test_an_index_that_its_engine_panics_over_says_what_to_do(tmp_path, suffix):
+    indexed(tmp_path / "a", ROWS)
+    (file,) = (tmp_path / "a" / "index" / "tantivy").glob(f"*.{suffix}")
+    content = file.read_bytes()
+    end = content.rindex(b'{"version"')  # what follows is checked
+    file.write_bytes(content[: end - 8] + b"\xff" * 8 + content[end:])
+    with pytest.raises(RqaError) as caught:
+        Bm25(Bm25.Options(index=tmp_path / "a" / "index")).retrieve("panda", 1)
+    assert "remove that folder" in caught.value.hint
+
+
 def test_the_default_folder_is_in_the_data_directory(tmp_path, monkeypatch):
     monkeypatch.setenv("RQA_DATA_DIR", str(tmp_path / "data"))
     (tmp_path / "a.txt").write_text("panda")
