@@ -83,7 +83,8 @@ def for_documents(
     folder = shelf / _key(paths, kept_in(shelf).part("retriever", name))
     assembly = kept_in(folder)
     try:
-        shelf.mkdir(parents=True, exist_ok=True)
+        shelf.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # a copy of their text, and the cache of calls
+        shelf.mkdir(exist_ok=True)
         (shelf / f"{folder.name}.used").touch()  # first: also what a killed run leaves is forgotten one day
     except OSError as error:  # before the retriever, whose `index` could not be set here
         raise ConfigError(

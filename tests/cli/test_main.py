@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import signal
+import stat
 import struct
 import subprocess
 import sys
@@ -300,6 +301,16 @@ def test_documents_without_any_text_are_told_by_name(rqa: Rqa, tmp_path: Path, m
         f"rqa: There is no text to answer from in {tmp_path}.",
         "     `rqa help` says which files are read, under `rqa index`.",
     ]
+
+
+def test_the_text_of_documents_is_kept_for_its_owner_alone(
+    rqa: Rqa, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RQA_PLUGINS", "bm25,lexical,rag")
+    monkeypatch.setenv("RQA_CACHE_DIR", str(tmp_path / "cache" / "rqa"))
+    (tmp_path / "notes.txt").write_text("The merger is planned for 3 May 2027.")
+    assert rqa("ask", "--docs", tmp_path / "notes.txt", "When is the merger planned?").code == 0
+    assert stat.S_IMODE((tmp_path / "cache" / "rqa").stat().st_mode) == 0o700
 
 
 def test_a_question_without_quotes_is_given_back_with_them(rqa: Rqa) -> None:
