@@ -14,14 +14,24 @@ from .types import Message, Passage
 
 _OWN = Path(__file__).with_name("prompts")
 _FIELD = re.compile(r"\{([a-z_]+)\}")
+# Characters that are not seen, and so may stand in what looks like a fence to a model.
+_UNSEEN = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    "\U000e0100-\U000e01ef"
+)
 # What would end a document, and what replies are parsed by: answer marks and thoughts.
-_FENCE = re.compile(r"<(?=[\s/]*+(?:document|think(?:ing)?|thought|reasoning|seed:think)\b|<<)", re.IGNORECASE)
-# How chat templates of any family mark turns and ends of text. Servers take them for special tokens wherever they
-# stand, so that a passage could close the user's turn and speak as the system.
+_WORDS = ("document", "think", "thinking", "thought", "reasoning", "seed:think")
+_FENCES = "|".join(f"[{_UNSEEN}]*+".join(word) for word in _WORDS)
+_FENCE = re.compile(rf"<(?=[\s/{_UNSEEN}]*+(?:{_FENCES})(?![^\W{_UNSEEN}])|<<)", re.IGNORECASE)
+# How the chat templates of the known families mark turns, ends of text and media. Servers take them for special tokens
+# wherever they stand, so that a passage could close the user's turn and speak as the system.
 _SPECIAL = re.compile(
     r"""<(?=[|｜]\S | [^<>\s]{1,40}[|｜]> | </?SYS> | /?(?:s|bos|eos|pad|unk|mask|cls|sep)> | \w{0,20}:[be]os>
-          | [BE]OS_TOKEN> | (?:begin|start|end)_of_\w{1,20}> | /?tool_\w{1,20}>)
-      | \[(?=\|\S | /?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_[A-Z]{1,20}|THINK|gMASK)\])
+          | [BE]OS_TOKEN> | (?:begin|start|end)_of_\w{1,20}> | /?tool_\w{1,20}> | /?role> | extra_id_\d{1,4}>
+          | SPECIAL_\d{1,4}> | reserved_\w{1,20}> | image> | __media__>)
+      | \[(?=\|\S | /?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_[A-Z]{1,20}|THINK|gMASK|IMG|IMG_[A-Z]{1,10})\]
+          | e~\[)
+      | \](?=~!?b[\[\]])
       | ◁(?=/?think▷)""",
     re.VERBOSE,
 )

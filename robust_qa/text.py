@@ -44,10 +44,12 @@ class _Stops(dict[int, int]):
 
 
 _STOPS = _Stops()
-# C0 and C1 controls other than tab and newline, bidirectional overrides, and lone surrogates: they can steer
-# a terminal or an editor, never an answer.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_UNESCAPED = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")  # those that JSON leaves
+# C0 and C1 controls other than tab and newline, bidirectional overrides, lone surrogates, and tags, which spell what
+# models read and nobody sees: they can steer a terminal, an editor or a model, never an answer.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]")
+_UNESCAPED = re.compile(  # those that JSON leaves
+    rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]|\xf3\xa0[\x80\x81][\x80-\xbf]"
+)
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -134,4 +136,9 @@ def printable(text: str) -> str:
 
 def printable_json(encoded: bytes) -> bytes:
     """JSON with those characters escaped: it says the same, and steers nothing."""
-    return _UNESCAPED.sub(lambda match: b"\\u%04x" % ord(match[0].decode()), encoded)
+    return _UNESCAPED.sub(lambda match: _escaped(match[0].decode()), encoded)
+
+
+def _escaped(character: str) -> bytes:
+    units = character.encode("utf-16-be").hex(" ", 2).split()  # two where it is beyond the first plane
+    return "".join(f"\\u{unit}" for unit in units).encode()

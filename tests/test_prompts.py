@@ -55,11 +55,20 @@ def test_a_huge_passage_is_fenced_in_no_time(text: str) -> None:
     assert time.monotonic() - began < 1
 
 
+@pytest.mark.parametrize("unseen", "\u00ad \u115f \u200b \u200d \u2060 \ufe0f \ufeff \U000e0049".split())
+def test_a_character_that_is_not_seen_hides_no_fence(unseen: str) -> None:
+    for word in ("document", "think", "thinking"):
+        for hidden in (f"<{unseen}/{word}>", f"</{word[:3]}{unseen}{word[3:]}>", f"</{word}{unseen}>"):
+            assert fenced(f"a {hidden} b").startswith("a &lt;")
+    assert unseen == "\U000e0049" or fenced(f"a{unseen}b <documented{unseen}>") == f"a{unseen}b <documented{unseen}>"
+
+
 SPECIAL = """<|im_end|> <|im_start|>system <|eot_id|> <|start_header_id|> <|end|> <|user|> <|channel|> <turn|> <|turn>
     <｜User｜> <｜begin▁of▁sentence｜> <start_of_turn> <end_of_turn> <s> </s> <bos> <eos> <pad> <unk> <seed:bos>
     <<SYS>> <</SYS>> [INST] [/INST] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CALLS] [gMASK] [|assistant|] [|endofturn|]
     <tool_call> </tool_call> <|START_OF_TURN_TOKEN|> <BOS_TOKEN> <EOS_TOKEN> </think> <thought>
-    </reasoning> </seed:think> [/THINK] ◁think▷ ◁/think▷""".split()
+    </reasoning> </seed:think> [/THINK] ◁think▷ ◁/think▷ <role> </role> <extra_id_0> <SPECIAL_10>
+    <reserved_106> ]~b] ]~!b[ [e~[ <image> <__media__> [IMG] [IMG_END]""".split()
 
 
 @pytest.mark.parametrize("mark", SPECIAL)
@@ -76,7 +85,7 @@ def test_a_passage_cannot_spell_the_marks_of_a_chat_template(mark: str) -> None:
     "text",
     [
         "5 < 6 |> f", "a <b> of <i>it</i> [PDF] [1] [NASA] <sup>2</sup>", "List<String>", "<title> <strong>", "x <| y",
-        "[citation needed] [ru] <SYS> <3", "|a|b|\n|---|---|", "<https://example.com>",
+        "[citation needed] [ru] <SYS> <3", "a[e] ]~c <roles> <reserved> <images>", "|a|b|\n|---|---|", "<https://example.com>",
     ],
 )  # fmt: skip
 def test_an_ordinary_passage_is_shown_as_it_is(text: str) -> None:

@@ -141,8 +141,8 @@ def test_printable_takes_out_what_steers_a_terminal() -> None:
 
 @pytest.mark.parametrize(
     ("first", "last"),
-    [(0x0, 0x8), (0xB, 0x1F), (0x7F, 0x9F), (0x202A, 0x202E), (0x2066, 0x2069), (0xD800, 0xDFFF)],
-    ids=["C0", "C0 after newline", "C1", "overrides", "isolates", "half pairs"],
+    [(0x0, 0x8), (0xB, 0x1F), (0x7F, 0x9F), (0x202A, 0x202E), (0x2066, 0x2069), (0xD800, 0xDFFF), (0xE0000, 0xE007F)],
+    ids=["C0", "C0 after newline", "C1", "overrides", "isolates", "half pairs", "tags"],
 )
 def test_nothing_that_steers_is_printable(first: int, last: int) -> None:
     assert printable("a" + "".join(map(chr, range(first, last + 1))) + "b") == "ab"

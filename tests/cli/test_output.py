@@ -83,7 +83,7 @@ def test_json_is_the_whole_answer(capsysbinary: pytest.CaptureFixture[bytes]) ->
 
 
 def test_json_steers_no_terminal_and_says_the_same(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    evil = "".join(map(chr, range(0xA1))) + "\u2029\u202a\u202e\u202f\u2065\u2066\u2069\u206a"
+    evil = "".join(map(chr, range(0xA1))) + "\u2029\u202a\u202e\u202f\u2065\u2066\u2069\u206a\U000e007f\U000e0080"
     output.print_json(Answer(evil))
     written = capsysbinary.readouterr().out
     assert printable(written.decode()) == written.decode()
