@@ -6,7 +6,7 @@ import asyncio
 import socket
 from collections import defaultdict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -19,14 +19,14 @@ import httpx
 from robust_qa import ConfigError, printable, remark
 
 from .addresses import resolve
-from .pages import Page, read
+from .pages import Page, read, read_markup
 from .providers import host, is_web
 from .robots import Robots
 
 _LONGEST_ROBOTS = 500_000  # bytes; RFC 9309, 2.5 asks for as much
 _ROBOTS_KEPT = 1000  # sites
 _ADDRESSES = 3  # of a host, that are tried
-_READERS = 2  # threads; reading is Python's work, so more are no faster, and one goes on beside a page without end
+_READERS = 2  # threads; reading is Python's work, so more are no faster
 _LOOKUPS = 8  # threads
 _LONGEST_WAIT = 60.0  # seconds for one of them; the host gives a whole search 120
 _TYPES = {"", "text/html", "application/xhtml+xml", "text/plain"}
@@ -81,6 +81,7 @@ class Fetcher:
         self._robots: dict[str, Robots] = {}
         # So named, none that works on keeps rqa from ending.
         self._readers = ThreadPoolExecutor(_READERS, "rqa_web")
+        self._given_up: set[Future[str]] = set()  # of those that still work
         self._lookups = ThreadPoolExecutor(_LOOKUPS, "rqa_web_lookup")
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         headers = {"User-Agent": user_agent, "Accept": ", ".join(sorted(_TYPES - {""})), "Accept-Encoding": "gzip"}
@@ -108,12 +109,24 @@ class Fetcher:
             raise UnreadableError(f"the site answered {reply.status}", lasting=lasting)
         if reply.page.type not in _TYPES:
             raise UnreadableError(f"it is {printable(reply.page.type)}, which is not read", lasting=True)
-        if text := await self._read(reply.page):
+        try:
+            text = await self._read(reply.page)
+        except TimeoutError as error:
+            text = await asyncio.to_thread(read_markup, reply.page, bounds.words)
+            if not text:
+                raise UnreadableError(str(error)) from error
+            remark(f"{url}: {error}; what its markup calls paragraphs stands for it")
+        if text:
             return text
         raise UnreadableError("no text was found in it", lasting=True)
 
     async def _read(self, page: Page) -> str:
-        """The paragraphs of `page`, in a thread; its time begins when the thread does."""
+        """The paragraphs of `page`, in a thread; its time begins when the thread does.
+
+        TimeoutError says how long it took, or that pages which were given up hold every thread.
+        """
+        if len(self._given_up) >= _READERS:
+            raise TimeoutError("it was there, and no thread is free to read it")
         loop, begun = asyncio.get_running_loop(), asyncio.Event()
 
         def work() -> str:
@@ -128,7 +141,10 @@ class Fetcher:
                 return await asyncio.wrap_future(future)
         except TimeoutError as error:
             within = self._bounds.seconds if begun.is_set() else _LONGEST_WAIT
-            raise UnreadableError(f"it was there, and not read within {within:g} s") from error
+            if begun.is_set():
+                self._given_up.add(future)
+                future.add_done_callback(self._given_up.discard)
+            raise TimeoutError(f"it was there, and not read within {within:g} s") from error
         except Exception as error:  # any markup may come
             raise UnreadableError(f"it cannot be read: {type(error).__name__}") from error
         finally:

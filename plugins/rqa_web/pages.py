@@ -41,10 +41,14 @@ class Page:
 
 def read(page: Page, words: int) -> str:
     """The paragraphs of `page`, parted by blank lines, `words` words of them at most."""
+    main = "" if page.type == "text/plain" else _joined(_main_text(page.decoded()).splitlines(), words)
+    return main or read_markup(page, words)
+
+
+def read_markup(page: Page, words: int) -> str:
+    """The same of all paragraphs that the markup names, menus and notices too; linear in whatever comes."""
     text = page.decoded()
-    if page.type == "text/plain":
-        return _joined(re.split(r"\n\s*\n", text), words)
-    return _joined(_main_text(text).splitlines(), words) or _joined(_marked_paragraphs(text), words)
+    return _joined(re.split(r"\n\s*\n", text) if page.type == "text/plain" else _marked_paragraphs(text), words)
 
 
 def unescaped(text: str) -> str:

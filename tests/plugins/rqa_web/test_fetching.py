@@ -10,6 +10,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -179,6 +180,29 @@ async def test_a_page_does_not_wait_for_ever(
         "it was there, and not read within 0.2 s",
         "it was there, and not read within 0.3 s",
     ]
+
+
+async def test_pages_without_end_do_not_keep_others_from_being_read(
+    web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = threading.Event()
+    monkeypatch.setattr(fetching, "read", lambda page, words: str(over.wait(30)))
+    monkeypatch.setattr(fetching, "_LONGEST_WAIT", 20)
+    web.routes.update({"/1": html("<td>x"), "/2": html("<td>x")})
+    found(web, "/1", "/2")
+    retriever = connect(robots=False, page_seconds=0.2)
+    passages, remarks = await search(retriever)
+    assert [p.text for p in passages] == ["A snippet."] * 2
+    assert all("not read within 0.2 s" in remark for remark in remarks)
+    web.routes["/3"] = PAGE
+    found(web, "/3")
+    began = time.monotonic()
+    passages, (remark,) = await search(retriever)
+    assert (passages[0].text, time.monotonic() - began < 5) == (TEXT, True)
+    assert "no thread is free to read it" in remark
+    over.set()
+    while retriever._fetcher._given_up:
+        await asyncio.sleep(0.01)
 
 
 async def test_what_reading_a_page_raises_is_told(
