@@ -175,12 +175,10 @@ def _row(fields: Mapping[str, object], path: Path, line: int) -> Document:
         found[field] = str(value)
     if not found["text"].strip():
         raise ValueError("it has no text")
-    return Document(
-        found["text"],
-        one_line(found["title"]),
-        found["id"] or f"{path}:{line}",
-        found["source"] or str(path),
-    )
+    source = found["source"]
+    if not source.startswith(("http://", "https://")):  # a row cannot pass for another file
+        source = f"{path}: {source}" if source else str(path)
+    return Document(found["text"], one_line(found["title"]), found["id"] or f"{path}:{line}", source)
 
 
 def _jsonl(path: Path, report: Report) -> Iterator[Document]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import sys
 import time
 from pathlib import Path
@@ -243,9 +244,14 @@ def test_the_layout_of_dprs_wikipedia_dump_is_read(tmp_path):
 
 
 def test_columns_go_by_their_names_in_any_order(tmp_path):
-    assert only(tmp_path / "a.csv", "URL,ignored,Title,TEXT\nu,x,t,body\n") == Document(
-        "body", "t", f"{tmp_path / 'a.csv'}:2", "u"
+    assert only(tmp_path / "a.csv", "URL,ignored,Title,TEXT\nhttp://u/,x,t,body\n") == Document(
+        "body", "t", f"{tmp_path / 'a.csv'}:2", "http://u/"
     )
+
+
+def test_a_row_cannot_pass_for_another_file(tmp_path):
+    row = json.dumps({"text": "one", "source": str(tmp_path / "handbook.txt")})
+    assert only(tmp_path / "a.jsonl", row).source == f"{tmp_path / 'a.jsonl'}: {tmp_path / 'handbook.txt'}"
 
 
 def test_a_row_with_too_few_columns_is_reported(tmp_path):
