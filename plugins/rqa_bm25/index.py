@@ -26,7 +26,7 @@ import tantivy
 
 from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError
 
-from .analysis import LANGUAGES, analyzer, searchable, tidy
+from .analysis import LANGUAGES, analyzer, searchable, seen, tidy
 from .opening import lockable
 
 FORMAT = 3
@@ -111,7 +111,7 @@ class Index:
             terms = commit.heaviest(Counter(commit.analyzer.analyze(searchable(tidy(query[:_LONGEST_QUERY])))))
             for score, address in commit.hits(terms, k) if terms and k > 0 else ():
                 passage = _passage(score, commit.searcher.doc(address))
-                found.setdefault((_own_title(passage), " ".join(passage.text.split())), passage)
+                found.setdefault((seen(_own_title(passage)), seen(passage.text)), passage)
                 if len(found) == k:
                     break
         return list(found.values())

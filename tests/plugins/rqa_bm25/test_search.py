@@ -159,6 +159,12 @@ def test_equal_texts_with_other_titles_are_all_returned(tmp_path):
     assert sorted(ids(indexed(tmp_path / "a", rows), "Which have the keeper Ada Quill?")) == ["North", "South"]
 
 
+@pytest.mark.parametrize("mark", [" ", "\n", "\u200b", "\u200c", "\u200d", "\ufe0f", "\U000e0041"])
+def test_a_copy_that_looks_the_same_is_none_more(tmp_path, mark):
+    rows = [{"id": str(n), "text": f"The lamp is{' ' + mark * n} lit at dusk."} for n in range(6)]
+    assert len(ids(indexed(tmp_path / "a", rows), "lamp", 5)) == 1
+
+
 def test_copies_of_a_file_are_returned_once(tmp_path):
     for name in ("keeper", "keeper (copy)"):
         (tmp_path / f"{name}.txt").write_text("Its keeper is Ada Quill.")
