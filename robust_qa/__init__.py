@@ -114,6 +114,7 @@ if TYPE_CHECKING:
     from .text import printable as printable
     from .text import sentences as sentences
     from .text import titled as titled
+    from .text import visible as visible
     from .text import whole_characters as whole_characters
     from .text import words as words
     from .toolbox import Toolbox as Toolbox
@@ -169,7 +170,7 @@ _HOME = {
     "settings": "Url",
     "sharing": "even_batches",
     "stated": "stated_answer",
-    "text": "answer_key contains_answer normalise printable sentences titled whole_characters words",
+    "text": "answer_key contains_answer normalise printable sentences titled visible whole_characters words",
     "toolbox": "Toolbox",
     "types": """Answer Citation Completion Continuation Decoding Message Passage Position Question Reading Step Token
     Usage""",

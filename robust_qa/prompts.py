@@ -9,20 +9,16 @@ from pathlib import Path
 
 from .errors import ConfigError
 from .nearest import did_you_mean
-from .text import printable
+from .text import UNSEEN, printable
 from .types import Message, Passage
 
 _OWN = Path(__file__).with_name("prompts")
 _FIELD = re.compile(r"\{([a-z_]+)\}")
-# Characters that are not seen, and so may stand in what looks like a fence to a model.
-_UNSEEN = (
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u206f\ufe00-\ufe0f\ufeff"
-    "\U000e0100-\U000e01ef"
-)
-# What would end a document, and what replies are parsed by: answer marks and thoughts.
+# What would end a document, and what replies are parsed by: answer marks and thoughts. To a model it may look like one
+# also with characters in it that are not seen.
 _WORDS = ("document", "think", "thinking", "thought", "reasoning", "seed:think")
-_FENCES = "|".join(f"[{_UNSEEN}]*+".join(word) for word in _WORDS)
-_FENCE = re.compile(rf"<(?=[\s/{_UNSEEN}]*+(?:{_FENCES})(?![^\W{_UNSEEN}])|<<)", re.IGNORECASE)
+_FENCES = "|".join(f"[{UNSEEN}]*+".join(word) for word in _WORDS)
+_FENCE = re.compile(rf"<(?=[\s/{UNSEEN}]*+(?:{_FENCES})(?![^\W{UNSEEN}])|<<)", re.IGNORECASE)
 # How the chat templates of the known families mark turns, ends of text and media. Servers take them for special tokens
 # wherever they stand, so that a passage could close the user's turn and speak as the system.
 _SPECIAL = re.compile(

@@ -50,6 +50,12 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u
 _UNESCAPED = re.compile(  # those that JSON leaves
     rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]|\xf3\xa0[\x80\x81][\x80-\xbf]"
 )
+# Joiners, marks of direction, choices of a variant, fillers, tags: needed in some texts, without a word of their own.
+UNSEEN = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    "\U000e0000-\U000e01ef"
+)
+_INVISIBLE = re.compile(f"[{UNSEEN}]")
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -127,6 +133,11 @@ def contains_answer(text: str, answers: Iterable[str]) -> bool:
 def whole_characters(text: str) -> str:
     """`text` with U+FFFD for a lone surrogate, as broken input has them: UTF-8 has no bytes for it."""
     return _HALF.sub("\ufffd", text)
+
+
+def visible(text: str) -> str:
+    """`text` as people see it: copies differ at most in spaces, and in characters that are not seen."""
+    return " ".join((text if text.isascii() else _INVISIBLE.sub("", text)).split())
 
 
 def printable(text: str) -> str:

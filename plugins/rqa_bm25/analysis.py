@@ -43,10 +43,6 @@ _LONGEST_WORD = 128  # bytes; longer ones are base64 and its like, and only swel
 _WITHIN_WORDS = re.compile("\u00ad(?:[ \\t]*\\n[ \\t]*(?=\\w))?|[\u200b\u2060\ufeff]")
 
 
-# Joiners, marks of direction, choices of a variant, and tags: needed in some texts, without a word of their own in any.
-_UNSEEN = re.compile("[\u034f\u180b-\u180f\u200b-\u200f\u2060-\u206f\ufe00-\ufe0f\U000e0000-\U000e01ef]")
-
-
 def analyzer(language: str) -> TextAnalyzer:
     """Words lower-cased, stemmed in `language` (one of LANGUAGES), without accents."""
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
@@ -73,8 +69,3 @@ def tidy(text: str) -> str:
         text = _WITHIN_WORDS.sub("", text)
         text = unicodedata.normalize("NFC", text).encode("utf-8", "replace").decode()
     return text.replace("\0", " ")
-
-
-def seen(text: str) -> str:
-    """Tidy `text` as people see it: copies differ at most in spaces, and in characters that are not seen."""
-    return " ".join(_UNSEEN.sub("", text).split())

@@ -24,9 +24,9 @@ from pathlib import Path
 
 import tantivy
 
-from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError
+from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError, visible
 
-from .analysis import LANGUAGES, analyzer, searchable, seen, tidy
+from .analysis import LANGUAGES, analyzer, searchable, tidy
 from .opening import lockable
 
 FORMAT = 3
@@ -111,7 +111,7 @@ class Index:
             terms = commit.heaviest(Counter(commit.analyzer.analyze(searchable(tidy(query[:_LONGEST_QUERY])))))
             for score, address in commit.hits(terms, k) if terms and k > 0 else ():
                 passage = _passage(score, commit.searcher.doc(address))
-                found.setdefault((seen(_own_title(passage)), seen(passage.text)), passage)
+                found.setdefault((visible(_own_title(passage)), visible(passage.text)), passage)
                 if len(found) == k:
                     break
         return list(found.values())

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from robust_qa import Passage, sentences
+from robust_qa import Passage, sentences, visible
 
 if TYPE_CHECKING:
     from .engine import Marking, Marks
@@ -19,10 +19,9 @@ def head(title: str) -> str:
 
 
 def firsts(passages: Sequence[Passage]) -> list[int]:
-    """Of each passage the place of the first with the same words in title and text: its copies say nothing more."""
-    found: dict[tuple[str, ...], int] = {}
-    words = [tuple(" ".join(part.split()) for part in (passage.title, passage.text)) for passage in passages]
-    return [found.setdefault(each, n) for n, each in enumerate(words)]
+    """Of each passage the place of the first that looks the same, title and text: its copies say nothing more."""
+    found: dict[tuple[str, str], int] = {}
+    return [found.setdefault((visible(each.title), visible(each.text)), n) for n, each in enumerate(passages)]
 
 
 @dataclass(frozen=True, slots=True)

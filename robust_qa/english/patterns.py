@@ -10,7 +10,8 @@ import re
 _UPPER = r"[^\W\d_a-zà-öø-ÿ]"
 # Within a sentence a stop before another name is that of an abbreviation: Dr. Smith, St. Ives. Accents may be
 # characters of their own (NFD).
-_CAPITALISED = rf"(?:(?:{_UPPER}\.)+|{_UPPER}[\w\u0300-\u036f'’\-]*(?:\.(?= {_UPPER}))?)"
+_WITHIN = r"[\w\u0300-\u036f'’\-]"
+_CAPITALISED = rf"(?:(?:{_UPPER}\.)+|{_UPPER}{_WITHIN}+\.(?= {_UPPER})|{_UPPER}{_WITHIN}*)"
 _PARTICLE = "(?:de|da|di|du|del|della|der|den|dos|van|von|bin|ibn|al|el|la|le)"
 _PERSON = rf"{_CAPITALISED}(?: (?:{_PARTICLE} ){{0,2}}{_CAPITALISED})*"
 _NAME = rf"{_CAPITALISED}(?: (?:(?:{_PARTICLE}|of the|of|the|and the) )?{_CAPITALISED})*"

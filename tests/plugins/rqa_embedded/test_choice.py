@@ -87,8 +87,10 @@ def test_copies_of_a_passage_are_one_witness_and_all_named(engine, question):
     assert judged(copied, many, SETTINGS) == [first] + [second] * 9
 
 
-@pytest.mark.parametrize("copy", ["Ada was born in London. ", "Ada was\nborn  in London."])
-def test_a_copy_with_other_spaces_is_a_copy(engine, copy):
+@pytest.mark.parametrize(
+    "copy", ["Ada was born in London. ", "Ada was\nborn  in London.", "Ada was bo\u200drn in London."]
+)
+def test_a_copy_that_looks_the_same_is_a_copy(engine, copy):
     passages = [Passage("Ada was born in Paris."), Passage("Ada was born in London."), Passage(copy)]
     pairs = marked(engine, passages, (0, "Paris", 1.0), (1, "London", 0.5), (2, "London", 0.5), question=ASKED)
     reading = choose(passages, pairs, SETTINGS, 0.0)
