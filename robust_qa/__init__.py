@@ -34,6 +34,7 @@ import importlib
 
 TYPE_CHECKING = False  # not typing's: what is imported here comes before Ctrl-C is minded (__main__.py)
 if TYPE_CHECKING:
+    from .alone import each_alone as each_alone
     from .charsets import charset as charset
     from .citing import citations as citations
     from .citing import cite as cite
@@ -136,6 +137,7 @@ __version__ = "0.1.0"
 
 # Resolved on first use (PEP 562), so that `rqa --version` imports none of it.
 _HOME = {
+    "alone": "each_alone",
     "charsets": "charset",
     "citing": "citations cite stands_in",
     "cli.batch_run": "Target answer_rows in_session",

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
 from robust_qa import (
-    ContextError,
     CutError,
     Order,
     Passage,
     Prompt,
     Reading,
-    RefusedError,
-    RqaError,
     declines,
+    each_alone,
     fenced,
     load_prompts,
     spoken,
@@ -27,8 +25,6 @@ from robust_qa import (
 if TYPE_CHECKING:
     from robust_qa import Toolbox
 
-
-T = TypeVar("T")
 
 _MARK = "<<<ANSWER>>>"
 
@@ -127,30 +123,5 @@ class Agent:
 
 
 async def at_once(ask: Callable[[Any], Awaitable[str]], asked: Iterable[Any]) -> list[str]:
-    """What `ask` replies to each of `asked`, all at once; "" for one that comes to no reply of its own account.
-
-    That is one that was cut before its answer, that the provider refuses, or that overflows the window. Raises what
-    kept the first from it when all were lost.
-    """
+    """What `ask` replies to each of `asked`, all at once; "" where something is wrong with that one (`each_alone`)."""
     return [found if isinstance(found, str) else "" for found in await each_alone(ask, asked)]
-
-
-async def each_alone(ask: Callable[[Any], Awaitable[T]], asked: Iterable[Any]) -> list[T | RqaError]:
-    """What `ask` gives of each of `asked`, all at once, or what is wrong with that one; see `at_once`."""
-    import asyncio
-
-    async def one_of(one: Any) -> T | RqaError:
-        try:
-            return await ask(one)
-        except (CutError, ContextError, RefusedError) as error:
-            if error.general:
-                raise
-            return error
-
-    async with asyncio.TaskGroup() as group:
-        asking = [group.create_task(one_of(one)) for one in asked]
-    found = [task.result() for task in asking]
-    errors = [each for each in found if isinstance(each, RqaError)]
-    if errors and len(errors) == len(found):
-        raise errors[0]
-    return found

@@ -7,26 +7,16 @@ It costs a call for each text. The paper's best such judge, few-shot, was right 
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from robust_qa import (
-    ContextError,
-    CutError,
-    Passage,
-    RefusedError,
-    RqaError,
-    fenced,
-    hookimpl,
-    load_prompts,
-    without_thoughts,
-)
+from robust_qa import Passage, RqaError, each_alone, fenced, hookimpl, load_prompts, without_thoughts
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
@@ -59,24 +49,12 @@ class Judge:
 
         Raises what kept the model from a verdict when it is kept from all of them.
         """
-        found = await asyncio.gather(*(self._alone(question, text, toolbox) for text in texts if text.strip()))
-        errors = [each for each in found if isinstance(each, RqaError)]
-        if errors and len(errors) == len(found):
-            raise errors[0]
-        verdicts = iter(found)
+        asked = [text for text in texts if text.strip()]
+        verdicts = iter(await each_alone(partial(self._verdict, question, toolbox), asked))
         scores = [next(verdicts) if text.strip() else -1.0 for text in texts]
         return [UNCLEAR if isinstance(score, RqaError) else score for score in scores]
 
-    async def _alone(self, question: str, text: str, toolbox: Toolbox) -> float | RqaError:
-        """The verdict on one text, or what is wrong with that one: nobody's text is to take the others' along."""
-        try:
-            return await self._verdict(question, text, toolbox)
-        except (ContextError, CutError, RefusedError) as error:
-            if error.general:
-                raise
-            return error
-
-    async def _verdict(self, question: str, text: str, toolbox: Toolbox) -> float:
+    async def _verdict(self, question: str, toolbox: Toolbox, text: str) -> float:
         reply = await toolbox.generate(
             self._prompt,
             passages=[Passage(text)],
