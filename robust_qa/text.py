@@ -18,17 +18,19 @@ _NUMBER = re.compile(r"\s+\d")
 # Only a run's first stop can begin a match, and a run is taken whole: a page of leader dots is linear work.
 _BOUNDARY = re.compile(
     r"(?<![.!?…])[.!?…]++[\"'”’)\]]*(?=\s+[\"'“‘(\[]*[^\sa-z])|[。！？।॥۔؟።။។]+|\n\s*\n"
-    r"|\n(?=[ \t]*(?:[-*+•|#>]|\d{1,2}[.)])[ \t])"  # before an item of a list, a row, a heading
+    r"|\n(?=[ \t]*(?:[-*+•|]|\d{1,2}[.)])[ \t])"  # before an item of a list, a row of a table
 )
 _ITEM = re.compile(r"(?:\A|\n)[ \t]*\d{1,2}\Z")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WORD = re.compile(r"\w+(?:['’.\-]\w+)*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)[.-]+(?=\d)")
+_SCORE = re.compile(r"(?<!\d)(\d):(?=\d(?!\d))")  # 3:2 is 3-2
+_DATE = re.compile(r"(?<!\d)(\d+)[.-](\d+)[.-](?=\d)")
 _NO_ZERO = re.compile(r"(?<![\w.])(?=\.\d)")  # .5
 _NEGATIVE = re.compile(r"(?:(?<![\w.,)‐-–-])[-−‐-–]|\bminus )(?=[$£€]?\d)", re.IGNORECASE)
 # C++, C# and O+; and what bounds a number, but no tag or arrow before it.
-_SIGNS = re.compile(r"(?<=[^\W\d_])[+#]+(?![^\W\d_])|(?<![\w\"'/=-])[<>≤≥]=?\s*(?=(?:minus)?[$£€]?\d)")
+_SIGNS = re.compile(r"(?<=[^\W\d_])[+#]+(?![^\W\d_])|(?<![\w\"'/=\n-])[<>≤≥]=?\s*(?=(?:minus)?[$£€]?\d)")
 _SIGN_NAMES = {"+": "plus", "#": "sharp", "<": "under", ">": "over"}
 _POWER = re.compile(r"(?<=\d)(?:(?=[²³¹⁰⁴-⁹⁻₀-₉])|\^(?=[-−\d]))")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -82,8 +84,12 @@ def _is_abbreviation(text: str, stop: int) -> bool:
         return True
     word = before.rsplit(None, 1)[-1].lstrip("(\"'“‘[").lower() if before.strip() else ""
     if word in _NUMBERED:
-        return _NUMBER.match(text, stop + 1) is not None
-    return word in _ABBREVIATIONS or (_INITIALS.fullmatch(word) is not None and word != "i")
+        return _NUMBER.match(text, stop + 1) is not None and (word == "op" or not before.split()[-1].islower())
+    if word in _ABBREVIATIONS:
+        return True
+    # J.R.R. Tolkien, but the U.S.A. and the F.B.I.
+    alone = word.count(".") < 2 or [*before.split()[-2:-1]] != ["the"]
+    return _INITIALS.fullmatch(word) is not None and word != "i" and alone
 
 
 def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
@@ -120,7 +126,8 @@ def answer_key(answer: str) -> str:
     text = unicodedata.normalize("NFKC", _POWER.sub(" power ", answer))
     text = _NEGATIVE.sub("minus", _NO_ZERO.sub("0", _THOUSANDS.sub("", text)))
     text = _SIGNS.sub(lambda signs: "".join(_SIGN_NAMES.get(sign, sign) for sign in signs[0].strip()), text)
-    text = _BETWEEN_DIGITS.sub(lambda marks: "–" if "-" in marks[0] else "·", text.translate(_STOPS))
+    text = _DATE.sub(r"\1·\2·", _SCORE.sub(r"\1-", text).translate(_STOPS))
+    text = _BETWEEN_DIGITS.sub(lambda marks: "–" if "-" in marks[0] else "·", text)
     return normalise(text) or " ".join(answer.lower().split())
 
 

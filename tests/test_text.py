@@ -16,7 +16,7 @@ def split(text: str) -> list[str]:
         ("Dr. J. Smith of the U.S. Navy left.", ["Dr. J. Smith of the U.S. Navy left."]),
         ("J.K. Rowling met H.G. Wells.", ["J.K. Rowling met H.G. Wells."]),
         ("By Messrs. Bell, Maj. Orde and Adm. Nimitz.", ["By Messrs. Bell, Maj. Orde and Adm. Nimitz."]),
-        ("On Sun. 3 May. They sat. The sun. 5 left.", ["On Sun. 3 May.", "They sat.", "The sun. 5 left."]),
+        ("On Sun. 3 May. They sat. The sun. 5 left.", ["On Sun. 3 May.", "They sat.", "The sun.", "5 left."]),
         ("It cost 3.5 million. He paid.", ["It cost 3.5 million.", "He paid."]),
         ('"Go." She went.', ['"Go."', "She went."]),
         ("Heading\n\nBody text", ["Heading", "Body text"]),

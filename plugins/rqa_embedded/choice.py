@@ -89,7 +89,8 @@ def weighed(
     for first, passage in zip(firsts(passages), passages, strict=True):
         text = f" {answer_key(head(passage.title) + passage.text)} "
         held = [key for key, group in both.items() if first in group or f" {key} " in text]
-        best = max((support.get(key, 0.0) for key in held), default=0.0)
+        # Of its own candidates: `both` has some of them as the longer ones that patterns find.
+        best = max((much for key, much in support.items() if first in told[key] or f" {key} " in text), default=0.0)
         share = max((shared[key] for key in held), default=0.0) / sum(shared.values()) if held else 0.0
         features.append((math.log(best + _LEAST), share, float(first in telling)) if held else None)
     return features

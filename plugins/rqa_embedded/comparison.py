@@ -36,11 +36,13 @@ _PERSON = (
 _WHOSE = rf"\b(?:has|have|had|with|whose|its|their|by) (?:an? |the )?(?:[a-z]+ )?{_PERSON}"
 _BORN, _DIED, _OUT = "When was {} born?", "When did {} die?", "When was {} released?"
 _EVENTS = (  # what may have come first, and what to ask about each of the names
-    ("died?", _DIED),
+    ("died?|death came|death was", _DIED),
     ("born", _BORN),
     ("released|came out|come out|premiered?|debuted?", _OUT),
     *((made, f"When was {{}} {made}?") for made in _MADE.split("|")),
 )
+# What follows an order word and asks for nothing else.
+_IDLE = re.compile(r" (?:than the others?|of the (?:two|three|pair)|in age|today|in time)\b")
 _LONG = r"longer|longest"
 _OLD = r"older|oldest|elder|eldest|younger|youngest|newer|newest"
 _RELEASED = r"\b(?:film|movie|song|single|album|series|show|game)\b"
@@ -49,7 +51,7 @@ _YEAR = re.compile(
     r"\b(?:ad (\d{1,4})\b|(\d{1,4})(?= (?:ad|ce)\b(?! \d))|(\d{4})\b(?! bce?\b)|(?P<bc>\d{1,4})(?= bce?\b)"
     r"|(?P<decade>\d{3}0)s\b|(?P<century>\d{1,2})(?:st|nd|rd|th) century\b(?! bce?\b))"
 )
-_NUMERIC = re.compile(r"\b(\d{4})–(0\d|1[0-2])–(\d\d)\b")  # 1951-05-08
+_NUMERIC = re.compile(r"\b(\d{4})·(0\d|1[0-2])·(\d\d)\b")  # 1951-05-08
 _SHORT_RANGE = re.compile(r"\b(\d\d)(\d\d)–(?=\d\d\b(?!–))")  # 1914–18, and no day of a month
 
 Years: TypeAlias = tuple[float, float]  # the first and the last moment that a date, or a length of time, may be
@@ -111,18 +113,20 @@ def _dates(stem: str, order: re.Match[str], *, person: bool) -> tuple[str, ...] 
     # "Older when she died" is about an age, and "did not die first" is not understood.
     if re.search(r"\b(?:when|while|at the time|not|never)\b|n['’]t\b", stem):
         return None
-    before, after = stem[: order.start()], re.sub(r" than the others?\b", "", stem[order.end() :])
+    before, after = stem[: order.start()], _IDLE.sub("", stem[order.end() :])
+    if at := re.match(r" (?:date|day|time|year)\b", after):  # born on an earlier date
+        before, after = re.sub(r" (?:at|in|on) an? $", " ", before), after[at.end() :]
     ends = not re.search(r"\w", after)
     if re.fullmatch(_LONG, order[0]):
         return (_BORN, _DIED) if ends and re.search(r"\blived (?:the )?$", before) else None
     if re.fullmatch(_OLD, order[0]):
-        whose = re.search(_WHOSE, stem) or re.search(r"\b(?:is|are|was|were) (?:the )?$", before)
+        whose = re.search(_WHOSE, stem) or re.search(r"\b(?:is|are|was|were|be) (?:the )?$", before)
         if not whose or re.search(r"\w \w", after):
             return None
         return (_BORN,) if person else (_OUT,) if re.search(_RELEASED, stem) else None
     for event, date in _EVENTS:
-        ended = ends and re.search(rf"\b(?:{event}) (?:the )?$", before)
-        if ended or re.match(rf" (?:to (?:be )?)?(?:{event})\b", after):
+        ended = (ends or re.match(r" (?:at|in|on)\b", after)) and re.search(rf"\b(?:{event}) (?:the )?$", before)
+        if ended or re.match(rf"(?: ones?)? (?:to (?:be )?)?(?:{event})\b", after):
             return (date,)
     return None
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from robust_qa import Candidate, Passage, answer_key, candidates, content_terms, normalise
+from robust_qa import Candidate, Passage, answer_key, candidates, normalise, sentences
 
 from .windows import Window, firsts, head
 
@@ -24,6 +24,11 @@ _DEARER = 0.05  # what each token more costs a span: its ends are marked apart, 
 _LOOKED_AT = 20  # best sums of a window among which those spans are found; far below the best all is chance
 _SECOND = 0.5  # share of what patterns say of themselves that is believed: they were fitted to other passages
 _BEFORE = re.compile(r"(?<![^\s(\[\"“‘])[-−‐-–$£€<>≤≥.]{1,3} ?\Z")
+_PREPOSITIONS = frozenset("about as at by during for from in into of over through to under until with".split())
+_CALENDAR = re.compile(
+    r"\b(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|May|June|July|August|September"
+    r"|October|November|December)\b"
+)
 _AFTER = re.compile(r"[+#]+(?!\w)")
 
 Marked = tuple[Window, "Marks"]
@@ -110,7 +115,7 @@ def told_by(passages: Sequence[Passage], marked: Sequence[Marked], settings: Set
 
 def _says(text: str) -> bool:
     """Whether `text` says anything: an article or a preposition does not; the grade A and the band The Who do."""
-    return bool(normalise(text) and (not text.islower() or content_terms(text))) or text.isupper()
+    return (bool(normalise(text)) and text not in _PREPOSITIONS) or text.isupper()
 
 
 def _entire(span: Span, passage: Passage) -> Span:
@@ -124,6 +129,10 @@ def _entire(span: Span, passage: Passage) -> Span:
         end += 1
     key = answer_key(text[start:end])
     before = _BEFORE.search(text[max(0, start - 5) : start]) if re.match(r"[£€]?\d", key) else None
+    if before and before[0][0] in "<>":
+        line = text[: start - len(before[0])].rpartition("\n")[2].split()
+        # The first sign of a line quotes it, and one after a name is a step of a path.
+        before = before if line and not line[-1][0].isupper() else None
     if before and answer_key(before[0] + text[start:end]) != key:
         start -= len(before[0])
     after = _AFTER.match(text, end)
@@ -166,13 +175,18 @@ def seconded(told: Told, passages: Sequence[Passage], marked: Sequence[Marked], 
 def _is_whole(span: Span, part: Span, passage: Passage, question: str) -> bool:
     """Whether `span` is what `part` was cut from: "South Sudan", "300 m", and not the other Sudan.
 
-    What stands after a comma ("Hull, England"), or in the question ("12 years"), may be left out.
+    What stands after a comma ("Hull, England"), or in the question ("12 years"), may be left out; and what has a
+    capital for another reason: the first word of a sentence ("Currently Bob Ray"), a month, the line before.
     """
     if not span.start <= part.start < part.end <= span.end:
         return False
-    before, after = (dataclasses.replace(span, end=part.start), dataclasses.replace(span, start=part.end))
-    added = f"{text_of(passage, before)} {text_of(passage, after)}"
-    return "," not in added and set(answer_key(question).split()).isdisjoint(answer_key(added).split())
+    before = text_of(passage, dataclasses.replace(span, end=part.start))
+    added = f"{before} {text_of(passage, dataclasses.replace(span, start=part.end))}"
+    named = not any(character.isdigit() for character in text_of(passage, span))
+    begins = any(start + span.shift == span.start for start, _ in sentences(passage.text))
+    if named and before.strip() and (begins or _CALENDAR.search(before)):
+        return False
+    return not re.search(r"[,\n\t]", added) and set(answer_key(question).split()).isdisjoint(answer_key(added).split())
 
 
 def text_of(passage: Passage, span: Span) -> str:

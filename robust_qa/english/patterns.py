@@ -11,7 +11,8 @@ _UPPER = r"[^\W\d_a-zà-öø-ÿ]"
 # Within a sentence a stop before another name is that of an abbreviation: Dr. Smith, St. Ives. Accents may be
 # characters of their own (NFD).
 _WITHIN = r"[\w\u0300-\u036f'’\-]"
-_CAPITALISED = rf"(?:(?:{_UPPER}\.)+|{_UPPER}{_WITHIN}+\.(?= {_UPPER})|{_UPPER}{_WITHIN}*)"
+_TITLES = "Adm|Capt|Col|Dr|Ft|Gen|Gov|Hon|Lt|Maj|Messrs|Mlle|Mme|Mrs?|Ms|Mt|Pres|Prof|Rep|Rev|Sen|Sgt|St"
+_CAPITALISED = rf"(?:(?:{_UPPER}\.)+|(?:{_TITLES})\.(?= {_UPPER})|{_UPPER}{_WITHIN}*)"
 _PARTICLE = "(?:de|da|di|du|del|della|der|den|dos|van|von|bin|ibn|al|el|la|le)"
 _PERSON = rf"{_CAPITALISED}(?: (?:{_PARTICLE} ){{0,2}}{_CAPITALISED})*"
 _NAME = rf"{_CAPITALISED}(?: (?:(?:{_PARTICLE}|of the|of|the|and the) )?{_CAPITALISED})*"
