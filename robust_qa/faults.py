@@ -131,7 +131,7 @@ def passes(error: BaseException, before: int = 0) -> bool:
     """
     if isinstance(error, asyncio.CancelledError):
         return cancellations() > before
-    return isinstance(error, KeyboardInterrupt)
+    return isinstance(error, KeyboardInterrupt | GeneratorExit)
 
 
 def cancellations() -> int:

@@ -12,8 +12,8 @@ from typing import Any
 from .replies import between, one_line, parse_object
 
 _FIELD = re.compile(r"""["']answer["']\s*:\s*""", re.IGNORECASE)
-_AFTER = r"""\s*(?:,\s*["']\w+["']\s*:|[}\]]|\Z)"""  # what follows a field; other quotes are within its text
-_ENDED = re.compile(_AFTER)
+_AFTER = r"""\s*(?:,\s*["'][^"'\n]{1,40}["']\s*:|[}\]]|\Z)"""  # a field; other quotes are within its text
+_WITHIN = re.compile(r"""[\w"']""")  # right behind a quote, which then ends nothing: The "Rough Riders"
 _VALUE = re.compile(rf"""(["'])((?:\\.|(?!\1{_AFTER})[^\\])++)\1|([^\s"'\[{{][^"{{}},\n]*+)(?=[}},])""", re.DOTALL)
 # JSON, a code fence, documents without an answer behind them.
 _NO_ANSWER = re.compile(r'\s*(?:```|[{}\]]|\[["{\d]|"\w+"\s*:)|[^\w\n]*documents?[^\w\n]*:(?!.*\banswer\b)', re.I)
@@ -40,12 +40,14 @@ def stated_answer(reply: str) -> str:
 def _broken(reply: str) -> dict[str, Any] | None:
     """The last answer of what is nearly JSON: cut behind it, with quotes in its text, or as Python writes it."""
     for field in list(_FIELD.finditer(reply))[-1:]:
+        closed = None
         try:
             value, end = json.JSONDecoder(strict=False).raw_decode(reply, field.end())
-            if _ENDED.match(reply, end):
-                return {"answer": value}
+            closed = {"answer": value}
+            if not _WITHIN.match(reply, end):
+                return closed
         except (ValueError, RecursionError):
             pass
-        if found := _VALUE.match(reply, field.end()):
-            return {"answer": found[2] or found[3]}
+        found = _VALUE.match(reply, field.end())
+        return {"answer": found[2] or found[3]} if found else closed
     return None

@@ -37,6 +37,12 @@ def test_the_marked_answer_counts_first(reply: str, answer: str) -> None:
         ('{"thought": "cut", "answer": "Jane \\"A\\" Austen", "documents": [1', 'Jane "A" Austen'),
         ('{"answer": ["Jane", "Mary"]}', "Jane, Mary"),
         ('{"answer": 0}', "0"),
+        ('{"answer": "Paris" // capital\n, "documents": [1]}', "Paris"),
+        ('{"answer": "Paris"\n"documents": [1]}', "Paris"),
+        ('{"documents": [1], "answer": "Paris", "short reason": "it is "the" capital"}', "Paris"),
+        ('{"answer": "Paris", documents: [1]}', "Paris"),
+        ('{"answer": "Paris", "docu', "Paris"),
+        ('{"answer": "He said "hi" to all", "short reason": "x"', 'He said "hi" to all'),
         ('Hm.\n{"answer": null}', ""),
     ],
 )

@@ -17,6 +17,8 @@ def split(text: str) -> list[str]:
         ("J.K. Rowling met H.G. Wells.", ["J.K. Rowling met H.G. Wells."]),
         ("By Messrs. Bell, Maj. Orde and Adm. Nimitz.", ["By Messrs. Bell, Maj. Orde and Adm. Nimitz."]),
         ("On Sun. 3 May. They sat. The sun. 5 left.", ["On Sun. 3 May.", "They sat.", "The sun.", "5 left."]),
+        ("He left the F.B.I. Ann stayed.", ["He left the F.B.I.", "Ann stayed."]),
+        ("> It opened in\n> 1990 after all.", ["> It opened in\n> 1990 after all."]),
         ("It cost 3.5 million. He paid.", ["It cost 3.5 million.", "He paid."]),
         ('"Go." She went.', ['"Go."', "She went."]),
         ("Heading\n\nBody text", ["Heading", "Body text"]),

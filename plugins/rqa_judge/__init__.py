@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from robust_qa import Passage, RqaError, each_alone, fenced, hookimpl, load_prompts, without_thoughts
+from robust_qa import CutError, Passage, RqaError, each_alone, fenced, hookimpl, load_prompts, without_thoughts
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
@@ -65,7 +65,9 @@ class Judge:
         said = _VERDICT.findall(without_thoughts(reply.text))
         aloud = self._options.mode == "cot"
         # Who thinks aloud weighs both words before the last, and was interrupted in that when the reply was cut.
-        if not said or (aloud and reply.finish == "length"):
+        if reply.finish == "length" and (aloud or not said):
+            raise CutError
+        if not said:
             return UNCLEAR
         return _SCORES[said[-1 if aloud else 0].lower()]
 

@@ -77,7 +77,9 @@ def refusal_in(reply: Reply) -> Refusal | None:
             return None
     words, codes = _told(body)
     code = _error_in(body).get("code")
-    status = code if fine and isinstance(code, int) else reply.status
+    # What broke off, or tells its kind, came from a provider; a bare text may be of a page that is not there.
+    unnamed = 502 if fine and (codes or "finish_reason" in body) else reply.status
+    status = code if fine and isinstance(code, int) else unnamed
     return Refusal(status, (": ".join(words) or reply.text)[:READ], frozenset(codes))
 
 

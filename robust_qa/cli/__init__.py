@@ -206,7 +206,9 @@ def _refused(error: OSError) -> RqaError:
     if isinstance(error.filename, str | bytes):
         path = os.fsdecode(error.filename)
         return RqaError(f"{path} cannot be used: {why}.", hint=environment.elsewhere(Path(path)))
-    if isinstance(error, FileNotFoundError):  # what has no name is where we are
+    try:
+        Path.cwd()
+    except FileNotFoundError:
         return RqaError("The folder that this was started in is not there any more.")
     return RqaError(f"{why}.")
 

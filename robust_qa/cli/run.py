@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ..host import Host
     from ..toolbox import Toolbox
 
+_BREAKS = re.compile(r"\s*[\t\n]\s*")
 _SILENT = 100  # times -q: the Tab key is no place for complaints
 
 
@@ -85,7 +87,7 @@ class Run:
     def say(self, text: str) -> None:
         """A line on stderr, unless with -q; one also where a name in it holds line breaks."""
         if self.verbosity >= 0:
-            click.echo(f"rqa: {' '.join(printable(text).split())}", err=True)
+            click.echo(f"rqa: {_BREAKS.sub(' ', printable(text))}", err=True)
 
 
 pass_run = click.make_pass_decorator(Run)

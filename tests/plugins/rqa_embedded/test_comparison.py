@@ -49,6 +49,12 @@ PASSAGES = [
         ("Who was the first to be born, A or B?", (("A", "B"), "", (BORN,), False)),
         ("Who lived the longest, A or B?", (("A", "B"), "", (BORN, DIED), True)),
         ("Which film has the director who is older than the other, A or B?", (("A", "B"), "director", (BORN,), False)),
+        ("Who is the older of the two, A or B?", (("A", "B"), "", (BORN,), False)),
+        ("Who was born on an earlier date, A or B?", (("A", "B"), "", (BORN,), False)),
+        ("Whose death came first, A or B?", (("A", "B"), "", (DIED,), False)),
+        ("Who was the first one to die, A or B?", (("A", "B"), "", (DIED,), False)),
+        ("Which film was released first in cinemas, A or B?", (("A", "B"), "", (RELEASED,), False)),
+        ("Which film came out in an earlier year, A or B?", (("A", "B"), "", (RELEASED,), False)),
         ("Who is the older poet, A or B?", (("A", "B"), "", (BORN,), False)),
     ],
 )

@@ -46,3 +46,16 @@ def test_tokens_have_vectors_of_unit_length(folder):
     assert (short.shape, long.shape) == ((3, 16), (6, 16))  # with [CLS] and [SEP]
     assert np.allclose(np.linalg.norm(long, axis=1), 1.0, atol=1e-5)
     assert judge.tokens(["ada", "Of Paris"]) == [["[CLS]", "ada", "[SEP]"], ["[CLS]", "of", "paris", "[SEP]"]]
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("How far is the inn from the station?", "The inn is 300 m from the station."),
+        ("Who led the fleet in 1944?", "The fleet was led by Adm. Chester Nimitz in 1944."),
+        ("What country is Kesh in?", "Kesh is a port in South Sudan."),
+    ],
+)
+def test_what_patterns_find_more_of_is_judged_by_what_the_model_marks(question, text):
+    evaluator = EmbeddedEvaluator(EmbeddedEvaluator.Options())
+    assert evaluator.score(question, [text])[0] > evaluator.upper

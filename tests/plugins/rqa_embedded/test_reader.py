@@ -135,6 +135,22 @@ class TestShipped:
     @pytest.mark.parametrize(
         ("question", "passage", "answer"),
         [
+            ("Who runs the ferry?", "The inn is closed. Currently Bob Ray runs the ferry.", "Bob Ray"),
+            ("Who won the race?", "Later Ann Lee won the race.", "Ann Lee"),
+            ("Who won the race?", "In May Ann Lee won the race.", "Ann Lee"),
+            ("Who wrote the music?", "Directed by Bob Ray\nMusic by Fay Holt\nProduced by Gil Stone", "Fay Holt"),
+            ("How many steps has the tower?", "Guide > Tower > 213 steps has the tower.", "213"),
+            ("Who stayed home?", "Bob Ray joined the F.B.I. Ann Lee stayed home.", "Ann Lee"),
+            ("Who leads the choir?", "Bob Ray works for Acme Inc. Ann Lee leads the choir.", "Ann Lee"),
+            ("What does the switch say?", 'The switch says "up".', "up"),
+        ],
+    )
+    def test_what_stands_before_an_answer_is_no_part_of_it(self, reader, question, passage, answer):
+        assert reader.read(question, [Passage(passage)]).text == answer
+
+    @pytest.mark.parametrize(
+        ("question", "passage", "answer"),
+        [
             ("What country is Kesh in?", "Kesh is a port in {}.", "Northern Ireland"),
             ("What country is Kesh in?", "Kesh is a port in {}.", "South Sudan"),
             ("What percentage of voters agreed?", "Of the voters {} agreed.", "12.5%"),

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 from standins.model import ScriptedModel, toolbox_over
 
-from robust_qa import Completion, ConfigError, RefusedError, Toolbox, UnavailableError
+from robust_qa import Completion, ConfigError, CutError, RefusedError, Toolbox, UnavailableError
 from robust_qa.testing import assert_conforms, toolbox
 from rqa_judge import Judge
 
@@ -39,7 +39,7 @@ async def test_of_a_judge_that_thinks_aloud_the_last_word_counts() -> None:
 async def test_a_verdict_is_not_taken_from_the_middle_of_a_cut_thought() -> None:
     cut = Completion("It names her, which speaks for yes, but", finish="length")
     for mode, score in (("cot", 0), ("plain", 1)):
-        assert await verdicts([cut], "Austen", mode=mode) == [score]
+        assert await verdicts([cut, "yes"], "Austen", "Moles", mode=mode) == [score, 1]
 
 
 async def test_each_text_is_asked_about_alone_and_an_empty_one_not_at_all() -> None:
@@ -58,6 +58,13 @@ async def test_a_text_that_is_refused_takes_no_other_along() -> None:
         await verdicts([refused, refused], "Moles", "Moles again")
     with pytest.raises(ExceptionGroup):
         await verdicts([RefusedError("Key.", general=True), "yes"], "Moles", "Austen")
+
+
+async def test_verdicts_that_are_all_cut_are_an_error() -> None:
+    cut = Completion("", finish="length")
+    assert await verdicts([cut, "yes"], "Moles", "Austen") == [0, 1]
+    with pytest.raises(CutError):
+        await verdicts([cut, cut], "Moles", "Moles again")
 
 
 @pytest.mark.parametrize("mode", ["plain", "cot", "few-shot"])
