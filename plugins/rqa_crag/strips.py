@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Literal
 
-from robust_qa import Passage, sentences
+from robust_qa import Passage, sentences, visible
 
 Spans = Iterator[tuple[int, int]]
 Mode = Literal["excerption", "fixed_num", "selection"]
@@ -99,7 +99,7 @@ def _distinct(passages: Sequence[Passage], spans: Callable[[str], Spans]) -> lis
     for place, passage in enumerate(passages):
         for start, end in spans(passage.text):
             strip = Strip(passage, place, start, end)
-            first.setdefault(" ".join(strip.text.split()), strip)
+            first.setdefault(visible(strip.text), strip)
     return list(first.values())
 
 

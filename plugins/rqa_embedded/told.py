@@ -183,9 +183,10 @@ def _is_whole(span: Span, part: Span, passage: Passage, question: str) -> bool:
     before = text_of(passage, dataclasses.replace(span, end=part.start))
     added = f"{before} {text_of(passage, dataclasses.replace(span, start=part.end))}"
     named = not any(character.isdigit() for character in text_of(passage, span))
-    begins = any(start + span.shift == span.start for start, _ in sentences(passage.text))
-    if named and before.strip() and (begins or _CALENDAR.search(before)):
-        return False
+    if named and before.strip():
+        begins = any(start + span.shift == span.start for start, _ in sentences(passage.text))
+        if begins or _CALENDAR.search(before):
+            return False
     return not re.search(r"[,\n\t]", added) and set(answer_key(question).split()).isdisjoint(answer_key(added).split())
 
 

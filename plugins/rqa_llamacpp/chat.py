@@ -65,7 +65,7 @@ class ChatTemplate:
     def _has_system(self) -> bool:
         try:
             return _PROBE in self._fill([Message("system", _PROBE), Message("user", "?")], thinking=False)
-        except Exception:
+        except Exception:  # whatever it raises, it does not render that role
             return False
 
     def render(self, messages: Sequence[Message], *, thinking: bool) -> str:
@@ -75,7 +75,7 @@ class ChatTemplate:
             messages = _fold_system(messages)
         try:
             return self._fill(messages, thinking=thinking)
-        except Exception as error:
+        except Exception as error:  # it is a program, as above
             raise _unusable(error) from error
 
     def _fill(self, messages: Sequence[Message], *, thinking: bool) -> str:
