@@ -13,7 +13,7 @@ from .types import Kind, Usage
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The keys of every component's table that the host keeps for itself."""
+    """The keys of every component's table that the host keeps to."""
 
     concurrency: Annotated[int, Meta(ge=1)] | None = None  # calls at once; default: as the component says
     rpm: Annotated[float, Meta(gt=0)] | None = None  # requests a minute; default: no limit
@@ -36,5 +36,8 @@ RESERVED = frozenset({"plugin", *(field.name for field in dataclasses.fields(Lim
 
 
 def reserved(kind: Kind) -> frozenset[str]:
-    """The keys that the host keeps for itself in a table of that kind: a strategy makes calls, and is none."""
+    """The keys that the host reads in a table of that kind: a strategy makes calls, and is none.
+
+    An option that has the name of a limit is given its value as well.
+    """
     return frozenset({"plugin"}) if kind == "strategy" else RESERVED

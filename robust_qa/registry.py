@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from .errors import PluginError
 from .expressions import BUILT_IN
 from .faults import are_names
-from .limits import reserved
 from .types import Kind
 
 if TYPE_CHECKING:
@@ -98,9 +97,8 @@ class Registry:
         options = getattr(factory, "Options", None)
         if options is not None and not dataclasses.is_dataclass(options):
             raise PluginError(f"the Options of {kind} {name!r} is not a dataclass")
-        own = [each.name for each in dataclasses.fields(options) if each.init] if options else []
-        if taken := ", ".join(sorted(reserved(kind).intersection(own))):
-            raise PluginError(f"the Options of {kind} {name!r} has {taken}, which the host keeps for itself")
+        if options is not None and "plugin" in (each.name for each in dataclasses.fields(options) if each.init):
+            raise PluginError(f"the Options of {kind} {name!r} has plugin, which the host keeps for itself")
         told = isinstance(summary, str) and isinstance(advice, str)
         if not callable(factory) or not isinstance(rank, int) or not told:
             others = "summary=TEXT, advice=TEXT" if kind == "reader" else "summary=TEXT"

@@ -41,7 +41,7 @@ _BOUNDS = {">=": "at least", "<=": "at most", ">": "above", "<": "below"}
 
 
 def build(options: type[T], table: Table, *, reserved: Collection[str] = ()) -> T:
-    """An instance of the dataclass `options` from `table`, leaving out the `reserved` keys.
+    """An instance of the dataclass `options` from `table`, leaving out those `reserved` keys that are no fields of it.
 
     Raises ConfigError that names file, table, key and what was expected, for all that is wrong at once;
     PluginError when `options` has types that no configuration can hold.
@@ -51,7 +51,7 @@ def build(options: type[T], table: Table, *, reserved: Collection[str] = ()) -> 
     except Exception as error:
         raise PluginError(f"The options of [{table.name}] have types that cannot be read: {error}.") from error
     fields = {f.name: f for f in dataclasses.fields(options) if f.init}  # type: ignore[arg-type]
-    given = {key: value for key, value in table.values.items() if key not in reserved}
+    given = {key: value for key, value in table.values.items() if key in fields or key not in reserved}
     problems = [*_unknown(given, [*fields, *reserved], table), *_lacking(given, fields, hints, table)]
     # One value from a confined file, and a key named beside it must not go where that value may point.
     confined = any(value.confined for value in table.values.values())

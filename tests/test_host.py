@@ -83,8 +83,8 @@ def test_the_code_of_an_editable_installation_is_part_of_its_version(install: In
         (plugin_source("reader", "half").replace("needs =", "Options ="), "the Options of reader 'half'"),
         (
             "from dataclasses import make_dataclass as make\n"
-            + plugin_source("reader", "half").replace("needs =", "Options = make('O', ['timeout', 'rpm']); n ="),
-            "has rpm, timeout, which the host keeps for itself",
+            + plugin_source("reader", "half").replace("needs =", "Options = make('O', ['plugin', 'rpm']); n ="),
+            "has plugin, which the host keeps for itself",
         ),
         (plugin_source("reader", "half").replace("registry)", "registry, surprise)"), "PluginValidationError: "),
         (plugin_source("reader", "half").replace("def rqa", "async def rqa"), "its rqa_register is an `async def`"),

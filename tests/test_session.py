@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from robust_qa import Answer, ConfigError, MissingError, Passage, PluginError, Question
+from robust_qa.assembly import Assembly
 from robust_qa.config import Config, Layer
 from robust_qa.host import Host
 from robust_qa.resume import answered_by
@@ -149,6 +150,13 @@ async def test_limits_are_the_hosts_and_no_option_of_the_plugin(host: Host) -> N
     assert (await ask(host, tree)).text is not None
     with pytest.raises(ConfigError, match=r"`reader\.parrot\.concurrency` must be a whole number"):
         await ask(host, {"reader": {"parrot": {"concurrency": "two"}}})
+
+
+async def test_an_option_that_has_the_name_of_a_limit_is_told_what_the_host_keeps_to(host: Host) -> None:
+    part = Assembly(Config([Layer("test.toml", {"reader": {"parrot": {"timeout": 5}}})]), host).part("reader", "parrot")
+    assert (part.limits.timeout, part.options.timeout) == (5, 5)
+    part = Assembly(Config([]), host).part("reader", "parrot")
+    assert (part.limits.timeout, part.options.timeout) == (None, 10)
 
 
 async def test_errors_of_tasks_at_once_come_out_as_the_one_that_tells_most(host: Host) -> None:

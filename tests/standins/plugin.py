@@ -50,6 +50,7 @@ class Parrot:
         temperature: float | None = 0.0
         seed: int | None = None
         delay: float = 0.0
+        timeout: float = 10.0
 
     def __init__(self, options: Options) -> None:
         self.options = options
