@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Request = tuple[str, Sequence[Passage]]
 
+_LONGEST_TITLE = 100  # characters
+
 
 @lru_cache(maxsize=2)
 def _engine(model: Path | None, threads: int) -> Engine:
@@ -52,6 +54,16 @@ def _compared(
 
     found = {n: (comparison(question, passages), passages) for n, (question, passages) in enumerate(requests)}
     return settle({n: compare(one, passages) for n, (one, passages) in found.items() if one}, read)
+
+
+def _passage(text: str) -> Passage:
+    """A text to judge, with the title that it was handed over with (`titled`) apart again, as the model learnt to read.
+
+    Where another word stands before its first colon, that does no harm: the model reads it before the rest, too.
+    """
+    title, colon, rest = text.partition(": ")
+    apart = colon and rest.strip() and title.strip() and len(title) <= _LONGEST_TITLE and "\n" not in title
+    return Passage(rest, title=title) if apart else Passage(text)
 
 
 class EmbeddedReader:
@@ -139,7 +151,7 @@ class EmbeddedEvaluator:
             return self._cosines(requests)
         from .choice import judged
 
-        asked = [(question, [Passage(text) for text in texts]) for question, texts in requests]
+        asked = [(question, [_passage(text) for text in texts]) for question, texts in requests]
         settings = self._engine.settings
         likely: dict[int, list[float]] = {}
 

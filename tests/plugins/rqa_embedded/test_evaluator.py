@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rqa_embedded import EmbeddedEvaluator
+from robust_qa import Passage, titled
+from rqa_embedded import EmbeddedEvaluator, windows
 
 TEXTS = ["ada was born in london", "the river", "", "   ", "of paris . " * 300, "東京は日本の首都である。"]
 
@@ -59,3 +60,23 @@ def test_tokens_have_vectors_of_unit_length(folder):
 def test_what_patterns_find_more_of_is_judged_by_what_the_model_marks(question, text):
     evaluator = EmbeddedEvaluator(EmbeddedEvaluator.Options())
     assert evaluator.score(question, [text])[0] > evaluator.upper
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "rest"),
+    [
+        (titled("Ada (mathematician)", "Born in London: in 1815."), "Ada (mathematician)", "Born in London: in 1815."),
+        (titled("", "She was born at 12:30."), "", "She was born at 12:30."),
+        ("Ada: ", "", "Ada: "),
+        (": in 1815", "", ": in 1815"),
+        ("She was born\nin London: in 1815", "", "She was born\nin London: in 1815"),
+        (f"{'long ' * 40}: short", "", f"{'long ' * 40}: short"),
+    ],
+)
+def test_a_title_is_read_apart_as_the_model_learnt_to(folder, monkeypatch, text, title, rest):
+    evaluator = EmbeddedEvaluator(EmbeddedEvaluator.Options(model=folder, threads=1))
+    asked = []
+    cut = windows.cut
+    monkeypatch.setattr(windows, "cut", lambda *args: asked.append(args[-1]) or cut(*args))
+    evaluator.score("Where was Ada born?", [text])
+    assert asked == [[Passage(rest, title=title)]]
