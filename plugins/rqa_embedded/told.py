@@ -30,6 +30,15 @@ _CALENDAR = re.compile(
     r"|October|November|December)\b"
 )
 _AFTER = re.compile(r"[+#]+(?!\w)")
+# The words that name what is asked for: "which southern sea", "what police department".
+_ASKED = re.compile(
+    r"\b(?:what|which)((?: (?!(?:of|is|are|was|were|do|does|did|has|have|had|can|could|will|would)\b)[\w'’-]+){1,3})",
+    re.I,
+)
+_KIND_BEHIND = re.compile(r" ([A-Z]\w+)\b")
+_KIND_BEFORE = re.compile(r"(?<=[a-z,] )(?!(?:City|County|Province|State|Town) of)([A-Z]\w+) (?:of (?:the )?)?\Z")
+_NAME_BEFORE = re.compile(r"(?:\b[A-Z][\w'’-]* )+\Z")
+_NEAR = 60  # characters before a span in which the rest of its name is looked for
 
 Marked = tuple[Window, "Marks"]
 Fits = Callable[[str], bool]  # of an answer in normal form
@@ -103,7 +112,7 @@ def told_by(passages: Sequence[Passage], marked: Sequence[Marked], settings: Set
     told: dict[str, dict[int, Span]] = defaultdict(dict)
     for window, marks in marked:
         for found in spans(window, marks, settings):
-            span = _entire(found, passages[window.passage])
+            span = _named(_entire(found, passages[window.passage]), passages[window.passage], window.question)
             text = text_of(passages[span.passage], span)
             key = answer_key(text)
             if _says(text) and (fits is None or fits(key)):
@@ -121,7 +130,7 @@ def _says(text: str) -> bool:
 def _entire(span: Span, passage: Passage) -> Span:
     """`span` with what is seldom marked of it: accents of its last letter that are characters of their own, and signs.
 
-    Those count that `answer_key` tells apart, as of -15, .5, < 5, C++ and O+.
+    Those count that `answer_key` tells apart, as of -15, .5, < 5, C++ and O+; and of $25 and 10%, which it does not.
     """
     text = head(passage.title) + passage.text
     start, end = span.start, span.end
@@ -138,6 +147,36 @@ def _entire(span: Span, passage: Passage) -> Span:
     after = _AFTER.match(text, end)
     if after and answer_key(text[start:end] + after[0]) != answer_key(text[start:end]):
         end = after.end()
+    if text[start].isdigit() and text[:start].endswith(("$", "£", "€")):
+        start -= 1
+    if text[end - 1].isdigit() and text.startswith("%", end):
+        end += 1
+    return dataclasses.replace(span, start=start, end=end)
+
+
+def _named(span: Span, passage: Passage, question: str) -> Span:
+    """`span` with the word of its kind, where the question asks for one: "which sea" is the Black Sea, and not Black.
+
+    Behind it, before it ("Treaty of Waitangi"), or where the span is that word alone, with the name.
+    """
+    text = head(passage.title) + passage.text
+    start, end = span.start, span.end
+    kinds = {word for asked in _ASKED.finditer(question) for word in asked[1].split() if word.islower()}
+    if not kinds or not text[start].isupper():
+        return span
+
+    def before(pattern: re.Pattern[str]) -> re.Match[str] | None:
+        return pattern.search(text, max(0, start - _NEAR), start)
+
+    while text[start:end].split()[-1][0].isupper():
+        behind = _KIND_BEHIND.match(text, end)
+        if not behind or behind[1].lower() not in kinds:
+            break
+        end = behind.end()
+    if (kind := before(_KIND_BEFORE)) and kind[1].lower() in kinds:
+        start = kind.start()
+    if text[start:end].lower() in kinds and (name := before(_NAME_BEFORE)):
+        start = name.start()
     return dataclasses.replace(span, start=start, end=end)
 
 

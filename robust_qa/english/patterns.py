@@ -65,7 +65,7 @@ SITE = re.compile(
 )
 CAPITAL = re.compile(
     rf"\bcapital(?: city)?(?: of (?:the )?{_NAME})?(?:,| is| was)(?: the city of)? ({_NAME})"
-    rf"|({_NAME}),? (?:is|was) the {_WITHIN}{{0,30}}?\bcapital\b"
+    rf"|({_NAME}) (?:is|was) the {_WITHIN}{{0,30}}?\bcapital\b"
 )
 CAPITAL_OF = re.compile(rf"\b(?:capital|seat|centre|center)\b{_WITHIN}{{0,40}}? of (?:the )?({_PLACE})")
 PARENTS = re.compile(
@@ -74,7 +74,7 @@ PARENTS = re.compile(
 )
 # What is said to be somebody's trade, up to where the sentence goes on to something else.
 TRADE = re.compile(
-    r"\b(?:is|was) (?:an?|the) ([^.;:()]{3,120}?)"
+    r"\b(?:is|was) (?:an?|the) (?!(?:[\w-]+ ){0,3}member\b)([^.;:()]{3,120}?)"
     r"(?=[.;:()]|,? \b(?:who|which|that|from|for|in|at|of|best|born|known|active|based|with|to|on|whose|serving|by"
     r"|during|since|currently|formerly|and (?:an?|the|is|was|currently)|specializ\w+|as|notable|most|famous)\b)"
 )

@@ -51,18 +51,24 @@ _PERSON = """actor|actress|architect|artist|author|band|captain|character|club|c
 |musician|novelist|painter|person|philosopher|physicist|player|playwright|poet|politician|pope|president|producer
 |queen|ruler|scientist|screenwriter|singer|songwriter|team|wife|woman|writer""".replace("\n", "")
 _PLACE = "area|continent|county|district|island|location|place|province|region|river|state"
-_MEASURE = r"age|amount|distance|height|length|number|percent\w*|population"
+_MEASURE = (
+    r"age|amount|depth|distance|fraction|height|length|number|percent\w*|population|price|proportion|rate"
+    r"|salary|share|speed|temperature|weight|width"
+)
 _WORK = "book|film|game|movie|music|novel|song"
 _WH = r"\b(?:what|which)(?: is| was|'s)?(?: the)?"
 
 # The first that matches says what is asked for.
 _KINDS: tuple[tuple[Kind, str], ...] = (
     ("number", r"\bhow (?:many|much|old|tall|high|long|far|big|large|deep|heavy|fast)\b"),
-    ("number", rf"{_WH} (?:\w+ )?(?:{_MEASURE})\b"),
+    (
+        "number",
+        rf"{_WH} (?:(?!(?:name|ha[sd]|have|is|are|was|were|do|does|did|the|of)\b)[\w'’-]+ ){{0,3}}(?:{_MEASURE})\b",
+    ),
     ("year", rf"{_WH} (?:\w+ )?year\b"),
     ("date", rf"\bwhen\b|{_WH} (?:\w+ )?(?:date|day|month|decade|century|time)\b"),
     ("capital of", r"\bthe (?:capital|seat) of (?:what|which)\b|\bthe capital of *\??$"),
-    ("country", rf"{_WH} (?:country|nation|nationality)\b"),
+    ("country", rf"{_WH} (?:country|nation)\b"),
     ("city", rf"{_WH} (?:city|town|village|capital)\b"),
     ("place", rf"\bwhere\b|{_WH} (?:\w+ )?(?:{_PLACE})\b|\bplace of (?:birth|death|burial)\b"),
     ("occupation", r"\b(?:occupation|profession|job)\b|\bdo(?:es)? .{1,60} do for a living\b"),

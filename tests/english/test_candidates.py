@@ -67,6 +67,20 @@ def test_a_number_before_a_word_that_begins_like_an_era_is_no_date(text: str) ->
     assert candidates("When does the train to Kesh leave?", [Passage(text)])[1] == []
 
 
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("What nationality is Petrov?", "Petrov is a Russian cyclist, who won a race in France."),
+        (
+            "What city was the capital of Kenya before Nairobi?",
+            "Nairobi, a stop on the Uganda Railway, is the capital of Kenya.",
+        ),
+    ],
+)
+def test_where_patterns_know_nothing_of_the_kind_nothing_is_found(question: str, text: str) -> None:
+    assert candidates(question, [Passage(text)])[1] == []
+
+
 def test_sentences_come_with_the_likeliest_first_and_those_without_the_kind_asked_for_lose_by_it() -> None:
     passages = [Passage("Ada Lovelace died. Ada Lovelace died on 27 November 1852.")]
     sentences, _ = candidates("When did Ada Lovelace die?", passages)

@@ -143,6 +143,8 @@ class TestShipped:
             ("Who stayed home?", "Bob Ray joined the F.B.I. Ann Lee stayed home.", "Ann Lee"),
             ("Who leads the choir?", "Bob Ray works for Acme Inc. Ann Lee leads the choir.", "Ann Lee"),
             ("What does the switch say?", 'The switch says "up".', "up"),
+            ("Which state has Albany?", "Albany is in the State of New York.", "New York"),
+            ("What type of cabin is it?", "It is a log cabin, and its name is Stabbin Cabin.", "log"),
         ],
     )
     def test_what_stands_before_an_answer_is_no_part_of_it(self, reader, question, passage, answer):
@@ -157,6 +159,18 @@ class TestShipped:
             ("How far is the inn from the station?", "The inn is {} from the station.", "300 m"),
             ("How high was the temperature in Kesh?", "The temperature in Kesh was {}.", "-15 °C"),
             ("Who led the fleet?", "The fleet was led by {} in 1944.", "Adm. Chester Nimitz"),
+            ("Which ocean borders Kenya?", "Kenya is bordered by the {} and five countries.", "Indian Ocean"),
+            ("What award did the show get?", "The show got the {} in 1998.", "Peabody Award"),
+            ("Which treaty was signed in 1840?", "The {} was signed in 1840 by the chiefs.", "Treaty of Waitangi"),
+            ("What project came before Apollo?", "Apollo was preceded by {} in 1958.", "Project Mercury"),
+            ("What was the price of the program?", "The program cost {} and employed 400,000 people.", "$25.4 billion"),
+            ("What share of the coffee came from Colombia?", "Brazil had 40% of the coffee trade, Colombia {}.", "10%"),
+            ("What temperature was measured?", "A temperature of {} was measured.", "−183 °C"),
+            (
+                "What was the profession of Anna Hill?",
+                "Her brother was a member of the senate, and Anna Hill was a {}.",
+                "surgeon",
+            ),
         ],
     )
     def test_an_answer_is_not_cut(self, reader, question, passage, answer):
