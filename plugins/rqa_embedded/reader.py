@@ -28,9 +28,9 @@ _LONGEST_TITLE = 100  # characters
 @lru_cache(maxsize=2)
 def _engine(model: Path | None, threads: int) -> Engine:
     """One engine for the reader and the evaluator of the same model."""
-    from .engine import Engine
+    from .memory import RememberingEngine
 
-    return Engine(model, threads)
+    return RememberingEngine(model, threads)
 
 
 def _compared(

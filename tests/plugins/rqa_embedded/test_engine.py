@@ -11,7 +11,8 @@ import pytest
 from standins.tiny_bert import WORDS
 
 from robust_qa import MissingError
-from rqa_embedded.engine import CHECKSUMS, Engine
+from rqa_embedded import memory
+from rqa_embedded.engine import CHECKSUMS, Engine, Marks
 
 
 def windows(*lengths: int) -> list[tuple[list[int], list[int]]]:
@@ -38,6 +39,26 @@ def test_token_types_count(engine):
 
 def test_no_windows_give_no_marks(engine):
     assert engine.mark([]) == []
+
+
+def test_a_window_that_was_read_lately_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    read: list[list[int]] = []
+
+    def mark(self: Engine, some: list[tuple[list[int], list[int]]]) -> list[Marks]:
+        read.append([len(ids) for ids, _ in some])
+        return plain(self, some)
+
+    plain = Engine.mark
+    monkeypatch.setattr(Engine, "mark", mark)
+    monkeypatch.setattr(memory, "_KEPT", 2)
+    engine = memory.RememberingEngine(folder, 1)
+    three, nine, five = windows(3, 9, 5)
+    first = engine.mark([three, nine, three])
+    assert engine.mark([nine, three]) == [first[1], first[0]]
+    assert first[0] is first[2]
+    engine.mark([(three[0], [0, 0, 1, 1, 1])])  # other types, another window
+    engine.mark([five, three])
+    assert read == [[5, 11], [], [5], [7, 5]]
 
 
 def test_more_workers_say_the_same(folder: Path):
