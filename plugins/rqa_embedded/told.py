@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 LONGEST = 24  # tokens of an answer
 KEPT = 4  # spans of a window that may be chosen
-_DEARER = 0.05  # what each token more costs a span: its ends are marked apart, and may be those of two answers
+# What a span costs by the square of the tokens between its ends: these are marked apart, and far from each other they
+# may be those of two answers, where a name of a few words hardly is.
+_DEARER = 0.005
 _LOOKED_AT = 20  # best sums of a window among which those spans are found; far below the best all is chance
 _SECOND = 0.5  # share of what patterns say of themselves that is believed: they were fitted to other passages
 _BEFORE = re.compile(r"(?<![^\s(\[\"“‘])[-−‐-–$£€<>≤≥.]{1,3} ?\Z")
@@ -82,7 +84,7 @@ def spans(window: Window, marks: Marks, settings: Settings) -> list[Span]:
     longer = np.arange(size) - np.arange(size)[:, None]
     parts = np.array(window.parts)
     allowed = (longer >= 0) & (longer < LONGEST) & (parts >= 0) & (parts == parts[:, None])
-    sums = np.where(allowed, start[:, None] + end - _DEARER * longer, -np.inf)
+    sums = np.where(allowed, start[:, None] + end - _DEARER * longer**2, -np.inf)
     null = float(marks.start[0] + marks.end[0])
     kept: list[tuple[int, int]] = []
     found = []

@@ -40,7 +40,7 @@ def test_the_answer_is_the_marked_words_with_their_place(engine):
     assert reading.text == "london , 1815"
     assert passages[0].text[reading.start : reading.end] == "london , 1815"
     assert reading.passages == (0,)
-    assert reading.score == pytest.approx(1 / (1 + np.exp(-4.0 + 2 * 0.05)), abs=1e-6)  # two tokens more than one
+    assert reading.score == pytest.approx(1 / (1 + np.exp(-4.0 + 2**2 * 0.005)), abs=1e-6)  # two tokens more than one
 
 
 def test_case_and_accents_of_the_passage_are_kept(engine):
