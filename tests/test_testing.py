@@ -129,6 +129,7 @@ BROKEN_RETRIEVERS = {
     "a-tuple": (retriever(lambda query, k: (PARIS,)), "it returns a list of passages"),
     "texts": (retriever(lambda query, k: [PARIS.text]), "it returns a list of passages"),
     "more-than-k": (retriever(lambda query, k: [PARIS, LYON]), "it returns at most k passages"),
+    "last-k": (retriever(lambda query, k: [PARIS, LYON][-k:]), "its first passages are the same for any k"),
     "blank": (retriever(lambda query, k: [Passage(" ")]), FIELDS),
     "surrogate": (retriever(lambda query, k: [Passage("a\udc80")]), FIELDS),
     "score-nan": (retriever(lambda query, k: [replace(PARIS, score=float("nan"))]), FIELDS),

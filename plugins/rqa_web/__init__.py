@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urldefrag
@@ -56,7 +57,7 @@ class Web:
         page_seconds: Annotated[float, Meta(gt=0)] = 10.0  # seconds for a page to come, and as many to be read
         max_age: Annotated[float, Meta(ge=0)] = 7.0  # days, at most, that a search is not made again; 0: for ever
         redirects: _Count = 5  # that are followed for a page
-        prefer: list[str] = field(default_factory=lambda: ["wikipedia.org"])  # hosts whose pages come first
+        prefer: list[str] = field(default_factory=lambda: ["wikipedia.org"])  # hosts put first among the `results`
         hosts: list[str] = field(default_factory=list)  # hosts whose pages are taken, and no others; empty: all
         avoid: list[str] = field(default_factory=list)  # hosts whose pages are not taken
         private: bool = False  # whether pages at private and loopback addresses are read
@@ -103,7 +104,7 @@ class Web:
         return getattr(self._provider, "digest", "")
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """The pages found for `query`, preferred hosts first; no page twice.
+        """The pages found for `query`, preferred hosts first; no page twice. Fewer are the first of more.
 
         Raises UnavailableError, CallTimeout, RefusedError or ReplyError when the provider does not answer.
         """
@@ -112,30 +113,38 @@ class Web:
         if not query.strip():
             return []
         found = await self._provider.search(query, max(k, self.options.results))
-        chosen = self._chosen(found)[:k]
-        read, rest = chosen[: self.options.pages], chosen[self.options.pages :]
-        texts = [*await asyncio.gather(*map(self._page, read)), *(result.text or result.snippet for result in rest)]
-        return [
-            Passage(text, id=result.url, title=result.title, source=result.url, score=1 / rank)
-            for rank, (result, text) in enumerate(zip(chosen, texts, strict=True), start=1)
-            if text
-        ]
+        ranked = enumerate(self._chosen(found), start=1)
+        passages: list[Passage] = []
+        # A page without text leaves its place to the next.
+        while more := list(islice(ranked, k - len(passages))):
+            texts = await asyncio.gather(*(self._text(rank, result) for rank, result in more))
+            passages += [
+                Passage(text, id=result.url, title=result.title, source=result.url, score=1 / rank)
+                for (rank, result), text in zip(more, texts, strict=True)
+                if text
+            ]
+        return passages
 
     def _chosen(self, found: Sequence[Result]) -> list[Result]:
-        """Each page once, and each text of a file, those that may be taken, preferred hosts first."""
+        """Each page once, and each text of a file, those that may be taken, preferred hosts first.
+
+        They are looked for among a fixed number, so that the first ones are the same however many are asked for.
+        """
+        results = self.options.results
+        preferred = sorted(found[:results], key=lambda result: not _among(result.url, self._prefer))
         once: dict[tuple[str, str], Result] = {}
-        for result in found:
+        for result in (*preferred, *found[results:]):
             if self._allows(result.url):
                 once.setdefault((urldefrag(result.url).url, result.text), result)
-        return sorted(once.values(), key=lambda result: not _among(result.url, self._prefer))
+        return list(once.values())
 
     def _allows(self, url: str) -> bool:
         return not _among(url, self._avoid) and (not self._hosts or _among(url, self._hosts))
 
-    async def _page(self, result: Result) -> str:
-        """The paragraphs of a page, or the provider's snippet with a remark where they cannot be had."""
-        if result.text:
-            return result.text
+    async def _text(self, rank: int, result: Result) -> str:
+        """The paragraphs of one of the first `pages`, or the provider's snippet, with a remark where it stands in."""
+        if result.text or rank > self.options.pages:
+            return result.text or result.snippet
         from .fetching import UnreadableError
 
         try:

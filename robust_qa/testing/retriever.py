@@ -35,6 +35,15 @@ async def _at_most_k(subject: Subject) -> None:
         expect(count <= k, f"{count} passages for k={k}")
 
 
+@SUITE.behaviour("its first passages are the same for any k")
+async def _first_ones(subject: Subject) -> None:
+    most = [(passage.id, passage.text) for passage in await _found(subject)]
+    for k in (1, 3):
+        fewer = [(passage.id, passage.text) for passage in await _found(subject, k)]
+        ids = [[name for name, _ in passages] for passages in (fewer, most)]
+        expect(fewer == most[: len(fewer)], f"the ids are {ids[0]} for k={k}, and {ids[1]} for k=5")
+
+
 @SUITE.behaviour("its passages have text, and fields of the right types")
 async def _fields(subject: Subject) -> None:
     for passage in await _found(subject):

@@ -69,6 +69,20 @@ async def test_each_text_is_given_once(results: Any, connect: Any, search: Any, 
     assert sorted(p.text for p in passages) == ["A boiler.", "The boiler."]
 
 
+async def test_what_comes_first_is_the_same_however_many_are_asked_for(
+    web: Web, results: Any, connect: Any, search: Any
+) -> None:
+    rows: list[dict[str, str]] = [{"url": f"https://a.example/{n}", "text": "The lighthouse."} for n in range(40)]
+    rows[7]["url"], rows[14]["url"] = (f"https://en.wikipedia.org/{n}" for n in (7, 14))
+    for n in (1, 3, 20):  # pages that cannot be had, with no snippet to stand for them
+        rows[n] = {"url": f"{web.url}/{n}", "title": "The lighthouse"}
+    retriever = connect(provider="static", file=results(*rows), robots=False)
+    most, _ = await search(retriever, "lighthouse", k=40)
+    assert [p.id[-2:] for p in most][:7] == ["/7", "/0", "/2", "/4", "/5", "/6", "/8"] and len(most) == 37
+    for k, given in {1: 1, 3: 3, 4: 4, 10: 8, 11: 9, 30: 27}.items():  # of k results, at least 10
+        assert (await search(retriever, "lighthouse", k=k))[0] == most[:given]
+
+
 async def test_rare_words_count_more(results: Any, connect: Any, search: Any) -> None:
     common = [{"text": f"The old tower by the sea, number {n}."} for n in range(5)]
     retriever = connect(provider="static", file=results(*common, {"text": "A lighthouse stands here."}))
