@@ -56,7 +56,7 @@ class Layout:
     """How passages are laid out in a prompt."""
 
     order: Order = "descending"
-    seed: int = 0
+    seed: int | str = 0
     source_aware: bool = False
 
 

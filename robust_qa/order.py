@@ -12,7 +12,7 @@ Order = Literal["descending", "ascending", "random", "ping-pong-top", "ping-pong
 ORDERS: tuple[Order, ...] = get_args(Order)
 
 
-def arrange(ranked: Sequence[T], order: Order, seed: int = 0) -> list[T]:
+def arrange(ranked: Sequence[T], order: Order, seed: int | str = 0) -> list[T]:
     """`ranked` (most relevant first) in the given order.
 
     "descending" keeps it, "ascending" reverses it, "random" shuffles it by `seed`. The ping-pong orders put

@@ -143,6 +143,7 @@ class Toolbox:
         prompt: Prompt | None = None,
         order: Order = "descending",
         seed: int | None = None,
+        sample: int = 0,
         temperature: float | None = None,
     ) -> Reading:
         """The answer to `question` in `passages` (most relevant first), by whichever power the reader has.
@@ -160,6 +161,7 @@ class Toolbox:
             fields={"question": fenced(question), "format": reading.reply_format(self.structured)},
             order=order,
             seed=seed,
+            sample=sample,
             temperature=temperature,
             schema=reading.SCHEMA if self.structured else None,
         )
@@ -173,6 +175,7 @@ class Toolbox:
         fields: Mapping[str, str] | None = None,
         order: Order = "descending",
         seed: int | None = None,
+        sample: int = 0,
         source_aware: bool = False,
         temperature: float | None = None,
         max_tokens: int | None = None,
@@ -184,13 +187,15 @@ class Toolbox:
         `fields` fill the prompt's fields; `{question}` is filled from the question and `{passages}` with
         `passages`, numbered from 1 in the order handed in (most relevant first) whatever `order` lays
         them out in. Passages that overflow the reader's window are cut from the least relevant end.
-        `seed` seeds both sampling and the random order.
+        `seed` seeds the sampling and, with the question, the random order; of several replies to one prompt the
+        one numbered `sample` is drawn with the seed so many further on, from passages in the same order.
         """
         reader = self._need("reader")
         model = reader.component
         if not hasattr(model, "generate"):
             raise ConfigError(f"{reader.name} reads, and does not write.", hint="Configure a language model.")
         reply_room = max_tokens or getattr(model, "max_tokens", None) or _DEFAULT_MAX_TOKENS
+        own_seed = (getattr(reader.options, "seed", None) if seed is None else seed) or 0
         if isinstance(prompt, str):
             prompt = [Message("user", prompt)]
         if not isinstance(prompt, Prompt):
@@ -203,7 +208,7 @@ class Toolbox:
                 prompt,
                 passages,
                 {"question": fenced(self.question.text), **(fields or {})},
-                Layout(order, seed or 0, source_aware),
+                Layout(order, f"{own_seed} {self.question.text!a}", source_aware),
                 reply_room=reply_room,
             )
             if fitted.dropped or fitted.shortened:
@@ -213,7 +218,7 @@ class Toolbox:
                     shortened=list(fitted.shortened),
                 )
             messages = fitted.messages
-        decoding = Decoding(temperature, reply_room, seed, tuple(stop), schema)
+        decoding = Decoding(temperature, reply_room, own_seed + sample if sample else seed, tuple(stop), schema)
         call: Call[Completion] = Call(
             "generate",
             (messages, decoding),

@@ -1,7 +1,9 @@
 """What the toolbox gives beside passages, readings and replies: vectors of tokens, and components by name."""
 
 import asyncio
+import re
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -95,6 +97,38 @@ async def test_a_reading_can_be_sampled() -> None:
     await toolbox("Who?", reader=model).read("Who?", [Passage("It was Austen.")], temperature=0.7, seed=3)
     [(_, decoding)] = model.calls
     assert (decoding.temperature, decoding.seed) == (0.7, 3)
+
+
+async def shuffled(question: str, reader_seed: int | None = None, **given: int) -> tuple[str, int | None]:
+    """The order in which six passages stand in the prompt, and the seed of the sampling."""
+    model = ScriptedModel("Ada.")
+    tools = toolbox(question, reader=model)
+    tools._need("reader").options = SimpleNamespace(seed=reader_seed)
+    await tools.generate(Prompt("{passages}"), passages=[Passage("It was.")] * 6, order="random", **given)
+    [([message], decoding)] = model.calls
+    return "".join(re.findall(r'number="(\d)"', message.content)), decoding.seed
+
+
+async def test_the_random_order_is_of_the_question() -> None:
+    questions = [*(f"Who was number {n}?" for n in range(20)), "Who was \ud800?"]
+    orders = [await shuffled(question) for question in questions]
+    assert len(set(orders)) > 15
+    assert orders == [await shuffled(question) for question in questions]
+
+
+async def test_the_random_order_is_of_the_strategys_seed_else_the_readers() -> None:
+    orders = [(await shuffled("Who?", reader_seed=seed))[0] for seed in range(8)]
+    assert len(set(orders)) > 5
+    assert orders[0] == (await shuffled("Who?"))[0]
+    assert orders == [(await shuffled("Who?", reader_seed=3, seed=seed))[0] for seed in range(8)]
+
+
+async def test_samples_of_one_prompt_have_one_order_and_each_a_seed() -> None:
+    order, _ = await shuffled("Who?", seed=7)
+    assert [await shuffled("Who?", seed=7, sample=n) for n in range(3)] == [(order, 7), (order, 8), (order, 9)]
+    order, _ = await shuffled("Who?", reader_seed=5)
+    found = [await shuffled("Who?", reader_seed=5, sample=n) for n in range(3)]
+    assert found == [(order, None), (order, 6), (order, 7)]
 
 
 async def test_a_reader_that_counts_tokens_tells_its_window_in_a_thread_as_it_may_have_to_load_for_it() -> None:

@@ -98,7 +98,8 @@ class Agent:
             passages=passages,
             fields={"replies": "\n".join(shown), **{name: fenced(text) for name, text in fields.items()}},
             order=self.order,
-            seed=self.seed if sample is None else (self.seed or 0) + sample,
+            seed=self.seed,
+            sample=sample or 0,
             temperature=self.temperature if sample is not None else None,
         )
         reply = spoken(completion).text

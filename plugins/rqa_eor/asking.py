@@ -83,7 +83,7 @@ async def ask_all(question: str, toolbox: Toolbox, retrievers: Iterable[str], as
         async def read(passages: tuple[Passage, ...], sample: int) -> Reply | None:
             key = passages, sample
             if key not in reading:
-                answering = _read(question, passages, toolbox, asking, asking.seed + sample)
+                answering = _read(question, passages, toolbox, asking, sample)
                 reading[key] = asyncio.create_task(answering)
             return await reading[key]
 
@@ -92,15 +92,21 @@ async def ask_all(question: str, toolbox: Toolbox, retrievers: Iterable[str], as
 
 
 async def _read(
-    question: str, passages: tuple[Passage, ...], toolbox: Toolbox, asking: Asking, seed: int
+    question: str, passages: tuple[Passage, ...], toolbox: Toolbox, asking: Asking, sample: int
 ) -> Reply | None:
     if not passages:
         completion = await toolbox.generate(
-            asking.recall, fields={"question": fenced(question)}, temperature=asking.temperature, seed=seed
+            asking.recall,
+            fields={"question": fenced(question)},
+            seed=asking.seed,
+            sample=sample,
+            temperature=asking.temperature,
         )
         text = spoken(completion).text
         return None if says_unknown(text) else Reply(text)
-    found = await toolbox.read(question, passages, order=asking.order, seed=seed, temperature=asking.temperature)
+    found = await toolbox.read(
+        question, passages, order=asking.order, seed=asking.seed, sample=sample, temperature=asking.temperature
+    )
     if found.text is None or not found.text.strip():
         return None
     return Reply(found.text, citations(found, passages), found.score)

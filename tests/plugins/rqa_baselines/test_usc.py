@@ -3,7 +3,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from standins.model import ScriptedModel
 
-from robust_qa import Answer
+from robust_qa import Answer, Passage
 from rqa_baselines.usc import UniversalSelfConsistency
 
 Ask = Callable[..., Awaitable[Answer]]
@@ -29,6 +29,12 @@ async def test_replies_too_long_to_be_compared_leave_it_to_the_majority(ask: Ask
     model = ScriptedModel([f"{'Hm. ' * 900}{sample}" for sample in SAMPLES], window=2500)
     answer = await ask(UniversalSelfConsistency, model)
     assert (answer.text, answer.details["picked"], len(model.calls)) == ("Mary Shelley", None, 3)
+
+
+async def test_all_replies_are_to_one_prompt(ask: Ask) -> None:
+    model = ScriptedModel([*SAMPLES, "<<<ANSWER>>> Reply 1 <<</ANSWER>>>"])
+    await ask(UniversalSelfConsistency, model, [Passage(f"Passage {n}.") for n in range(6)], order="random")
+    assert len(set(model.prompts[:3])) == 1
 
 
 async def test_the_pick_itself_is_not_sampled(ask: Ask) -> None:

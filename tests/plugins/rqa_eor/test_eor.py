@@ -277,6 +277,13 @@ def test_samples_of_one_retriever_vote_among_themselves_first() -> None:
     assert answer.text == "Austen" and len(model.calls) == 6
 
 
+def test_samples_are_of_one_prompt_and_each_has_a_seed() -> None:
+    model = ScriptedModel("Documents: 1\nAnswer: Austen")
+    asked(*"ABCDEF", reader=model, pool=["given"], samples=3, seed=4, order="random")
+    assert len({messages[-1].content for messages, _ in model.calls}) == 1
+    assert [decoding.seed for _, decoding in model.calls] == [4, 5, 6]
+
+
 def test_retrieval_free_asks_the_models_memory() -> None:
     model = ScriptedModel(lambda messages, _: "Austen" if "from memory" in messages[0].content else "UNKNOWN")
     answer, _ = asked("A", reader=model, pool=["given", "none"])
