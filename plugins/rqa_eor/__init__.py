@@ -37,7 +37,7 @@ class Eor:
         pooling: Pooling = "mean"  # of an answer's similarities to the others
         threshold: Annotated[float, Meta(ge=0, le=1)] = 0.8  # s: the similarity from which answers are equivalent
         samples: Annotated[int, Meta(ge=1)] = 1  # answers of a language model to the passages of each retriever
-        # of the sampling; by default as the reader is configured
+        # of the sampling; by default 0.7 for several samples, and for one as the reader is configured
         temperature: Annotated[float, Meta(ge=0)] | None = None
         seed: int = 0  # of the sampling, and of the random order
         order: Order = "descending"  # of the passages in a prompt, by relevance
@@ -84,7 +84,9 @@ class Eor:
         weights, left_out = usable(options.pool, options.weights, toolbox)
         for retriever, why in left_out.items():
             toolbox.note(f"{retriever} is left out: {why}")
-        asking = Asking(self.recall, options.samples, options.temperature, options.seed, options.order)
+        # As the other strategies that sample: greedy ones would all be the same.
+        temperature = 0.7 if options.temperature is None and options.samples > 1 else options.temperature
+        asking = Asking(self.recall, options.samples, temperature, options.seed, options.order)
         said = await ask_all(question, toolbox, weights, asking)
         for one in said:
             if one.error is not None:

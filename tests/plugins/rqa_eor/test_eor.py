@@ -281,7 +281,16 @@ def test_samples_are_of_one_prompt_and_each_has_a_seed() -> None:
     model = ScriptedModel("Documents: 1\nAnswer: Austen")
     asked(*"ABCDEF", reader=model, pool=["given"], samples=3, seed=4, order="random")
     assert len({messages[-1].content for messages, _ in model.calls}) == 1
-    assert [decoding.seed for _, decoding in model.calls] == [4, 5, 6]
+    assert [(d.temperature, d.seed) for _, d in model.calls] == [(0.7, 4), (0.7, 5), (0.7, 6)]
+
+
+@pytest.mark.parametrize(("options", "temperature"), [({}, None), ({"samples": 2, "temperature": 0}, 0)])
+def test_one_sample_is_drawn_as_the_reader_is_configured_and_any_as_is_told(
+    options: dict[str, Any], temperature: float | None
+) -> None:
+    model = ScriptedModel("Documents: 1\nAnswer: Austen")
+    asked("A", reader=model, pool=["given"], **options)
+    assert {decoding.temperature for _, decoding in model.calls} == {temperature}
 
 
 def test_retrieval_free_asks_the_models_memory() -> None:
