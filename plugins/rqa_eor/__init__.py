@@ -42,7 +42,7 @@ class Eor:
         seed: int = 0  # of the sampling, and of the random order
         order: Order = "descending"  # of the passages in a prompt, by relevance
         nli_model: Path | None = None  # folder of the classifier for the similarity nli
-        prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: recall
+        prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: recall, read
 
         def __post_init__(self) -> None:
             for name, of in (("weights", "pool"), ("lambdas", "similarities")):
@@ -64,7 +64,10 @@ class Eor:
         from .similarity import OWN, similarities
 
         self.options = options
-        self.recall = load_prompts(Path(__file__).with_name("prompts"), options.prompts)["recall"]
+        chosen = dict(options.prompts)
+        reading = {"read": chosen.pop("read")} if "read" in chosen else None
+        self.reading = load_prompts(overrides=reading)["read"]
+        self.recall = load_prompts(Path(__file__).with_name("prompts"), chosen)["recall"]
         lambdas = options.lambdas or [1 / len(options.similarities)] * len(options.similarities)
         self._lambdas = {name: number for name, number in zip(options.similarities, lambdas, strict=True) if number}
         self._similarities = similarities(list(self._lambdas), options.nli_model)
@@ -86,7 +89,7 @@ class Eor:
             toolbox.note(f"{retriever} is left out: {why}")
         # As the other strategies that sample: greedy ones would all be the same.
         temperature = 0.7 if options.temperature is None and options.samples > 1 else options.temperature
-        asking = Asking(self.recall, options.samples, temperature, options.seed, options.order)
+        asking = Asking(self.reading, self.recall, options.samples, temperature, options.seed, options.order)
         said = await ask_all(question, toolbox, weights, asking)
         for one in said:
             if one.error is not None:

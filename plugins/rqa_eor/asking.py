@@ -46,8 +46,12 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How the reader is asked: `samples` times, with seeds from `seed` on; from memory with the prompt `recall`."""
+    """How the reader is asked: `samples` times, with seeds from `seed` on.
 
+    With the prompt `reading` where it writes, and from memory with `recall`.
+    """
+
+    reading: Prompt
     recall: Prompt
     samples: int = 1
     temperature: float | None = None
@@ -105,7 +109,13 @@ async def _read(
         text = spoken(completion).text
         return None if says_unknown(text) else Reply(text)
     found = await toolbox.read(
-        question, passages, order=asking.order, seed=asking.seed, sample=sample, temperature=asking.temperature
+        question,
+        passages,
+        prompt=asking.reading,
+        order=asking.order,
+        seed=asking.seed,
+        sample=sample,
+        temperature=asking.temperature,
     )
     if found.text is None or not found.text.strip():
         return None

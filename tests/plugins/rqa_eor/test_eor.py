@@ -293,6 +293,15 @@ def test_one_sample_is_drawn_as_the_reader_is_configured_and_any_as_is_told(
     assert {decoding.temperature for _, decoding in model.calls} == {temperature}
 
 
+def test_what_reads_and_what_remembers_have_prompts_that_can_be_replaced(tmp_path: Path) -> None:
+    prompts = {name: tmp_path / f"{name}.txt" for name in ("read", "recall")}
+    for name, path in prompts.items():
+        path.write_text(f"My own {name}: {{question}}")
+    model = ScriptedModel("Documents: 1\nAnswer: Austen")
+    asked("A", reader=model, pool=["given", "none"], prompts=prompts)
+    assert {messages[-1].content for messages, _ in model.calls} == {f"My own {name}: {QUESTION}" for name in prompts}
+
+
 def test_retrieval_free_asks_the_models_memory() -> None:
     model = ScriptedModel(lambda messages, _: "Austen" if "from memory" in messages[0].content else "UNKNOWN")
     answer, _ = asked("A", reader=model, pool=["given", "none"])
