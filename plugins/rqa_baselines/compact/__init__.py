@@ -54,7 +54,7 @@ class CompAct:
             summary = found or summary  # an empty reply takes nothing back
             summaries.append(summary)
             seen += len(segment)
-            if complete:
+            if complete and summary:  # of nothing there is no evidence, whatever the verdict
                 toolbox.note(f"the evidence is complete after {seen} of {len(passages)} passages")
                 break
         details = {"summaries": summaries, "passages_read": seen}

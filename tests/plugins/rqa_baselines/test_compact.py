@@ -30,6 +30,12 @@ async def test_complete_evidence_ends_the_compression(ask: Ask) -> None:
     assert (answer.text, answer.details["passages_read"]) == ("Jane Austen", 5)
 
 
+async def test_evidence_of_which_nothing_was_kept_is_never_complete(ask: Ask) -> None:
+    model = ScriptedModel([step("none", "yes"), step("Jane Austen wrote it.", "yes"), READING])
+    answer = await ask(CompAct, model, EIGHT)
+    assert (answer.text, answer.details["passages_read"]) == ("Jane Austen", 8)
+
+
 async def test_the_compressed_passages_that_hold_the_answer_are_cited(ask: Ask) -> None:
     whole = await ask(CompAct, ScriptedModel([step("x"), step("y"), READING]), EIGHT)
     assert [c.id for c in whole.citations] == ["3", "7"]
