@@ -17,10 +17,12 @@ _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 _NUMBER = re.compile(r"\s+\d")
 # Only a run's first stop can begin a match, and a run is taken whole: a page of leader dots is linear work.
 _BOUNDARY = re.compile(
-    r"(?<![.!?…])[.!?…]++[\"'”’)\]]*(?=\s+[\"'“‘(\[]*[^\sa-z])|[。！？।॥۔؟።။។]+|\n\s*\n"
+    # The end of quotes and emphasis, and marks of references, go with what they follow: 1925.[3]
+    r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?:\[[^\[\]\n.!?…]{1,30}\]|[¹²³⁰⁴-⁹])*+(?=\s+[\"'“‘(\[]*[^\sa-z])"
+    r"|[。！？।॥۔؟።။។]+|\n\s*\n"
     r"|\n(?=[ \t]*(?:[-*+•|]|\d{1,2}[.)])[ \t])"  # before an item of a list, a row of a table
 )
-_ITEM = re.compile(r"(?:\A|\n)[ \t]*\d{1,2}\Z")
+_ITEM = re.compile(r"(?:\A|\n)[ \t*_]*\d{1,2}\Z")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WORD = re.compile(r"\w+(?:['’.\-]\w+)*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -82,7 +84,7 @@ def _is_abbreviation(text: str, stop: int) -> bool:
     before = text[max(0, stop - 12) : stop]
     if _ITEM.search(before):
         return True
-    word = before.rsplit(None, 1)[-1].lstrip("(\"'“‘[").lower() if before.strip() else ""
+    word = before.rsplit(None, 1)[-1].lstrip("(\"'“‘[*_").lower() if before.strip() else ""
     if word in _NUMBERED:
         return _NUMBER.match(text, stop + 1) is not None and (word == "op" or not before.split()[-1].islower())
     if word in _ABBREVIATIONS:

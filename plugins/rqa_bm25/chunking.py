@@ -19,7 +19,7 @@ _RUN = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]{{1,{16 * 64}}}")
 # In a text without marks, a short line between blank ones that no stop ends is taken for a heading.
 _LONGEST_HEADING = 12  # words
 _PARAGRAPH_ENDS = re.compile(r"[ \t]*\n[ \t]*\n")
-_STOPPED = re.compile(r"[.!?…。！？][\"'”’)\]»]*\Z")
+_STOPPED = re.compile(r"[.!?…。！？][\"'”’)\]»*_]*(?:\[[^\[\]\n.!?…]{1,30}\])*\Z")
 
 
 @dataclass(frozen=True, slots=True)

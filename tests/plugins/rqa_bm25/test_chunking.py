@@ -24,6 +24,17 @@ def test_a_longer_text_is_cut_between_sentences_at_about_the_length():
     assert all(passage.endswith("dog.") for passage in passages)
 
 
+def test_a_mark_of_a_reference_keeps_no_sentence_open():
+    passages = Cut(100)(SENTENCE.replace(".", ".[3]") * 50)
+    assert lengths(passages) == [100] * 5
+    assert all(passage.endswith("dog.[3]") for passage in passages)
+
+
+def test_a_short_line_that_ends_with_a_mark_of_a_reference_is_no_heading():
+    passages = Cut(100)(f"{SENTENCE * 9}{'word ' * 8}.\n\nHe left.[3]\n\n{SENTENCE * 10}")
+    assert passages[0].endswith("He left.[3]")
+
+
 def test_an_overlong_sentence_is_cut_between_words():
     assert lengths(Cut(100)("word " * 450)) == [100, 100, 100, 100, 50]
 
