@@ -1,4 +1,4 @@
-"""The text of an HTML page, as its reader sees it."""
+"""The text of an HTML page, as its reader sees it, but for links of one sign: a reference's [1], a heading's ¶."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from html.parser import HTMLParser
 from .headings import Heading, one_line
 
 _UNSEEN = frozenset("script style template svg noscript".split())
-_BREAKS = {"br": "\n", "td": " ", "th": " "} | dict.fromkeys(
-    """address article aside blockquote body dd details dialog div dl dt fieldset figcaption figure footer
+_BREAKS = {"br": "\n"} | dict.fromkeys("td th option button label".split(), " ")
+_BREAKS |= dict.fromkeys(
+    """address article aside blockquote body center dd details dialog div dl dt fieldset figcaption figure footer
     form h1 h2 h3 h4 h5 h6 header hr legend li main nav ol p pre section summary table tr ul""".split(),
     "\n\n",
 )
@@ -19,9 +20,11 @@ _CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
 # comment, through all of the rest: minutes for a small file of them.
 _STRAY = re.compile(r"<(?!!(?!\[))(?=[^<>]*(?:<|\Z))")
 
-
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LONGEST_HEADING = 300  # characters; one of more is text that was marked for its looks
+_OWN_LINKS = frozenset("¶ # § 🔗".split())  # what the link of a heading to itself is shown as
+_NUMBER = re.compile(r"[-+−–]?\d")
+_MARK = re.compile(r"[\d\s,;–-]+|\[[^\n]{1,28}\]|\S")  # of a reference: 3, [note 4], *
 
 
 def extract(html: str) -> tuple[str, str, tuple[Heading, ...]]:
@@ -46,7 +49,8 @@ def extract(html: str) -> tuple[str, str, tuple[Heading, ...]]:
         text += f"{title}\n\n"
         end = last
     text += _tidied(page.text[end:])
-    return page.title or page.heading, text.strip(), tuple(headings)
+    first_headings = (_tidied(page.text[first:last]) for level, first, last in page.headings if level == 1)
+    return page.title or next(filter(None, first_headings), ""), text.strip(), tuple(headings)
 
 
 def _tidied(parts: list[str]) -> str:
@@ -58,38 +62,73 @@ class _Page(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.title = ""
-        self.heading = ""
         self.text: list[str] = []
         self.headings: list[tuple[int, int, int]] = []  # level, and between which places of `text`
         self._heading: tuple[int, int] | None = None  # the open one: level, and its first place in `text`
         self._worded = False  # whether that one has text yet
-        self._depth = dict.fromkeys((*_UNSEEN, "title", "h1"), 0)
+        self._link = 0  # the first place in `text` of the open link into a page, 0: none
+        self._raised = 0  # that of the open <sup>
+        self._refers = False  # whether a link is in that one
+        self._mark: tuple[int, int] | None = None  # between which places is one that the open link may be around
+        self._depth = dict.fromkeys((*_UNSEEN, "title"), 0)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in self._depth:
             self._depth[tag] += 1
         if tag in _HEADINGS or _BREAKS.get(tag) == "\n\n":
             self._end_heading()  # of one whose own end tag is missing
-        self.text.append(_BREAKS.get(tag, ""))
+        self._break(tag)
         if tag in _HEADINGS:
             self._heading, self._worded = (_HEADINGS[tag], len(self.text)), False
+        elif tag == "a" and "#" in (dict(attrs).get("href") or ""):
+            self._link, self._refers, self._mark = len(self.text), True, None
+        elif tag == "sup":
+            self._end_raised()  # what is raised above it
+            self._raised, self._refers = len(self.text), False
 
     def handle_endtag(self, tag: str) -> None:
         if self._depth.get(tag):
             self._depth[tag] -= 1
-        if tag == "h1" and self.heading.strip():
-            self._depth.pop("h1", None)  # only the first counts
         if tag in _HEADINGS:
             self._end_heading()
-        self.text.append(_BREAKS.get(tag, ""))
+        elif tag == "a":
+            self._end_link()
+        elif tag == "sup":
+            self._end_raised()
+        self._break(tag)
+
+    def _break(self, tag: str) -> None:
+        if tag in _BREAKS:
+            self.text.append(_BREAKS[tag])
+
+    def _end_link(self) -> None:
+        start, self._link = self._link, 0
+        shown = "".join(self.text[start:]).strip() if start else ""
+        if (self._heading and shown in _OWN_LINKS) or (start, len(self.text)) == self._mark:
+            del self.text[start:]
+
+    def _end_raised(self) -> None:
+        """Leave out a mark that refers, and set a number apart: 2<sup>32</sup> is not 232."""
+        start, self._raised = self._raised, 0
+        raised = "".join(self.text[start:]).strip() if start else ""
+        if not raised:
+            return
+        before = self.text[start - 1][-1]
+        refers = _MARK.fullmatch(raised)
+        if refers and self._refers:
+            del self.text[start:]
+        elif _NUMBER.match(raised) and not before.isspace():
+            self.text[start:] = [f"[{raised}]" if before in '.,;:!?"’”' else f"^{raised}"]
+        self._mark = (start, len(self.text)) if refers else None
 
     def _end_heading(self) -> None:
+        self._link = self._raised = 0
         if self._heading and self._worded:
             self.headings.append((*self._heading, len(self.text)))
             self._heading = None
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.text.append(_BREAKS.get(tag, ""))
+        self._break(tag)
 
     def handle_data(self, data: str) -> None:
         if any(self._depth[tag] for tag in _UNSEEN):
@@ -97,7 +136,5 @@ class _Page(HTMLParser):
         if self._depth["title"]:
             self.title += data
             return
-        if self._depth.get("h1"):
-            self.heading += data
         self._worded = self._worded or not data.isspace()
         self.text.append(re.sub(r"\s+", " ", data))

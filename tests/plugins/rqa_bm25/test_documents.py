@@ -53,6 +53,7 @@ def test_plain_text_is_titled_by_its_file_name(tmp_path):
         ("a.rst", "The Title\n---------\n\nAnother\n======="),
         ("a.html", "<title>The\n Title</title><h1>Another</h1>"),
         ("a.htm", "<h1>The <b>Title</b></h1><h1>Another</h1>"),
+        ("a.htm", "<h2>Another</h2><h1> </h1><h1>The Title<a href='#t'>¶</a></h1>"),
     ],
 )
 def test_the_title_is_the_first_heading(tmp_path, name, content):
@@ -85,6 +86,13 @@ def test_headings_are_known_with_their_levels(tmp_path, name, content):
     assert [section.path for section in found] == [("Top",), ("Top", "One"), ("Top", "One", "Deep"), ("Top", "C#")]
     assert all(section.path[-1] in section.head for section in found)
     assert "".join(section.head + section.body for section in found) == document.text
+
+
+def test_the_link_of_a_heading_to_itself_is_no_part_of_it(tmp_path):
+    page = "<h1>C#<a href='#c'>¶</a></h1>text<h2><a href='#d'>Deep</a> <a href='/a#d'># </a></h2><a href='#'>#</a>"
+    document = only(tmp_path / "a.html", page)
+    assert [heading.title for heading in document.headings] == ["C#", "Deep"]
+    assert document.text == "C#\n\ntext\n\nDeep\n\n#"
 
 
 def test_a_title_of_any_length_is_clipped(tmp_path):
@@ -133,6 +141,28 @@ def test_html_gives_what_its_reader_sees(tmp_path):
     <body><script>if (a < b) alert("no")</script><p>One &amp;
     two.</p><ul><li>three<li>four</ul><table><tr><td>Born</td><td>1950</td></tr></table><template>no</template>"""
     assert only(tmp_path / "a.html", page).text == "One & two.\n\nthree\n\nfour\n\nBorn 1950"
+
+
+def test_what_stands_in_controls_of_a_form_stays_apart(tmp_path):
+    page = "Colour: <select><option>Red<option>Blue</select> <label>Si</label><button>Set</button><button>Quit</button>"
+    assert only(tmp_path / "a.html", page).text == "Colour: Red Blue Si Set Quit"
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("2<sup>32</sup>-1, 10<sup>−6</sup> m<sup>2</sup>", "2^32-1, 10^−6 m^2"),
+        ("10<sup>10<sup>100</sup></sup>", "10^10^100"),
+        ("18<sup>th</sup>, H<sub>2</sub>O, <sup>14</sup>C", "18th, H2O, 14C"),
+        ("In 1925.<sup>3</sup> He", "In 1925.[3] He"),
+        ("In <a href='#y'>some 10<sup>6</sup> years</a>", "In some 10^6 years"),
+        ("In 1925<sup id=a><a href='#n'><i>[</i>note 3]</a></sup><sup><a href='#m'>4</a></sup>.", "In 1925."),
+        ("In 1925<a href='a.html#n'><sup>3</sup></a><a href='#m'>, as</a>", "In 1925, as"),
+        ("In 1925<sup>3 and <a href='#n'>more</a></sup>", "In 1925^3 and more"),
+    ],
+)
+def test_what_html_raises_is_of_no_number_before_it(tmp_path, page, text):
+    assert only(tmp_path / "a.html", f"<p>{page}").text == text
 
 
 @pytest.mark.parametrize(
