@@ -30,9 +30,9 @@ LANGUAGES = {  # and the stemmer of each
     "ta": "tamil",
     "tr": "turkish",
 }
-# Scripts that put no space between words. Each of their characters is a word of its own: coarser than a
-# dictionary's segmentation, and it never misses a match.
-_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+# Scripts that put no space between words, and Hangul, whose particles are written onto the word. Each of their
+# characters is a word of its own: coarser than a dictionary's segmentation, and it never misses a match.
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _TOKEN = rf"[{_UNSPACED}]|[\w--[_{_UNSPACED}]]+"
 # Their stemmers know an ending by its accent. What is left after that is stemmed once more: who types no accents finds
 # (nearly) as much.

@@ -29,7 +29,7 @@ from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError, v
 from .analysis import LANGUAGES, analyzer, searchable, tidy
 from .opening import lockable
 
-FORMAT = 3
+FORMAT = 4
 MARKER = "rqa-index.json"
 _DRAFT = "rqa-index.json.new"
 _LOCK = "lock"

@@ -195,6 +195,8 @@ def test_language_chooses_the_stemmer(tmp_path):
         ("none", "İzmir", "izmir"),
         ("en", "She sent her résumés.", "resumes"),
         ("de", "Die Häuser am Kai.", "haus"),
+        ("en", "세종대왕이 1443년에 한글을 만들었다.", "한글"),
+        ("none", "서울은 큰 도시이다.", "서울의"),
     ],
 )
 def test_a_word_is_found_in_its_other_forms_with_and_without_accents(tmp_path, language, text, query):
