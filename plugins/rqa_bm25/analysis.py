@@ -40,7 +40,11 @@ _ACCENTED_ENDINGS = frozenset("es fr hu it pt ro tr".split())
 _LONGEST_WORD = 128  # bytes; longer ones are base64 and its like, and only swell the index
 
 # Soft hyphen, zero width space, word joiner and byte order mark: not seen, and not of the word, which they would part.
-_WITHIN_WORDS = re.compile("\u00ad(?:[ \\t]*\\n[ \\t]*(?=\\w))?|[\u200b\u2060\ufeff]")
+# As does U+2010 at the end of a line where a small letter goes on, as man(1) writes it.
+_WITHIN_WORDS = re.compile(
+    "\u00ad(?:[ \\t]*\\n[ \\t]*(?=\\w))?|[\u200b\u2060\ufeff]"
+    r"|(?<=[^\W\d_])\u2010[ \t]*\n[ \t]*(?=[^\W\d_A-Z])"
+)
 
 
 def analyzer(language: str) -> TextAnalyzer:

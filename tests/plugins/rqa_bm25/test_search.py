@@ -204,7 +204,7 @@ def test_a_word_is_found_in_its_other_forms_with_and_without_accents(tmp_path, l
     assert passage.text == text
 
 
-@pytest.mark.parametrize("mark", ["\u00ad", "\u00ad\n", "\u200b", "\u2060", "\ufeff"])
+@pytest.mark.parametrize("mark", ["\u00ad", "\u00ad\n", "\u2010\n  ", "\u200b", "\u2060", "\ufeff"])
 def test_marks_that_are_not_seen_part_no_words(tmp_path, mark):
     retriever = indexed(tmp_path / "a", [{"text": f"The har{mark}bourmaster, Ada{mark} Quill."}])
     (passage,) = retriever.retrieve("Who is the harbourmaster?", 1)
