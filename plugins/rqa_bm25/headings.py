@@ -63,7 +63,11 @@ def titled(title: str, path: Sequence[str], *, heading: bool) -> str:
 
 # -- Markdown
 
-_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*(?:\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)|\Z)", re.M | re.S)
+_FENCE = r"^ {0,3}(`{3,}(?![^\n]*`)|~{3,})[^\n]*(?:\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)|\Z)"
+_FENCED = re.compile(_FENCE, re.M | re.S)
+_COMMENT = re.compile(
+    rf"{_FENCE}|(?<!`)(?P<ticks>`++)[^\n]{{0,300}}?(?<!`)(?P=ticks)(?!`)|(?P<comment><!--(?:-?>|.*?-->))", re.M | re.S
+)
 # A line over dashes is a heading only where it is a paragraph of its own: it may be a table's, or a list's last.
 _MARKDOWN = re.compile(
     r"^ {0,3}(?P<marks>#{1,6})[ \t]+(?P<marked>\S.*)$"
@@ -72,6 +76,14 @@ _MARKDOWN = re.compile(
     re.M,
 )
 _CLOSING = re.compile(r"(?<![ \t])[ \t]+#+[ \t]*$")
+
+
+def uncommented(text: str) -> str:
+    """Markdown without the comments of HTML, which its reader does not see; in code they are shown, and stay."""
+    end = text.rfind("-->") + len("-->")  # what opens after that is no comment
+    if end < len("-->"):
+        return text
+    return _COMMENT.sub(lambda match: "" if match["comment"] else match[0], text[:end]) + text[end:]
 
 
 def of_markdown(text: str) -> list[Heading]:

@@ -45,6 +45,7 @@ def test_plain_text_is_titled_by_its_file_name(tmp_path):
         ("a.markdown", "The Title\n=========\n\ntext"),
         ("a.MD", "# The   Title\ntext"),
         ("a.md", "```sh\n# a comment\n```\n\n# The Title"),
+        ("a.md", "```pip install it``` does.\n\n# The Title\n\n```\n# Another\n```"),
         ("a.md", "~~~~\n# a comment\n~~~\n# another\n~~~~\nThe Title\n---------\n"),
         ("a.md", "---\nlang: en\ntitle: The Title  # a comment\n---\n\n# Another\n"),
         ("a.md", "---\ntags:\n- a\n\n'title': 'The Title'\n...\n"),
@@ -93,6 +94,14 @@ def test_the_link_of_a_heading_to_itself_is_no_part_of_it(tmp_path):
     document = only(tmp_path / "a.html", page)
     assert [heading.title for heading in document.headings] == ["C#", "Deep"]
     assert document.text == "C#\n\ntext\n\nDeep\n\n#"
+
+
+def test_a_comment_in_markdown_is_neither_text_nor_heading(tmp_path):
+    shown = "# Limits\n``<!-- `a` -->`` and `<!--` appear.\n```\n<!-- and this -->\n```\nEach key has limits. <!-- No"
+    comments = "<!-- Ten. --><!--\n## Old limits\n```\n5 requests.\n--><!-->"
+    document = only(tmp_path / "a.md", shown.replace("Each", f"{comments}Each"))
+    assert document.text == shown
+    assert [heading.title for heading in document.headings] == ["Limits"]
 
 
 def test_a_title_of_any_length_is_clipped(tmp_path):
@@ -215,8 +224,10 @@ LONG = "<h1>" + "x" * 301 + "</h1>"
         ("a.html", LONG * 2_000),
         ("a.md", "# a" + " " * 100_000 + "b"),
         ("a.md", "---\na: b\n" + " " * 100_000),
+        ("a.md", "-->" + "<!--" * 100_000),
+        ("a.md", " ".join("`" * n for n in range(1_000)) + "-->"),
     ],
-    ids=["an empty heading", "open sections", "overlong headings", "a heading", "front matter"],
+    ids=["an empty heading", "open sections", "overlong headings", "a heading", "front matter", "comments", "code"],
 )
 def test_what_repeats_in_markup_is_gone_over_once(tmp_path, name, content):
     began = time.process_time()
