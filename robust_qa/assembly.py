@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -149,6 +149,12 @@ class Assembly:
                     f"{value.layer.origin}: [{table.name}] sets `{key}`, and {registration.name!r} has no options."
                 )
         return Part(registration, limits, None)
+
+    def indexing(self, names: Iterable[str]) -> Iterator[str]:
+        """Those of the retrievers `names` that keep an index."""
+        for name in names:
+            if hasattr(self._registration("retriever", name, self._table("retriever", name)).factory, "index"):
+                yield name
 
     def check(self, kind: Kind, name: str) -> None:
         """Build that component as before its first call, which opens nothing yet, and look up what it names."""

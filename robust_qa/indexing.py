@@ -30,7 +30,7 @@ def indexing_retriever(assembly: Assembly, *, named: bool) -> str:
     """
     asked = assembly.retriever
     within = [name for name in sources(asked) if name not in BUILT_IN] if asked else []
-    keeping = [name for name in within if hasattr(assembly.part("retriever", name).registration.factory, "index")]
+    keeping = list(assembly.indexing(within))
     if named and within and len(keeping) != 1:
         raise ConfigError(
             f"The retrievers {', '.join(keeping)} of `{asked}` all keep an index."
@@ -40,12 +40,9 @@ def indexing_retriever(assembly: Assembly, *, named: bool) -> str:
         )
     if keeping:
         return keeping[0]
-    for name in assembly.config.names("retriever"):
-        if hasattr(assembly.part("retriever", name).registration.factory, "index"):
-            return name
-    for registration in assembly.host.components("retriever"):
-        if hasattr(registration.factory, "index"):
-            return registration.name
+    installed = (registration.name for registration in assembly.host.components("retriever"))
+    for name in assembly.indexing((*assembly.config.names("retriever"), *installed)):
+        return name
     raise ConfigError(
         "No installed retriever keeps an index.", hint="`rqa plugins` lists what is installed, and what is broken."
     )

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
+from itertools import islice
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -207,13 +208,14 @@ class Session:
         configured = self.assembly.config.names(kind)
         if len(configured) == 1:
             return self.channel(kind, configured[0])
-        for registration in self.assembly.host.components(kind):
-            if registration.rank <= 0:
-                continue
+        chosen = [registration.name for registration in self.assembly.host.components(kind) if registration.rank > 0]
+        if kind == "retriever":  # of several that are configured the one that `rqa index` fills
+            chosen = [*islice(self.assembly.indexing(configured), 1)] or chosen
+        for each in chosen:
             try:
-                return self.channel(kind, registration.name)
+                return self.channel(kind, each)
             except ConfigError:
-                if registration.name in configured:
+                if each in configured:
                     raise  # what the user wrote is wrong, and not passed over
             except MissingError:
                 continue  # its model or index is not there

@@ -326,6 +326,15 @@ def test_the_index_that_an_expression_names_is_the_one_that_is_filled(run: Rqa) 
     assert "oil" in run("ask", "-r", "wiki", "What does the lamp of Skerry burn?").out
 
 
+def test_of_several_retrievers_that_are_configured_the_one_that_is_filled_is_asked(
+    run: Rqa, own: Callable[[str], None]
+) -> None:
+    own('[retriever.static]\nplugin = "web"\nprovider = "static"\nfile = "found.jsonl"')
+    Path("more.txt").write_text("The lamp of Skerry burns oil.")
+    assert run("index", "more.txt").err.startswith("rqa: web: ")
+    assert [*retrieved(json.loads(run("ask", "--json", "What does the lamp of Skerry burn?").out))] == ["retriever.web"]
+
+
 def test_a_run_is_not_continued_over_another_index_than_it_was_begun_with(run: Rqa) -> None:
     Path("rows.jsonl").write_text(json.dumps({"question": QUESTION}) + "\n")
     arguments = ("batch", "rows.jsonl", "-o", "out.jsonl", "-s", "rag", "-r", "web@1 & wiki@1")
