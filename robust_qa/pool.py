@@ -34,7 +34,7 @@ from .prompts import Prompt, fenced, load_prompts
 from .reading import spoken
 from .replies import declines
 from .returned import misfit
-from .text import normalise, sentences, titled
+from .text import normalise, sentences, titled, visible
 from .types import Origin, Passage
 
 if TYPE_CHECKING:
@@ -250,14 +250,15 @@ def _check_corrector(name: str, channels: Channels) -> None:
 
 
 def _distinct(lists: Iterable[list[Passage]]) -> list[Passage]:
-    """All passages in order, each title with its text once; without a title, a text that has not come before."""
+    """All passages in order, each title with its text, as they are seen, once; without one, a text not come before."""
     first: dict[tuple[str, str], Passage] = {}
     texts: set[str] = set()
     for passages in lists:
         for passage in passages:
-            if passage.title or passage.text not in texts:
-                first.setdefault((passage.title, passage.text), passage)
-            texts.add(passage.text)
+            title, text = visible(passage.title), visible(passage.text)
+            if title or text not in texts:
+                first.setdefault((title, text), passage)
+            texts.add(text)
     return list(first.values())
 
 

@@ -67,10 +67,10 @@ async def test_and_puts_the_passages_of_one_after_those_of_the_other() -> None:
     assert await found("wiki@1 & web@2") == ["wiki 1", "web 1", "web 2"]
 
 
-async def test_and_takes_passages_of_equal_text_once_where_they_come_first() -> None:
-    names = {"a": StaticRetriever(["x", "y"]), "b": StaticRetriever([Passage("y", id="other"), Passage("z", id="1")])}
+async def test_and_takes_passages_that_look_the_same_once_where_they_come_first() -> None:
+    names = {"a": StaticRetriever(["x", "y y"]), "b": StaticRetriever(["y  y\u200b", Passage("z", id="3")])}
     passages = await tools(names=names).retrieve(expression="a & b")
-    assert [(passage.text, passage.id) for passage in passages] == [("x", "1"), ("y", "2"), ("z", "1")]
+    assert [(passage.text, passage.id) for passage in passages] == [("x", "1"), ("y y", "2"), ("z", "3")]
 
 
 async def test_and_takes_passages_of_equal_text_and_other_titles_for_others_but_not_without_a_title() -> None:
