@@ -250,7 +250,7 @@ def _check_corrector(name: str, channels: Channels) -> None:
 
 
 def _distinct(lists: Iterable[list[Passage]]) -> list[Passage]:
-    """All passages in order, each title with its text, as they are seen, once; without one, a text not come before."""
+    """All passages in order, each title with its text once, as people see them; without a title, a text that is new."""
     first: dict[tuple[str, str], Passage] = {}
     texts: set[str] = set()
     for passages in lists:

@@ -22,6 +22,7 @@ from .renewal import is_due, renew
 
 _REPORTED_ROWS = 20  # of one file; the rest are counted
 _PROGRESS_EVERY = 1000  # passages
+_LINKED = " linked"  # ends the stamp of a hidden file that a link led to
 
 
 def update(
@@ -48,8 +49,9 @@ def update(
                 raise _no_such(path)
         found = find(path for path in paths if path not in missing)
         with _transaction(index, engine, memory) as writer:
-            run = _Run(index, writer, stamps, cut, found.skipped, progress)
-            run.remove(_leaving(stamps, places(paths), found))
+            named = places(paths)
+            run = _Run(index, writer, stamps, named, cut, found.skipped, progress)
+            run.remove(_leaving(stamps, named, found))
             run.read(found.files)
             run.commit(engine)
         engine.reload()
@@ -60,15 +62,15 @@ def _no_such(path: Path) -> InputError:
     return InputError(f"There is no file or folder {path}.", hint="Check the path; nothing was indexed.")
 
 
-def _leaving(indexed: Iterable[str], named: Set[Path], found: Found) -> Iterator[str]:
+def _leaving(stamps: Mapping[str, str], named: Set[Path], found: Found) -> Iterator[str]:
     """What was indexed before, is named now, and is not to be found any more.
 
-    A hidden file was named by itself, and no walk comes by it: it leaves when it is gone.
+    No walk comes by a hidden file that was named by itself: it leaves when it is gone.
     """
     here = {shown(path) for path in found.files}
-    for file in indexed:
+    for file, stamp in stamps.items():
         unseen = file not in here and _is_under(file, named) and not _is_under(file, found.closed)
-        if unseen and (_is_met(file, named) or is_gone(Path(file))):
+        if unseen and (_is_met(file, named) or stamp.endswith(_LINKED) or is_gone(Path(file))):
             yield file
 
 
@@ -107,6 +109,7 @@ class _Run:
     index: Index
     writer: tantivy.IndexWriter
     stamps: Mapping[str, str]
+    named: Set[Path]
     cut: Cut
     skipped: Skipped
     progress: IndexProgress | None
@@ -172,13 +175,14 @@ class _Run:
             self.skipped.append((file, why))
 
     def _stamp(self, path: Path) -> str:
-        """A hash of the file's bytes and of how they are cut.
+        """A hash of the file's bytes and of how they are cut, and whether a link led to what is hidden.
 
         It is taken before the file is read, so a file that changes meanwhile is read again by the next run.
         """
         how = f"{self.cut.words} {self.cut.overlap} ".encode()
         with path.open("rb") as stream:
-            return hashlib.file_digest(stream, lambda: hashlib.sha256(how)).hexdigest()
+            digest = hashlib.file_digest(stream, lambda: hashlib.sha256(how)).hexdigest()
+        return digest if _is_met(shown(path), self.named) else digest + _LINKED
 
     def _add(self, path: Path, stamp: str) -> None:
         file = shown(path)

@@ -321,6 +321,19 @@ def test_a_hidden_file_that_was_named_stays_until_it_is_gone(docs, bm25):
     assert counts(retriever.index([docs])) == (0, 0, 1, 0)
 
 
+def test_what_a_link_does_not_lead_to_any_more_leaves_though_it_is_hidden(docs, bm25):
+    for number in "12":
+        (docs / ".releases" / number).mkdir(parents=True)
+        (docs / ".releases" / number / f"{number}.txt").write_text(f"panda {number}")
+    retriever = bm25()
+    for number in "12":
+        (docs / "current").unlink(missing_ok=True)
+        (docs / "current").symlink_to(f".releases/{number}")
+        retriever.index([docs])
+        assert sources(retriever) == {f"{number}.txt"}
+    assert counts(retriever.index([docs])) == (0, 0, 0, 1)
+
+
 def test_what_is_in_a_folder_that_does_not_open_stays(docs, bm25, monkeypatch):
     for name in ("a.txt", "sub/b.txt", "sub/deep/c.txt"):
         (docs / name).parent.mkdir(exist_ok=True)
