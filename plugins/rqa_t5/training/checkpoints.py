@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 
 from robust_qa import ConfigError, MissingError
 
-from ..folder import TOKENIZER, Settings, Shape
+from ..folder import SETTINGS, TOKENIZER, Settings, Shape
 from ..pairs import CRAG_TEMPLATE, LABEL_TEMPLATE, Pair, Pairing
 
 OURS = "rqa_evaluator"  # the key of config.json under which a checkpoint that was trained here keeps its settings
@@ -91,6 +91,11 @@ def load(source: str, *, labels: tuple[str, str] | None = None, trainable: bool 
     path = Path(source).expanduser()
     local = path.exists() or source.startswith((".", "/", "~"))
     where = str(path) if local else source
+    if local and (path / SETTINGS).is_file():
+        raise MissingError(
+            f"{path} is no checkpoint: it is an evaluator that was converted already.",
+            hint="Name what it was made from; `rqa train evaluator` leaves that in `torch` beside `model`.",
+        )
     if local and not (path / "config.json").is_file():
         raise MissingError(
             f"{path} is no checkpoint: there is no config.json in it.",
@@ -100,7 +105,7 @@ def load(source: str, *, labels: tuple[str, str] | None = None, trainable: bool 
         config = transformers.AutoConfig.from_pretrained(where)
         shape = _shape(where, config, trainable=trainable)
         model, lacking = _model(where, config, shape)
-        tokenizer = _tokenizer(where)
+        tokenizer = _tokenizer(where, config.vocab_size)
         settings = _settings(source, model.config, tokenizer, shape, labels)
         _turn(model, shape)
     except (ConfigError, MissingError):
@@ -158,13 +163,26 @@ def _turn(model: Any, shape: Shape) -> None:
         weights.data = weights.data.flip(0)
 
 
-def _tokenizer(where: str) -> Tokenizer:
+def _tokenizer(where: str, size: int) -> Tokenizer:
     # The file itself where there is one: transformers 5 may build a T5's anew, a little different.
-    file = transformers.utils.cached_file(where, TOKENIZER, _raise_exceptions_for_missing_entries=False)
-    if file is not None:
-        return Tokenizer.from_file(file)
-    loaded: Any = transformers.AutoTokenizer.from_pretrained(where)
-    return Tokenizer.from_str(loaded.backend_tokenizer.to_str())
+    if (file := _file(where, TOKENIZER)) is not None:
+        tokenizer = Tokenizer.from_file(file)
+    else:
+        loaded: Any = transformers.AutoTokenizer.from_pretrained(where)
+        tokenizer = Tokenizer.from_str(loaded.backend_tokenizer.to_str())
+    # From no file at all transformers 5 makes one that knows no word. A vocabulary is rounded up, though never so far.
+    if not size / 2 <= (known := tokenizer.get_vocab_size()) <= size:
+        raise MissingError(
+            f"The checkpoint {where} lacks its tokenizer: what is found has {known:,} tokens, and the model {size:,}.",
+            hint="Save the one that it was trained with in its folder, as "
+            '`AutoTokenizer.from_pretrained("t5-large").save_pretrained(FOLDER)` does.',
+        )
+    return tokenizer
+
+
+def _file(where: str, name: str) -> str | None:
+    found: str | None = transformers.utils.cached_file(where, name, _raise_exceptions_for_missing_entries=False)
+    return found
 
 
 def _settings(name: str, config: Any, tokenizer: Tokenizer, shape: Shape, labels: tuple[str, str] | None) -> Settings:

@@ -101,6 +101,11 @@ def _pairs(checkpoint: Checkpoint) -> list[Pair]:
 
 def _proved(checkpoint: Checkpoint, made: Path, pairs: list[Pair], expected: np.ndarray[Any, Any]) -> float:
     """Write `made` in fp32; how far its logits are from those `expected`, or RqaError where that is too far."""
+    if not np.isfinite(expected).all():
+        raise RqaError(
+            f"{checkpoint.name} was not converted: it scores texts with what is no number.",
+            hint="Its weights are damaged, or its training diverged; take an earlier state, or train at a lower rate.",
+        )
     with contextlib.closing(Engine(_written(checkpoint, made, "float32"), compute="float32")) as engine:
         logits = engine.logits(pairs)
     exact = float(np.abs(logits - expected).max())

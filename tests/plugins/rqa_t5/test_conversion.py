@@ -218,3 +218,36 @@ def test_the_current_folder_is_refused_before_anything_is_loaded(rqa: Any, tmp_p
 def test_labels_that_begin_with_the_same_token_are_refused(write: Any) -> None:
     with pytest.raises(ConfigError, match="does not tell the labels 'q' and 'qq' apart"):
         checkpoints.load(str(write("label T5 v1.0")), labels=("q", "qq"))
+
+
+@pytest.mark.parametrize("base", [False, True], ids=["convert", "train"])
+@pytest.mark.parametrize("shape", ["label T5 v1.0", "classifier T5 v1.0", "BERT, one label"])
+def test_a_checkpoint_without_its_tokenizer_is_refused(shape: str, base: bool, write: Any) -> None:
+    """transformers 5 makes one of the special tokens alone, and every word would be unknown."""
+    source = write(shape)
+    (source / "tokenizer.json").unlink()
+    with pytest.raises(MissingError, match=f"{source} lacks its tokenizer"):
+        checkpoints.load(str(source), trainable=base)
+
+
+def test_a_tokenizer_of_another_model_is_refused(write: Any) -> None:
+    source = write("classifier T5 v1.0")
+    tokenizer = json.loads((source / "tokenizer.json").read_text("utf-8"))
+    tokenizer["model"]["vocab"] += [[f"▁more{n}", -5.0] for n in range(10)]  # the model has nine to spare
+    (source / "tokenizer.json").write_text(json.dumps(tokenizer), "utf-8")
+    with pytest.raises(MissingError, match="lacks its tokenizer"):
+        checkpoints.load(str(source))
+
+
+def test_an_evaluator_is_no_checkpoint(write: Any, tmp_path: Path) -> None:
+    conversion.convert(checkpoints.load(str(write("BERT, one label"))), tmp_path / "model")
+    with pytest.raises(MissingError, match="is an evaluator that was converted already") as error:
+        checkpoints.load(str(tmp_path / "model"))
+    assert "`torch` beside" in error.value.hint
+
+
+def test_weights_that_are_no_numbers_are_refused_as_such(write: Any, tmp_path: Path) -> None:
+    loaded = checkpoints.load(str(write("BERT, one label")))
+    loaded.model.classifier.weight.data[:] = float("nan")
+    with pytest.raises(RqaError, match="scores texts with what is no number"):
+        conversion.convert(loaded, tmp_path / "model")
