@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -25,17 +26,18 @@ quantization_option = click.option(
 )
 
 
-def need_training() -> None:
-    """Raise MissingError unless torch and transformers are there, and RqaError where torch cannot be loaded."""
-    try:
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise MissingError(
-            f"This needs {error.name}, which is not installed.", hint="Install it: `pip install 'robust-qa[train]'`."
-        ) from error
-    except OSError as error:  # a library that torch links to
-        raise RqaError(f"torch cannot be imported: {error}.") from error
+def need(*modules: str) -> None:
+    """Raise MissingError unless these modules of the extra [train] are there, RqaError where one cannot be loaded."""
+    for module in modules:
+        try:
+            import_module(module)
+        except ImportError as error:
+            raise MissingError(
+                f"This needs {error.name}, which is not installed.",
+                hint="Install it: `pip install 'robust-qa[train]'`.",
+            ) from error
+        except OSError as error:  # a library that torch links to
+            raise RqaError(f"{module} cannot be imported: {error}.") from error
 
 
 def command_line(first: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .command_parts import FILE, FOLDER, command_line, need_training, quantization_option
+from .command_parts import FILE, FOLDER, command_line, need, quantization_option
 
 if TYPE_CHECKING:
     from robust_qa import Run
@@ -46,7 +46,7 @@ def convert(
     It is a T5 that says a label, a T5ForSequenceClassification (the evaluator that CRAG published), or a
     BertForSequenceClassification, with one output or two. The result is proved to say what torch says, or refused.
     """
-    need_training()
+    need("torch", "transformers")
     from .training import checkpoints, conversion
     from .training.card import CARD, card
 

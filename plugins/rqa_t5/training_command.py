@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .command_parts import FILE, FOLDER, command_line, need_training, quantization_option
+from .command_parts import FILE, FOLDER, command_line, need, quantization_option
 
 if TYPE_CHECKING:
     from robust_qa import Run
@@ -71,7 +71,7 @@ def train_evaluator(
     """
     if vectors is not None and how["base"] is not None:
         raise click.UsageError("--vectors is for a new T5; that of --base has its own.")
-    need_training()
+    need("torch", "transformers")
     from .scoring import word_vectors
     from .training.loop import Plan
     from .training.make import Making, make

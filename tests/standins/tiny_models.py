@@ -109,3 +109,31 @@ def write_bert(folder: Path, *, labels: int = 1, classifier: bool = True) -> Pat
     model.save_pretrained(folder)
     tokenizer.save(str(folder / "tokenizer.json"))
     return folder
+
+
+def write_old_t5(folder: Path) -> Path:
+    """A T5 with a classification head in the files of older versions: pytorch_model.bin, spiece.model, no more."""
+    import io
+    import json
+
+    import sentencepiece
+    import torch
+    import transformers
+
+    torch.manual_seed(3)
+    pieces = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXTS), model_writer=pieces, vocab_size=120, hard_vocab_limit=False,
+        pad_id=0, eos_id=1, unk_id=2, bos_id=-1, minloglevel=2,
+    )  # fmt: skip
+    config = transformers.T5Config(
+        vocab_size=256, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, pad_token_id=0, eos_token_id=1,
+        decoder_start_token_id=0, num_labels=1, architectures=["T5ForSequenceClassification"],
+    )  # fmt: skip
+    model: Any = transformers.T5ForSequenceClassification(config)
+    folder.mkdir()
+    torch.save(model.state_dict(), folder / "pytorch_model.bin")
+    config.save_pretrained(folder)
+    (folder / "spiece.model").write_bytes(pieces.getvalue())
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "T5Tokenizer", "extra_ids": 100}))
+    return folder

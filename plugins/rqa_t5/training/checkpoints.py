@@ -14,6 +14,7 @@ from tokenizers import Tokenizer
 
 from robust_qa import ConfigError, MissingError
 
+from ..command_parts import need
 from ..folder import SETTINGS, TOKENIZER, Settings, Shape
 from ..pairs import CRAG_TEMPLATE, LABEL_TEMPLATE, Pair, Pairing
 
@@ -168,6 +169,8 @@ def _tokenizer(where: str, size: int) -> Tokenizer:
     if (file := _file(where, TOKENIZER)) is not None:
         tokenizer = Tokenizer.from_file(file)
     else:
+        if _file(where, "spiece.model") is not None:
+            need("sentencepiece.sentencepiece_model_pb2")  # without it transformers asks for another package
         loaded: Any = transformers.AutoTokenizer.from_pretrained(where)
         tokenizer = Tokenizer.from_str(loaded.backend_tokenizer.to_str())
     # From no file at all transformers 5 makes one that knows no word. A vocabulary is rounded up, though never so far.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from standins.tiny_models import write_bert, write_mt5, write_t5
+from standins.tiny_models import write_bert, write_mt5, write_old_t5, write_t5
 
 from robust_qa import ConfigError, MissingError, RqaError
 from rqa_t5 import T5
@@ -142,6 +143,20 @@ def test_a_converted_folder_is_loaded_by_the_evaluator(write: Any, tmp_path: Pat
     assert all(-1 <= score <= 1 for score in scores)
 
 
+def test_a_checkpoint_of_older_versions_reads_what_sentencepiece_reads(rqa: Any, tmp_path: Path) -> None:
+    """The evaluator that CRAG published has these files."""
+    import sentencepiece
+
+    source = write_old_t5(tmp_path / "checkpoint")
+    ended = rqa("evaluator", "convert", source, tmp_path / "model")
+    assert ended.code == 0, ended.err
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(source / "spiece.model"))
+    engine = Engine(tmp_path / "model")
+    for text in (*TEXTS, "", "Æther & naïve ﬁ 法国", "¼ of  it:\tＷhales…"):
+        read = " ".join(f"{QUESTION} [SEP] {text}".split())
+        assert engine.pairing.pair(QUESTION, text).ids == [*pieces.encode(read)[:511], 1]
+
+
 # -- what cannot be converted
 
 
@@ -218,6 +233,14 @@ def test_the_current_folder_is_refused_before_anything_is_loaded(rqa: Any, tmp_p
 def test_labels_that_begin_with_the_same_token_are_refused(write: Any) -> None:
     with pytest.raises(ConfigError, match="does not tell the labels 'q' and 'qq' apart"):
         checkpoints.load(str(write("label T5 v1.0")), labels=("q", "qq"))
+
+
+def test_what_reads_the_words_of_an_older_checkpoint_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = write_old_t5(tmp_path / "checkpoint")
+    monkeypatch.setitem(sys.modules, "sentencepiece.sentencepiece_model_pb2", None)
+    with pytest.raises(MissingError, match=r"needs sentencepiece.*, which is not installed") as error:
+        checkpoints.load(str(source))
+    assert "robust-qa[train]" in error.value.hint
 
 
 @pytest.mark.parametrize("base", [False, True], ids=["convert", "train"])
