@@ -119,7 +119,7 @@ class Crag:
         scores = await self._scores(question, toolbox, texts)
         action = act(scores, upper, lower, options.ablation)
         found = Correction(action, scores, upper, lower, passages)
-        toolbox.note(found.judgement())
+        toolbox.note(found.judgement(borrowed=self._borrows(toolbox)))
 
         # Lines 3 to 13: what is relevant is refined, what is not is searched for, and in doubt both are done, at once.
         async with asyncio.TaskGroup() as both:
@@ -214,6 +214,11 @@ class Crag:
     def _own(self, toolbox: Toolbox) -> tuple[float, float] | None:
         """The evaluator's thresholds, upper and lower, unless the paper's are to be taken."""
         return toolbox.thresholds(self.options.evaluator) if self.options.thresholds is None else None
+
+    def _borrows(self, toolbox: Toolbox) -> bool:
+        """Whether a threshold is the paper's although nobody asked for that."""
+        options = self.options
+        return options.thresholds is None and None in (options.upper, options.lower) and self._own(toolbox) is None
 
     def _ready(self, toolbox: Toolbox) -> tuple[float, float]:
         """The thresholds, upper and lower. ConfigError or MissingError when they, or the search, are not in order."""

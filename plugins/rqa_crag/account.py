@@ -64,12 +64,13 @@ class Correction:
             "doubtful": self.doubtful,
         }
 
-    def judgement(self) -> str:
-        """The action and why, in a line."""
+    def judgement(self, *, borrowed: bool) -> str:
+        """The action and why, in a line; `borrowed` thresholds are the paper's, for want of others."""
         if not self.scores:
             return f"nothing was retrieved: {self.action}"
         best = f"best score {max(self.scores):.2f} of {len(self.scores)} passages"
-        return f"{best}: {self.action} (correct from {self.upper:g}, incorrect below {self.lower:g})"
+        whose = "; from the paper, as the evaluator has none" if borrowed else ""
+        return f"{best}: {self.action} (correct from {self.upper:g}, incorrect below {self.lower:g}{whose})"
 
     def reason(self, answer: Answer) -> str:
         """Where the answer is from, and what the strategy that gave it says itself."""

@@ -73,6 +73,12 @@ def convert(
         f"{proof.exact:.1e} in fp32, scores by {proof.quantised:.1e} after quantisation.",
         err=True,
     )
+    if loaded.settings.upper is None:
+        click.echo(
+            "It has no thresholds: `rqa evaluator calibrate questions.jsonl --evaluator t5` chooses them. "
+            "Until then crag takes the paper's, which are of another model.",
+            err=True,
+        )
     click.echo(f"[evaluator.t5]\nmodel = {json.dumps(str(out.resolve()), ensure_ascii=False)}")
 
 

@@ -194,6 +194,19 @@ def test_the_evaluators_own_come_before_the_papers_and_options_before_both() -> 
     assert used(thresholds="bio", lower=0.0) == (0.95, 0.0)
 
 
+def test_the_trace_tells_thresholds_that_are_the_papers_only_for_want_of_others() -> None:
+    class Calibrated(Judge):
+        upper, lower = 0.2, -0.1
+
+    def told(**options: Any) -> bool:
+        return "from the paper" in Asked([GOOD], **options).notes[0]
+
+    assert told() and told(upper=0.3)
+    assert not told(judge=Calibrated())
+    assert not told(thresholds="popqa")
+    assert not told(upper=0.3, lower=0.0)
+
+
 def test_an_evaluator_can_be_named_and_brings_its_thresholds() -> None:
     class Generous(Judge):
         upper, lower = -0.9, -1.0
@@ -463,7 +476,8 @@ def test_the_answer_tells_action_scores_dropped_and_searched() -> None:
 def test_the_trace_tells_the_action_and_which_strips_were_struck_out() -> None:
     asked = Asked([BAD, GOOD])
     assert asked.notes == [
-        "best score 0.90 of 2 passages: correct (correct from 0.59, incorrect below -0.99)",
+        "best score 0.90 of 2 passages: correct (correct from 0.59, incorrect below -0.99; "
+        "from the paper, as the evaluator has none)",
         "strips: 1 of 2 kept",
     ]
     strips = [step.data["strips"] for step in asked.tools.trace.steps if "strips" in step.data]

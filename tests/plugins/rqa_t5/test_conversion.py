@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from standins.tiny_models import write_bert, write_mt5, write_old_t5, write_t5
@@ -223,6 +225,17 @@ def test_an_option_that_is_of_no_use_to_a_model_is_refused(
 def test_the_length_that_a_model_reads_is_told(rqa: Any, write: Any, tmp_path: Path) -> None:
     ended = rqa("evaluator", "convert", write("BERT, one label"), tmp_path / "model", "--length", 8000)
     assert f"cross-encoder, {read_settings(tmp_path / 'model').length} tokens, int8" in ended.err
+
+
+def test_a_model_without_thresholds_is_told_with_the_command_that_chooses_them(
+    rqa: Any, write: Any, tmp_path: Path
+) -> None:
+    source = write("BERT, one label")
+    ended = rqa("evaluator", "convert", source, tmp_path / "bare")
+    assert "has no thresholds" in ended.err and "rqa evaluator calibrate" in ended.err
+    loaded = checkpoints.load(str(source))
+    replace(loaded, settings=msgspec.structs.replace(loaded.settings, upper=0.5, lower=-0.5)).save(tmp_path / "ours")
+    assert "thresholds" not in rqa("evaluator", "convert", tmp_path / "ours", tmp_path / "calibrated").err
 
 
 def test_the_current_folder_is_refused_before_anything_is_loaded(rqa: Any, tmp_path: Path) -> None:
