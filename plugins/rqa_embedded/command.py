@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -91,7 +92,8 @@ def reader(rows: tuple[Path, ...], output: Path, **plan: object) -> None:
 
     A row is {"question": ..., "context": ..., "answer": ...}, with "title", "answer_start" and "answers" where known;
     "answer": null marks a passage that does not answer. One row in twelve, by its context, is kept out of training, to
-    calibrate and measure on. It trains on the GPU where torch finds one. A run that was stopped goes on where it was.
+    calibrate and measure on; at least the rows over one context, which may be too few to calibrate on. It trains on the
+    GPU where torch finds one. A run that was stopped goes on where it was. On stdout are the lines for a configuration.
     OUTPUT/model is then a model to read with:
 
     rqa ask --reader embedded -o reader.embedded.model=OUTPUT/model ...
@@ -106,3 +108,5 @@ def reader(rows: tuple[Path, ...], output: Path, **plan: object) -> None:
     words = sys.argv[sys.argv.index("train") :] if "train" in sys.argv else ["train", "reader"]
     command = shlex.join(["rqa", *words])
     make(rows, output, command=command, say=lambda line: click.echo(line, err=True), **plan)  # type: ignore[arg-type]
+    if (model := output / "model").is_dir():  # not where it becomes a teacher
+        click.echo(f"[reader.embedded]\nmodel = {json.dumps(str(model.resolve()), ensure_ascii=False)}")

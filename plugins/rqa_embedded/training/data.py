@@ -20,9 +20,14 @@ HELD_OUT = 0.08  # share of each source's sentences or titles, by hash
 _TITLED = 0.6  # share of the passages without a title of their own that get their topic as one
 
 
+def place(text: str) -> float:
+    """Where a sentence, a title or a passage stands among all, from 0 to 1: by its hash, so always the same."""
+    return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) / 2**32
+
+
 def held_out(text: str) -> bool:
     """Whether a sentence, or a title, is kept from training, for measuring."""
-    return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) / 2**32 < HELD_OUT
+    return place(text) < HELD_OUT
 
 
 def load_jsonl(path: Path) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 import torch
+import transformers
 
 from robust_qa import InputError
 
@@ -20,7 +21,7 @@ from ..told import spans, text_of
 from .calibrate import Retrieved, calibrated, holds, read, retrieved, settings_before, uncalibrated
 from .card import beside, card, history, notice, taught
 from .convert import check, convert, settle
-from .data import HELD_OUT, held_out
+from .data import HELD_OUT, place
 from .encoding import encode, load_tokenizer
 from .marking import InTorch
 from .metrics import auc, exact, f1
@@ -64,7 +65,9 @@ def make(
     learnt, too, in the mean. A base that is no BERT, which the engine cannot run, becomes one: it is left in
     `output/torch`.
     """
-    rows, held = split([row for path in files for row in load_rows(path)])
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+    rows, held = split([row for path in files for row in load_rows(path)], alone=corpora is None)
     rows = list(_drawn(rows, corpora, range(seed, seed + draws), near=_NEAR if teachers else 0.0))
     if corpora is not None:
         held += mixture(corpora, seed, held=True)
@@ -72,8 +75,8 @@ def make(
         raise InputError("There are no rows to train on.", hint="Name a JSONL file of rows; `rqa train reader --help`.")
     if not held:
         raise InputError(
-            f"None of the rows is held out to measure on: {HELD_OUT:.0%} of the contexts are, chosen by their words.",
-            hint="Give rows over more contexts, a hundred or so at least, or add --corpora.",
+            "All rows are over one context: none is left to measure on.",
+            hint="Give rows over two contexts at least, better a hundred, or add --corpora.",
         )
     held = random.Random(seed).sample(held, min(_MEASURED, len(held)))
     output.mkdir(parents=True, exist_ok=True)
@@ -217,11 +220,18 @@ def finish(
     return figures
 
 
-def split(rows: list[Row]) -> tuple[list[Row], list[Row]]:
-    """Rows to train on, and rows held out by their context."""
+def split(rows: list[Row], *, alone: bool = True) -> tuple[list[Row], list[Row]]:
+    """Rows to train on, and rows held out by their context.
+
+    Rows `alone`, with no corpora, have a context in each part where they have two.
+    """
+    bound = HELD_OUT
+    if alone:
+        places = sorted({place(row.context) for row in rows})
+        bound = min(max(bound, places[1]), places[-1]) if len(places) > 1 else 0.0
     parts: tuple[list[Row], list[Row]] = ([], [])
     for row in rows:
-        parts[held_out(row.context)].append(row)
+        parts[place(row.context) < bound].append(row)
     return parts
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -16,10 +17,11 @@ torch = pytest.importorskip("torch", reason="the extra [train] is not installed"
 pytest.importorskip("transformers", reason="the extra [train] is not installed")
 
 from robust_qa import InputError, Passage, RqaError
-from rqa_embedded.engine import Engine, Marks
+from rqa_embedded.engine import PACKAGED, Engine, Marks
 from rqa_embedded.training.calibrate import calibrated, settings_before, uncalibrated
 from rqa_embedded.training.card import card, history
 from rqa_embedded.training.convert import check, convert, settle
+from rqa_embedded.training.data import held_out, place
 from rqa_embedded.training.encoding import Example, encode, load_tokenizer
 from rqa_embedded.training.make import make, measure, split
 from rqa_embedded.training.marking import InTorch
@@ -207,11 +209,51 @@ def test_no_rows_are_an_error(base, tmp_path):
         make([], tmp_path / "out", base=base, say=quiet)
 
 
-def test_rows_too_few_to_hold_any_out_are_an_error_that_says_so(base, tmp_path):
+@pytest.mark.parametrize("many", [2, 5, 12])
+def test_of_few_rows_those_over_one_context_are_held_out(many):
+    contexts = [text for text in map("in paris {}".format, range(20)) if not held_out(text)][:many]
+    rows = [Row(f"where {n}", contexts[n % many], "", ["paris"]) for n in range(3 * many)]
+    training, held = split(rows)
+    assert len(held) == 3 and len({row.context for row in held}) == 1
+    assert place(held[0].context) == min(place(row.context) for row in rows)
+    assert sorted(row.question for row in training + held) == sorted(row.question for row in rows)
+    assert split(rows[::-1])[1] == held[::-1]
+
+
+def test_of_two_contexts_whose_hashes_are_both_held_out_one_is_learnt():
+    contexts = [text for text in map(str, range(100)) if held_out(text)][:2]
+    rows = [Row("where", context) for context in contexts]
+    assert [len(part) for part in split(rows)] == [1, 1]
+    assert [len(part) for part in split(rows, alone=False)] == [0, 2]
+
+
+def test_where_the_hash_holds_rows_out_they_alone_are_held_out(rows):
+    every = list(load_rows(rows))
+    assert split(every) == split(every, alone=False)
+    assert split(every)[1] == [row for row in every if held_out(row.context)]
+
+
+def test_rows_over_one_context_alone_are_an_error_that_says_so(base, tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps({"question": "where", "context": "in paris", "answer": "paris"}))
-    with pytest.raises(InputError, match="None of the rows is held out"):
+    with pytest.raises(InputError, match="All rows are over one context"):
         make([path], tmp_path / "out", base=base, say=quiet)
+
+
+def test_the_example_of_the_help_trains_and_prints_what_to_configure(rqa, tmp_path, monkeypatch):
+    from rqa_embedded.command import reader
+
+    command = reader.epilog.removeprefix("Example: rqa ").split()
+    assert command[:3] == ["train", "reader", "examples/training.jsonl"]
+    out = tmp_path / "my-reader"
+    monkeypatch.chdir(Path(__file__).parents[3])
+    ended = rqa(*command[:-1], out)
+    assert ended.code == 0, ended.err
+    assert ended.out == f'[reader.embedded]\nmodel = "{out}/model"\n'
+    assert "%|" not in ended.err
+    assert "too few to calibrate on" in ended.err
+    ours, before = (Engine(folder, 1).settings for folder in (out / "model", PACKAGED))
+    assert replace(ours, identity="") == replace(before, identity="")
 
 
 def test_the_answers_tokens_are_marked_and_the_question_is_never_cut(base):
