@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
@@ -41,12 +41,22 @@ They were trained on
 - made-up facts of this project.
 None of these texts is in this folder.
 """
+_OWN = "\nThey were trained on the {count:,} rows of {name}, under whatever licence these have.\n"
 
 
-def notice(base: Path | None, teachers: Sequence[Path] = (), *, corpora: bool) -> str:
-    """Whose work the weights rest on, that began as those in `base` (None: the packaged ones) and had `teachers`."""
+def notice(
+    base: Path | None, teachers: Sequence[Path] = (), *, corpora: bool, own: Iterable[tuple[Path, int]] = ()
+) -> str:
+    """Whose work the weights rest on, that began as those in `base` (None: the packaged ones) and had `teachers`.
+
+    `own` are the files of rows beside `corpora`, with how many each has.
+    """
     origin = _origin(base or PACKAGED)
     told = origin + (_CORPORA if corpora and _CORPORA not in origin else "")
+    for path, count in own:
+        name = f"{path.name} (SHA-256 {file_digest(path)})" if path.is_file() else path.name  # a pipe is read once
+        line = _OWN.format(count=count, name=name)
+        told += "" if line in told else line
     for origin in map(_origin, teachers):
         told += "" if origin in told else _TEACHER.format(origin=origin)
     return told

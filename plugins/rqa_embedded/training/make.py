@@ -67,7 +67,8 @@ def make(
     """
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()
-    rows, held = split([row for path in files for row in load_rows(path)], alone=corpora is None)
+    own = [(path, list(load_rows(path))) for path in files]
+    rows, held = split([row for _, part in own for row in part], alone=corpora is None)
     rows = list(_drawn(rows, corpora, range(seed, seed + draws), near=_NEAR if teachers else 0.0))
     if corpora is not None:
         held += mixture(corpora, seed, held=True)
@@ -80,7 +81,8 @@ def make(
         )
     held = random.Random(seed).sample(held, min(_MEASURED, len(held)))
     output.mkdir(parents=True, exist_ok=True)
-    rests_on, earlier = notice(base, teachers, corpora=corpora is not None), history(base)
+    counts = [(path, len(part)) for path, part in own]
+    rests_on, earlier = notice(base, teachers, corpora=corpora is not None, own=counts), history(base)
     given, base = base, base_folder(base, output / "base", say)
     if (share or others) and not (base / HEADS).exists():
         raise InputError(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 
-from ..folder import Settings
+from ..folder import Settings, file_digest
 from .conversion import AGREEMENT, Proof
 
 CARD = "MODEL_CARD.md"
@@ -33,13 +33,16 @@ def card(
     command: str,
     origin: str,
     quantization: str,
+    data: Iterable[Path] = (),
     figures: Mapping[str, object] | None = None,
 ) -> str:
     """The card in Markdown; `origin` is the checkpoint that the weights come from, `figures` what was measured.
 
+    `data` are the files that it was then trained on.
     What a card beside that checkpoint tells of how it was made is told again.
     """
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("torch", "transformers", "ctranslate2"))
+    files = ", ".join(map(_named, data))
     rows = "\n".join(f"| {name} | {_told(value)} |" for name, value in (figures or {}).items())
     measured = f"\n## Measured on questions held out of training\n\n| | |\n|---|---|\n{rows}\n" if rows else ""
     thresholds = (
@@ -57,11 +60,15 @@ and text, and gives a score in [-1, 1]. {thresholds}
     {command}
 
 from {origin}; {versions}; weights in {quantization}. Its licence is that of the weights it comes from and of the data
-it was trained on.
+it was trained on{files and f": {files}"}.
 {history(origin)}{_PROOF}
 On sample pairs the largest difference of a logit between torch and CTranslate2, both in fp32, is {proof.exact:.1e}
 ({AGREEMENT:g} is allowed); after quantisation scores differ by at most {proof.quantised:.1e}.
 {measured}"""
+
+
+def _named(path: Path) -> str:
+    return f"{path.name} (SHA-256 {file_digest(path)})" if path.is_file() else path.name  # a pipe is read once
 
 
 def _told(value: object) -> str:

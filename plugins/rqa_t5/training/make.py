@@ -75,7 +75,7 @@ def make(
     figures: dict[str, object] = {"pairs trained on": len(pairs), **measure(out / "model", held)}
     text = card(
         read_settings(out / "model"), proof,
-        command=command, origin=checkpoint.name, quantization=making.quantization, figures=figures,
+        command=command, origin=checkpoint.name, quantization=making.quantization, data=data, figures=figures,
     )  # fmt: skip
     for folder in (out / "model", out / "torch"):
         (folder / CARD).write_text(text, encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from pathlib import Path
@@ -161,7 +162,7 @@ def test_rows_of_one_kind_leave_bounds_that_tell_passages_apart(tmp_path, answer
         names = ("span", "judge", "answer", "lower", "upper")
         assert [getattr(found, name) for name in names] == [getattr(before, name) for name in names]
         assert len(said) == 4
-    assert calibrated(Engine(folder, 1), rows[:1] * 9, before, said.append).upper == before.upper  # one passage
+    assert calibrated(Engine(folder, 1), rows[:1] * 18, before, said.append).upper == before.upper  # one passage
 
 
 def test_what_was_there_before_is_kept_in_part(base, rows, tmp_path):
@@ -202,6 +203,14 @@ def test_a_card_tells_how_the_model_it_started_from_was_made(tmp_path):
     assert second.index("b.jsonl") < second.index("started from was made by") < second.index("a.jsonl")
     assert "80" not in second
     assert history(tmp_path / "none") == ""
+
+
+def test_a_card_and_a_notice_name_the_rows_of_ones_own_once(base, rows, tmp_path):
+    for name, begin in (("first", base), ("second", tmp_path / "first" / "model")):
+        make([rows], tmp_path / name, base=begin, epochs=0.05, batch=16, length=48, say=quiet)
+    named = f"the 600 rows of rows.jsonl (SHA-256 {hashlib.sha256(rows.read_bytes()).hexdigest()})"
+    for name in ("MODEL_CARD.md", "NOTICE"):
+        assert (tmp_path / "second" / "model" / name).read_text().count(named) == 1
 
 
 def test_no_rows_are_an_error(base, tmp_path):

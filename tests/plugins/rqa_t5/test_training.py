@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from collections.abc import Callable
@@ -223,6 +224,16 @@ def test_a_card_tells_how_the_checkpoint_was_made(train: Any, tmp_path: Path) ->
     assert told.count("Made by") == told.count("## Proof") == 1
     assert told.count("That checkpoint was made by") == 2
     assert told.index("--epochs 0.3") < told.index("--epochs 0.2") < told.index("--epochs 0.1") < told.index("## Proof")
+
+
+def test_a_card_names_the_data(train: Any, data: Path, tmp_path: Path) -> None:
+    train(tmp_path / "first", "--epochs", 0.1)
+    named = f"data.jsonl (SHA-256 {hashlib.sha256(data.read_bytes()).hexdigest()})"
+    data.write_bytes(data.read_bytes() + b"\n")
+    train(tmp_path / "second", "--epochs", 0.1, "--base", tmp_path / "first" / "torch")
+    told = (tmp_path / "second" / "model" / "MODEL_CARD.md").read_text("utf-8")
+    assert f"trained on: {named}." in told
+    assert told.count("trained on: data.jsonl (SHA-256 ") == 2
 
 
 def test_a_card_of_another_kind_tells_nothing(torch: Any, tmp_path: Path) -> None:
