@@ -44,6 +44,10 @@ def convert(checkpoint: str, folder: Path, quantization: str = "int8") -> None:
         raise InputError(f"{folder} is not empty.", hint="Name a new folder.")
     model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32).eval()
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    if len(tokenizer) < model.config.vocab_size / 2:  # from no files transformers 5 makes one that knows no word
+        raise ConfigError(
+            f"{checkpoint} lacks its tokenizer.", hint="Save the one that it was trained with in its folder."
+        )
     head = {name: np.asarray(value, dtype=np.float32) for name, value in _head(model).items()}
     head["entailment"] = np.array(_entailment(model.config))
     head["limit"] = np.array(min(512, _positions(model.config)))

@@ -111,6 +111,17 @@ def test_a_converted_classifier_gives_the_probabilities_of_the_original(
     assert max(expected) - min(expected) > 0.01  # or nothing would be compared
 
 
+@pytest.mark.parametrize("family", [bert, roberta])
+def test_a_classifier_without_its_tokenizer_is_refused(torch: Any, family: Any, tmp_path: Path) -> None:
+    from rqa_eor.convert import convert
+
+    checkpoint = family(tmp_path / "checkpoint")
+    for file in [*checkpoint.glob("tok*"), *checkpoint.glob("vocab*")]:
+        file.unlink()
+    with pytest.raises(ConfigError, match="lacks its tokenizer"):
+        convert(str(checkpoint), tmp_path / "nli")
+
+
 def test_answers_are_compared_both_ways_with_the_question_or_without(torch: Any, tmp_path: Path) -> None:
     from rqa_eor.convert import convert
 
