@@ -41,7 +41,10 @@ They were trained on
 - made-up facts of this project.
 None of these texts is in this folder.
 """
-_OWN = "\nThey were trained on the {count:,} rows of {name}, under whatever licence these have.\n"
+_OWN = """
+The weights in this folder were trained on the {count:,} rows of {name},
+under whatever licence these have.
+"""
 
 
 def notice(

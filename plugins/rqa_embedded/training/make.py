@@ -13,7 +13,7 @@ import msgspec
 import torch
 import transformers
 
-from robust_qa import InputError
+from robust_qa import InputError, RqaError
 
 from ..choice import judged
 from ..engine import PACKAGED, Engine, Marking, Settings
@@ -111,6 +111,8 @@ def make(
     model, used = train(
         rows, base, tokenizer, output, plan, embedder=embedder, teachers=taught_by, measure=glance, say=say
     )
+    if not all(weight.isfinite().all() for weight in model.parameters()):
+        raise RqaError("The training diverged: weights are no numbers.", hint="Train anew at a lower --rate.")
     model = model.to("cpu").eval()
     if share or runs:
         blend(model, SpanReader(base, tokenizer), share, runs)

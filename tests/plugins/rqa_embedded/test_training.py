@@ -127,6 +127,11 @@ def test_rows_of_which_none_can_be_learnt_from_are_an_error(base, tmp_path):
         train(past, base, base / "tokenizer.json", tmp_path, Plan(length=32), say=quiet)
 
 
+def test_a_training_that_diverges_says_so(base, rows, tmp_path):
+    with pytest.raises(RqaError, match="The training diverged"):
+        make([rows], tmp_path / "out", base=base, rate=1e30, epochs=0.2, batch=16, length=48, say=quiet)
+
+
 def test_rows_of_ones_own_become_a_model_that_reads(base, rows, tmp_path):
     figures = make([rows], tmp_path / "out", base=base, epochs=12, rate=5e-3, batch=16, length=48, say=quiet)
     assert figures["difference"] < 1e-4
