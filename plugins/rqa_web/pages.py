@@ -15,6 +15,9 @@ from robust_qa import charset, printable
 _SHORTEST = 10  # characters; a paragraph has more than that (published code of CRAG)
 _TAG = re.compile(r"<(/?[a-z][a-z0-9]*)\b[^<>]*>", re.IGNORECASE)
 _BEYOND_ALL = re.compile(r"&#[0-9]{9,};?")  # references to no character; html.unescape raises at 4,301 digits
+_RAISED = re.compile(r"(?<=(.))<sup\b[^<>]*>(.{0,400}?)</sup\s*>", re.IGNORECASE | re.DOTALL)
+_REFERS = re.compile(r"<a\b[^<>]*#", re.IGNORECASE)
+_NUMBER = re.compile(r"[-+−–]?\d")
 _HIDDEN_BEGINS = re.compile(r"<!--|<(?:script|style)\b", re.IGNORECASE)
 _HIDDEN_ENDS = re.compile(r"-->|</(?:script|style)\b[^<>]*>", re.IGNORECASE)
 _BLOCKS = frozenset(
@@ -41,19 +44,35 @@ class Page:
 
 def read(page: Page, words: int) -> str:
     """The paragraphs of `page`, parted by blank lines, `words` words of them at most."""
-    main = "" if page.type == "text/plain" else _joined(_main_text(page.decoded()).splitlines(), words)
+    main = "" if page.type == "text/plain" else _joined(_main_text(_leveled(page.decoded())).splitlines(), words)
     return main or read_markup(page, words)
 
 
 def read_markup(page: Page, words: int) -> str:
     """The same of all paragraphs that the markup names, menus and notices too; linear in whatever comes."""
     text = page.decoded()
-    return _joined(re.split(r"\n\s*\n", text) if page.type == "text/plain" else _marked_paragraphs(text), words)
+    return _joined(
+        re.split(r"\n\s*\n", text) if page.type == "text/plain" else _marked_paragraphs(_leveled(text)), words
+    )
 
 
 def unescaped(text: str) -> str:
     """`text` with characters in place of references to them, as &amp; is one, and U+FFFD for those to none."""
     return html.unescape(_BEYOND_ALL.sub("\ufffd", text))
+
+
+def _leveled(text: str) -> str:
+    """The markup `text` without marks that refer to notes, and with raised numbers apart: 2<sup>32</sup> is not 232."""
+
+    def level(raised: re.Match[str]) -> str:
+        shown = _TAG.sub("", raised[2]).strip()
+        if _REFERS.search(raised[2]):
+            return ""
+        if not _NUMBER.match(unescaped(shown)) or raised[1].isspace():
+            return raised[0]
+        return f"[{shown}]" if raised[1] in '.,;:!?"’”' else f"^{shown}"
+
+    return _RAISED.sub(level, text)
 
 
 def _joined(paragraphs: Iterable[str], words: int) -> str:
