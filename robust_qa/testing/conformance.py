@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from robust_qa import RqaError
 from robust_qa.faults import closed, passes
 from robust_qa.gate import finished
+from robust_qa.returned import misfit
 
 from .bench import toolbox
 from .fakes import OverlapEvaluator, ScriptedModel
@@ -42,6 +43,12 @@ def expect(holds: bool, otherwise: str) -> None:
     """Fail the check unless `holds`; `otherwise` says what was found instead."""
     if not holds:
         raise Failed(otherwise)
+
+
+def fits(result: Any, promised: Any, *arguments: Any, case: str = "") -> None:
+    """Fail the check unless the host would take `result`, given for `arguments`, as what was promised."""
+    wrong = misfit(result, promised, arguments)
+    expect(not wrong, f"{case}it returned {wrong}")
 
 
 @dataclass(frozen=True, slots=True)

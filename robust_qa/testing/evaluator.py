@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import math
-from typing import Any
 
-from .conformance import Skipped, Subject, Suite, expect
+from .conformance import Skipped, Subject, Suite, expect, fits
 from .samples import ODD_TEXTS, PASSAGES, QUESTION
 
 SUITE = Suite()
@@ -22,8 +20,8 @@ async def _shape(subject: Subject) -> None:
 
 @SUITE.behaviour("it returns a list of one score in [-1, 1] for each text")
 async def _scores(subject: Subject) -> None:
-    _valid(await subject.call("score", QUESTION, list(TEXTS)), len(TEXTS))
-    _valid(await subject.call("score", QUESTION, TEXTS[:1]), 1)
+    fits(await subject.call("score", QUESTION, list(TEXTS)), list[float], QUESTION, TEXTS)
+    fits(await subject.call("score", QUESTION, TEXTS[:1]), list[float], QUESTION, TEXTS[:1])
 
 
 @SUITE.behaviour("its scores stand in the order of the texts")
@@ -47,7 +45,7 @@ async def _any_text(subject: Subject) -> None:
         *((what, (QUESTION, [text])) for what, text in ODD_TEXTS),
         *((f"{what} as question", (text, TEXTS[:1])) for what, text in ODD_TEXTS),
     )
-    _valid(await subject.call("score", QUESTION, odd), len(odd))
+    fits(await subject.call("score", QUESTION, odd), list[float], QUESTION, odd)
 
 
 @SUITE.behaviour("it leaves the list of texts as it was")
@@ -76,14 +74,6 @@ async def _many(subject: Subject) -> None:
     for (question, texts), scores in zip(requests, many, strict=True):
         alone = await subject.call("score", question, texts)
         expect(_close(alone, scores), f"`score` gives {alone}, `score_many` {scores}")
-
-
-def _valid(scores: Any, count: int) -> None:
-    expect(isinstance(scores, list), f"it returned a {type(scores).__name__}")
-    expect(len(scores) == count, f"{len(scores)} scores for {count} texts")
-    for score in scores:
-        expect(isinstance(score, float | int), f"a score is a {type(score).__name__}, and should be a float")
-        expect(math.isfinite(score) and -1 <= score <= 1, f"a score is {score!r}")
 
 
 def _close(one: list[float], other: list[float]) -> bool:

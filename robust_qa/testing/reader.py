@@ -7,10 +7,9 @@ import inspect
 import json
 from typing import Any
 
-from robust_qa import Completion, Continuation, Decoding, Message, Passage, Reading, Usage, printable
-from robust_qa.returned import misfit
+from robust_qa import Completion, Continuation, Decoding, Message, Passage, Reading, printable
 
-from .conformance import Skipped, Subject, Suite, expect
+from .conformance import Skipped, Subject, Suite, expect, fits
 from .samples import ODD_TEXTS, PASSAGES, QUESTION
 
 SUITE = Suite()
@@ -178,10 +177,7 @@ async def _continued(
 ) -> Continuation:
     decoding = Decoding(temperature=0.0, max_tokens=max_tokens, stop=stop)
     continuation: Continuation = await subject.call("continue_text", prompt, decoding, top)
-    expect(isinstance(continuation, Continuation), f"it returned a {type(continuation).__name__}")
-    wrong = misfit(continuation, Continuation)
-    expect(not wrong, f"it returned {wrong}")
-    _valid_usage(continuation.usage)
+    fits(continuation, Continuation)
     expect(continuation.usage.calls >= 1, "the usage counts no call")
     return continuation
 
@@ -191,17 +187,10 @@ def _count(value: Any) -> bool:
 
 
 def _valid_reading(reading: Any, passages: list[Passage]) -> None:
-    expect(isinstance(reading, Reading), f"it returned a {type(reading).__name__}")
+    fits(reading, Reading, QUESTION, passages)
     text = reading.text
-    expect(text is None or (isinstance(text, str) and bool(text.strip())), f"the text is {text!r}: None or words")
-    score = reading.score
-    expect(score is None or (isinstance(score, float | int) and 0 <= score <= 1), f"the score is {score!r}")
-    expect(isinstance(reading.passages, tuple), f"`passages` is {reading.passages!r}, and should be a tuple")
-    for position in reading.passages:
-        expect(position in range(len(passages)), f"`passages` names {position!r}, of {len(passages)} passages")
+    expect(text is None or bool(text.strip()), f"the text is {text!r}: None or words")
     expect(len(set(reading.passages)) == len(reading.passages), f"`passages` is {reading.passages!r}")
-    _valid_usage(reading.usage)
-    expect(isinstance(reading.rivals, tuple), f"`rivals` is {reading.rivals!r}, and should be a tuple")
     for rival in reading.rivals:
         expect(
             rival.text is not None and not rival.rivals, f"a rival is {rival!r}: an answer without rivals of its own"
@@ -220,7 +209,7 @@ def _valid_reading(reading: Any, passages: list[Passage]) -> None:
     pointed = passages[reading.passages[0]].text
     start, end = reading.start, reading.end
     expect(
-        type(start) is int and type(end) is int and 0 <= start < end <= len(pointed),
+        start is not None and end is not None and 0 <= start < end <= len(pointed),
         f"the offsets are {start!r} and {end!r}, in a passage of {len(pointed)} characters",
     )
     expect(
@@ -234,14 +223,5 @@ def _flat(text: str) -> str:
 
 
 def _valid_completion(completion: Any) -> None:
-    expect(isinstance(completion, Completion), f"it returned a {type(completion).__name__}")
-    expect(isinstance(completion.text, str), f"the text is {completion.text!r}")
-    expect(completion.finish in ("stop", "length"), f"`finish` is {completion.finish!r}")
-    _valid_usage(completion.usage)
+    fits(completion, Completion)
     expect(completion.usage.calls >= 1, "the usage counts no call")
-
-
-def _valid_usage(usage: Any) -> None:
-    expect(isinstance(usage, Usage), f"the usage is a {type(usage).__name__}")
-    counts = (usage.calls, usage.prompt_tokens, usage.completion_tokens)
-    expect(all(type(count) is int and count >= 0 for count in counts), f"the usage is {usage}")

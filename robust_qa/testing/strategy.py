@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from robust_qa import Answer, Passage, Question, RefusedError, RqaError, cite
-from robust_qa.returned import misfit
 from robust_qa.types import Power
 
 from .bench import toolbox
-from .conformance import Failed, Skipped, Subject, Suite, expect, told
+from .conformance import Failed, Skipped, Subject, Suite, expect, fits, told
 from .fakes import OverlapEvaluator, ScriptedModel, SentenceReader, StaticRetriever
 from .samples import ODD_TEXTS, PASSAGES, QUESTION
 
@@ -90,9 +89,7 @@ async def _correct(subject: Subject) -> None:
     odd = tuple(Passage(text, id=what) for what, text in ODD_TEXTS)
     for what, passages in (("no passages", ()), ("passages", PASSAGES), ("odd passages", odd)):
         tools = toolbox(Question(QUESTION, passages=tuple(passages)), **_components(subject))
-        corrected = await correct(QUESTION, tools)
-        wrong = misfit(corrected, list[Passage])
-        expect(not wrong, f"{what}: it gave {wrong}")
+        fits(await correct(QUESTION, tools), list[Passage], case=f"{what}: ")
 
 
 @SUITE.behaviour("its `details` can be written as JSON")
@@ -178,13 +175,8 @@ async def _endures(subject: Subject, case: str, **conditions: Any) -> Answer:
 
 
 def _valid(answer: Any, case: str = "") -> None:
-    expect(isinstance(answer, Answer), f"{case}it returned a {type(answer).__name__}")
-    text, confidence = answer.text, answer.confidence
-    expect(text is None or (isinstance(text, str) and bool(text.strip())), f"{case}the text is {text!r}: None or words")
-    expect(
-        confidence is None or (isinstance(confidence, float | int) and 0 <= confidence <= 1),
-        f"{case}the confidence is {confidence!r}: None or in [0, 1]",
-    )
+    fits(answer, Answer, case=case)
+    expect(answer.text is None or bool(answer.text.strip()), f"{case}the text is {answer.text!r}: None or words")
 
 
 def _cites_given(answer: Answer) -> None:
