@@ -26,7 +26,7 @@ from .expressions import (
     parse_expression,
     sources,
 )
-from .faults import PLUGIN_FAULT, check_component, check_strategy, passes
+from .faults import PLUGIN_FAULT, check_component, passes
 from .host import Host
 from .limits import Limits, reserved
 from .pool import PROMPTS
@@ -161,10 +161,7 @@ class Assembly:
         part = self.part(kind, name)
         try:
             component = part.build()
-            if kind == "strategy":
-                check_strategy(name, component)
-            else:
-                check_component(kind, name, component)
+            check_component(kind, name, component)
             named: tuple[tuple[Kind, str], ...] = (("strategy", "hands_to"), ("evaluator", "scored_by"))
             for other_kind, attribute in named:
                 for other in getattr(component, attribute, ()):

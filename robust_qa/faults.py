@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from .errors import PluginError, RqaError, UnavailableError
 from .returned import misfit
-from .types import Answer, Kind, Power
+from .types import Answer, Power
 
 if TYPE_CHECKING:
     from .toolbox import Toolbox
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PLUGIN_FAULT = "This is a fault of the plugin; RQA_DEBUG=1 shows where."
 CONTRACT = "This is a fault of the plugin; `rqa help plugin` has the contract."
 _POWERS = frozenset(get_args(Power))
-_METHODS: dict[Kind, tuple[Power, ...]] = {
+_METHODS: dict[str, tuple[Power, ...]] = {
     "retriever": ("retrieve",), "reader": ("read", "generate"), "evaluator": ("score",)
 }  # fmt: skip
 _MANY = ("", "_many")
@@ -35,8 +35,7 @@ _NUMBERS: dict[str, dict[str, tuple[type[Any], float, str]]] = {
 _CLOSING = 30.0  # seconds that an `async def close` may take
 
 
-def check_strategy(name: str, strategy: Any) -> None:
-    """PluginError where `strategy`, known as `name`, lacks what a strategy has, or needs what there is not."""
+def _check_strategy(name: str, strategy: Any) -> None:
     if not (hasattr(strategy, "needs") and hasattr(strategy, "answer")):
         raise PluginError(f"Strategy {name!r} lacks `needs`, or the method `answer(question, toolbox)`.", hint=CONTRACT)
     _check_needs("strategy", name, strategy.needs)
@@ -44,10 +43,13 @@ def check_strategy(name: str, strategy: Any) -> None:
         raise PluginError(f"Strategy {name!r} has {others!r} as `hands_to`, and not a list of names.", hint=CONTRACT)
 
 
-def check_component(kind: Kind, name: str, component: Any) -> None:
-    """PluginError where `component`, known as `name`, lacks what its kind has: else a strategy would be blamed."""
-    powers = _METHODS.get(kind, ())
-    if powers and not any(callable(getattr(component, power + many, None)) for power in powers for many in _MANY):
+def check_component(kind: str, name: str, component: Any) -> None:
+    """PluginError where `component`, known as `name`, lacks what its kind has: else another would be blamed."""
+    if kind == "strategy":
+        _check_strategy(name, component)
+        return
+    powers = _METHODS[kind]
+    if not any(callable(getattr(component, power + many, None)) for power in powers for many in _MANY):
         lacks = " and ".join(f"`{power}`" for power in powers)
         raise PluginError(f"{kind.capitalize()} {name!r} lacks the method {lacks}.", hint=CONTRACT)
     for attribute, (number, least, told) in (_NUMBERS[""] | _NUMBERS.get(kind, {})).items():
@@ -66,7 +68,7 @@ def are_names(value: Any) -> bool:
     return isinstance(value, Collection) and not isinstance(value, str) and all(isinstance(it, str) for it in value)
 
 
-def _check_needs(kind: Kind, name: str, needs: Any) -> None:
+def _check_needs(kind: str, name: str, needs: Any) -> None:
     if not are_names(needs):
         raise PluginError(f"{kind.capitalize()} {name!r} has {needs!r} as `needs`, and not a set.", hint=CONTRACT)
     if unknown := sorted(map(repr, frozenset(needs) - _POWERS)):

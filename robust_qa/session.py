@@ -20,7 +20,7 @@ from .channels import Channels, Plan
 from .config import Config
 from .errors import ConfigError, MissingError, RqaError
 from .expressions import Applied, Reranked, Source, Top, Tree, names_given, nodes
-from .faults import answer_of, check_component, check_strategy, closed
+from .faults import answer_of, check_component, closed
 from .host import Host
 from .pool import Names, check
 from .toolbox import Toolbox
@@ -258,7 +258,7 @@ class Session:
     def _strategy(self, name: str) -> Any:
         if name not in self._strategies:
             strategy = self._built[f"strategy.{name}"] = self.assembly.part("strategy", name).build()
-            check_strategy(name, strategy)
+            check_component("strategy", name, strategy)
             self._strategies[name] = strategy
         return self._strategies[name]
 

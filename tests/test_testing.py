@@ -188,8 +188,8 @@ def test_what_needs_passages_is_skipped_with_the_query_that_found_none() -> None
     assert set(skipped) == {"it found nothing for 'mole'"}
 
 
-def reader(read: Callable[..., Any]) -> Any:
-    return type("Reader", (), {"read": staticmethod(read)})()
+def reader(read: Callable[..., Any], **attributes: Any) -> Any:
+    return type("Reader", (), {"read": staticmethod(read), **attributes})()
 
 
 FITTING = "`read` returns a Reading whose score, passages and offsets fit what was read"
@@ -219,6 +219,8 @@ BROKEN_READERS = {
         reader(lambda question, passages: passages.clear() or Reading(None)),
         "`read` leaves the list of passages as it was",
     ),
+    "window": (reader(lambda question, passages: Reading(None), window=0), ATTRIBUTES),
+    "max-tokens": (reader(lambda question, passages: Reading(None), max_tokens="64"), ATTRIBUTES),
 }
 
 
@@ -326,6 +328,8 @@ BROKEN_EVALUATORS = {
         ),
         "`score_many` gives what `score` gives",
     ),
+    "upper": (evaluator(lambda question, texts: [0.0] * len(texts), upper="high"), ATTRIBUTES),
+    "needs": (evaluator(lambda question, texts: [0.0] * len(texts), needs={"think"}), ATTRIBUTES),
 }
 
 
@@ -344,8 +348,8 @@ def test_an_evaluator_may_judge_on_top_of_another_ones_scores() -> None:
     assert_conforms("evaluator", OnTop())
 
 
-def strategy(needs: Any, answer: Callable[..., Any]) -> Any:
-    return type("Strategy", (), {"needs": needs, "answer": staticmethod(answer)})()
+def strategy(needs: Any, answer: Callable[..., Any], **attributes: Any) -> Any:
+    return type("Strategy", (), {"needs": needs, "answer": staticmethod(answer), **attributes})()
 
 
 def says(answer: Any) -> Callable[..., Any]:
@@ -404,6 +408,7 @@ ANY_REPLY = "it takes any reply of a model"
 BROKEN_STRATEGIES = {
     "no-needs": (strategy(None, echoes), SHAPE),
     "unknown-power": (strategy({"browse"}, echoes), SHAPE),
+    "hands-to": (strategy({"retrieve"}, says(Answer("x")), hands_to="rag"), ATTRIBUTES),
     "plain-def": (strategy({"read"}, lambda question, toolbox: Answer("Paris")), SHAPE),
     "text": (strategy({"retrieve"}, says("Paris")), ANSWER),
     "blank": (strategy({"retrieve"}, says(Answer(""))), ANSWER),

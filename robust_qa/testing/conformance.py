@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from robust_qa import RqaError
-from robust_qa.faults import closed, passes
+from robust_qa import PluginError, RqaError
+from robust_qa.faults import check_component, closed, passes
 from robust_qa.gate import finished
 from robust_qa.returned import misfit
 
@@ -55,6 +55,7 @@ def fits(result: Any, promised: Any, *arguments: Any, case: str = "") -> None:
 class Subject:
     """The component under check, called as the host calls it."""
 
+    kind: str
     component: Any
     query: str
 
@@ -118,9 +119,11 @@ COMMON = Suite()
 @COMMON.behaviour("its optional attributes have the documented types")
 async def _attributes(subject: Subject) -> None:
     subject.attribute("cached", lambda value: isinstance(value, bool), "a bool")
-    subject.attribute("max_age", lambda value: isinstance(value, int | float) and value >= 0, "a number of 0 or more")
-    subject.attribute("concurrency", lambda value: type(value) is int and value >= 1, "an int of 1 or more")
     subject.attribute("close", callable, "a method")
+    try:
+        check_component(subject.kind, type(subject.component).__name__, subject.component)
+    except PluginError as error:
+        raise Failed(error.message) from error
 
 
 @COMMON.behaviour("`fingerprint` returns a str, the same while nothing changes", of="fingerprint")
@@ -152,7 +155,7 @@ def check(
     it is closed in the end, and how that went is one, too.
     Runs an event loop of its own. Raises ValueError when there is no such kind.
     """
-    return asyncio.run(_try_all(_suite(kind), Subject(component, query), seconds, close=close))
+    return asyncio.run(_try_all(_suite(kind), Subject(kind, component, query), seconds, close=close))
 
 
 def assert_conforms(kind: str, component: Any, *, query: str = "What is the capital of France?") -> None:
