@@ -17,7 +17,7 @@ RQA = "import sys; sys.argv[0] = 'rqa'; from robust_qa.cli import main; main()"
 BASELINE = "import click"
 COMMANDS = {"rqa --version": ["--version"], "rqa ask --help": ["ask", "--help"]}
 # Engines, and what is slow to import.
-HEAVY = ("tantivy", "httpx", "llama_cpp", "huggingface_hub", "numpy", "rich", "sqlite3", "stamina", "pypdf")
+HEAVY = ("tantivy", "httpx", "llama_cpp", "huggingface_hub", "numpy", "rich", "sqlite3", "pypdf")
 
 
 def seconds(code: str, *arguments: str) -> float:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import msgspec
-import stamina
 
 from .batching import Batcher
 from .cache import Cache
@@ -178,15 +177,18 @@ class Channel:
 
     async def _attempts(self, call: Call[T], trace: Trace) -> tuple[T, int, list[str]]:
         patience = Patience(0 if self._delegates else self.limits.retries, self._pace)
-        async for attempt in stamina.retry_context(on=patience, attempts=None, timeout=None):
-            with attempt, listening() as remarks:
+        retries = 0
+        while True:
+            with listening() as remarks:
                 try:
-                    return self._checked(call, await self._once(call)), attempt.num - 1, remarks
+                    return self._checked(call, await self._once(call)), retries, remarks
                 except RqaError as error:
                     if not self._delegates:  # those that it asked have charged theirs
                         trace.usage += error.usage
-                    raise
-        raise AssertionError("stamina ends in a result or an error")
+                    if (wait := patience(error)) is None:
+                        raise
+            await asyncio.sleep(wait)
+            retries += 1
 
     async def _once(self, call: Call[Any]) -> Any:
         many = getattr(self.component, f"{call.power}_many", None)

@@ -25,15 +25,15 @@ class Patience:
         self._failures = 0
         self._refused_since: float | None = None
 
-    def __call__(self, error: Exception) -> bool | float:
-        """Seconds to wait before the next attempt, False where there shall be none; as stamina asks it."""
-        if not self._retries or not isinstance(error, RqaError) or not error.retryable:
-            return False
+    def __call__(self, error: RqaError) -> float | None:
+        """Seconds to wait before the next attempt, None where there shall be none."""
+        if not self._retries or not error.retryable:
+            return None
         if isinstance(error, UnavailableError) and error.limited:
-            return 0.0 if not error.general and self._bears(error) else False
+            return 0.0 if not error.general and self._bears(error) else None
         self._failures += 1
         wait = _FIRST_WAIT * 2 ** (self._failures - 1) + random.random()
-        return self._failures <= self._retries and min(wait, _WAIT_AT_MOST)
+        return min(wait, _WAIT_AT_MOST) if self._failures <= self._retries else None
 
     def _bears(self, error: UnavailableError) -> bool:
         now = asyncio.get_running_loop().time()

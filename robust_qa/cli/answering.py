@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import stamina.instrumentation
-
 from ..assembly import Assembly
 from ..errors import MissingError
 from ..session import Session
@@ -17,7 +15,6 @@ from .run import Run
 
 def open_session(run: Run, answering: Answering, *, detailed: bool = True) -> Session:
     """A session as the command line and the configuration ask for it; indexes the files of --docs first."""
-    stamina.instrumentation.set_on_retry_hooks([])  # retries are told by the trace, not by a log
     pairs = answering.overrides()
     overrides: dict[tuple[Kind, str], Mapping[str, Any]] = {}
     if answering.docs:

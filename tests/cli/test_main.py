@@ -217,7 +217,7 @@ def test_what_is_not_needed_is_not_imported(arguments: list[str], monkeypatch: p
     ended = process(sys.executable, "-c", program)
     imported = ended.stderr.split()
     assert "robust_qa.cli" in imported
-    heavy = {"httpx", "tantivy", "rich", "msgspec", "pluggy", "llama_cpp", "numpy", "stamina", "sqlite3", "tomli"}
+    heavy = {"httpx", "tantivy", "rich", "msgspec", "pluggy", "llama_cpp", "numpy", "sqlite3", "tomli"}
     assert [name for name in imported if name in heavy or name.startswith("rqa_")] == []
 
 
