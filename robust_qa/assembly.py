@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from . import settings
 from .config import Config, Layer, Table, Value
-from .errors import ConfigError, PluginError, RqaError
+from .errors import ConfigError, RqaError
 from .expressions import (
     BUILT_IN,
     Applied,
@@ -26,7 +26,7 @@ from .expressions import (
     parse_expression,
     sources,
 )
-from .faults import PLUGIN_FAULT, check_component, passes
+from .faults import blaming, check_component
 from .host import Host
 from .limits import Limits, reserved
 from .pool import PROMPTS
@@ -73,21 +73,10 @@ class Part:
             factory = self.registration.factory
             return factory() if self.registration.options is None else factory(self.options)
 
-    @contextmanager
-    def blaming(self) -> Iterator[None]:
+    def blaming(self) -> AbstractContextManager[None]:
         """Names the plugin in whatever unforeseen goes wrong inside."""
-        try:
-            yield
-        except RqaError:
-            raise
-        except BaseException as error:  # a plugin does not end the process, nor does a panic of its compiled code
-            if passes(error):
-                raise
-            raise PluginError(
-                f"{self.registration.kind.capitalize()} {self.registration.name!r} of plugin "
-                f"{self.registration.plugin.name} cannot be built: {type(error).__name__}: {error}.",
-                hint=PLUGIN_FAULT,
-            ) from error
+        kind, name, plugin = self.registration.kind, self.registration.name, self.registration.plugin.name
+        return blaming(f"Building {kind} {name!r} of plugin {plugin}")
 
 
 class Assembly:

@@ -413,10 +413,10 @@ async def test_a_panic_of_compiled_code_fails_the_question(host: Host, monkeypat
 
     plugin = sys.modules["rqa_plugin_plugin"]
     monkeypatch.setattr(plugin.Reads, "answer", panic)
-    with pytest.raises(PluginError, match=r"Strategy 'reads' failed with Panic: out of bounds"):
+    with pytest.raises(PluginError, match=r"Strategy 'reads' failed with Panic"):
         await ask(host, SHELF)
     monkeypatch.setattr(plugin.Shelf, "fingerprint", panic)
-    with pytest.raises(PluginError, match=r"Retriever 'shelf' of plugin plugin cannot be built: Panic: out of bounds"):
+    with pytest.raises(PluginError, match=r"Building retriever 'shelf' of plugin plugin failed with Panic"):
         await ask(host, SHELF)
 
 
