@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from robust_qa import Answering, in_session
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
     import numpy as np
     from numpy.typing import NDArray
 
     from robust_qa import Run, Toolbox
+
+T = TypeVar("T")
 
 _AT_ONCE = 512  # questions scored at once
 
@@ -25,16 +27,14 @@ def scores(
 ) -> list[list[float]]:
     """The configured evaluator's scores; all requests meet in its queue, as those of a batch do."""
 
-    async def ask() -> list[list[float]]:
+    async def ask(toolbox: Toolbox) -> list[list[float]]:
         found: list[list[float]] = []
-        async with _toolbox(run, name) as toolbox:
-            for at in range(0, len(requests), _AT_ONCE):
-                calls = [toolbox.score(question, texts) for question, texts in requests[at : at + _AT_ONCE]]
-                found += await asyncio.gather(*calls)
-                told(len(found))
+        for at in range(0, len(requests), _AT_ONCE):
+            found += await asyncio.gather(*(toolbox.score(*request) for request in requests[at : at + _AT_ONCE]))
+            told(len(found))
         return found
 
-    return asyncio.run(ask())
+    return _asked(run, name, ask)
 
 
 def word_vectors(run: Run, name: str, words: Sequence[str]) -> NDArray[np.floating]:
@@ -44,12 +44,12 @@ def word_vectors(run: Run, name: str, words: Sequence[str]) -> NDArray[np.floati
     """
     import numpy as np
 
-    async def ask() -> NDArray[np.floating]:
-        async with _toolbox(run, name) as toolbox:
-            return np.stack([tokens.mean(0) for tokens in await toolbox.token_vectors(words)])
+    async def ask(toolbox: Toolbox) -> NDArray[np.floating]:
+        return np.stack([tokens.mean(0) for tokens in await toolbox.token_vectors(words)])
 
-    return asyncio.run(ask())
+    return _asked(run, name, ask)
 
 
-def _toolbox(run: Run, name: str | None) -> AbstractAsyncContextManager[Toolbox]:
-    return run.toolbox("reader", "evaluator", overrides=[("defaults.evaluator", name)] if name else [])
+def _asked(run: Run, name: str | None, ask: Callable[[Toolbox], Awaitable[T]]) -> T:
+    answering = Answering(option=(("defaults.evaluator", name),) if name else ())
+    return in_session(run, answering, lambda session: ask(session.toolbox("reader", "evaluator")), detailed=False)

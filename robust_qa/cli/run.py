@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +17,6 @@ from ..text import printable
 if TYPE_CHECKING:
     from ..config import Config
     from ..host import Host
-    from ..toolbox import Toolbox
 
 _BREAKS = re.compile(r"\s*[\t\n]\s*")
 _SILENT = 100  # times -q: the Tab key is no place for complaints
@@ -73,16 +71,6 @@ class Run:
         if loaded.overridden():
             loaded.check_names(self.host)
         return loaded
-
-    @asynccontextmanager
-    async def toolbox(
-        self, *kinds: Literal["reader", "evaluator"], overrides: Sequence[tuple[str, str]] = ()
-    ) -> AsyncIterator[Toolbox]:
-        """A toolbox over the configured components of those kinds, for a plugin's command that uses them."""
-        from ..session import Session
-
-        async with Session(self.load_config(overrides), self.host, detailed=False) as session:
-            yield session.toolbox(*kinds)
 
     def say(self, text: str) -> None:
         """A line on stderr, unless with -q; one also where a name in it holds line breaks."""
