@@ -40,16 +40,14 @@ class Choice:
         return math.log(best / (1 - best)), math.log(sum(self.support) / best)
 
 
-def chosen(
-    passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings, fits: Fits | None = None
-) -> Choice | None:
-    """The answer that all passages together support most; None where there is no text, or none that `fits`.
+def chosen(passages: Sequence[Passage], marked: Sequence[Marked], settings: Settings) -> Choice | None:
+    """The answer that all passages together support most; None where there is no text.
 
     Every passage supports an answer with its likeliest span that says the same, or the same in more or fewer words
     ("Obama", "Barack Obama"). Told twice with some doubt is better than told once with a little less; and the less
     sure the surest passage is, the more it counts how many agree, for small likelihoods differ by chance.
     """
-    told = _exclusive(_unnamed(seconded(told_by(passages, marked, settings, fits), passages, marked, fits), marked))
+    told = _exclusive(_unnamed(seconded(told_by(passages, marked, settings, None), passages, marked, None), marked))
     return _chosen(told, _lent(told))[1] if told else None
 
 

@@ -182,15 +182,15 @@ def answer(one: Retrieved, choice: Choice) -> str:
     return text_of(one.passages[best.passage], best)
 
 
-def logistic(features: Floats, labels: Floats, penalty: float = 1.0) -> Floats:
-    """Logistic regression's weights by Newton's method, `penalty` on all but the first feature.
+def logistic(features: Floats, labels: Floats) -> Floats:
+    """Logistic regression's weights by Newton's method, a penalty of 1 on all but the first feature.
 
     No evidence may count against what it speaks for: a feature with a negative weight is left out.
     """
     used = np.ones(features.shape[1], bool)
     while True:
         weights = np.zeros(features.shape[1])
-        weights[used] = _newton(features[:, used], labels, penalty)
+        weights[used] = _newton(features[:, used], labels)
         against = used & (weights < 0)
         against[0] = False
         if not against.any():
@@ -198,9 +198,9 @@ def logistic(features: Floats, labels: Floats, penalty: float = 1.0) -> Floats:
         used[weights == weights[against].min()] = False
 
 
-def _newton(features: Floats, labels: Floats, penalty: float) -> Floats:
+def _newton(features: Floats, labels: Floats) -> Floats:
     weights = np.zeros(features.shape[1])
-    ridge = np.diag([0.0] + [penalty] * (features.shape[1] - 1))
+    ridge = np.diag([0.0] + [1.0] * (features.shape[1] - 1))
     for _ in range(50):
         likely = 1 / (1 + np.exp(-np.clip(features @ weights, -30, 30)))
         gradient = features.T @ (likely - labels) + ridge @ weights
