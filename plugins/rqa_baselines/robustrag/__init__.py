@@ -77,7 +77,7 @@ class RobustRag:
         import asyncio
 
         options = self.options
-        for corrupted in range(1, len(readings) + 1):
+        for corrupted in range(1, len(readings)):  # with all of them corrupted nothing is certain
             sets = attainable(readings, corrupted, options.alpha, options.beta, most=options.certify_calls + 1)
             further = [some for some in sets or [] if some != answered]
             if sets is None or len(further) > options.certify_calls or not all(further):
@@ -86,7 +86,7 @@ class RobustRag:
                 asking_again = [group.create_task(self._aggregate(toolbox, some)) for some in further]
             if any(answer_key(task.result().text or "") != answer_key(text) for task in asking_again):
                 return corrupted - 1
-        return len(readings)
+        return len(readings) - 1
 
 
 def abstains(reply: str) -> bool:
