@@ -122,7 +122,18 @@ def test_a_path_must_be_one(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "localhost:80", "ftp://x", "http://", "http://[::1", "http://a b", "http://x:0", "http://x:port"]
+    "url",
+    [
+        "",
+        "localhost:80",
+        "ftp://x",
+        "http://",
+        "http://[::1",
+        "http://a b",
+        "http://x:0",
+        "http://x:99999",
+        "http://x/\x1b[31m",
+    ],
 )
 def test_a_url_must_be_one_of_the_web(url: str) -> None:
     assert "`reader.x.url`: this must be an http or https URL" in refusal({"url": url}).message

@@ -63,12 +63,6 @@ class OpenAI:
         body: dict[str, Any] = field(default_factory=dict, repr=False)  # further request fields; they win
 
         def __post_init__(self) -> None:
-            parts = urlsplit(self.base_url)
-            named = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-            if not named or not self.base_url.isprintable():
-                raise ValueError("base_url is not an http or https address")
-            if "@" in parts.netloc:
-                raise ValueError("base_url holds a user name or password; store a key and name it in `key`")
             for name, value in self.headers.items():
                 if not _HEADER_NAME.fullmatch(name) or not _fits_header(value):
                     raise ValueError(f"the header {name!r} holds characters that HTTP does not allow there")

@@ -115,24 +115,11 @@ def test_no_repr_shows_a_secret(connect):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        {"base_url": "ftp://example.com"},
-        {"base_url": "http://"},
-        {"base_url": "http://[::1"},
-        {"base_url": "http://example.com:99999"},
-        {"base_url": "http://user:password@example.com/v1"},
-        {"headers": {"X-Split": "a\r\nHost: evil"}},
-        {"headers": {"X\n": "a"}},
-        {"headers": {"X Y": "a"}},
-        {"headers": {"X": " a"}},
-        {"base_url": "http://example.com/\x1b[31m"},
-    ],
+    "headers", [{"X-Split": "a\r\nHost: evil"}, {"X\n": "a"}, {"X Y": "a"}, {"X": " a"}, {"X": "\x1b[31m"}]
 )
-def test_options_that_cannot_work_are_refused(options):
-    with pytest.raises(ValueError, match=r"base_url|header|Port|URL") as raised:
-        OpenAI.Options("m", **options)
-    assert "password@" not in str(raised.value)
+def test_headers_that_http_does_not_allow_are_refused(headers):
+    with pytest.raises(ValueError, match="header"):
+        OpenAI.Options("m", headers=headers)
 
 
 def test_an_address_that_is_none_is_a_configuration_error(connect):
