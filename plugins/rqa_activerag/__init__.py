@@ -10,7 +10,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import Meta
 
 from robust_qa import (
     Answer,
@@ -47,8 +49,9 @@ class ActiveRag:
         assimilation: bool = True  # false: the passages as they are stand in place of what was learnt from them
         accommodation: bool = True  # false: what was learnt is read without any reasoning from memory beside it
         order: Order = "descending"  # of the passages in a prompt, by relevance
-        temperature: float = 0.2  # of the sampling
-        max_tokens: int | None = None  # the longest reply, in tokens; by default as the reader is configured
+        temperature: Annotated[float, Meta(ge=0)] = 0.2  # of the sampling
+        # the longest reply, in tokens; by default as the reader is configured
+        max_tokens: Annotated[int, Meta(ge=1)] | None = None
         seed: int = 0  # of the sampling and of the random order
         prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts, by their names
 
@@ -57,10 +60,6 @@ class ActiveRag:
                 raise ValueError("needs `instructions` to be one or more, each once")
             if not (self.assimilation or self.accommodation):
                 raise ValueError("has neither `assimilation` nor `accommodation`; that would be the strategy rag")
-            if self.max_tokens is not None and self.max_tokens < 1:
-                raise ValueError(f"needs `max_tokens` to be 1 or more, and it is {self.max_tokens}")
-            if self.temperature < 0:
-                raise ValueError(f"needs `temperature` to be 0 or more, and it is {self.temperature}")
 
     def __init__(self, options: Options) -> None:
         self.options = options

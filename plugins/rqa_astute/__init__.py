@@ -12,7 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta
 
 from robust_qa import (
     Answer,
@@ -46,21 +48,17 @@ class Astute:
 
     @dataclass
     class Options:
-        iterations: int = 1  # t: rounds of consolidation, the last of which also answers; t + 1 calls
-        memory_passages: int = 1  # m̂: passages the model writes from memory, at most
+        # t: rounds of consolidation, the last of which also answers; t + 1 calls
+        iterations: Annotated[int, Meta(ge=1)] = 1
+        memory_passages: Annotated[int, Meta(ge=1)] = 1  # m̂: passages the model writes from memory, at most
         source_aware: bool = True  # whether the model is told which documents are its own
         order: Order = "descending"  # of the retrieved passages in a prompt, by relevance
-        temperature: float | None = None  # of the sampling; by default as the reader is configured
-        max_tokens: int | None = None  # the longest reply, in tokens; by default as the reader is configured
+        # of the sampling; by default as the reader is configured
+        temperature: Annotated[float, Meta(ge=0)] | None = None
+        # the longest reply, in tokens; by default as the reader is configured
+        max_tokens: Annotated[int, Meta(ge=1)] | None = None
         seed: int | None = None  # of the sampling and of the random order; by default as the reader is configured
         prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts, by their names
-
-        def __post_init__(self) -> None:
-            for name in ("iterations", "memory_passages", "max_tokens"):
-                if (value := getattr(self, name)) is not None and value < 1:
-                    raise ValueError(f"needs `{name}` to be 1 or more, and it is {value}")
-            if self.temperature is not None and self.temperature < 0:
-                raise ValueError(f"needs `temperature` to be 0 or more, and it is {self.temperature}")
 
     def __init__(self, options: Options) -> None:
         self.options = options

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta
 
 from robust_qa import Answer, CutError, declines, fenced, hookimpl, load_prompts, spoken
 
@@ -19,16 +21,12 @@ class NoRag:
 
     @dataclass
     class Options:
-        temperature: float | None = None  # of the sampling; by default as the reader is configured
-        max_tokens: int | None = None  # the longest reply, in tokens; by default as the reader is configured
+        # of the sampling; by default as the reader is configured
+        temperature: Annotated[float, Meta(ge=0)] | None = None
+        # the longest reply, in tokens; by default as the reader is configured
+        max_tokens: Annotated[int, Meta(ge=1)] | None = None
         seed: int | None = None  # of the sampling; by default as the reader is configured
         prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: answer
-
-        def __post_init__(self) -> None:
-            if self.temperature is not None and self.temperature < 0:
-                raise ValueError(f"needs `temperature` to be 0 or more, and it is {self.temperature}")
-            if self.max_tokens is not None and self.max_tokens < 1:
-                raise ValueError(f"needs `max_tokens` to be 1 or more, and it is {self.max_tokens}")
 
     def __init__(self, options: Options) -> None:
         self.options = options

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from standins.model import ScriptedModel, toolbox_over
 from standins.openai import Server, serve
@@ -403,8 +404,8 @@ class TestPrompts:
             ActiveRag(ActiveRag.Options(prompts={"assimilation": tmp_path / "mine.txt"}))
 
     def test_no_reply_at_all_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="`max_tokens`"):
-            ActiveRag.Options(max_tokens=0)
+        with pytest.raises(msgspec.ValidationError, match=r"`\$.max_tokens`"):
+            msgspec.convert({"max_tokens": 0}, ActiveRag.Options)
 
 
 class TestPlantedText:

@@ -3,6 +3,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from standins.model import ScriptedModel, toolbox_over
 
@@ -228,8 +229,8 @@ class TestPrompts:
 
     @pytest.mark.parametrize("option", ["iterations", "memory_passages", "max_tokens"])
     def test_a_number_below_one_is_refused(self, option: str) -> None:
-        with pytest.raises(ValueError, match=f"`{option}`"):
-            Astute.Options(**{option: 0})
+        with pytest.raises(msgspec.ValidationError, match=rf"`\$.{option}`"):
+            msgspec.convert({option: 0}, Astute.Options)
 
 
 class TestAnswer:
