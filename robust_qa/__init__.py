@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from .stated import stated_answer as stated_answer
     from .text import answer_key as answer_key
     from .text import contains_answer as contains_answer
+    from .text import gold_facts as gold_facts
     from .text import normalise as normalise
     from .text import printable as printable
     from .text import sentences as sentences
@@ -172,7 +173,7 @@ _HOME = {
     "settings": "Url",
     "sharing": "even_batches",
     "stated": "stated_answer",
-    "text": "answer_key contains_answer normalise printable sentences titled visible whole_characters words",
+    "text": "answer_key contains_answer gold_facts normalise printable sentences titled visible whole_characters words",
     "toolbox": "Toolbox",
     "types": """Answer Citation Completion Continuation Decoding Message Passage Position Question Reading Step Token
     Usage""",

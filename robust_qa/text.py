@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 _ABBREVIATIONS = frozenset(
     """mr messrs mrs mme mlle ms dr prof st sr jr rev hon gen col capt maj adm cmdr lt sgt cpl pvt gov sen rep pres no
@@ -137,6 +138,18 @@ def contains_answer(text: str, answers: Iterable[str]) -> bool:
     """Whether any of `answers` occurs in `text`, both normalised: the accuracy of the field's papers."""
     haystack = normalise(text)
     return any(needle in haystack for needle in map(normalise, answers) if needle)
+
+
+def gold_facts(answers: Sequence[Any]) -> list[list[str]]:
+    """The facts of the gold answers in a row, each with the ways to say it; numbers become texts.
+
+    A list of texts is one fact, a list of lists one fact each. What normalisation leaves nothing of is dropped, since
+    every answer would contain it.
+    """
+    groups = answers if any(isinstance(one, list) for one in answers) else [answers]
+    found = [[str(one).strip() for one in (it if isinstance(it, list) else [it]) if one is not None] for it in groups]
+    kept = [list(dict.fromkeys(filter(normalise, fact))) for fact in found]
+    return [fact for fact in kept if fact]
 
 
 def whole_characters(text: str) -> str:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa import answer_key, contains_answer, normalise, printable, sentences, whole_characters, words
+from robust_qa import answer_key, contains_answer, gold_facts, normalise, printable, sentences, whole_characters, words
 
 
 def split(text: str) -> list[str]:
@@ -134,6 +134,12 @@ def test_an_answer_counts_when_any_gold_one_is_contained() -> None:
 
 def test_a_gold_answer_of_nothing_but_punctuation_is_contained_nowhere() -> None:
     assert not contains_answer("anything", ["...", "the"])
+
+
+def test_gold_answers_are_facts_with_the_ways_to_say_them() -> None:
+    assert gold_facts(["a b ", "c", "c", None, 7, "!"]) == [["a b", "c", "7"]]
+    assert gold_facts([["x", "y"], "z", ["the"]]) == [["x", "y"], ["z"]]
+    assert gold_facts([]) == gold_facts(["...", "the"]) == []
 
 
 def test_half_a_character_is_replaced_and_a_whole_one_is_not() -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from robust_qa import InputError, contains_answer, normalise
+from robust_qa import InputError, contains_answer, gold_facts, normalise
 
 from .similarity import f1
 from .voting import Pooling, scores, winners
@@ -33,17 +33,9 @@ _METRICS: dict[Metric, Callable[[str, str], float]] = {
 def right(answer: str, gold: Sequence[Any], metric: Metric) -> float:
     """How right `answer` is, 0 to 1: by the gold answer that suits it best.
 
-    Of gold answers in groups, each group has to be met, and the worst one counts.
+    Of several facts each has to be met, and the worst one counts.
     """
-    return min(max(_METRICS[metric](answer, one) for one in group) for group in _groups(gold))
-
-
-def _groups(gold: Sequence[Any]) -> list[list[str]]:
-    """Gold answers in groups, without those that normalisation leaves nothing of: none could be met."""
-    groups = gold if any(isinstance(one, list) for one in gold) else [gold]
-    found = [group if isinstance(group, list) else [group] for group in groups]
-    kept = [[str(one) for one in group if one is not None and normalise(str(one))] for group in found]
-    return [group for group in kept if group]
+    return min(max(_METRICS[metric](answer, one) for one in fact) for fact in gold_facts(gold))
 
 
 def check_gold(path: Path) -> int:
@@ -52,7 +44,7 @@ def check_gold(path: Path) -> int:
     for number, row in _rows(path):
         count += 1
         gold = row.get("answers") if isinstance(row, dict) else None
-        if not isinstance(gold, list) or not _groups(gold):
+        if not isinstance(gold, list) or not gold_facts(gold):
             raise InputError(
                 f"{path}, line {number} has no gold answers to learn from.",
                 hint='Give each row a list of them, as in {"question": "...", "answers": ["..."]}.',

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
-from robust_qa import normalise
+from robust_qa import gold_facts
 
 Passage = dict[str, Any]  # as `passage` gives it: text, and perhaps id, title, source and score
 
@@ -56,7 +57,7 @@ def item(number: int, row: Any) -> Item:
         number,
         _text(row["question"], "question"),
         "" if row.get("id") is None else str(row["id"]),
-        facts(row.get("answers")),
+        _gold(row.get("answers")),
         passages,
         _text(row["fake_answer"], "fake_answer") if row.get("fake_answer") is not None else "",
         _ids(row.get("relevant"), "relevant"),
@@ -66,27 +67,14 @@ def item(number: int, row: Any) -> Item:
     )
 
 
-def facts(answers: Any) -> list[list[str]]:
-    """Gold answers as facts with alternatives: a list of texts is one fact, a list of lists one fact each.
-
-    What normalisation leaves nothing of is dropped, since every answer would contain it.
-    """
+def _gold(answers: Any) -> list[list[str]]:
     if answers is None:
         return []
-    if isinstance(answers, str | int | float):
-        answers = [answers]
-    if not isinstance(answers, list):
+    given = answers if isinstance(answers, list) else [answers]
+    texts = chain.from_iterable(one if isinstance(one, list) else [one] for one in given)
+    if not all(isinstance(text, str | int | float) and not isinstance(text, bool) for text in texts):
         raise Malformed("`answers` must be a list of texts, or of lists of texts")
-    groups = answers if any(isinstance(answer, list) for answer in answers) else [answers]
-    found = [[_answer(a) for a in (group if isinstance(group, list) else [group])] for group in groups]
-    kept = [list(dict.fromkeys(answer for answer in group if normalise(answer))) for group in found]
-    return [group for group in kept if group]
-
-
-def _answer(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise Malformed("`answers` must be a list of texts, or of lists of texts")
-    return str(value).strip()
+    return gold_facts(given)
 
 
 def _text(value: Any, name: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from robust_qa import InputError, contains_answer, normalise, titled
+from robust_qa import InputError, contains_answer, gold_facts, titled
 
 
 @dataclass(slots=True)
@@ -106,7 +106,7 @@ def _add(found: dict[tuple[str, str], Asked], line: bytes, where: str) -> None:
         raise InputError(f"{where} has an empty question.")
     # With passages of its own an equal question may mean another thing.
     asked = found.setdefault((row.question, "" if row.passages is None else where), Asked(row.question))
-    asked.facts = asked.facts or _facts(row.answers or [])
+    asked.facts = asked.facts or gold_facts(row.answers or [])
     pair = row.text if row.passage is None else row.passage
     if pair is not None:
         asked.candidates.append(_pair(row, pair, where))
@@ -118,13 +118,6 @@ def _add(found: dict[tuple[str, str], Asked], line: bytes, where: str) -> None:
         elif asked.facts:
             candidate.relevant = contains_answer(candidate.text, asked.answers)
         asked.candidates.append(candidate)
-
-
-def _facts(answers: Sequence[Any]) -> list[list[str]]:
-    """A list of texts is one fact, a list of lists one fact each; what normalisation leaves nothing of is dropped."""
-    groups = answers if any(isinstance(one, list) for one in answers) else [answers]
-    found = [filter(normalise, group if isinstance(group, list) else [group]) for group in groups]
-    return [fact for fact in map(list, found) if fact]
 
 
 def _pair(row: _Row, pair: Any, where: str) -> Candidate:
