@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .cli.options import jobs_option as jobs_option
     from .cli.options import output_option as output_option
     from .cli.output import console as console
+    from .cli.output import cost_line as cost_line
     from .cli.passages import passages_in as passages_in
     from .cli.run import Run as Run
     from .command_groups import command_group as command_group
@@ -111,6 +112,7 @@ if TYPE_CHECKING:
     from .stated import stated_answer as stated_answer
     from .text import answer_key as answer_key
     from .text import contains_answer as contains_answer
+    from .text import flat as flat
     from .text import gold_facts as gold_facts
     from .text import normalise as normalise
     from .text import printable as printable
@@ -143,7 +145,7 @@ _HOME = {
     "citing": "citations cite stands_in",
     "cli.batch_run": "Target answer_rows in_session",
     "cli.options": "Answering answering_options jobs_option output_option",
-    "cli.output": "console",
+    "cli.output": "console cost_line",
     "cli.passages": "passages_in",
     "cli.run": "Run",
     "command_groups": "command_group",
@@ -173,7 +175,8 @@ _HOME = {
     "settings": "Url",
     "sharing": "even_batches",
     "stated": "stated_answer",
-    "text": "answer_key contains_answer gold_facts normalise printable sentences titled visible whole_characters words",
+    "text": """answer_key contains_answer flat gold_facts normalise printable sentences titled visible whole_characters
+    words""",
     "toolbox": "Toolbox",
     "types": """Answer Citation Completion Continuation Decoding Message Passage Position Question Reading Step Token
     Usage""",

@@ -167,6 +167,11 @@ def printable(text: str) -> str:
     return _CONTROL.sub("", text)
 
 
+def flat(text: str) -> str:
+    """`text` without them in one line: a second could pass for another answer, source or message."""
+    return " ".join(printable(text).split())
+
+
 def printable_json(encoded: bytes) -> bytes:
     """JSON with those characters escaped: it says the same, and steers nothing."""
     return _UNESCAPED.sub(lambda match: _escaped(match[0].decode()), encoded)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from robust_qa import declines, parse_objects, printable
+from robust_qa import declines, flat, parse_objects, printable
 
 MOST = 3  # keywords
 _LONGEST = 80  # characters of a keyword
@@ -37,7 +37,7 @@ def extracted(question: str) -> str:
 
     For questions in English; in another language the words come out as they stand, without the question mark.
     """
-    question = " ".join(printable(question[:_LONGEST_READ]).split())
+    question = flat(question[:_LONGEST_READ])
     phrases = [(is_name, phrase[:_LONGEST]) for is_name, phrase in _phrases(question)]
     ranked = sorted(range(len(phrases)), key=lambda n: (not phrases[n][0], -len(phrases[n][1])))
     chosen = [phrases[n][1] for n in sorted(ranked[:MOST])]

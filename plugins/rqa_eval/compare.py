@@ -112,7 +112,7 @@ def side_by_side(names: Sequence[str], answers: Sequence[Answer | RqaError], wid
 def _told(answer: Answer | RqaError) -> Text:
     from rich.text import Text
 
-    from robust_qa import printable
+    from robust_qa import cost_line, flat, printable
 
     text = Text()
     if isinstance(answer, RqaError):
@@ -126,33 +126,15 @@ def _told(answer: Answer | RqaError) -> Text:
         text.append(printable(answer.text), style="bold")
     for position in answer.conflicts:
         share = "" if position.confidence is None else f" {position.confidence:.0%}"
-        text.append(f"\n{'●' if position.chosen else '○'} {_flat(position.text)}{share}")
+        text.append(f"\n{'●' if position.chosen else '○'} {flat(position.text)}{share}")
     for citation in answer.citations[:_MOST_QUOTES]:
-        where = _flat(citation.title or citation.source or citation.id) or "a passage"
+        where = flat(citation.title or citation.source or citation.id) or "a passage"
         text.append(f"\n\n{where}: ", style="dim")
-        text.append(f"“{_flat(citation.quote)}”", style="italic")
+        text.append(f"“{flat(citation.quote)}”", style="italic")
     if (more := len(answer.citations) - _MOST_QUOTES) > 0:
         text.append(f"\nand {more} more", style="dim")
-    text.append(f"\n\n{_cost(answer)}", style="dim")
+    text.append(f"\n\n{cost_line(answer)}", style="dim")
     return text
-
-
-def _flat(text: str) -> str:
-    """`text` in one line: a second could pass for another position, or for another answer."""
-    from robust_qa import printable
-
-    return " ".join(printable(text).split())
-
-
-def _cost(answer: Answer) -> str:
-    usage = answer.usage
-    parts = [f"{usage.calls} {'call' if usage.calls == 1 else 'calls'}"] if usage.calls else []
-    if usage.calls:
-        parts.append(f"{usage.prompt_tokens + usage.completion_tokens:,} tokens")
-    parts.append(f"{answer.seconds:.2f} s")
-    if answer.confidence is not None and answer.text is not None:
-        parts.append(f"confidence {answer.confidence:.2f}")
-    return " · ".join(parts)
 
 
 def _print(out: Console, table: Table) -> None:

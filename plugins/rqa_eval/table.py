@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from robust_qa import printable
+from robust_qa import flat, printable
 
 Group: TypeAlias = Mapping[str, Any]
 Column: TypeAlias = tuple[str, Callable[[str], str]]  # a heading, and the cell of a strategy
@@ -183,7 +183,7 @@ def legend(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[st
                 "is so by definition, and no difference is marked."
             )
     for one in metrics["strategies"]:
-        name, message = printable(one["name"]), " ".join(printable(one["message"]).split())
+        name, message = printable(one["name"]), flat(one["message"])
         if one["state"] == "left out":
             lines.append(f"{name} was left out: {message}")
         elif one["failed"]:

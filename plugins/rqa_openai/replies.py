@@ -17,7 +17,7 @@ from robust_qa import (
     ReplyError,
     UnavailableError,
     Usage,
-    printable,
+    flat,
     without_thoughts,
 )
 
@@ -43,7 +43,7 @@ class Endpoint:
 
     def excerpt(self, text: str) -> str:
         """The start of a provider's `text`, on one line, harmless to a terminal and without the key."""
-        shown = " ".join(printable(text[:READ]).split())
+        shown = flat(text[:READ])
         return (shown.replace(self.secret, "***") if self.secret else shown)[:_EXCERPT]
 
 

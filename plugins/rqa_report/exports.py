@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from robust_qa import printable
+from robust_qa import flat, printable
 
 from .runs import Run
 from .tables import Cell, Table
@@ -42,8 +42,8 @@ def _line(parts: Iterable[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    flat = html.escape(" ".join(printable(text).split()), quote=False)
-    return re.sub(r"([\\`*_\[\]|#~!])", r"\\\1", flat)
+    line = html.escape(flat(text), quote=False)
+    return re.sub(r"([\\`*_\[\]|#~!])", r"\\\1", line)
 
 
 def _figure(cell: Cell) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robust_qa import console, printable
+from robust_qa import console, flat, printable
 
 from .tables import Cell, Table
 
@@ -39,7 +39,7 @@ def terminal_text(tables: Iterable[Table], out: Path | None = None) -> Iterator[
             for block in _blocks(table, sheet):
                 sheet.print(block)
             for note in table.notes:
-                sheet.print(Text(printable(" ".join(note.split())), style="dim"))
+                sheet.print(Text(flat(note), style="dim"))
             sheet.print()
         yield "".join(f"{line.rstrip()}\n" for line in written.get().splitlines())
 
@@ -49,7 +49,7 @@ def _blocks(table: Table, console: Console) -> Iterator[RichTable]:
     from rich.text import Text
 
     def key(text: str) -> Text:
-        return Text(printable(" ".join(text.split())), overflow="fold")
+        return Text(flat(text), overflow="fold")
 
     for first, last in _cuts(table, console.width):
         block = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0))
@@ -84,7 +84,7 @@ def _cuts(table: Table, width: int) -> Iterator[tuple[int, int]]:
 
 def _folded(name: str) -> str:
     """A column's name in short lines."""
-    return printable(" ".join(name.split())).replace("-", "-\n").replace("_", "_\n").replace(" ", "\n")
+    return flat(name).replace("-", "-\n").replace("_", "_\n").replace(" ", "\n")
 
 
 def _text(cell: Cell) -> Text:

@@ -15,8 +15,8 @@ from robust_qa import (
     RefusedError,
     ReplyError,
     UnavailableError,
+    flat,
     is_loopback,
-    printable,
     retry_after,
 )
 
@@ -119,8 +119,8 @@ class Provider:
 
     def _shown(self, text: str, secret: str) -> str:
         """A provider's own words in a line, without the key."""
-        flat = " ".join(printable(text[:10_000]).split())
-        return (flat.replace(secret, "***") if secret else flat)[:_EXCERPT]
+        line = flat(text[:10_000])
+        return (line.replace(secret, "***") if secret else line)[:_EXCERPT]
 
 
 def _words_of(body: bytes) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from robust_qa import charset, printable
+from robust_qa import charset, flat
 
 _SHORTEST = 10  # characters; a paragraph has more than that (published code of CRAG)
 _TAG = re.compile(r"<(/?[a-z][a-z0-9]*)\b[^<>]*>", re.IGNORECASE)
@@ -77,7 +77,7 @@ def _leveled(text: str) -> str:
 
 def _joined(paragraphs: Iterable[str], words: int) -> str:
     kept: list[str] = []
-    for paragraph in dict.fromkeys(" ".join(printable(paragraph).split()) for paragraph in paragraphs):
+    for paragraph in dict.fromkeys(map(flat, paragraphs)):
         if words <= 0:
             break
         if len(paragraph) > _SHORTEST:

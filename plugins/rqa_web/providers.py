@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from robust_qa import printable
+from robust_qa import flat
 
 from .pages import unescaped
 
@@ -112,7 +112,7 @@ def _plain(value: object) -> str:
     if not isinstance(value, str):
         return ""
     text = unescaped(_TAG.sub("", value[: 2 * _LONGEST_SNIPPET]))
-    return " ".join(printable(text).split())[:_LONGEST_SNIPPET]
+    return flat(text)[:_LONGEST_SNIPPET]
 
 
 def _cut(words: str, *, characters: int, number: int = 1000) -> str:

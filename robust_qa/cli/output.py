@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..text import printable, printable_json
+from ..text import flat, printable, printable_json
 from ..types import Answer, Citation, Step
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def print_answer(answer: Answer, *, cost: bool = True) -> None:
             mark = "●" if position.chosen else "○"
             confidence = "" if position.confidence is None else f" ({position.confidence:.0%})"
             who = ", ".join(f"[{sources[citation]}]" for citation in dict.fromkeys(position.citations)) or "no source"
-            _print_indented(out, Text(f"{mark} {_flat(position.text)}{confidence}: {who}"), 2)
+            _print_indented(out, Text(f"{mark} {flat(position.text)}{confidence}: {who}"), 2)
     if sources:
         out.print()
     for citation, number in sources.items():
@@ -102,7 +102,7 @@ def print_answer(answer: Answer, *, cost: bool = True) -> None:
     if cost:
         aside = console(err=True)
         aside.print()
-        aside.print(Text(cost_line(answer), style="dim"))
+        aside.print(Text(f"{flat(answer.strategy)} · {cost_line(answer)}", style="dim"))
 
 
 def _print_indented(out: Console, text: Text, indent: int) -> None:
@@ -122,8 +122,8 @@ def _source_line(citation: Citation, number: int) -> Text:
 
     where = _MEMORY if citation.origin == "memory" else _from_here(citation.source)
     # In one line, whatever a file is called: a second one could pass for another source.
-    named = " · ".join(filter(None, map(_flat, (citation.title, where))))
-    return Text(f"[{number}] {named or _flat(citation.id) or 'a passage without a title'}", style=_MARKED)
+    named = " · ".join(filter(None, map(flat, (citation.title, where))))
+    return Text(f"[{number}] {named or flat(citation.id) or 'a passage without a title'}", style=_MARKED)
 
 
 def _from_here(source: str) -> str:
@@ -135,9 +135,9 @@ def _from_here(source: str) -> str:
 
 
 def cost_line(answer: Answer) -> str:
-    """One line: the strategy, calls, tokens, seconds, confidence."""
+    """Calls, tokens, seconds and confidence in one line, for people."""
     usage = answer.usage
-    parts = [_flat(answer.strategy)]
+    parts: list[str] = []
     if usage.calls:
         cached = f" ({usage.cached} cached)" if usage.cached else ""
         parts.append(f"{usage.calls} {'call' if usage.calls == 1 else 'calls'}{cached}")
@@ -150,7 +150,7 @@ def cost_line(answer: Answer) -> str:
 
 def explain(answer: Answer, *, verbose: bool) -> None:
     """The trace as a tree on stderr; `verbose` shows prompts and whole replies."""
-    explain_steps(answer.question, answer.trace, verbose=verbose, cost=cost_line(answer))
+    explain_steps(answer.question, answer.trace, verbose=verbose, cost=f"{flat(answer.strategy)} · {cost_line(answer)}")
 
 
 def explain_steps(question: str, steps: Sequence[Step], *, verbose: bool, cost: str = "") -> None:
@@ -174,7 +174,7 @@ def _add_step(tree: Tree, step: Step, verbose: bool) -> None:
     else:
         label = Text()
         label.append(f"{step.kind} ", style=f"bold {_MARKED}")
-        label.append(f"{_flat(step.component)}: {_shortened(step.what, 80)}")
+        label.append(f"{flat(step.component)}: {_shortened(step.what, 80)}")
         label.append(f"  {_step_cost(step)}", style="dim")
         branch = tree.add(label)
     if step.error:
@@ -248,10 +248,6 @@ def _told(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _flat(text: str) -> str:
-    return " ".join(printable(text).split())
-
-
 def _shortened(text: str, length: int) -> str:
-    flat = _flat(text)
-    return flat if len(flat) <= length else flat[: length - 1] + "…"
+    line = flat(text)
+    return line if len(line) <= length else line[: length - 1] + "…"

@@ -7,7 +7,7 @@ import inspect
 import json
 from typing import Any
 
-from robust_qa import Completion, Continuation, Decoding, Message, Passage, Reading, printable
+from robust_qa import Completion, Continuation, Decoding, Message, Passage, Reading, flat
 
 from .conformance import Skipped, Subject, Suite, expect, fits
 from .samples import ODD_TEXTS, PASSAGES, QUESTION
@@ -213,13 +213,9 @@ def _valid_reading(reading: Any, passages: list[Passage]) -> None:
         f"the offsets are {start!r} and {end!r}, in a passage of {len(pointed)} characters",
     )
     expect(
-        _flat(pointed[start:end]) == _flat(text),
+        flat(pointed[start:end]) == flat(text),
         f"the offsets point at {pointed[start:end]!r}, and the text is {text!r}",
     )
-
-
-def _flat(text: str) -> str:
-    return " ".join(printable(text).split())
 
 
 def _valid_completion(completion: Any) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from robust_qa import Token, printable
+from robust_qa import Token, flat, printable
 
 RETRIEVE, NO_RETRIEVAL = "[Retrieval]", "[No Retrieval]"
 IRRELEVANT, UNSUPPORTED = "[Irrelevant]", "[No support / Contradictory]"
@@ -75,7 +75,7 @@ def _expected(token: Token, worths: Mapping[str, float]) -> float | None:
 
 def said(text: str) -> str:
     """A continuation without its reflection tokens, on one line."""
-    return " ".join(printable(_TAG.sub(" ", _MARK.sub(" ", text))).split())
+    return flat(_TAG.sub(" ", _MARK.sub(" ", text)))
 
 
 def defused(text: str) -> str:
