@@ -10,7 +10,7 @@ import math
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from robust_qa import Order, arrange
@@ -30,7 +30,7 @@ class Asked:
     planted: list[int] = field(default_factory=list)
 
 
-Edit: TypeAlias = Callable[[Asked, random.Random], Asked]
+Edit: TypeAlias = Callable[[Item, list[Passage], random.Random], Asked]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +41,22 @@ class Condition:
     edit: Edit
 
     def apply(self, item: Item, *, seed: str) -> Asked:
-        """The question under this condition."""
-        return self.edit(Asked(item, item.passages), random.Random(seed))
+        """The question under this condition, which changes none that has no passages."""
+        if item.passages is None:
+            return Asked(item, None)
+        return self.edit(item, item.passages, random.Random(seed))
 
 
 def untouched() -> Condition:
     """The passages as they are."""
-    return Condition(AS_GIVEN, lambda asked, _: asked)
+    return Condition(AS_GIVEN, lambda item, passages, _: Asked(item, passages))
 
 
 def worst_case() -> Condition:
     """Only passages that do not hold the answer (Astute RAG, Figure 6)."""
 
-    def edit(asked: Asked, _: random.Random) -> Asked:
-        if asked.passages is None:
-            return asked
-        return replace(asked, passages=[passage for passage in asked.passages if not _held(passage, asked.item)])
+    def edit(item: Item, passages: list[Passage], _: random.Random) -> Asked:
+        return Asked(item, [passage for passage in passages if not _held(passage, item)])
 
     return Condition("worst case", edit)
 
@@ -64,10 +64,8 @@ def worst_case() -> Condition:
 def ordered(order: Order) -> Condition:
     """The passages in that order, the first being taken for the most relevant (Astute RAG, Table 8)."""
 
-    def edit(asked: Asked, chance: random.Random) -> Asked:
-        if asked.passages is None:
-            return asked
-        return replace(asked, passages=arrange(asked.passages, order, chance.getrandbits(32)))
+    def edit(item: Item, passages: list[Passage], chance: random.Random) -> Asked:
+        return Asked(item, arrange(passages, order, chance.getrandbits(32)))
 
     return Condition(order, edit)
 
@@ -75,12 +73,9 @@ def ordered(order: Order) -> Condition:
 def dropped(rate: float) -> Condition:
     """Each passage that holds the answer is removed with the probability `rate` (CRAG, Section 5.6, Figure 3)."""
 
-    def edit(asked: Asked, chance: random.Random) -> Asked:
-        if asked.passages is None:
-            return asked
-        item, draws = asked.item, [chance.random() for _ in asked.passages]
-        kept = [p for p, draw in zip(asked.passages, draws, strict=True) if draw >= rate or not _held(p, item)]
-        return replace(asked, passages=kept)
+    def edit(item: Item, passages: list[Passage], chance: random.Random) -> Asked:
+        draws = [chance.random() for _ in passages]
+        return Asked(item, [p for p, draw in zip(passages, draws, strict=True) if draw >= rate or not _held(p, item)])
 
     return Condition(f"drop {rate:g}", edit)
 
@@ -95,17 +90,15 @@ def attacked(attack: str, rate: float) -> Condition:
     """
     plant = _PLANTS[attack]
 
-    def edit(asked: Asked, chance: random.Random) -> Asked:
-        item = asked.item
-        if not asked.passages or not item.fake_answer:
-            return asked
-        order = list(range(len(asked.passages)))
+    def edit(item: Item, passages: list[Passage], chance: random.Random) -> Asked:
+        if not item.fake_answer:
+            return Asked(item, passages)
+        order = list(range(len(passages)))
         chance.shuffle(order)
-        versions = plant(item, asked.passages, order)
-        places = [place for place in order if versions[place] != asked.passages[place]]
+        versions = plant(item, passages, order)
+        places = [place for place in order if versions[place] != passages[place]]
         chosen = sorted(places[: math.ceil(rate * len(versions) - 1e-9)])
-        passages = [versions[n] if n in chosen else passage for n, passage in enumerate(asked.passages)]
-        return replace(asked, passages=passages, planted=chosen)
+        return Asked(item, [versions[n] if n in chosen else passage for n, passage in enumerate(passages)], chosen)
 
     return Condition(f"{attack} {rate:g}", edit)
 
