@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from .components import Strategy as Strategy
     from .english.candidates import candidates as candidates
     from .english.evidence import Candidate as Candidate
+    from .english.terms import STOPWORDS as STOPWORDS
     from .english.terms import content_terms as content_terms
     from .environment import cores as cores
     from .environment import data_dir as data_dir
@@ -153,7 +154,7 @@ _HOME = {
     Strategy""",
     "english.candidates": "candidates",
     "english.evidence": "Candidate",
-    "english.terms": "content_terms",
+    "english.terms": "STOPWORDS content_terms",
     "environment": "cores data_dir",
     "errors": """BusyError CallError CallTimeout ConfigError ContextError CutError Exit ExpressionError InputError
     MissingError PluginError RefusedError ReplyError RqaError UnavailableError""",

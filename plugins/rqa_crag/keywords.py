@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from robust_qa import declines, flat, parse_objects, printable
+from robust_qa import STOPWORDS, declines, flat, parse_objects, printable
 
 MOST = 3  # keywords
 _LONGEST = 80  # characters of a keyword
@@ -23,13 +23,7 @@ _SEPARATOR = re.compile(r",(?!\d)|[;、，]")  # 10,000 stays whole
 _EDGES = re.compile(r"""\A(?:[\s"'`“”*<>\[\](){}]|-(?!\d)|\.(?!\w))+|[\s"'`“”*<>\[\](){}.-]+\Z""")
 _ITEM = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _LINKS = frozenset("of the de la le du del der van von da di al el &".split())
-_STOPWORDS = frozenset(
-    """a about after all also am an and any are as at be because been before being both but by called can could
-    did do does doing during each for from had has have he her him his how i if in into is it its itself just
-    kind many me more most much my name named no not of on or other our out over please s same she should so some
-    such tell than that the their them then there these they this those through to too type under until up very was
-    we were what when where which while who whom whose why will with would you your""".split()
-)
+_STOPWORDS = STOPWORDS | frozenset("during each kind please tell type".split())  # of questions and requests
 
 
 def extracted(question: str) -> str:

@@ -28,6 +28,7 @@ from rqa_crag.keywords import extracted, parsed
         ("Who didn't sign Poland's treaty?", "sign, Poland, treaty"),
         ("What is C++?", "C++"),
         ("Who created C#?", "created, C#"),
+        ("What is Ada Quill best known for?", "Ada Quill, best"),
         ("What happens at -40 °C?", "happens, -40 °C"),
         ("What does .NET run on?", ".NET, run"),
         ("Who won the 10,000 m race, Ann or Bob?", "10,000, Ann, Bob"),
