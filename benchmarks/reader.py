@@ -23,14 +23,15 @@ import argparse
 import json
 import random
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from robust_qa import Passage, Reading, contains_answer, titled
+from robust_qa import Passage, Reading, contains_answer, gold_facts, titled
 from rqa_embedded.training.data import qamr_rows
-from rqa_embedded.training.metrics import auc, calibration_error, exact, f1, risk_coverage
+from rqa_embedded.training.metrics import auc, exact, f1
 
 SETS = ("popqa", "nq", "triviaqa", "2wiki")
 SHARES = (1.0, 0.75, 0.5, 0.25)
@@ -88,7 +89,7 @@ def measure_set(name: str, path: Path, own: Any, forced: Any, judge: Callable[[S
     always = read(forced, requests)
     confidence = [reading.score or 0.0 if reading.text else 0.0 for reading in always]
     always_right = [contains_answer(r.text or "", row["answers"]) for r, row in zip(always, rows, strict=True)]
-    at = risk_coverage(confidence, always_right, SHARES)
+    at = accuracy_of_the_surest(confidence, always_right)
     there = [
         contains_answer(f"{p.title} \n {p.text}", row["answers"])
         for row, (_, ps) in zip(rows, requests, strict=True)
@@ -106,6 +107,21 @@ def measure_set(name: str, path: Path, own: Any, forced: Any, judge: Callable[[S
         + " ".join(f"{100 * share:6.1f}" for share in at)
         + f" {calibration_error(confidence, always_right):6.2f}"
     )
+
+
+def accuracy_of_the_surest(confidence: Sequence[float], right: Sequence[bool]) -> list[float]:
+    """Accuracy of the most confident share, for each of SHARES."""
+    order = sorted(range(len(right)), key=lambda n: -confidence[n])
+    surest = [order[: max(1, round(share * len(order)))] for share in SHARES]
+    return [sum(right[n] for n in taken) / len(taken) for taken in surest]
+
+
+def calibration_error(confidence: Sequence[float], right: Sequence[bool]) -> float:
+    """The mean distance of confidence from accuracy over ten bins of equal width (expected calibration error)."""
+    bins: defaultdict[int, list[float]] = defaultdict(list)
+    for value, good in zip(confidence, right, strict=True):
+        bins[min(int(value * 10), 9)].append(value - good)
+    return sum(abs(sum(off)) for off in bins.values()) / max(1, len(right))
 
 
 def pct(values: Any) -> str:
@@ -128,7 +144,7 @@ def measure_rgb(path: Path, own: Any) -> str:
     rows = rows_of(path)
     answered = read(own, [(row["question"], passages_of(row)) for row in rows])
     right = [
-        all(contains_answer(reading.text or "", group) for group in groups(row["answers"]))
+        all(contains_answer(reading.text or "", fact) for fact in gold_facts(row["answers"]))
         for reading, row in zip(answered, rows, strict=True)
     ]
     negative = read(own, [(row["question"], passages_of(row, "negative_passages")) for row in rows])
@@ -136,7 +152,7 @@ def measure_rgb(path: Path, own: Any) -> str:
     planted = read(own, [(row["question"], half_planted(row)) for row in rows])
     told = [[reading.text or "", *(rival.text or "" for rival in reading.rivals)] for reading in planted]
     named = [
-        any(all(contains_answer(text, group) for group in groups(row["answers"])) for text in texts)
+        any(all(contains_answer(text, fact) for fact in gold_facts(row["answers"])) for text in texts)
         for texts, row in zip(told, rows, strict=True)
     ]
     return (
@@ -150,13 +166,6 @@ def half_planted(row: dict[str, Any]) -> list[Passage]:
     true, false = passages_of(row), passages_of(row, "counterfactual_passages")
     half = len(true) // 2
     return [*true[:half], *false[: len(true) - half]]
-
-
-def groups(answers: Sequence[Any]) -> list[list[str]]:
-    """Alternatives that all have to be found; most rows have one group."""
-    if any(isinstance(answer, list) for answer in answers):
-        return [answer if isinstance(answer, list) else [answer] for answer in answers]
-    return [list(answers)]
 
 
 def main() -> None:

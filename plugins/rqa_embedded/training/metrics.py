@@ -1,4 +1,4 @@
-"""What is measured: exact match and F1 as SQuAD's evaluation has them, and what a confidence is worth."""
+"""What is measured: exact match and F1 as SQuAD's evaluation has them, and how well scores tell."""
 
 from __future__ import annotations
 
@@ -34,22 +34,3 @@ def auc(scores: Sequence[float], positive: Sequence[bool]) -> float:
         return float("nan")
     below = np.searchsorted(wrong, right, "left") + np.searchsorted(wrong, right, "right")  # a tie is in one of them
     return float(below.mean()) / (2 * wrong.size)
-
-
-def risk_coverage(confidence: Sequence[float], right: Sequence[bool], shares: Sequence[float]) -> list[float]:
-    """Accuracy of the most confident share, for each of `shares`."""
-    order = sorted(range(len(right)), key=lambda n: -confidence[n])
-    return [
-        sum(right[n] for n in order[: max(1, round(share * len(order)))]) / max(1, round(share * len(order)))
-        for share in shares
-    ]
-
-
-def calibration_error(confidence: Sequence[float], right: Sequence[bool], bins: int = 10) -> float:
-    """The mean distance of confidence from accuracy over `bins` of equal width (expected calibration error)."""
-    total = 0.0
-    for n in range(bins):
-        inside = [i for i, value in enumerate(confidence) if min(int(value * bins), bins - 1) == n]
-        if inside:
-            total += abs(sum(confidence[i] for i in inside) - sum(right[i] for i in inside))
-    return total / max(1, len(right))

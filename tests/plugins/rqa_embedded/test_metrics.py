@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rqa_embedded.training.calibrate import logistic
-from rqa_embedded.training.metrics import auc, calibration_error, exact, f1, risk_coverage
+from rqa_embedded.training.metrics import auc, exact, f1
 
 
 def test_exact_match_ignores_case_articles_and_punctuation():
@@ -24,15 +24,6 @@ def test_auc_counts_pairs_and_halves_ties():
     assert auc([0.1, 0.4, 0.35, 0.8], [False, False, True, True]) == 0.75
     assert auc([1, 1, 1], [True, False, True]) == 0.5
     assert np.isnan(auc([1, 2], [True, True]))
-
-
-def test_risk_coverage_takes_the_surest_first():
-    assert risk_coverage([0.9, 0.1, 0.5, 0.3], [True, False, True, False], (1.0, 0.5, 0.25)) == [0.5, 1.0, 1.0]
-
-
-def test_a_calibrated_confidence_has_no_error():
-    assert calibration_error([0.5, 0.5], [True, False]) == 0
-    assert calibration_error([0.95, 0.95], [True, False]) == pytest.approx(0.45)
 
 
 def test_logistic_regression_finds_the_line_that_made_the_labels():
