@@ -118,17 +118,13 @@ def evaluate_sets(
     if resume and force:
         told = "--retry-failed" if retry_failed else "--resume"
         raise click.UsageError(f"{told} keeps RUN and --force replaces it: give one of them.")
-    if rates is not None and attack is None:
-        raise click.UsageError("--rate says how many passages an attack replaces: give --attack.")
-    if sum(map(bool, (worst_case, attack, drop, order))) > 1:
-        raise click.UsageError("Give one of --worst-case, --attack, --drop and --order.")
-    from robust_qa import console, in_session
+    conditions = _conditions(worst_case, attack, rates, drop, order)
+    from robust_qa import in_session
 
     from .asking import read_sets
     from .running import Plan, evaluate
     from .slices import VIEWS
     from .strategies import check
-    from .table import legend, tables
 
     options = Answering(**answering)
     check(run, options, [*strategy, *([baseline] if baseline else [])])
@@ -136,7 +132,7 @@ def evaluate_sets(
         folder=out or _default_folder(data),
         sets=read_sets(data, layout, sample=sample, seed=seed, negative=worst_case),
         strategies=strategy,
-        conditions=_conditions(worst_case, attack, rates or (0.2,), drop, order),
+        conditions=conditions,
         views=[VIEWS[name] for name in dict.fromkeys(views)],
         metrics=_metrics(run, metrics),
         metric=metrics[0] if metrics else None,
@@ -150,12 +146,7 @@ def evaluate_sets(
         force=force,
     )
     result = in_session(run, options, lambda session: evaluate(run, session, plan))
-    out_console = console()
-    for table in tables(result.metrics, chosen=metrics):
-        for line in [*table.lines(out_console.width), ""]:
-            click.echo(line)
-    for line in legend(result.metrics, chosen=metrics):
-        click.echo(line)
+    _show(result.metrics, metrics)
     run.say(f"the run is in {plan.folder}")
     if result.flawed:
         raise click.exceptions.Exit(Exit.ROWS_FAILED)
@@ -168,16 +159,21 @@ def _default_folder(data: Sequence[Path]) -> Path:
 def _conditions(
     worst_case: bool,
     attack: str | None,
-    rates: Sequence[float],
+    rates: Sequence[float] | None,
     drop: Sequence[float] | None,
     order: Sequence[str] | None,
 ) -> list[Condition]:
+    """What is done to the passages, of which one kind may be asked for at a time."""
     from . import conditions
 
+    if rates is not None and attack is None:
+        raise click.UsageError("--rate says how many passages an attack replaces: give --attack.")
+    if sum(map(bool, (worst_case, attack, drop, order))) > 1:
+        raise click.UsageError("Give one of --worst-case, --attack, --drop and --order.")
     if worst_case:
         return [conditions.worst_case()]
     if attack:
-        return [conditions.attacked(attack, rate) for rate in rates]
+        return [conditions.attacked(attack, rate) for rate in rates or (0.2,)]
     if drop:
         return [conditions.dropped(rate) for rate in drop]
     if order:
@@ -195,3 +191,16 @@ def _metrics(run: Run, names: Sequence[str]) -> list[Metric]:
         if name not in known:
             raise click.UsageError(f"There is no metric {name!r}; there are {', '.join(known)}.")
     return [known[name] for name in dict.fromkeys([*names, "accuracy"])] if names else offered
+
+
+def _show(figures: dict[str, Any], chosen: Sequence[str]) -> None:
+    from robust_qa import console
+
+    from .table import legend, tables
+
+    width = console().width
+    for table in tables(figures, chosen=chosen):
+        for line in [*table.lines(width), ""]:
+            click.echo(line)
+    for line in legend(figures, chosen=chosen):
+        click.echo(line)

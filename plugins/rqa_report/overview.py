@@ -29,40 +29,32 @@ def metrics_of(runs: Iterable[Run]) -> dict[str, Metric]:
 
 
 def _strategies(runs: Sequence[Run]) -> Table:
-    found = []
-    equals: dict[object, list[dict[str, Estimate]]] = {}  # those that were asked the same
-    for run in runs:
-        for group in overalls(run):
-            for name in _ordered(run, group):
-                key, figures = (run.name, group.condition or "", run.named(name)), group.strategies[name]
-                asked = None if name in run.half_asked else (run.asks, group.condition)
-                found.append((key, figures, asked))
-                if asked:
-                    equals.setdefault(asked, []).append(figures)
-    shown = [
-        metric
-        for metric in _main_first(runs)
-        if any((estimate := figures.get(metric.name)) and estimate.value is not None for _, figures, _ in found)
-    ]
+    found = list(_figures(runs))
+    told = {name for _, figures, _ in found for name, estimate in figures.items() if estimate.value is not None}
+    shown = [metric for metric in _main_first(runs) if metric.name in told]
     kept = [n for n in range(3) if n == 2 or len({key[n] for key, _, _ in found}) > 1]
-    bests = {
-        (asked, metric.name): _best([figures.get(metric.name) for figures in of], metric)
-        for asked, of in equals.items()
-        for metric in shown
-    }
+    rows = []
+    for key, figures, asked in found:
+        equals = [others for _, others, same in found if asked is not None and same == asked]
+        bests = [_best([others.get(metric.name) for others in equals], metric) for metric in shown]
+        cells = [_cell(figures, metric, best) for metric, best in zip(shown, bests, strict=True)]
+        rows.append((tuple(key[n] for n in kept), tuple(cells)))
     return Table(
         title="Strategies (shares in %)",
         heads=tuple(("run", "condition", "strategy")[n] for n in kept),
         columns=tuple(Column(metric.name, metric.summary) for metric in shown),
-        rows=tuple(
-            (
-                tuple(key[n] for n in kept),
-                tuple(_cell(figures, metric, bests.get((asked, metric.name))) for metric in shown),
-            )
-            for key, figures, asked in found
-        ),
+        rows=tuple(rows),
         notes=tuple(_notes(runs, shown)),
     )
+
+
+def _figures(runs: Sequence[Run]) -> Iterator[tuple[tuple[str, str, str], dict[str, Estimate], object]]:
+    """Run, condition and name of each strategy; its figures; what it was asked, None where that is a part alone."""
+    for run in runs:
+        for group in overalls(run):
+            for name in _ordered(run, group):
+                asked = None if name in run.half_asked else (run.asks, group.condition)
+                yield (run.name, group.condition or "", run.named(name)), group.strategies[name], asked
 
 
 def _main_first(runs: Sequence[Run]) -> list[Metric]:
@@ -148,25 +140,27 @@ def _breakdowns(run: Run, *, alone: bool) -> Iterator[Table]:
 
 def _breakdown(run: Run, by: str, groups: Sequence[Group], *, alone: bool) -> Iterator[Table]:
     """The metric that counts, a row for each group and a column for each strategy."""
+    if not groups:
+        return
     metric = metrics_of([run]).get(run.figures.metric) or Metric(run.figures.metric)
     names = list(dict.fromkeys(name for group in groups for name in _ordered(run, group)))
     keys = [(group.set or "all sets", group.condition or "", group.slice or "", f"{group.rows:,}") for group in groups]
     kept = [n for n in range(3) if len({key[n] for key in keys}) > 1] or [0 if by == "set" else 2]
+    whole = [name for name in names if name not in run.half_asked]
     rows = []
     for group, key in zip(groups, keys, strict=True):
         estimates = {name: group.strategies.get(name, {}) for name in names}
-        whole = [name for name in names if name not in run.half_asked]
         best = _best([estimates[name].get(metric.name) for name in whole], metric)
         cells = tuple(_cell(estimates[name], metric, best if name in whole else None) for name in names)
         rows.append(((*(key[n] for n in kept), key[3]), cells))
     needs = " and ".join(run.figures.views.get(by, []))
     depends = f"What is in a slice depends on what {needs} answered: 0 or 100 there is so by definition."
-    if rows:
-        yield Table(
-            title=f"{metric.name}{' (%)' if metric.unit == 'share' else ''} by {by}{'' if alone else f', {run.name}'}",
-            heads=(*(("set", "condition", by)[n] for n in kept), "rows"),
-            columns=tuple(Column(run.named(name)) for name in names),
-            rows=tuple(rows),
-            shaded=metric.unit == "share",
-            notes=(depends,) if needs else (),
-        )
+    unit, of = " (%)" if metric.unit == "share" else "", "" if alone else f", {run.name}"
+    yield Table(
+        title=f"{metric.name}{unit} by {by}{of}",
+        heads=(*(("set", "condition", by)[n] for n in kept), "rows"),
+        columns=tuple(Column(run.named(name)) for name in names),
+        rows=tuple(rows),
+        shaded=metric.unit == "share",
+        notes=(depends,) if needs else (),
+    )

@@ -68,18 +68,8 @@ def make(
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()
     own = [(path, list(load_rows(path))) for path in files]
-    rows, held = split([row for _, part in own for row in part], alone=corpora is None)
-    rows = list(_drawn(rows, corpora, range(seed, seed + draws), near=_NEAR if teachers else 0.0))
-    if corpora is not None:
-        held += mixture(corpora, seed, held=True)
-    if not rows:
-        raise InputError("There are no rows to train on.", hint="Name a JSONL file of rows; `rqa train reader --help`.")
-    if not held:
-        raise InputError(
-            "All rows are over one context: none is left to measure on.",
-            hint="Give rows over two contexts at least, better a hundred, or add --corpora.",
-        )
-    held = random.Random(seed).sample(held, min(_MEASURED, len(held)))
+    given_rows = [row for _, part in own for row in part]
+    rows, held = _rows(given_rows, corpora, range(seed, seed + draws), near=_NEAR if teachers else 0.0)
     output.mkdir(parents=True, exist_ok=True)
     counts = [(path, len(part)) for path, part in own]
     rests_on, earlier = notice(base, teachers, corpora=corpora is not None, own=counts), history(base)
@@ -120,6 +110,22 @@ def make(
     if not bert:
         return leave(model, base, output / "torch", {"held out": float(len(some)), **glance(model)}, made)
     return finish(model, tokenizer, output, settings, held, before=settings_before(given), made=made, say=say)
+
+
+def _rows(own: list[Row], corpora: Path | None, seeds: range, *, near: float) -> tuple[list[Row], list[Row]]:
+    """Rows to train on, as `_drawn` has them, and rows to measure on. InputError where there are none of either."""
+    own, held = split(own, alone=corpora is None)
+    rows = list(_drawn(own, corpora, seeds, near=near))
+    if corpora is not None:
+        held += mixture(corpora, seeds.start, held=True)
+    if not rows:
+        raise InputError("There are no rows to train on.", hint="Name a JSONL file of rows; `rqa train reader --help`.")
+    if not held:
+        raise InputError(
+            "All rows are over one context: none is left to measure on.",
+            hint="Give rows over two contexts at least, better a hundred, or add --corpora.",
+        )
+    return rows, random.Random(seeds.start).sample(held, min(_MEASURED, len(held)))
 
 
 def _drawn(own: list[Row], corpora: Path | None, seeds: Iterable[int], *, near: float) -> Iterator[Row]:
