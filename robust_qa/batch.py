@@ -11,6 +11,7 @@ from typing import Protocol
 
 from .channels import Plan
 from .errors import InputError, PluginError, RqaError, UnavailableError
+from .faults import passes
 from .lines import Lines
 from .rows import Row, bare, check_text, parse_row
 from .types import Answer, Question, Usage
@@ -150,7 +151,7 @@ class Batch:
             self._news.set()
             await asyncio.wait({self._writer})
         for task in (self._writer, self._crew):
-            if not task.cancelled():
+            if not (self.stopped and task.cancelled()):
                 task.result()
 
     def stop(self) -> None:
@@ -207,7 +208,7 @@ class Batch:
         row, spent = Row(number, {}), Usage()
         try:
             row = parse_row(line, number)
-            answer = await self._ask(row.question())
+            answer = await asyncio.ensure_future(self._ask(row.question()))  # a task: it may end, and not the worker
             spent = answer.usage
             written = row.answered(answer, details=self._details, trace=self._trace, passages=self._passages)
         except RqaError as error:
@@ -216,7 +217,9 @@ class Batch:
                 self._end(error)
                 return None
             return self._fail(row, error)
-        except Exception as error:  # one row must not end the run, whatever is wrong with it
+        except (Exception, asyncio.CancelledError) as error:  # one row must not end the run, whatever is wrong with it
+            if passes(error):
+                raise
             failure = PluginError(f"The row failed with {type(error).__name__}: {error}.")
             failure.usage = spent
             return self._fail(row, failure)

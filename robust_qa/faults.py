@@ -100,12 +100,13 @@ async def answer_of(name: str, strategy: Any, toolbox: Toolbox) -> Answer:
 @contextmanager
 def blaming(name: str) -> Iterator[None]:
     """Errors of rqa's tree pass, the first of several at once; anything else becomes one that names the component."""
+    before = cancellations()  # a task group that failed leaves the task that it was in asked to end (Python 3.11)
     try:
         yield
     except RqaError:
         raise
     except BaseException as error:  # a plugin does not end the process, nor does a panic of its compiled code
-        if passes(error):
+        if passes(error, before):
             raise
         raise _told(name, first_of(error)) from error
 

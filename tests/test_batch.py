@@ -158,12 +158,23 @@ async def test_a_row_that_fails_says_so_and_the_others_go_on(
     assert error["message"].startswith(message)
 
 
+@pytest.mark.parametrize("question", ["cancel", "group cancel"])
+async def test_a_cancellation_of_its_own_is_its_rows_fault_also_behind_a_task_group_that_failed(
+    session: Session, question: str
+) -> None:
+    # Python 3.11 leaves a task asked to end in which a group failed.
+    output = await answer_all(session, "group fail", question, "c", "d", jobs=1)
+    assert output.answers == [None, None, "c", "d"]
+    assert [row["error"]["type"] for row in output.rows[:2]] == ["RefusedError", "PluginError"]
+
+
 @pytest.mark.parametrize(("jobs", "failures"), [(4, 20), (30, 30)])
 async def test_failures_that_are_not_the_rows_own_end_the_run(jobs: int, failures: int) -> None:
     error = RqaError("The key is wrong.", general=True)
     run = Batch(failing(error), lines_of(b"a\n" * 100), Memory(), jobs=jobs)
     await run.run()
-    assert (run.tally.failed, run.trouble) == (failures, error)
+    assert failures <= run.tally.failed < failures + jobs  # those in flight come to their end
+    assert run.trouble is error
 
 
 @pytest.mark.parametrize("other", [Answer("A", usage=Usage(2, cached=2)), Answer(None, reason="no passages")])

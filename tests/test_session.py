@@ -404,6 +404,15 @@ async def test_a_cancellation_of_its_own_that_a_strategy_lets_escape_is_its_faul
         await ask(host, SHELF)
 
 
+async def test_it_is_its_fault_also_in_a_task_in_which_a_task_group_failed_before(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(MissingError, match="gone"):
+        await ask(host, {"reader": {"parrot": {}}, "defaults": {"strategy": "fails"}})
+    # The same task, which Python 3.11 leaves asked to end.
+    await test_a_cancellation_of_its_own_that_a_strategy_lets_escape_is_its_fault(host, monkeypatch)
+
+
 async def test_a_panic_of_compiled_code_fails_the_question(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     class Panic(BaseException):
         pass

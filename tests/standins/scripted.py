@@ -1,13 +1,15 @@
 """A strategy that does what its question says, for tests of batches.
 
-"sleep 0.2", "abstain", "wait" and "refuse" (until there is a file "mended"), "crash", "cancel", "unwritable", "block"
-(a thread, for a minute), "passages" and "stray" are followed; any other question is its own answer. With the option
-`log` each question asked is a line of that file.
+"sleep 0.2", "abstain", "wait" and "refuse" (until there is a file "mended"), "crash", "cancel", "group" (a task group
+fails, and with "group cancel" a cancellation follows it), "unwritable", "block" (a thread, for a minute), "passages"
+and "stray" are followed; any other question is its own answer. With the option `log` each question asked is a line of
+that file.
 """
 
 import asyncio
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,11 @@ class Scripted:
                 raise RefusedError("The key is wrong.", hint="Store another.")
             case ["crash"]:
                 raise ZeroDivisionError("by nothing")
+            case ["group", *others]:
+                with suppress(ExceptionGroup if others == ["cancel"] else ()):
+                    async with asyncio.TaskGroup() as group:
+                        group.create_task(_refused())
+                raise asyncio.CancelledError
             case ["cancel"]:
                 raise asyncio.CancelledError
             case ["unwritable"]:
@@ -61,6 +68,10 @@ class Scripted:
                 citation = Citation("It is so.", "T", "t.txt", "1")
                 return Answer("so", 0.5, (citation,), (Position("so", 0.5, (citation,), True), Position("not so")))
         return Answer(question, details={"length": len(question)})
+
+
+async def _refused() -> None:
+    raise RefusedError("The key is wrong.")
 
 
 class Blocking:
