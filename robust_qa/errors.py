@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from typing import Self
 
 from .types import Usage
 
@@ -53,6 +54,12 @@ class RqaError(Exception):
         self.hint = hint
         self.general = general
         self.usage = Usage()
+
+    def __copy__(self) -> Self:
+        # Not by its constructor, which a plugin's own error may have with other parameters.
+        other = type(self).__new__(type(self), *self.args)
+        other.__dict__.update(self.__dict__)
+        return other
 
     @property
     def kind(self) -> str:

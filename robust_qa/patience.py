@@ -42,5 +42,7 @@ class Patience:
         if now - self._refused_since < LIMITED_AT_MOST:
             return True
         error.general = self._pace.taken_at < self._refused_since
-        error.hint = f"It was asked for {LIMITED_AT_MOST / 60:.0f} minutes. {error.hint}".strip()
+        asked = f"It was asked for {LIMITED_AT_MOST / 60:.0f} minutes."
+        if not error.hint.startswith(asked):  # it may be told to several, each of whom asked as long
+            error.hint = f"{asked} {error.hint}".strip()
         return False

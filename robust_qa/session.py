@@ -7,6 +7,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from functools import cached_property, partial
 from itertools import islice
 from types import TracebackType
@@ -98,8 +99,9 @@ class Session:
         try:
             given = await answer_of(name, component, toolbox)
         except RqaError as error:
-            error.usage = toolbox.trace.usage
-            raise
+            told = copy(error)  # others may be told the same one
+            told.usage = toolbox.trace.usage
+            raise told from error
         return dataclasses.replace(
             given,
             question=question.text,

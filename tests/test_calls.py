@@ -221,6 +221,18 @@ async def test_a_provider_that_refuses_all_for_too_long_is_given_up(
     assert caught.value.general and model.calls == 2
 
 
+async def test_of_an_error_that_several_calls_are_told_the_hint_is_said_once(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robust_qa.patience.LIMITED_AT_MOST", 0.0)
+    model = Model(*[UnavailableError("busy", hint="Buy more.", limited=True)] * 3)
+    channel = build(model)
+    for _ in range(3):
+        with pytest.raises(UnavailableError) as caught:
+            await channel.call(generate(), Trace())
+    assert caught.value.hint == "It was asked for 0 minutes. Buy more."
+
+
 async def test_a_call_that_alone_is_refused_is_given_up_as_that_calls_own_matter(
     build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Answer, ConfigError, MissingError, Passage, PluginError, Question
+from robust_qa import Answer, ConfigError, MissingError, Passage, PluginError, Question, RefusedError, Usage
 from robust_qa.assembly import Assembly
 from robust_qa.config import Config, Layer
 from robust_qa.host import Host
@@ -172,6 +172,34 @@ async def test_usage_adds_up_and_the_cache_tells(host: Host) -> None:
     first, second = await ask(host, tree), await ask(host, tree)
     assert (first.usage.calls, first.usage.prompt_tokens, first.usage.cached) == (1, 7, 0)
     assert (second.usage.calls, second.usage.prompt_tokens, second.usage.cached) == (1, 7, 1)
+
+
+async def test_questions_that_are_told_the_same_error_are_each_told_what_they_took(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Spoilt(RefusedError):
+        def __init__(self, engine: str, code: int) -> None:
+            super().__init__(f"{engine} ended with {code}.", hint="Mend it.")
+
+    kept = Spoilt("The engine", 7)
+
+    def score(*_: Any) -> list[float]:
+        raise kept
+
+    async def answer(self: Any, question: str, toolbox: Any) -> Answer:
+        await toolbox.generate(question)
+        await toolbox.score(question, ["text"])
+        raise AssertionError("unreachable")
+
+    plugin = sys.modules["rqa_plugin_plugin"]
+    monkeypatch.setattr(plugin.Length, "score", score)
+    monkeypatch.setattr(plugin.Writes, "answer", answer)
+    config = {"reader": {"parrot": {}}, "defaults": {"strategy": "writes", "evaluator": "length"}}
+    async with Session(Config([Layer("test.toml", config)]), host) as session:
+        for n in range(3):
+            with pytest.raises(Spoilt, match=r"The engine ended with 7\.") as caught:
+                await session.answer(Question(f"Q{n}?"))
+            assert (caught.value.usage, caught.value.hint) == (Usage(1, 7, 3), "Mend it.")
 
 
 @pytest.mark.parametrize(
