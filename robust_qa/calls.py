@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import inspect
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -139,7 +140,9 @@ class Channel:
     def _key(self, call: Call[Any]) -> str | None:
         if self._identity is None or not call.repeatable:
             return None
-        content = _encoded((self._identity, call.power, call.arguments))
+        age = getattr(self.component, "max_age", None)
+        span = int(time.time() // age) if age else 0  # what was stored in another span of that length is not found
+        content = _encoded((self._identity, span, call.power, call.arguments))
         return hashlib.sha256(content).hexdigest() if content else None
 
     def _recall(self, key: str | None, call: Call[T]) -> T | None:

@@ -189,9 +189,7 @@ class Session:
             fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else None
         identity = None
         if getattr(component, "cached", True) and not hasattr(component, "needs"):  # what it calls is cached
-            age = getattr(component, "max_age", None)
-            # What was stored in another span of that length is not found.
-            content = repr((*part.identity, fingerprint or "", time.time() // age if age else 0))
+            content = repr((*part.identity, fingerprint or ""))
             identity = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
         return Channel(
             f"{kind}.{name}",

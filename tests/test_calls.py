@@ -4,6 +4,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -160,6 +161,24 @@ async def test_another_identity_or_none_does_not_find_it(build: Build, tmp_path:
     await build(model, cache=second, identity=identity).call(generate(), Trace())
     assert model.calls == 2
     second.close()
+
+
+async def test_what_was_found_is_kept_no_longer_than_a_component_says_also_while_it_lives(
+    build: Build, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class News(Model):
+        max_age = 60.0
+
+    now = 6_000.0
+    monkeypatch.setattr("robust_qa.calls.time", SimpleNamespace(time=lambda: now))
+    model = News()
+    channel = build(model, cache=cache)
+    for seconds, calls in ((0, 1), (59, 1), (60, 2), (119, 2), (121, 3)):
+        now = 6_000.0 + seconds
+        await channel.call(generate(), Trace())
+        while cache.info().entries < model.calls:  # it is written in a thread
+            await asyncio.sleep(0.001)
+        assert model.calls == calls
 
 
 async def test_a_passing_failure_is_tried_again_and_told(build: Build) -> None:
