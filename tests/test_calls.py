@@ -10,7 +10,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from robust_qa import CallTimeout, Completion, PluginError, Reading, RefusedError, UnavailableError, Usage, remark
+from robust_qa import (
+    CallTimeout,
+    Completion,
+    Passage,
+    PluginError,
+    Reading,
+    RefusedError,
+    UnavailableError,
+    Usage,
+    remark,
+)
 from robust_qa.batching import Batcher
 from robust_qa.cache import Cache
 from robust_qa.calls import Call, Channel
@@ -179,6 +189,20 @@ async def test_what_was_found_is_kept_no_longer_than_a_component_says_also_while
         while cache.info().entries < model.calls:  # it is written in a thread
             await asyncio.sleep(0.001)
         assert model.calls == calls
+
+
+async def test_whole_numbers_are_handed_on_as_the_cache_would_give_them(build: Build) -> None:
+    class Whole:
+        async def score(self, question: str, texts: list[str]) -> list[Any]:
+            return [1 for _ in texts]
+
+        async def retrieve(self, query: str, k: int) -> list[Passage]:
+            return [Passage("text", score=3)]
+
+    channel = build(Whole())
+    (score,) = await channel.call(Call("score", ("q", ["x"]), list[float], "texts"), Trace())
+    (passage,) = await channel.call(Call("retrieve", ("q", 1), list[Passage], "q"), Trace())
+    assert (type(score), type(passage.score)) == (float, float)
 
 
 async def test_a_passing_failure_is_tried_again_and_told(build: Build) -> None:
