@@ -67,6 +67,13 @@ class RqaError(Exception):
         return type(self).__name__
 
 
+def interrupted(error: BaseException | None) -> bool:
+    """Whether it is an interruption, also where Python has wrapped it: 3.11 does in what a class body calls."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__
+    return error is not None
+
+
 class ConfigError(RqaError):
     """A configuration value, an option or a name is wrong."""
 

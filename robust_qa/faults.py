@@ -11,7 +11,7 @@ from functools import cached_property
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, get_args
 
-from .errors import PluginError, RqaError, UnavailableError
+from .errors import PluginError, RqaError, UnavailableError, interrupted
 from .returned import misfit
 from .types import Answer, Power
 
@@ -134,7 +134,7 @@ def passes(error: BaseException, before: int = 0) -> bool:
     """
     if isinstance(error, asyncio.CancelledError):
         return cancellations() > before
-    return isinstance(error, KeyboardInterrupt | GeneratorExit)
+    return isinstance(error, GeneratorExit) or interrupted(error)
 
 
 def cancellations() -> int:

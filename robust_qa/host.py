@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from . import environment
-from .errors import ConfigError, PluginError
+from .errors import ConfigError, PluginError, interrupted
 from .hookspecs import Hooks
 from .nearest import did_you_mean
 from .plugin_files import content_digest, import_file, is_editable
@@ -125,9 +125,9 @@ class Host:
                 raise PluginError(f"its {waiting[0]} is an `async def`: write `def`")
             others = [other for other in self._pluggy.get_plugins() if other is not module]
             self._pluggy.subset_hook_caller("rqa_register", others)(registry=registry)
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:
+            if interrupted(error):
+                raise
             if self._pluggy.has_plugin(_label(plugin)):
                 self._pluggy.unregister(name=_label(plugin))
             self._fail(plugin, _told(error))
@@ -232,9 +232,9 @@ class Host:
             others = [other for other in self._pluggy.get_plugins() if other is not module]
             try:
                 reasons = use(self._pluggy.subset_hook_caller(hook, others))
-            except KeyboardInterrupt:
-                raise
             except BaseException as error:
+                if interrupted(error):
+                    raise
                 reasons = [f"its {what} are left out: {_told(error)}"]
             if reasons:
                 plugin.reason = "; ".join(reasons)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import __version__, environment
-from ..errors import ConfigError, Exit, RqaError
+from ..errors import ConfigError, Exit, RqaError, interrupted
 
 if TYPE_CHECKING:
     from .run import Run
@@ -143,13 +143,13 @@ def main() -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         code = Exit.ANSWERED  # the reader of our output has gone: there is nobody left to tell
-    except KeyboardInterrupt:
-        with suppress(OSError):
-            sys.stdout.flush()
-        os._exit(Exit.INTERRUPTED)  # threads inside an engine cannot be stopped, and nobody waits for them
     except SystemExit:
         raise
     except BaseException as error:  # compiled code panics with others than Exceptions
+        if interrupted(error):
+            with suppress(OSError):
+                sys.stdout.flush()
+            os._exit(Exit.INTERRUPTED)  # threads inside an engine cannot be stopped, and nobody waits for them
         if environment.flag(environment.DEBUG):
             import traceback
 

@@ -168,6 +168,22 @@ def test_an_interruption_while_it_starts_ends_it_as_quietly(start: str) -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (Exit.INTERRUPTED, "", "")
 
 
+def test_an_interruption_that_python_wraps_is_one_all_the_same(installed: str, tmp_path: Path) -> None:
+    plugin = tmp_path / "interrupting.py"
+    plugin.write_text(
+        """
+import os, signal
+class Field:
+    def __set_name__(self, owner, name):
+        os.kill(os.getpid(), signal.SIGINT)
+class Engine:
+    actions = Field()
+"""
+    )
+    ended = process(installed, "--plugin", plugin, "plugins")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (Exit.INTERRUPTED, "", "")
+
+
 def test_an_interruption_ends_at_once_with_130_also_while_an_engine_runs(installed: str, failing: Path) -> None:
     child = subprocess.Popen(
         [installed, "--plugin", str(failing), "wait"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
