@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from .remarks import listening, remark
@@ -18,8 +18,13 @@ class Batcher:
     the demand. `run` takes a list of requests and gives as many results, in order.
     """
 
-    def __init__(self, run: Callable[[list[tuple[Any, ...]]], Awaitable[list[Any]]]) -> None:
+    def __init__(
+        self,
+        run: Callable[[list[tuple[Any, ...]]], Awaitable[list[Any]]],
+        begin: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]] = asyncio.create_task,
+    ) -> None:
         self._run = run
+        self._begin = begin
         self._waiting: list[tuple[tuple[Any, ...], asyncio.Future[Any]]] = []
         self._worker: asyncio.Task[None] | None = None
 
@@ -28,7 +33,7 @@ class Batcher:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, future))
         if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._work())
+            self._worker = self._begin(self._work())
         result, remarks = await future
         for text in remarks:
             remark(text)

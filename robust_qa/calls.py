@@ -8,11 +8,11 @@ import hashlib
 import inspect
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -22,18 +22,20 @@ from .cache import Cache
 from .errors import CallTimeout, PluginError, RqaError, UnavailableError
 from .faults import CONTRACT, blaming
 from .flight import Flight
-from .gate import Gate, Job, finished
+from .gate import Gate, Job
 from .limits import Limits
 from .pace import LONGEST_WAIT, Closed, Pace
 from .patience import Patience
 from .remarks import Lasting, listening
 from .returned import misfit
-from .trace import Trace
-from .types import Completion, Continuation, Power, Reading, Usage
+from .trace import Trace, account
+from .types import Power, Usage
 
 T = TypeVar("T")
 
 _ASYNC_TIMEOUT = 120.0  # seconds a component of `async def` gets unless it or the configuration says otherwise
+_PLAIN = max(8, os.cpu_count() or 1)  # calls at once that one of `def` gets, likewise
+_ENDING = 30.0  # seconds that calls which were given up may take to end
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,6 @@ class Channel:
         identity: str | None,
         fingerprint: str | None = None,
         cache: Cache | None,
-        threads: ThreadPoolExecutor,
     ) -> None:
         self.name = name
         self.component = component
@@ -78,8 +79,8 @@ class Channel:
         self.limits = limits
         self._identity = identity
         self._cache = cache
-        self._threads = threads
-        self._flights: dict[str, Flight] = {}
+        self._flights: dict[object, Flight] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()  # in which it is called
         self._pace = Pace(limits.rpm)
         self._refusal = ""  # what the provider said when it asked for a long wait
         self._batchers: dict[str, Batcher] = {}
@@ -88,9 +89,21 @@ class Channel:
         self._delegates = hasattr(component, "needs")
 
     @property
-    def holds_leftovers(self) -> bool:
-        """Whether the component still works, in a thread, on a call that was given up."""
-        return any(gate.holds_leftovers for gate in self._gates.values())
+    def busy(self) -> bool:
+        """Whether the component is called, or still works, in a thread, on a call that was given up."""
+        return bool(self._tasks) or any(gate.holds_leftovers for gate in self._gates.values())
+
+    async def end(self) -> None:
+        """Give up whatever is under way, and wait for it to end, which a thread does in its own time."""
+        for task in self._tasks:
+            if not task.cancelling():  # else it is at its end already, and not to be disturbed
+                task.cancel()
+        try:
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=_ENDING)
+        finally:
+            for gate in self._gates.values():
+                gate.close()
 
     async def call(self, call: Call[T], trace: Trace) -> T:
         """The result of `call`, from the cache, from an equal call under way, or from the component."""
@@ -123,7 +136,7 @@ class Channel:
             usage=usage,
             cached=cached,
             retries=retries,
-            data={**call.data, **_account(result, remarks)} if trace.detailed else None,
+            data={**call.data, **account(result, remarks)} if trace.detailed else None,
         )
         # A list is the caller's own, to be changed: others wait for the same call, and the trace keeps what came.
         return copy(result) if isinstance(result, list) else result
@@ -133,9 +146,15 @@ class Channel:
         return await self._limited(method, getattr(self.component, method), *arguments)
 
     async def in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
-        """`function`, which calls the component, in a worker thread of the session."""
-        with blaming(self.name):
-            return await asyncio.get_running_loop().run_in_executor(self._threads, finished, function, *arguments)
+        """What `function` gives, which asks the component something beside its calls, in a worker thread."""
+        gate, job = self._opened("beside", _PLAIN), Job()
+        await gate.enter(None)
+        try:
+            with blaming(self.name):
+                result: T = await gate.run(job, function, *arguments)
+                return result
+        finally:
+            gate.leave(job)
 
     def _key(self, call: Call[Any]) -> str | None:
         if self._identity is None or not call.repeatable:
@@ -156,30 +175,38 @@ class Channel:
 
     async def _fly(self, key: str | None, call: Call[T], trace: Trace) -> tuple[T, bool, int, list[str]]:
         """Result, whether it was another caller's, retries, remarks."""
-        if key is None:
-            result, retries, remarks = await self._attempts(call, trace)
-            return result, False, retries, remarks
-        flight, shared = self._flights.get(key), True
+        place = key or object()
+        flight, own = self._flights.get(place), False
         if flight is None:
-            flight, shared = Flight(asyncio.create_task(self._land(key, call, trace))), False
-            self._flights[key] = flight
+            flight = self._flights[place] = Flight(partial(self._land, key, call), self._begin)
         try:
             result, retries, remarks = await flight.join()
         finally:
-            # An equal call may have begun anew while this one was ending.
-            if flight.over and self._flights.get(key) is flight:
-                del self._flights[key]
-        return result, shared, retries, remarks
+            if flight.over:
+                # What it took is told once, and of the first who hears: who began it may have left before.
+                if own := flight.claim():
+                    trace.usage += flight.usage
+                # An equal call may have begun anew while this one was ending.
+                if self._flights.get(place) is flight:
+                    del self._flights[place]
+        return result, not own, retries, remarks
 
-    async def _land(self, key: str, call: Call[T], trace: Trace) -> tuple[T, int, list[str]]:
-        result, retries, remarks = await self._attempts(call, trace)
+    def _begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _land(self, key: str | None, call: Call[T], flight: Flight) -> tuple[T, int, list[str]]:
+        result, retries, remarks = await self._attempts(call, flight)
         whole = all(isinstance(each, Lasting) for each in remarks)
-        if self._cache is not None and whole and (content := _encoded(result)):
+        if key and self._cache is not None and whole and (content := _encoded(result)):
             self._cache.put(key, content)
         return result, retries, remarks
 
-    async def _attempts(self, call: Call[T], trace: Trace) -> tuple[T, int, list[str]]:
-        patience = Patience(0 if self._delegates else self.limits.retries, self._pace)
+    async def _attempts(self, call: Call[T], flight: Flight) -> tuple[T, int, list[str]]:
+        most = 0 if self._delegates else self.limits.retries
+        patience = Patience(most, self._pace, given_up=lambda: flight.over)
         retries = 0
         while True:
             with listening() as remarks:
@@ -187,7 +214,7 @@ class Channel:
                     return self._checked(call, await self._once(call)), retries, remarks
                 except RqaError as error:
                     if not self._delegates:  # those that it asked have charged theirs
-                        trace.usage += error.usage
+                        flight.usage += error.usage
                     if (wait := patience(error)) is None:
                         raise
             await asyncio.sleep(wait)
@@ -199,7 +226,7 @@ class Channel:
             return await self._limited(call.power, getattr(self.component, call.power), *call.arguments)
         batcher = self._batchers.get(call.power)
         if batcher is None:
-            batcher = self._batchers[call.power] = Batcher(lambda requests: self._merged(call.power, many, requests))
+            batcher = self._batchers[call.power] = Batcher(partial(self._merged, call.power, many), self._begin)
         return await batcher.submit(call.arguments)
 
     async def _merged(self, power: str, many: Callable[..., Any], requests: list[tuple[Any, ...]]) -> list[Any]:
@@ -234,7 +261,7 @@ class Channel:
         limit = asyncio.timeout(timeout)
         try:
             async with self._turn(), limit:
-                return await self._run(method, *arguments, job=job)
+                return await self._run(gate, job, method, *arguments)
         except TimeoutError as error:
             if not limit.expired():
                 raise
@@ -272,21 +299,23 @@ class Channel:
             retry_after=seconds,
         )
 
-    async def _run(self, method: Callable[..., Any], *arguments: Any, job: Job) -> Any:
+    async def _run(self, gate: Gate, job: Job, method: Callable[..., Any], *arguments: Any) -> Any:
         with blaming(self.name):
             if inspect.iscoroutinefunction(method):
                 return await method(*arguments)
-            result = await job.run(self._threads, method, *arguments)
+            result = await gate.run(job, method, *arguments)
             return await result if inspect.isawaitable(result) else result
 
     def _gate(self, power: str, method: Callable[..., Any]) -> Gate:
         width = self.limits.concurrency or getattr(self.component, "concurrency", None)
-        shared = "all" if width else power  # what is said of the component holds for its powers together
-        gate = self._gates.get(shared)
-        if gate is None:
-            default = 1_000_000 if inspect.iscoroutinefunction(method) else max(8, os.cpu_count() or 1)
-            gate = self._gates[shared] = Gate(width or default)
-        return gate
+        if width:  # what is said of the component holds for its powers together
+            return self._opened("all", width)
+        return self._opened(power, 1_000_000 if inspect.iscoroutinefunction(method) else _PLAIN)
+
+    def _opened(self, name: str, width: int) -> Gate:
+        if name not in self._gates:
+            self._gates[name] = Gate(width)
+        return self._gates[name]
 
     def _timeout(self, method: Callable[..., Any]) -> float | None:
         if self.limits.timeout is not None:
@@ -304,20 +333,3 @@ def _encoded(value: Any) -> bytes | None:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
         return None
-
-
-def _account(result: Any, remarks: list[str]) -> dict[str, Any]:
-    """What the trace keeps of a result, and of what its component remarked."""
-    return {**_kept(result), **({"remarks": [*map(str, remarks)]} if remarks else {})}
-
-
-def _kept(result: Any) -> dict[str, Any]:
-    if isinstance(result, Completion | Continuation):
-        return {"reply": result.text, "finish": result.finish}
-    if isinstance(result, Reading):
-        return {"answer": result.text, "score": result.score, "passages": [n + 1 for n in result.passages]}
-    if isinstance(result, list) and result and isinstance(result[0], float):
-        return {"scores": result}
-    if isinstance(result, list):
-        return {"passages": [msgspec.to_builtins(passage) for passage in result]}
-    return {}

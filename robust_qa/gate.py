@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+_THREADS = 64  # of one gate, at most
+
 
 def finished(function: Callable[..., T], *arguments: Any) -> T:
     """What `function` gives, for worker threads: no future takes a StopIteration, and whoever waits would for ever."""
@@ -48,10 +50,14 @@ class Job:
 
 
 class Gate:
-    """As many places as there may be calls at once. A thread that outlives its caller keeps the place that it had."""
+    """As many places as there may be calls at once. A thread that outlives its caller keeps the place that it had.
+
+    The threads are the gate's own, so that those who hang hold up nobody else.
+    """
 
     def __init__(self, width: int) -> None:
         self._width = width
+        self._threads = ThreadPoolExecutor(min(width, _THREADS), thread_name_prefix="rqa")  # named for cli.main
         self._places = asyncio.Semaphore(width)
         self._left: list[Job] = []
         self._waiting: dict[asyncio.Timeout, float | None] = {}  # how patient each is
@@ -73,6 +79,10 @@ class Gate:
             finally:
                 del self._waiting[limit]
 
+    async def run(self, job: Job, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What `function` gives, called in a thread that is then that of `job`."""
+        return await job.run(self._threads, function, *arguments)
+
     def leave(self, job: Job) -> None:
         """Give the place back, as soon as the thread of `job` has ended."""
         if not job.works_on():
@@ -81,6 +91,10 @@ class Gate:
         self._left.append(job)
         self._limit_waiting()
         job.leave_behind(lambda: self._free(job))
+
+    def close(self) -> None:
+        """End the threads; those that work on are not waited for."""
+        self._threads.shutdown(wait=not self.holds_leftovers, cancel_futures=True)
 
     def _free(self, job: Job) -> None:
         self._left.remove(job)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 
 from .errors import RqaError, UnavailableError
 from .pace import Pace
@@ -16,18 +17,20 @@ _WAIT_AT_MOST = 30.0
 class Patience:
     """That of one call: `retries` further attempts after failures that may pass (0: none, whatever happens).
 
-    A refusal of one call too many is not counted: the `pace` sees to it that it comes to its turn again.
+    A refusal of one call too many is not counted: the `pace` sees to it that it comes to its turn again. A call that
+    was `given_up` meanwhile is not made again, whatever its end looks like.
     """
 
-    def __init__(self, retries: int, pace: Pace) -> None:
+    def __init__(self, retries: int, pace: Pace, given_up: Callable[[], bool]) -> None:
         self._retries = retries
         self._pace = pace
+        self._given_up = given_up
         self._failures = 0
         self._refused_since: float | None = None
 
     def __call__(self, error: RqaError) -> float | None:
         """Seconds to wait before the next attempt, None where there shall be none."""
-        if not self._retries or not error.retryable:
+        if not self._retries or self._given_up() or not error.retryable:
             return None
         if isinstance(error, UnavailableError) and error.limited:
             return 0.0 if not error.general and self._bears(error) else None

@@ -126,7 +126,7 @@ class Pool:
     async def _once(self, tree: Tree) -> list[Passage]:
         flight = self._flights.get(tree)
         if flight is None or flight.abandoned:
-            flight = self._flights[tree] = Flight(asyncio.create_task(self._evaluated(tree)))
+            flight = self._flights[tree] = Flight(lambda _: self._evaluated(tree))
         passages: list[Passage] = await flight.join()
         return passages
 

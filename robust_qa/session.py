@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from functools import cached_property, partial
 from itertools import islice
@@ -27,8 +27,6 @@ from .pool import Names, check
 from .toolbox import Toolbox
 from .trace import Trace
 from .types import Answer, Kind, Power, Question, Usage
-
-_THREADS = 64
 
 
 class Session:
@@ -54,7 +52,6 @@ class Session:
         self._prefer_retriever = prefer_retriever
         self._cache: Cache | None = None
         self._unclosed: list[str] = []
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="rqa")  # named for cli.main
         self._channels: dict[tuple[Kind, str], Channel] = {}
         self._strategies: dict[str, Any] = {}
         self._built: dict[str, Any] = {}  # all that is to be closed, also what was then found to be of no use
@@ -73,13 +70,13 @@ class Session:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        # An engine that works on what was given up cannot be stopped: it is neither waited for nor closed at its work.
-        busy = {channel.name for channel in self._channels.values() if channel.holds_leftovers}
         try:
+            await asyncio.gather(*(channel.end() for channel in self._channels.values()))
+            # An engine that works on in a thread cannot be stopped: it is neither waited for nor closed at its work.
+            busy = {channel.name for channel in self._channels.values() if channel.busy}
             idle = [(name, component) for name, component in self._built.items() if name not in busy]
             self._unclosed = [failure for each in idle if (failure := await closed(*each))]
         finally:
-            self._threads.shutdown(wait=kind is None and not busy, cancel_futures=True)
             if self._cache is not None:
                 self._cache.close()
 
@@ -199,7 +196,6 @@ class Session:
             identity=identity,
             fingerprint=fingerprint,
             cache=self._cache,
-            threads=self._threads,
         )
 
     def _chosen(self, kind: Kind, name: str | None) -> Channel | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from .types import Power, Step, Usage
+import msgspec
+
+from .types import Completion, Continuation, Power, Reading, Step, Usage
 
 
 class Trace:
@@ -54,3 +56,20 @@ def outline(step: Step) -> Step:
     if passages and isinstance(passages[0], dict):
         data["passages"] = [{key: passage[key] for key in ("id", "title", "score")} for passage in passages]
     return dataclasses.replace(step, data=data)
+
+
+def account(result: Any, remarks: Sequence[str]) -> dict[str, Any]:
+    """What a step keeps of a call's result, and of what its component remarked."""
+    return {**_kept(result), **({"remarks": [*map(str, remarks)]} if remarks else {})}
+
+
+def _kept(result: Any) -> dict[str, Any]:
+    if isinstance(result, Completion | Continuation):
+        return {"reply": result.text, "finish": result.finish}
+    if isinstance(result, Reading):
+        return {"answer": result.text, "score": result.score, "passages": [n + 1 for n in result.passages]}
+    if isinstance(result, list) and result and isinstance(result[0], float):
+        return {"scores": result}
+    if isinstance(result, list):
+        return {"passages": [msgspec.to_builtins(passage) for passage in result]}
+    return {}

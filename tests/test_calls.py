@@ -1,8 +1,8 @@
 import asyncio
+import gc
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +17,7 @@ from robust_qa import (
     PluginError,
     Reading,
     RefusedError,
+    ReplyError,
     UnavailableError,
     Usage,
     remark,
@@ -31,12 +32,6 @@ REPLY = Completion("yes", Usage(1, 10, 2))
 
 
 @pytest.fixture
-def threads() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(8) as pool:
-        yield pool
-
-
-@pytest.fixture
 def cache(tmp_path: Path) -> Iterator[Cache]:
     opened = Cache(tmp_path, 1_000_000)
     yield opened
@@ -47,9 +42,9 @@ Build = Callable[..., Channel]
 
 
 @pytest.fixture
-def build(threads: ThreadPoolExecutor) -> Build:
+def build() -> Build:
     def make(component: Any, *, cache: Cache | None = None, identity: str | None = "i", **limits: Any) -> Channel:
-        return Channel("reader.r", component, Limits(**limits), identity=identity, cache=cache, threads=threads)
+        return Channel("reader.r", component, Limits(**limits), identity=identity, cache=cache)
 
     return make
 
@@ -127,6 +122,78 @@ async def test_the_last_one_to_leave_ends_the_call(build: Build) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
     await asyncio.sleep(0)
     assert model.running == 0
+
+
+@pytest.mark.parametrize("repeatable", [True, False])
+async def test_a_call_that_was_given_up_is_not_made_again_whatever_its_end_looks_like(
+    build: Build, repeatable: bool
+) -> None:
+    class Polite(Model):
+        async def generate(self, messages: Any, decoding: Any) -> Completion:
+            try:
+                return await super().generate(messages, decoding)
+            except asyncio.CancelledError:
+                raise ConnectionResetError("peer closed") from None
+
+    model = Polite(delay=60)
+    channel = build(model)
+    leaving = asyncio.create_task(channel.call(generate(repeatable=repeatable), Trace()))
+    while not model.running:
+        await asyncio.sleep(0)
+    leaving.cancel()
+    await asyncio.wait({leaving})
+    assert leaving.cancelled()
+    model.delay = 0.0
+    await channel.end()
+    assert (model.calls, channel.busy) == (1, False)
+
+
+async def test_a_call_that_fails_when_everybody_has_left_troubles_nobody(build: Build) -> None:
+    class Refusing(Model):
+        async def generate(self, messages: Any, decoding: Any) -> Completion:
+            try:
+                return await super().generate(messages, decoding)
+            except asyncio.CancelledError:
+                raise RefusedError("The key is wrong.") from None
+
+    heard: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.append(context["message"]))
+    model = Refusing(delay=60)
+    channel = build(model)
+    leaving = asyncio.create_task(channel.call(generate(), Trace()))
+    while not model.running:
+        await asyncio.sleep(0)
+    leaving.cancel()
+    await asyncio.wait({leaving})
+    await channel.end()
+    del leaving  # it holds the call
+    gc.collect()  # when asyncio logs what nobody heard of
+    assert heard == []
+
+
+async def test_what_a_call_took_is_told_of_the_first_who_hears_of_it(build: Build) -> None:
+    useless = ReplyError("This is no JSON.")
+    useless.usage = Usage(1, 10, 3)
+    model = Model(useless, delay=0.05)
+    channel, traces = build(model), [Trace() for _ in range(3)]
+    first, *others = [asyncio.create_task(channel.call(generate(), trace)) for trace in traces]
+    while not model.running:
+        await asyncio.sleep(0)
+    first.cancel()
+    assert await asyncio.gather(*others) == [REPLY] * 2
+    assert [trace.usage for trace in traces] == [Usage(), Usage(2, 20, 5), Usage(1, 10, 2, cached=1)]
+
+
+async def test_what_a_call_took_that_all_gave_up_is_told_of_the_last_who_left(build: Build) -> None:
+    useless = ReplyError("This is no JSON.")
+    useless.usage = Usage(1, 10, 3)
+    model, trace = Model(useless), Trace()
+    leaving = asyncio.create_task(build(model).call(generate(), trace))
+    while not model.calls or model.running:
+        await asyncio.sleep(0)
+    leaving.cancel()  # as the call waits for its second attempt
+    await asyncio.wait({leaving})
+    assert trace.usage == Usage(1, 10, 3)
 
 
 async def test_a_call_begun_while_an_equal_one_is_being_ended_is_shared_too(build: Build) -> None:
@@ -508,9 +575,9 @@ async def test_a_thread_that_outlives_its_time_keeps_its_place(build: Build) -> 
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [CallTimeout] * 8
     assert "did not come to generate within 0.05 s" in str(outcomes[-1])
-    assert blocking.most == 2 and channel.holds_leftovers
+    assert blocking.most == 2 and channel.busy
     await asyncio.sleep(0.3)
-    assert not channel.holds_leftovers
+    assert not channel.busy
 
 
 async def test_waiting_behind_calls_that_end_in_time_has_no_limit(build: Build) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from robust_qa import Completion, Decoding, Message
@@ -40,9 +39,7 @@ def answered(script: Callable[[dict[str, Any], int], str | Fault], calls: int, *
 
     async def ask(server: Server) -> float:
         reader = OpenAI(OpenAI.Options(base_url=server.url, model="m"))
-        channel = Channel(
-            "reader.r", reader, Limits(**limits), identity=None, cache=None, threads=ThreadPoolExecutor(1)
-        )
+        channel = Channel("reader.r", reader, Limits(**limits), identity=None, cache=None)
         began = time.monotonic()
         asked = [Call("generate", ([Message("user", str(n))], Decoding()), Completion, "q") for n in range(calls)]
         await asyncio.gather(*(channel.call(call, Trace()) for call in asked))

@@ -1,11 +1,23 @@
 import asyncio
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from robust_qa import Answer, ConfigError, MissingError, Passage, PluginError, Question, RefusedError, Usage
+from robust_qa import (
+    Answer,
+    CallTimeout,
+    Completion,
+    ConfigError,
+    MissingError,
+    Passage,
+    PluginError,
+    Question,
+    RefusedError,
+    Usage,
+)
 from robust_qa.assembly import Assembly
 from robust_qa.config import Config, Layer
 from robust_qa.host import Host
@@ -306,6 +318,74 @@ async def test_a_component_that_does_not_come_to_an_end_is_left_behind(
     assert session.trouble == "reader.parrot cannot be closed: TimeoutError."
 
 
+async def test_what_was_given_up_has_come_to_its_end_when_its_component_is_closed(
+    host: Host, log: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def generate(*_: Any) -> Completion:
+        log.append(("begun", "parrot"))
+        try:
+            await asyncio.sleep(60)
+        finally:
+            for _ in range(9):  # to hang up, say
+                await asyncio.sleep(0)
+            log.append(("ended", "parrot"))
+        raise AssertionError("unreachable")
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Parrot, "generate", generate)
+    run = asyncio.create_task(ask(host, {"reader": {"parrot": {}}}))
+    while ("begun", "parrot") not in log:
+        await asyncio.sleep(0)
+    run.cancel()
+    await asyncio.wait({run})
+    assert log == [("begun", "parrot"), ("ended", "parrot"), ("close", "parrot")]
+
+
+@pytest.mark.parametrize("method", ["generate", "score_many", "count_tokens"])
+async def test_a_component_that_works_on_in_a_thread_is_not_closed(
+    host: Host, log: list[Any], monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def work(*_: Any) -> Any:
+        begun.set()
+        go.wait(60)
+
+    plugin = sys.modules["rqa_plugin_plugin"]
+    owner, other = (plugin.Length, plugin.Parrot) if method == "score_many" else (plugin.Parrot, plugin.Length)
+    monkeypatch.setattr(owner, method, work, raising=False)
+    monkeypatch.setattr(owner, "close", lambda _: log.append(("close", "busy")), raising=False)
+    monkeypatch.setattr(other, "close", lambda _: log.append(("close", "idle")), raising=False)
+    names = {"strategy": "judged" if method == "score_many" else "reads", "evaluator": "length", "reader": "parrot"}
+    tree = {**SHELF, "reader": {"parrot": {"window": 4096}}, "defaults": {**names, "retriever": "shelf@rr"}}
+    run = asyncio.create_task(ask(host, tree))
+    try:
+        while not begun.is_set():
+            await asyncio.sleep(0.001)
+        run.cancel()
+        await asyncio.wait({run})
+        assert [call for call in log if call[0] == "close"] == [("close", "idle")]
+    finally:
+        go.set()
+
+
+async def test_threads_that_hang_in_one_component_hold_up_no_other(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+    plugin = sys.modules["rqa_plugin_plugin"]
+    monkeypatch.setattr(plugin.Shelf, "retrieve", lambda *_: go.wait(60))
+    monkeypatch.setattr(plugin.Parrot, "generate", lambda *_: Completion("yes"))
+    shelf = {**SHELF["retriever"]["shelf"], "concurrency": 64, "timeout": 0.05, "retries": 0}
+    config = Config([Layer("test.toml", {"retriever": {"shelf": shelf}, "reader": {"parrot": {}}})])
+    try:
+        async with Session(config, host) as session:
+            asked = [session.answer(Question(f"Q{n}?"), strategy="reads") for n in range(64)]
+            outcomes = await asyncio.gather(*asked, return_exceptions=True)
+            assert {type(outcome) for outcome in outcomes} == {CallTimeout}
+            async with asyncio.timeout(30):
+                assert (await session.answer(Question("Q?"), strategy="writes")).text == "yes"
+    finally:
+        go.set()
+
+
 async def test_an_error_is_not_hidden_by_a_component_that_then_fails_to_close(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -432,15 +512,6 @@ async def test_a_cancellation_of_its_own_that_a_strategy_lets_escape_is_its_faul
         await ask(host, SHELF)
 
 
-async def test_it_is_its_fault_also_in_a_task_in_which_a_task_group_failed_before(
-    host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(MissingError, match="gone"):
-        await ask(host, {"reader": {"parrot": {}}, "defaults": {"strategy": "fails"}})
-    # The same task, which Python 3.11 leaves asked to end.
-    await test_a_cancellation_of_its_own_that_a_strategy_lets_escape_is_its_fault(host, monkeypatch)
-
-
 async def test_a_panic_of_compiled_code_fails_the_question(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     class Panic(BaseException):
         pass
@@ -455,6 +526,15 @@ async def test_a_panic_of_compiled_code_fails_the_question(host: Host, monkeypat
     monkeypatch.setattr(plugin.Shelf, "fingerprint", panic)
     with pytest.raises(PluginError, match=r"Building retriever 'shelf' of plugin plugin failed with Panic"):
         await ask(host, SHELF)
+
+
+async def test_it_is_its_fault_also_in_a_task_in_which_a_task_group_failed_before(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(MissingError, match="gone"):
+        await ask(host, {"reader": {"parrot": {}}, "defaults": {"strategy": "fails"}})
+    # The same task, which Python 3.11 leaves asked to end.
+    await test_a_cancellation_of_its_own_that_a_strategy_lets_escape_is_its_fault(host, monkeypatch)
 
 
 @pytest.mark.parametrize("data", [object(), {1, object()}])

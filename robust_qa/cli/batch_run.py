@@ -137,7 +137,7 @@ async def answer_rows(
             )
         if batch.stopped:
             run.say(f"interrupted; {_how_to_continue(batch.tally, resumable=file is not None)}")
-            raise _Interrupted  # so that the session does not wait for what cannot be stopped
+            raise _Interrupted
         if file:
             batch.tally.failed += file.failed
             if target.resume and ordered:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from typing import Any
 
@@ -33,13 +32,12 @@ def toolbox(
     question, hand in a Question.
     """
     question = question if isinstance(question, Question) else Question(question)
-    threads = ThreadPoolExecutor(8, thread_name_prefix="rqa-test")
     known = {} if names is None else names  # a defaultdict, empty as it is, knows every name
 
     def channel(name: str, component: Any) -> Channel:
         fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else None
         limits = Limits(retries=0)
-        return Channel(name, component, limits, identity=None, fingerprint=fingerprint, cache=None, threads=threads)
+        return Channel(name, component, limits, identity=None, fingerprint=fingerprint, cache=None)
 
     def named(power: str, name: str) -> Any:
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from robust_qa import Completion, Continuation, Decoding, Message, Passage, Question, Token, Toolbox
@@ -71,4 +70,4 @@ def toolbox_over(
 
 def _channel(component: Any) -> Channel:
     # The components of the tests are all `async def`, so no thread is ever started.
-    return Channel("scripted", component, Limits(), identity=None, cache=None, threads=ThreadPoolExecutor(1))
+    return Channel("scripted", component, Limits(), identity=None, cache=None)

@@ -108,7 +108,6 @@ async def test_a_reader_that_does_not_write_is_refused_with_what_to_do() -> None
 
 
 async def test_a_failed_call_is_retried_by_its_own_channel_and_not_again_above() -> None:
-    from concurrent.futures import ThreadPoolExecutor
 
     from robust_qa import Question
     from robust_qa.calls import Channel
@@ -123,7 +122,7 @@ async def test_a_failed_call_is_retried_by_its_own_channel_and_not_again_above()
             raise UnavailableError("It is down.")
 
     def channel(component: Any) -> Channel:
-        return Channel("x", component, Limits(retries=1), identity=None, cache=None, threads=ThreadPoolExecutor(1))
+        return Channel("x", component, Limits(retries=1), identity=None, cache=None)
 
     judge = channel(Judge(Judge.Options()))
     tools = Toolbox(Question(QUESTION), Channels(reader=channel(Down()), judge=lambda: judge))
