@@ -34,7 +34,9 @@ class Limited:
         return "yes"
 
 
-def answered(script: Callable[[dict[str, Any], int], str | Fault], calls: int, **limits: Any) -> tuple[Server, float]:
+def answered(
+    script: Callable[[dict[str, Any], int], str | Fault], calls: int, *, latency: float = 0.02, **limits: Any
+) -> tuple[Server, float]:
     """The server, asked as many questions at once and all of them answered, and the seconds that took."""
 
     async def ask(server: Server) -> float:
@@ -46,7 +48,7 @@ def answered(script: Callable[[dict[str, Any], int], str | Fault], calls: int, *
         await reader.close()
         return time.monotonic() - began
 
-    with serve(script, latency=0.02) as server:
+    with serve(script, latency=latency) as server:
         return server, asyncio.run(ask(server))
 
 
@@ -63,7 +65,7 @@ def test_a_limit_that_tells_no_wait_costs_no_call_either() -> None:
 
 
 def test_without_a_limit_all_calls_are_under_way_at_once() -> None:
-    server, _ = answered(lambda request, n: "yes", 100)
+    server, _ = answered(lambda request, n: "yes", 100, latency=1.0)  # time for a hundred connections
     assert server.peak == 100
 
 
