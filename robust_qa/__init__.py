@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .cli.batch_run import answer_rows as answer_rows
     from .cli.batch_run import in_session as in_session
     from .cli.options import Answering as Answering
+    from .cli.options import KeyValue as KeyValue
     from .cli.options import answering_options as answering_options
     from .cli.options import jobs_option as jobs_option
     from .cli.options import output_option as output_option
@@ -145,7 +146,7 @@ _HOME = {
     "charsets": "charset",
     "citing": "citations cite stands_in",
     "cli.batch_run": "Target answer_rows in_session",
-    "cli.options": "Answering answering_options jobs_option output_option",
+    "cli.options": "Answering KeyValue answering_options jobs_option output_option",
     "cli.output": "console cost_line",
     "cli.passages": "passages_in",
     "cli.run": "Run",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from robust_qa import Answering, InputError, in_session, jobs_option
+from robust_qa import Answering, InputError, KeyValue, jobs_option
 
 if TYPE_CHECKING:
     from robust_qa import Run, Session
@@ -43,19 +43,14 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of the starts and the folds.")
 @click.option("--reader", metavar="NAME", help="What reads the passages.")
 @click.option(
-    "-O",
-    "--option",
-    "options",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Set any configuration value. May be repeated.",
+    "-O", "--option", "options", type=KeyValue(), multiple=True, help="Set any configuration value. May be repeated."
 )
 @jobs_option
 @click.option("--resume", is_flag=True, help="Continue the run that was interrupted, or fit to it anew.")
 @click.option("--force", is_flag=True, help="Replace FILE and the run beside it.")
-@click.pass_context
+@click.pass_obj
 def eor(
-    ctx: click.Context,
+    run: Run,
     /,
     *,
     data: Path,
@@ -66,7 +61,7 @@ def eor(
     restarts: int,
     seed: int,
     reader: str | None,
-    options: tuple[str, ...],
+    options: tuple[tuple[str, str], ...],
     jobs: int,
     resume: bool,
     force: bool,
@@ -76,70 +71,51 @@ def eor(
     A row has `question`, `answers` (a list of gold answers) and, if it likes, `passages`. The pool answers all of
     them first, as `rqa batch` does, into FILE's name with the ending .jsonl.
     """
+    from robust_qa import Target, answer_rows, in_session
+
     from .ballots import check_gold, load
     from .search import cross_validate, fit, minimiser, plain
 
     minimiser()  # it fails before the calls are made, and not after
+    if resume and force:
+        raise click.UsageError("--resume keeps the run and --force replaces it: give one of them.")
     if output.exists() and not (resume or force):
         raise InputError(f"{output} is there already.", hint="--resume fits anew, --force begins anew.")
     count = check_gold(data)
-    run = output.with_suffix(".jsonl")
-    if run == output:
+    kept = output.with_suffix(".jsonl")
+    if kept == output:
         raise InputError(
-            f"The run is kept in {run}, too.", hint="Choose a name for -o that ends otherwise, as in .toml."
+            f"The run is kept in {kept}, too.", hint="Choose a name for -o that ends otherwise, as in .toml."
         )
-    if data.exists() and run.exists() and data.samefile(run):
-        raise InputError(f"The run would be kept in {run}, which is the data.", hint="Choose another name for -o.")
-    settings = [*options, "strategy.eor.weights=", "strategy.eor.lambdas="]
+    if data.exists() and kept.exists() and data.samefile(kept):
+        raise InputError(f"The run would be kept in {kept}, which is the data.", hint="Choose another name for -o.")
+    settings = [*options, ("strategy.eor.weights", ""), ("strategy.eor.lambdas", "")]
     if similarities:
-        settings.append(f"strategy.eor.similarities={json.dumps(similarities)}")
-    given = {"--resume": resume, "--force": force, f"--reader={reader}": reader, f"--jobs={jobs}": jobs}
-    _answer_all(ctx, data, run, settings, [flag for flag, wanted in given.items() if wanted])
+        settings.append(("strategy.eor.similarities", json.dumps(similarities)))
+    target = Target(kept, resume=resume, force=force)
 
-    ballots, lost = load(run, metric)
+    async def answered(session: Session) -> Any:
+        """The options of the strategy that has answered them all."""
+        with data.open("rb", buffering=0) as rows:
+            await answer_rows(run, session, rows.fileno(), target, jobs=jobs, passages=False, details=True)
+        return session.plan(has_passages=True).strategy.options
+
+    answering = Answering("eor", reader=reader, option=tuple(settings))
+    used = in_session(run, answering, answered, detailed=False)
+    ballots, lost = load(kept, metric)
     if lost:
         click.echo(f"rqa: {lost} of {count} rows are left out: a call failed in them", err=True)
     folds = min(folds, len(ballots.right))
-    ctx.obj.say(f"fitting the weights to {len(ballots.right):,} questions")
+    run.say(f"fitting the weights to {len(ballots.right):,} questions")
     fitted = fit(ballots, restarts=restarts, seed=seed)
     held = cross_validate(ballots, folds=folds, restarts=restarts, seed=seed) if folds > 1 else None
-    configured = _options(ctx.obj, settings, reader)
-    output.write_text(fragment(ballots, fitted, metric, held, configured), "utf-8")
+    output.write_text(fragment(ballots, fitted, metric, held, used), "utf-8")
     for line in report(ballots, plain(ballots), fitted, metric, held):
         click.echo(line)
     click.echo(f"\n{output} is written: put it into your configuration (`rqa config path`).")
 
 
-def _answer_all(ctx: click.Context, data: Path, run: Path, settings: Sequence[str], how: Sequence[str]) -> None:
-    """What `rqa batch` does, its progress, its resuming and its messages included."""
-    root = ctx.find_root()
-    assert isinstance(root.command, click.Group)
-    batch = root.command.get_command(root, "batch")
-    assert batch is not None
-    arguments = [str(data), f"--output={run}", "--strategy=eor", "--details", "--no-passages", *how]
-    arguments += [f"--option={setting}" for setting in settings]
-    with batch.make_context("batch", arguments, parent=root) as context:
-        try:
-            batch.invoke(context)
-        except click.exceptions.Exit as ended:
-            if ended.exit_code not in (0, 3):  # 3: some rows failed
-                raise
-
-
-def _options(run: Run, settings: Sequence[str], reader: str | None) -> dict[str, Any]:
-    """The options of [strategy.eor] that are not as by default."""
-
-    async def work(session: Session) -> Any:
-        return session.plan(has_passages=True, strategy="eor").strategy.options
-
-    parted = (setting.partition("=") for setting in settings)
-    given = tuple((key.strip(), value.strip()) for key, _, value in parted)
-    options = in_session(run, Answering(reader=reader, option=given), work)
-    default = dataclasses.asdict(type(options)())
-    return {name: value for name, value in dataclasses.asdict(options).items() if value != default[name]}
-
-
-def fragment(ballots: Ballots, fitted: Fit, metric: str, held: Held | None, options: Mapping[str, Any]) -> str:
+def fragment(ballots: Ballots, fitted: Fit, metric: str, held: Held | None, options: Any) -> str:
     """The configuration of the fitted voter: the retrievers and similarities that are left, and their weights.
 
     With the `options` that the questions were answered with: with others there would be other answers, or none.
@@ -147,8 +123,9 @@ def fragment(ballots: Ballots, fitted: Fit, metric: str, held: Held | None, opti
     pool = [(name, weight) for name, weight in zip(ballots.retrievers, fitted.weights, strict=True) if weight]
     by = [(name, number) for name, number in zip(ballots.similarities, fitted.lambdas, strict=True) if number]
     held_out = f", {held.fitted:.3f} on questions held out, where plain voting has {held.plain:.3f}" if held else ""
+    default = dataclasses.asdict(type(options)())
     values = {
-        **options,
+        **{name: value for name, value in dataclasses.asdict(options).items() if value != default[name]},
         "pool": [name for name, _ in pool],
         "weights": [float(weight) for _, weight in pool],
         "similarities": [name for name, _ in by],

@@ -50,8 +50,9 @@ def test_raised_numbers_stand_apart_and_marks_of_notes_are_left_out(
         monkeypatch.setattr(pages, "_trafilatura", lambda: None)
     shown = "It takes 2^32-1 bytes, 10^&minus;3 seconds and was built in 1925 by the 18th keeper.[3] So it is told."
     marked = (
-        "<p>It takes 2<sup>32</sup>-1 bytes, 10<sup>&minus;3</sup> seconds and was built in 1925<sup class=r><a href='#n'>"
-        "<span>[</span>1<span>]</span></a></sup> by the 18<sup>th</sup> keeper.<sup>3</sup> So it is told.</p>"
+        "<p>It takes 2<sup>32</sup>-1 bytes, 10<sup>&minus;3</sup> seconds and was built in 1925"
+        "<sup class=r><a href='#n'><span>[</span>1<span>]</span></a></sup> by the 18<sup>th</sup> keeper.<sup>3</sup> "
+        "So it is told.</p>"
     )
     assert pages.unescaped(shown) in lines(ARTICLE.replace("<p>The ferry", f"{marked}<p>The ferry"))
 
