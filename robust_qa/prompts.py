@@ -46,10 +46,8 @@ class Prompt:
 
     def messages(self, fields: Mapping[str, str]) -> list[Message]:
         """The messages with every field filled in; a field the template lacks is not an error."""
-        system, parted, user = self.template.partition("\n---\n")
-        if not parted:
-            system, user = "", self.template
-        parts = (("system", system), ("user", user))
+        *system, user = re.split(r"^---\n", self.template, maxsplit=1, flags=re.MULTILINE)
+        parts = (("system", "".join(system)), ("user", user))
         return [Message(role, self._fill(text.strip(), fields)) for role, text in parts if text.strip()]  # type: ignore[arg-type]
 
     @staticmethod
@@ -67,8 +65,8 @@ def load_prompts(folder: Path | None = None, overrides: Mapping[str, Path] | Non
 
     Without `folder`, the host's own: `read`, which `toolbox.read` puts to a generative reader.
 
-    Raises ConfigError when an override names no prompt of the folder, cannot be read, or uses a field that
-    the prompt it replaces does not have.
+    Raises ConfigError when an override names no prompt of the folder, cannot be read, uses a field that the prompt it
+    replaces does not have, or leaves out the question where that asks it.
     """
     prompts = {path.stem: Prompt(_read(path), path.stem) for path in sorted((folder or _OWN).glob("*.txt"))}
     for name, path in (overrides or {}).items():
@@ -90,6 +88,11 @@ def load_prompts(folder: Path | None = None, overrides: Mapping[str, Path] | Non
             raise ConfigError(
                 f"The prompt {path} uses {_braced(unknown)}; the prompt {name!r} "
                 f"has only {_braced(prompts[name].fields)}."
+            )
+        if "question" in prompts[name].fields - replacement.fields:
+            raise ConfigError(
+                f"The prompt {path} lacks {{question}}, so that nothing would be asked.",
+                hint="Write {question} where the question is to stand.",
             )
         prompts[name] = replacement
     return prompts

@@ -14,6 +14,10 @@ def test_fields_are_filled_and_the_line_of_dashes_parts_system_from_user() -> No
     assert prompt.messages({"question": "Why?"}) == [Message("system", "Be brief."), Message("user", "Q: Why?")]
 
 
+def test_a_line_of_dashes_at_the_beginning_is_no_text() -> None:
+    assert Prompt("---\nQ: {question}\n---\n").messages({"question": "Why?"}) == [Message("user", "Q: Why?\n---")]
+
+
 def test_a_value_that_looks_like_a_field_stays_as_it_is() -> None:
     prompt = Prompt("{question} {passages}")
     filled = prompt.messages({"question": "{passages}", "passages": "P"})
@@ -118,6 +122,15 @@ def test_an_override_with_a_field_nobody_fills_is_refused(tmp_path: Path) -> Non
     mine = tmp_path / "mine.md"
     mine.write_text("{qestion}")
     with pytest.raises(ConfigError, match=r"\{qestion\}"):
+        load_prompts(tmp_path, {"ask": mine})
+
+
+@pytest.mark.parametrize("text", ["", "---\n", "Answer from these: {passages}"])
+def test_an_override_that_leaves_out_the_question_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "ask.txt").write_text("{passages} {question}")
+    mine = tmp_path / "mine.md"
+    mine.write_text(text)
+    with pytest.raises(ConfigError, match=rf"The prompt {mine} lacks \{{question\}}"):
         load_prompts(tmp_path, {"ask": mine})
 
 

@@ -394,7 +394,7 @@ class TestPrompts:
         assert {(d.temperature, d.max_tokens, d.seed) for _, d in model.calls} == {(0.5, 99, 7)}
 
     async def test_a_prompt_can_be_replaced(self, tmp_path: Path) -> None:
-        (tmp_path / "mine.txt").write_text("You study documents, I say: {passages}")
+        (tmp_path / "mine.txt").write_text("You study documents, I say: {passages} {question}")
         model = scripted()
         await ask(model, prompts={"assimilate": tmp_path / "mine.txt"})
         assert prompts(model)["assimilate"].startswith("You study documents, I say: <document")

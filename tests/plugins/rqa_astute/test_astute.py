@@ -218,7 +218,7 @@ class TestPrompts:
         assert {(d.temperature, d.max_tokens, d.seed) for _, d in model.calls} == {(0.5, 99, 7)}
 
     async def test_a_prompt_can_be_replaced(self, tmp_path: Path) -> None:
-        (tmp_path / "mine.txt").write_text("Mine: {passages}")
+        (tmp_path / "mine.txt").write_text("Mine: {passages} {question}")
         model = ScriptedModel([MEMORY, VERDICT])
         await ask(model, prompts={"finalise": tmp_path / "mine.txt"})
         assert model.prompts[1].startswith("Mine: <document")
