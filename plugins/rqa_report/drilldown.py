@@ -109,7 +109,7 @@ def _given(runs: Sequence[Run], found: Mapping[int, Row]) -> list[dict[str, Any]
         {
             "runs": ", ".join(names) if len(named) > 1 else "",
             "passages": [{**msgspec.to_builtins(one), "planted": n in planted} for n, one in enumerate(passages)],
-            "fake": fake,
+            "fake": fake if planted else None,  # a set may bring one for attacks that this run did not make
         }
         for (passages, planted, fake), names in named.items()
     ]

@@ -169,6 +169,14 @@ def test_what_runs_were_given_differently_stands_there_for_each(run: Run, tmp_pa
     assert [one["runs"] for one in opened[1]["given"]] == [""]
 
 
+def test_a_planted_answer_is_told_only_where_it_was_planted(run: Run) -> None:
+    path = run.folder / "questions.jsonl"
+    first, *rest = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps(json.loads(first) | {"fake_answer": "Spain"}), *rest]) + "\n")
+    [given] = unpacked(Page(written(run)), "chunk0")[0]["given"]
+    assert given["fake"] is None
+
+
 def test_only_strategies_that_have_answers_are_members(run: Run) -> None:
     plan = [*run.plan.strategies, Answers("astute", "answers/astute.jsonl"), Answers("crag", "answers/crag.jsonl")]
     run.figures.strategies.append(Fate("astute", state="left out"))  # crag: one of all, that could not run
