@@ -134,6 +134,11 @@ def cli(ctx: click.Context, /, **params: Any) -> None:
 def main() -> None:
     """The `rqa` command: runs it, tells errors on stderr, and ends with an exit code."""
     _open_missing_streams()
+    if sys.__stdout__ in (None, sys.stdout):
+        raw, lines = _StandardOutput(sys.stdout.fileno(), "w", closefd=False), bool(sys.stdout.line_buffering)
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(raw), sys.stdout.encoding, sys.stdout.errors, line_buffering=lines
+        )
     if isinstance(sys.stdout, io.TextIOWrapper) and codecs.lookup(sys.stdout.encoding).name != "utf-8":
         sys.stdout.reconfigure(errors="replace")  # a question mark for a quotation mark, and not half an answer
     if environment.COMPLETE in os.environ:
@@ -182,7 +187,18 @@ def _open_missing_streams() -> None:
             if null != descriptor:
                 os.dup2(null, descriptor)
                 os.close(null)
-            setattr(sys, name, os.fdopen(descriptor, "r" if name == "stdin" else "w"))
+            setattr(sys, name, os.fdopen(descriptor, "r" if name == "stdin" else "w", closefd=False))
+
+
+class _StandardOutput(io.FileIO):
+    """Says of an error that it is this file's: the system names only those that have a path."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = "Standard output"
+            raise
 
 
 def _invoke() -> int:

@@ -45,10 +45,13 @@ def console(*, err: bool = False) -> Console:
             raise BrokenPipeError
 
     stream = sys.stderr if err else sys.stdout
-    width = None  # asked of the terminal whenever something is drawn, as it may change
-    if "COLUMNS" in os.environ or not any(map(os.isatty, range(3))):
-        width = shutil.get_terminal_size((100, 0)).columns  # rich prints nothing where COLUMNS is 0
-    return Piped(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False, width=width)
+    width = height = None  # asked of the terminal whenever something is drawn, as they may change
+    terminal = next(filter(os.isatty, range(3)), None)
+    if "COLUMNS" in os.environ or terminal is None:
+        width, height = shutil.get_terminal_size((100, 25))  # rich prints nothing where COLUMNS is 0
+    elif os.environ.get("TERM", "").lower() in ("dumb", "unknown"):
+        width, height = os.get_terminal_size(terminal).columns or None, 25  # rich takes 80, unless it is given both
+    return Piped(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False, width=width, height=height)
 
 
 def as_json(answer: Answer) -> dict[str, Any]:

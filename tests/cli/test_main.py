@@ -13,7 +13,7 @@ import termios
 import time
 import tomllib
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -210,14 +210,14 @@ def test_a_closed_pipe_ends_quietly(installed: str, command: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("command", ["plugins", "config show"])
+@pytest.mark.parametrize("command", ["plugins", "plugins --json", "config show", "completion bash", "--help"])
 def test_a_full_disk_is_told(installed: str, command: str) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
             [installed, *command.split()], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False
         )
     assert ended.returncode == 1
-    assert b"No space left on device" in ended.stderr and ended.stderr.count(b"\n") == 1
+    assert ended.stderr == b"rqa: Standard output cannot be used: No space left on device.\n"
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["ask", "--help"], ["index", "--help"], ["keys", "list"]])
@@ -264,7 +264,7 @@ def test_nothing_of_the_working_directory_is_imported(installed: str, monkeypatc
 @pytest.mark.parametrize("command", ["plugins", "--help", "config show"])
 def test_a_closed_standard_output_is_told(installed: str, command: str) -> None:
     ended = process("sh", "-c", f"exec {installed} {command} >&-")
-    assert (ended.returncode, ended.stderr) == (1, "rqa: Bad file descriptor.\n")
+    assert (ended.returncode, ended.stderr) == (1, "rqa: Standard output cannot be used: Bad file descriptor.\n")
 
 
 def test_a_working_directory_that_is_gone_is_told(rqa: Rqa, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,3 +362,19 @@ def test_what_is_piped_is_as_wide_as_the_terminal(installed: str, monkeypatch: p
         assert wide - 10 < max(map(len, piped.stdout.splitlines())) <= wide
     os.close(terminal)
     os.close(side)
+
+
+@pytest.mark.parametrize("height", [24, 0])
+def test_a_dumb_terminal_is_as_wide_as_it_says(installed: str, height: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RQA_PLUGINS")
+    terminal, side = pty.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("4H", height, 130, 0, 0))
+    dumb = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"TERM": "dumb"}
+    with subprocess.Popen([installed, "plugins"], stdin=side, stdout=side, stderr=side, env=dumb):
+        os.close(side)
+        written = b""
+        with suppress(OSError):  # once nobody has its other side
+            while chunk := os.read(terminal, 1 << 16):
+                written += chunk
+    os.close(terminal)
+    assert 120 < max(map(len, written.decode().splitlines())) <= 130
