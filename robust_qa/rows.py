@@ -186,7 +186,7 @@ def read_passages(raw: bytes, name: str) -> list[Passage]:
     except UnicodeDecodeError as error:
         raise InputError(f"The passages in {name} are not UTF-8 text.", hint="Convert them with iconv.") from error
     if not text.strip():
-        raise InputError(f"There are no passages in {name}.")
+        raise InputError(f"There are no passages in {name}.", hint="`rqa help ask` says how a file has them.")
     opening = text.lstrip()[0]
     if opening == "[":
         return [_read_passage(item, f"{name}, item {n}") for n, item in enumerate(_read_array(raw, name), start=1)]
@@ -210,7 +210,7 @@ def _read_passage(raw: bytes | Raw, where: str) -> Passage:
     except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(
             f"{where} is no passage: {_plain(error)}.",
-            hint='Write an object like {"text": ..., "title": ..., "source": ...} on each line.',
+            hint='Write each as an object like {"text": ..., "title": ..., "source": ...}.',
         ) from error
 
 

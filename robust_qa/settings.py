@@ -130,7 +130,8 @@ def describe(hint: Any) -> str:
     if origin is typing.Literal:
         return "one of " + ", ".join(repr(value) for value in arguments)
     if origin in (list, tuple, set, frozenset):
-        return "a list"
+        each = describe(arguments[0]) if arguments else ""
+        return f"a list, each {each}" if each.startswith("one of") else "a list"
     if origin is dict:
         return "a table"
     if arguments:
@@ -177,7 +178,7 @@ def _read(raw: Any, hint: Any, layer: Layer) -> Any:
     if layer.textual and isinstance(raw, str):
         raw = _from_text(raw, hint)
     if isinstance(raw, int | float) and not -(2**63) <= raw < 2**63:  # inf and nan, too
-        raise ConfigError("this is no number to work with.")
+        raise ConfigError(f"this is no number to work with, and it is {shown('', raw)}.")
     if not isinstance(raw, str) or _mentions(hint, Key):
         return raw
     if _mentions(hint, Url):

@@ -177,7 +177,7 @@ def fields(owner: type[Any]) -> dict[str, "dataclasses.Field[Any]"]:
 def tag(spec: "dataclasses.Field[Any]", hint: Any) -> str:
     """The tag that documents an option: name, type and default."""
     kind = settings.describe(hint)
-    parts = ["a choice" if kind.startswith("one of") else kind]
+    parts = ["a choice" if kind.startswith("one of") else kind.partition(", each ")[0]]
     value = default(spec)
     if value is dataclasses.MISSING:
         parts.append("required")

@@ -248,10 +248,11 @@ def test_components_come_by_kind_then_rank_then_name(tmp_path: Path) -> None:
     assert [r.name for r in host(files=[tmp_path / "p.py"]).components()] == ["z", "a", "b", "s"]
 
 
-def test_an_unknown_component_is_a_configuration_error_with_the_nearest_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unknown", ["lexicla", "LEXICAL"])
+def test_an_unknown_component_is_a_configuration_error_with_the_nearest_name(unknown: str, tmp_path: Path) -> None:
     (tmp_path / "p.py").write_text(plugin_source("reader", "lexical"))
-    with pytest.raises(ConfigError, match="no reader named 'lexicla'; installed: lexical") as caught:
-        host(files=[tmp_path / "p.py"]).find("reader", "lexicla")
+    with pytest.raises(ConfigError, match=f"no reader named '{unknown}'; installed: lexical") as caught:
+        host(files=[tmp_path / "p.py"]).find("reader", unknown)
     assert caught.value.hint == "Did you mean 'lexical'?"
 
 

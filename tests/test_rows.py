@@ -177,6 +177,7 @@ def test_a_file_that_holds_no_passages_says_where(raw: bytes, message: str) -> N
     with pytest.raises(InputError) as caught:
         read_passages(raw, "p")
     assert message in caught.value.message
+    assert "each line" not in caught.value.hint  # an array has none
 
 
 def test_an_object_that_is_no_passage_is_refused() -> None:

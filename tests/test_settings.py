@@ -1,5 +1,6 @@
 """A table becomes an options dataclass, and what does not fit is told by file, table, key and expectation."""
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -113,7 +114,8 @@ def test_what_does_not_fit_in_a_list_is_told_without_names_of_python() -> None:
 @pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan"), 2**63, -(2**63) - 1])
 @pytest.mark.parametrize("key", ["real", "body"])
 def test_what_no_computation_can_use_is_no_number(key: str, number: float) -> None:
-    assert "no number to work with" in refusal({key: {"x": [number]} if key == "body" else number}).message
+    told = refusal({key: {"x": [number]} if key == "body" else number}).message
+    assert f"this is no number to work with, and it is {json.dumps(number)}." in told
 
 
 @pytest.mark.parametrize("path", ["", "a\0b", "~nobody-of-that-name/x"])
@@ -300,6 +302,7 @@ def test_a_line_break_in_text_sets_nothing_else() -> None:
         (int | str, "a whole number or text"),
         (Annotated[float, Meta(ge=0)] | None, "a number"),
         (tuple[str, ...], "a list"),
+        (list[Literal["x", "y"]], "a list, each one of 'x', 'y'"),
         (Literal["x", 1], "one of 'x', 1"),
         (Url, "a URL"),
         (Options, "Options"),

@@ -15,5 +15,7 @@ def passages_in(path: Path) -> tuple[Passage, ...]:
     try:
         raw = sys.stdin.buffer.read() if path == Path("-") else path.read_bytes()
     except OSError as error:
-        raise InputError(f"Cannot read passages from {path}: {error.strerror}.") from error
-    return tuple(read_passages(raw, str(path)))
+        raise InputError(
+            f"Cannot read passages from {path}: {error.strerror}.", hint="Name a file, or - for standard input."
+        ) from error
+    return tuple(read_passages(raw, "standard input" if path == Path("-") else str(path)))

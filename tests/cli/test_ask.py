@@ -158,3 +158,13 @@ def test_what_an_encoding_lacks_is_a_question_mark(
     ended = subprocess.run([installed, "--plugin", str(plugin), *command, "When?"], capture_output=True, check=False)
     assert (ended.returncode, ended.stderr.count(b"Error")) == (0, 0)
     assert cited in ended.stdout.decode(encoding)
+
+
+@pytest.mark.parametrize(
+    "file, told",
+    [("-", "There are no passages in standard input."), ("gone.jsonl", "Cannot read passages from gone.jsonl: ")],
+)
+def test_passages_that_are_not_there_are_told_with_what_to_do(rqa: Any, file: str, told: str) -> None:
+    ended = rqa("ask", "--passages", file, "When?")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"rqa: {told}") and len(ended.err.splitlines()) == 2
