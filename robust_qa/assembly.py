@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -157,14 +157,28 @@ class Assembly:
                     self._registration(other_kind, other, self._table(other_kind, other))
         except RqaError as error:
             raise RqaError(f"[{kind}.{name}]: {error.message}", hint=error.hint) from error
+        for tree in self.own_expressions(kind, name):
+            self._check_sources(tree)
+        if kind == "strategy":
+            self._check_handing(component, (name,))
+
+    def _check_handing(self, strategy: Any, path: tuple[str, ...]) -> None:
+        for other in getattr(strategy, "hands_to", ()):
+            if other in path:
+                raise in_circle((*path, other))
+            self._check_handing(self.part("strategy", other).build(), (*path, other))
+
+    def _check_sources(self, tree: Tree) -> None:
+        for name in sources(tree):
+            if name not in BUILT_IN:
+                self.part("retriever", name)
 
     def check_default(self, kind: Kind) -> None:
         """Check that what [defaults] names for that kind is configured or installed, and rightly."""
         if kind == "retriever":
             self._check_expressions(self.defaults, self.config.table("defaults"))
-            for name in sources(self.retriever) if self.retriever else ():
-                if name not in BUILT_IN:
-                    self.part(kind, name)
+            if self.retriever:
+                self._check_sources(self.retriever)
         elif (name := getattr(self.defaults, kind)) is not None:
             self.part(kind, name)
 
@@ -227,6 +241,14 @@ class Assembly:
             return self.host.find(kind, named.value)
         except ConfigError as error:
             raise ConfigError(f"{named.layer.origin}: [{table.name}] {error.message}", hint=error.hint) from error
+
+
+def in_circle(strategies: Sequence[str]) -> ConfigError:
+    """What is wrong with strategies that hand passages to each other in that order."""
+    return ConfigError(
+        f"The strategies {' -> '.join(strategies)} hand their passages on in a circle.",
+        hint="Let one of them hand its passages to another strategy (crag: `then`).",
+    )
 
 
 def _check_reach(registration: Registration, table: Table) -> None:

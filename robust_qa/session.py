@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from . import settings
-from .assembly import Assembly
+from .assembly import Assembly, in_circle
 from .cache import Cache, open_cache
 from .calls import Channel
 from .channels import Channels, Plan
@@ -276,10 +276,7 @@ class Session:
         needs: frozenset[Power] = frozenset(strategy.needs)
         for other in getattr(strategy, "hands_to", ()):
             if other in path:
-                raise ConfigError(
-                    f"The strategies {' -> '.join((*path, other))} hand their passages on in a circle.",
-                    hint="Let one of them hand its passages to another strategy (crag: `then`).",
-                )
+                raise in_circle((*path, other))
             needs |= self._needs(other, path) - {"retrieve"}
         return needs
 

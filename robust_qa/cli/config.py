@@ -71,6 +71,11 @@ def check(run: Run) -> None:
             one()
         except RqaError as error:
             problems.setdefault(error.message, error)
+    named = {str(path.resolve()) for path in config.plugin_files()[0]}
+    for plugin in run.host.plugins:
+        if plugin.state == "broken" and plugin.distribution in named:
+            told = f"`plugins` names {plugin.distribution}, which is left out."
+            problems[told] = RqaError(told, hint="`rqa plugins` says why.")
     for problem in problems.values():
         complain(problem)
     if problems:

@@ -140,6 +140,36 @@ def test_check_looks_at_what_only_the_component_knows(
     assert (ended.code, ended.out) == (2, "") and f"rqa: {told}" in ended.err
 
 
+@pytest.mark.parametrize(
+    "table, told",
+    [
+        ("[strategy.crag]\nsearch = 'web@5'", "[retriever.web] lacks `provider`, which has no default."),
+        ("[strategy.eor]\npool = ['web@5']", "[retriever.web] lacks `provider`, which has no default."),
+        ("[strategy.crag]\nthen = 'crag'", "The strategies crag -> crag hand their passages on in a circle."),
+    ],
+)
+def test_check_refuses_what_the_next_question_is_refused_for(
+    rqa: Rqa, table: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RQA_PLUGINS", "crag,eor,rag,norag,web,embedded")
+    found(table)
+    ended = rqa("config", "check")
+    assert (ended.code, ended.out) == (2, "") and f"rqa: {told}" in ended.err
+    assert told in rqa("ask", "-s", table[10:].partition("]")[0], "--passages", "-", "Q?", stdin="A passage.").err
+
+
+@pytest.mark.parametrize("code, reason", [(None, "there is no file"), ("x = (", "SyntaxError")])
+def test_check_refuses_a_plugin_that_the_configuration_names_and_that_is_broken(
+    rqa: Rqa, own: Path, code: str | None, reason: str
+) -> None:
+    own.write_text("plugins = ['my.py']\n")
+    if code:
+        own.with_name("my.py").write_text(code)
+    ended = rqa("config", "check")
+    assert (ended.code, ended.out) == (2, "") and ended.err.count(reason) == 1
+    assert f"rqa: `plugins` names {own.with_name('my.py')}, which is left out.\n" in ended.err
+
+
 def test_check_takes_the_evaluators_that_are_there_for_what_they_are(
     rqa: Rqa, own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
