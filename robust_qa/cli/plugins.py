@@ -7,13 +7,13 @@ import json
 import shlex
 import sys
 from collections import Counter
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
-from ..errors import ConfigError, Exit
+from ..errors import ConfigError, Exit, PluginError
 from ..nearest import did_you_mean
 from ..registry import Plugin, Registration
 from ..text import printable
@@ -47,14 +47,20 @@ def _list(run: Run, as_json: bool) -> None:
 
     from .output import console
 
-    table = Table(box=None, pad_edge=False)
-    for heading in ("name", "kind", "distribution", "version", "state", "about"):
-        table.add_column(heading, no_wrap=heading != "about", overflow="fold")
+    out, table = console(), Table(box=None, pad_edge=False)
+    spare = out.width - 80  # columns of the terminal, for what may be a path and a digest
+    headings = ["name", "kind", "distribution", "version", "state", *(["about"] if spare >= 0 else [])]
+    for heading in headings:
+        most = max(len(heading), spare) if heading in ("distribution", "version") else None
+        table.add_column(heading, no_wrap=heading in ("name", "kind", "state"), overflow="fold", max_width=most)
     for row in rows:
         style = {"broken": "red", "refused": "red", "off": "dim"}.get(row["state"], "")
-        cells = (row["name"], row["kind"], row["distribution"], row["version"], row["state"])
-        table.add_row(*map(printable, cells), Text(printable(row["reason"] or row["summary"])), style=style)
-    console().print(table)
+        told = row | {"about": row["reason"] if row["state"] == "off" else row["summary"]}
+        table.add_row(*(Text(printable(told[heading])) for heading in headings), style=style)
+    out.print(table)
+    for row in rows:
+        if row["reason"] and row["state"] != "off":
+            out.print(Text(printable(f"{row['name']}: {row['reason']}")))
 
 
 def _component_row(registration: Registration) -> dict[str, Any]:
@@ -122,7 +128,10 @@ def check(run: Run, name: str, kind: Kind | None, query: str) -> None:
             raise ConfigError(f"There is no component named {name!r}.", hint=hint)
         raise ConfigError(f"{name!r} is of several kinds: {' and '.join(found)}.", hint=f"Add --kind {found[0]}.")
     with redirect_stdout(sys.stderr):
-        component = Assembly(config, run.host).part(found[0], name).build()
+        part = Assembly(config, run.host).part(found[0], name)
+        component = part.build()
+        with suppress(PluginError), part.blaming():  # a finding, whatever else it raises than what is missing
+            getattr(component, "fingerprint", str)()
         findings = testing.check(found[0], component, query=query, close=True)
     for finding in findings:
         mark = {"passed": "ok     ", "failed": "FAILED ", "skipped": "skipped"}[finding.state]

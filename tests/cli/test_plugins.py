@@ -1,6 +1,7 @@
 """`rqa plugins`: what is installed, what is broken, and commands that plugins bring."""
 
 import json
+import re
 import signal
 import subprocess
 import time
@@ -51,7 +52,22 @@ def test_every_plugin_is_listed_the_broken_ones_with_the_reason(rqa: Rqa) -> Non
 def test_the_table_for_people_has_the_same(rqa: Rqa) -> None:
     lines = [line.split() for line in rqa("plugins").out.splitlines()]
     assert ["name", "kind", "distribution", "version", "state", "about"] in lines
-    assert ["bad", "a-bad-one", "0.1", "broken", "ValueError:", "no", "luck"] in lines
+    assert ["bad", "a-bad-one", "0.1", "broken"] in lines
+    assert ["bad:", "ValueError:", "no", "luck"] in lines
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "120"])
+def test_the_table_tells_the_state_and_the_reason_however_narrow(
+    rqa: Rqa, columns: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RQA_PLUGINS")
+    monkeypatch.setenv("COLUMNS", columns)
+    folder = tmp_path / "a-client-of-ours" / "answers-over-their-handbook" / "plugins"
+    folder.mkdir(parents=True)
+    (folder / "notes.py").write_text("x = (")
+    out = rqa("--plugin", folder / "notes.py", "plugins").out
+    assert re.search(r"^notes .* broken *$", out, re.MULTILINE)
+    assert "notes: SyntaxError: '(' was never closed" in out and len(out.splitlines()) < 150
 
 
 @pytest.mark.parametrize("command", [["plugins"], ["config", "check"], ["ask", "Q?"], ["--help"]])
@@ -150,6 +166,15 @@ def test_what_comes_after_new_is_a_line_that_can_be_run(rqa: Rqa, tmp_path: Path
     assert (
         ended.err == f"Next: pip install -e '{folder}[dev]' && cd '{folder}' && pytest && rqa plugins check my-notes\n"
     )
+
+
+def test_a_check_without_what_the_component_needs_finds_no_fault_with_it(
+    rqa: Rqa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RQA_PLUGINS", "bm25")
+    ended = rqa("plugins", "check", "bm25")
+    assert (ended.code, ended.out) == (4, "")
+    assert ended.err.startswith("rqa: There is no index at ") and "Run `rqa index PATH...`." in ended.err
 
 
 def test_a_check_of_an_unknown_component_does_not_guess_its_kind(rqa: Rqa) -> None:
