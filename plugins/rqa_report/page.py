@@ -52,16 +52,16 @@ def section(name: str, heading: str, *parts: str) -> str:
 
 def table(data: Table, *, caption: bool = True) -> str:
     """A table that scrolls by itself where it is too wide, by keys too."""
-    heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in data.heads)
     columns = "".join(map(_column, data.columns))
     body = "".join(
-        f"<tr>{_keys(keys)}{''.join(_cell(cell, data.shaded) for cell in cells)}</tr>\n" for keys, cells in data.rows
+        f"<tr>{_keys(keys, 'row')}{''.join(_cell(cell, data.shaded) for cell in cells)}</tr>\n"
+        for keys, cells in data.rows
     )
-    title = f"<caption>{escape(data.title)}</caption>" if caption else ""
+    title = f"<caption><span>{escape(data.title)}</span></caption>" if caption else ""
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in data.notes)
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(data.title)}"><table>{title}'
-        f"<thead><tr>{heads}{columns}</tr></thead>\n<tbody>\n{body}</tbody></table></div>{notes}\n"
+        f"<thead><tr>{_keys(data.heads, 'col')}{columns}</tr></thead>\n<tbody>\n{body}</tbody></table></div>{notes}\n"
     )
 
 
@@ -70,8 +70,10 @@ def _column(column: Column) -> str:
     return f'<th scope="col" class="figure"{title}><bdi>{escape(column.name)}</bdi></th>'
 
 
-def _keys(keys: tuple[str, ...]) -> str:
-    return "".join(f'<th scope="row"><bdi>{escape(key)}</bdi></th>' for key in keys)
+def _keys(keys: tuple[str, ...], scope: str) -> str:
+    """All of them in one cell, which stays in sight while the figures scroll."""
+    names = "&nbsp;· ".join(f"<bdi>{escape(key)}</bdi>" for key in keys)
+    return f'<th scope="{scope}"><span>{names}</span></th>'
 
 
 def _cell(cell: Cell, shaded: bool) -> str:

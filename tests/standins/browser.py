@@ -42,11 +42,11 @@ class Browser:
         for domain in ("Page", "Runtime", "Network", "Log"):
             self._call(f"{domain}.enable")
 
-    def open(self, address: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
-        """Show a page in a window of that size, and wait until it is there."""
+    def open(self, address: str, *, width: int = 1280, height: int = 900, dark: bool = False, media: str = "") -> None:
+        """Show a page in a window of that size, with `media` "print" as on paper, and wait until it is there."""
         self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self._call("Emulation.setEmulatedMedia", features=[theme])
+        self._call("Emulation.setEmulatedMedia", media=media, features=[theme])
         self.requests.clear()
         self.troubles.clear()
         self._call("Page.navigate", url="about:blank")

@@ -11,7 +11,7 @@ from rqa_report.disagreement import Disagreement
 from rqa_report.disagreement_page import disagreement_page
 from rqa_report.members import Selection, members
 from rqa_report.run_page import run_page
-from rqa_report.runs import Run
+from rqa_report.runs import Run, load_runs
 
 LONG = "Llanfair" * 60
 STATUS = "document.getElementById('status').textContent"
@@ -36,6 +36,15 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
         (folder / name).write_text("\n".join(lines) + "\n")
     file = folder.parent / "report.html"
     file.write_text("".join(run_page([Run.load(folder)])), "utf-8")
+    return file.as_uri()
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a page over two runs."""
+    folder = write_run(tmp_path_factory.mktemp("several") / "run", rows=2)
+    file = folder.parent / "report.html"
+    file.write_text("".join(run_page(load_runs([folder, folder]))), "utf-8")
     return file.as_uri()
 
 
@@ -210,6 +219,30 @@ def test_heat_maps_are_no_wider_than_the_window(width: int, browser: Browser, he
     assert browser.evaluate("document.documentElement.scrollWidth") == width
     assert browser.evaluate("document.querySelectorAll('td[class*=shade]').length") > 10
     assert (browser.requests, browser.troubles) == ([heat], [])
+
+
+SCROLLED = """(() => {
+  const scroll = document.querySelector(".scroll");
+  scroll.scrollLeft = 300;
+  const [left, right] = [scroll.getBoundingClientRect().left + scroll.clientLeft, scroll.getBoundingClientRect().right];
+  return [scroll.scrollLeft, ...["caption span", "thead th", "tbody th"].map((one) => {
+    const [element, box] = [scroll.querySelector(one), scroll.querySelector(one).getBoundingClientRect()];
+    const seen = document.elementFromPoint(box.left + 20, box.top + box.height / 2);
+    return element.contains(seen) && box.left >= left && box.right <= right ? element.textContent : "out of sight";
+  })];
+})()"""
+
+
+def test_a_table_that_is_scrolled_still_says_what_its_rows_are(browser: Browser, several: str) -> None:
+    show(browser, several, width=390)
+    told = ["Strategies (shares in %)", "run\u00a0· strategy", "run\u00a0· rag"]
+    assert browser.evaluate(SCROLLED) == [300, *told]
+
+
+def test_printed_tables_are_no_wider_than_the_paper(browser: Browser, several: str) -> None:
+    browser.open(several, width=480, media="print")
+    assert browser.evaluate("document.documentElement.scrollWidth") == 480
+    assert browser.evaluate("document.querySelectorAll('thead .figure').length") >= 8
 
 
 CONTRAST = """(() => {
