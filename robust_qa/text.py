@@ -168,7 +168,7 @@ def printable(text: str) -> str:
 
 
 def flat(text: str) -> str:
-    """`text` without them in one line: a second could pass for another answer, source or message."""
+    """`text` as printable, in one line: a second could pass for another answer, source or message."""
     return " ".join(printable(text).split())
 
 
