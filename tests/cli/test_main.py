@@ -220,9 +220,7 @@ def test_a_full_disk_is_told(installed: str, command: str) -> None:
     assert ended.stderr == b"rqa: Standard output cannot be used: No space left on device.\n"
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["ask", "--help"], ["index", "--help"], ["keys", "list"]])
-def test_what_is_not_needed_is_not_imported(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("RQA_PLUGINS")
+def imported(arguments: list[str]) -> list[str]:
     program = (
         f"import sys; sys.argv[1:] = {arguments!r}\n"
         "from robust_qa.cli import main\n"
@@ -230,11 +228,20 @@ def test_what_is_not_needed_is_not_imported(arguments: list[str], monkeypatch: p
         "except SystemExit: pass\n"
         "print(*sys.modules, file=sys.stderr)"
     )
-    ended = process(sys.executable, "-c", program)
-    imported = ended.stderr.split()
-    assert "robust_qa.cli" in imported
+    found = process(sys.executable, "-c", program).stderr.split()
+    assert "robust_qa.cli" in found
+    return found
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["ask", "--help"], ["index", "--help"], ["keys", "list"]])
+def test_what_is_not_needed_is_not_imported(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RQA_PLUGINS")
     heavy = {"httpx", "tantivy", "rich", "msgspec", "pluggy", "llama_cpp", "numpy", "sqlite3", "tomli"}
-    assert [name for name in imported if name in heavy or name.startswith("rqa_")] == []
+    assert [name for name in imported(arguments) if name in heavy or name.startswith("rqa_")] == []
+
+
+def test_a_list_of_all_commands_begins_no_session() -> None:
+    assert {"robust_qa.session", "httpx", "tantivy", "numpy", "ctranslate2"}.isdisjoint(imported(["--help"]))
 
 
 def test_it_starts_as_quickly_as_click(installed: str) -> None:
