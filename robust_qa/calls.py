@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 _ASYNC_TIMEOUT = 120.0  # seconds a component of `async def` gets unless it or the configuration says otherwise
 _PLAIN = max(8, os.cpu_count() or 1)  # calls at once that one of `def` gets, likewise
-_ENDING = 30.0  # seconds that calls which were given up may take to end
+_ENDING = 5.0  # seconds that calls which were given up may take to end
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +159,9 @@ class Channel:
     def _key(self, call: Call[Any]) -> str | None:
         if self._identity is None or not call.repeatable:
             return None
-        age = getattr(self.component, "max_age", None)
-        span = int(time.time() // age) if age else 0  # what was stored in another span of that length is not found
+        with blaming(self.name):
+            age = getattr(self.component, "max_age", None)
+        span = time.time() // age if age else 0  # what was stored in another span of that length is not found
         content = _encoded((self._identity, span, call.power, call.arguments))
         return hashlib.sha256(content).hexdigest() if content else None
 

@@ -69,9 +69,11 @@ class RqaError(Exception):
 
 def interrupted(error: BaseException | None) -> bool:
     """Whether it is an interruption, also where Python has wrapped it: 3.11 does in what a class body calls."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
+    seen: set[int] = set()  # the causes of a plugin's error may go round in a circle
+    while error is not None and not isinstance(error, KeyboardInterrupt) and id(error) not in seen:
+        seen.add(id(error))
         error = error.__cause__
-    return error is not None
+    return isinstance(error, KeyboardInterrupt)
 
 
 class ConfigError(RqaError):

@@ -390,6 +390,13 @@ async def test_no_reply_in_time_names_component_and_option(build: Build) -> None
     assert "`timeout`" in caught.value.hint
 
 
+async def test_causes_that_go_round_in_a_circle_are_followed_once(build: Build) -> None:
+    one, other = KeyError("first"), ValueError("second")
+    one.__cause__, other.__cause__ = other, one
+    with pytest.raises(PluginError, match="KeyError"):
+        await build(Model(one)).call(generate(), Trace())
+
+
 async def test_a_timeout_of_the_components_own_is_a_passing_failure_and_not_the_hosts_limit(build: Build) -> None:
     class Socket:
         def generate(self, messages: Any, decoding: Any) -> Completion:

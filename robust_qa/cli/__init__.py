@@ -134,11 +134,12 @@ def cli(ctx: click.Context, /, **params: Any) -> None:
 def main() -> None:
     """The `rqa` command: runs it, tells errors on stderr, and ends with an exit code."""
     _open_missing_streams()
-    if sys.__stdout__ in (None, sys.stdout):
-        raw, lines = _StandardOutput(sys.stdout.fileno(), "w", closefd=False), bool(sys.stdout.line_buffering)
+    if sys.__stdout__ in (None, sys.stdout) and isinstance(sys.stdout, io.TextIOWrapper):
+        old, raw = sys.stdout, _StandardOutput(sys.stdout.fileno(), "w", closefd=False)
         sys.stdout = io.TextIOWrapper(
-            io.BufferedWriter(raw), sys.stdout.encoding, sys.stdout.errors, line_buffering=lines
-        )
+            raw if old.write_through else io.BufferedWriter(raw),  # python -u
+            old.encoding, old.errors, line_buffering=bool(old.line_buffering), write_through=old.write_through,
+        )  # fmt: skip
     if isinstance(sys.stdout, io.TextIOWrapper) and codecs.lookup(sys.stdout.encoding).name != "utf-8":
         sys.stdout.reconfigure(errors="replace")  # a question mark for a quotation mark, and not half an answer
     if environment.COMPLETE in os.environ:

@@ -7,13 +7,13 @@ import json
 import shlex
 import sys
 from collections import Counter
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
-from ..errors import ConfigError, Exit, PluginError
+from ..errors import ConfigError, Exit, MissingError, RqaError
 from ..nearest import did_you_mean
 from ..registry import Plugin, Registration
 from ..text import printable
@@ -130,8 +130,13 @@ def check(run: Run, name: str, kind: Kind | None, query: str) -> None:
     with redirect_stdout(sys.stderr):
         part = Assembly(config, run.host).part(found[0], name)
         component = part.build()
-        with suppress(PluginError), part.blaming():  # a finding, whatever else it raises than what is missing
-            getattr(component, "fingerprint", str)()
+        try:
+            with part.blaming():
+                getattr(component, "fingerprint", str)()
+        except MissingError:
+            raise
+        except RqaError:
+            pass  # a finding, as whatever else it raises than what is missing
         findings = testing.check(found[0], component, query=query, close=True)
     for finding in findings:
         mark = {"passed": "ok     ", "failed": "FAILED ", "skipped": "skipped"}[finding.state]

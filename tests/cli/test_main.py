@@ -244,6 +244,16 @@ def test_a_list_of_all_commands_begins_no_session() -> None:
     assert {"robust_qa.session", "httpx", "tantivy", "numpy", "ctranslate2"}.isdisjoint(imported(["--help"]))
 
 
+def test_what_is_to_be_written_at_once_is_not_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    program = (
+        "import sys; sys.argv[1:] = ['--version']\nfrom robust_qa.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\nprint(sys.stdout.write_through, file=sys.stderr)"
+    )
+    for how, told in (["-u"], "True"), ([], "False"):
+        assert process(sys.executable, *how, "-c", program).stderr.split() == [told]
+
+
 def test_it_starts_as_quickly_as_click(installed: str) -> None:
     def seconds(*command: str) -> float:
         times = []

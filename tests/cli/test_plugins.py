@@ -177,6 +177,16 @@ def test_a_check_without_what_the_component_needs_finds_no_fault_with_it(
     assert ended.err.startswith("rqa: There is no index at ") and "Run `rqa index PATH...`." in ended.err
 
 
+def test_a_check_of_a_component_whose_server_is_down_has_findings(rqa: Rqa, tmp_path: Path) -> None:
+    (tmp_path / "down.py").write_text(
+        "from robust_qa import UnavailableError, hookimpl\nclass Down:\n    def fingerprint(self):\n"
+        "        raise UnavailableError('The server is down.')\n    def retrieve(self, query, k):\n        return []\n"
+        "@hookimpl\ndef rqa_register(registry):\n    registry.retriever('down', Down)\n"
+    )
+    ended = rqa("--plugin", tmp_path / "down.py", "plugins", "check", "down")
+    assert ended.code == 1 and "FAILED" in ended.out and "ok" in ended.out
+
+
 def test_a_check_of_an_unknown_component_does_not_guess_its_kind(rqa: Rqa) -> None:
     ended = rqa("plugins", "check", "goood")
     assert (ended.code, ended.err.splitlines()[-2:]) == (
