@@ -18,8 +18,10 @@ _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 _NUMBER = re.compile(r"\s+\d")
 # Only a run's first stop can begin a match, and a run is taken whole: a page of leader dots is linear work.
 _BOUNDARY = re.compile(
-    # The end of quotes and emphasis, and marks of references, go with what they follow: 1925.[3]
-    r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?:\[[^\[\]\n.!?…]{1,30}\]|[¹²³⁰⁴-⁹])*+(?=\s+[\"'“‘(\[]*[^\sa-z])"
+    # The end of quotes and emphasis, and marks of references, go with what they follow: 1925.[3] A wildcard is neither
+    # (2.*), nor is an index (split(".")[0]).
+    r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?:(?:(?<![\d*][.!?…])[*_]++|\*\*|__)[\"'”’)\]]*+)?"
+    r"(?:(?<![\"']\))\[[^\[\]\n.!?…]{1,30}\]|[¹²³⁰⁴-⁹])*+(?=\s+[\"'“‘(\[]*[^\sa-z])"
     r"|[。！？।॥۔؟።။។]+|\n\s*\n"
     r"|\n(?=[ \t]*(?:[-*+•|]|\d{1,2}[.)])[ \t])"  # before an item of a list, a row of a table
 )

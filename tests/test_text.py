@@ -24,6 +24,8 @@ def split(text: str) -> list[str]:
         ("Born in 1925.[3] He fell.[4][n 1] _Gone._ Ann", ["Born in 1925.[3]", "He fell.[4][n 1]", "_Gone._", "Ann"]),
         ('**In 1925.**[^3] He left.² "He fell."⁴ Ann', ["**In 1925.**[^3]", "He left.²", '"He fell."⁴', "Ann"]),
         ("**1.** By _Dr._ Uhl and Prof.[1] Orde", ["**1.** By _Dr._ Uhl and Prof.[1] Orde"]),
+        ("Version 2.* Requires idna==3.*\nMore", ["Version 2.* Requires idna==3.*\nMore"]),
+        ('v = s.split(".")[0]\nNext = 3', ['v = s.split(".")[0]\nNext = 3']),
         ("Heading\n\nBody text", ["Heading", "Body text"]),
         ("第一句。第二句。", ["第一句。", "第二句。"]),
         ("Yahoo! was founded in 1994.", ["Yahoo! was founded in 1994."]),

@@ -38,7 +38,10 @@ _ASKED = re.compile(
     re.I,
 )
 _KIND_BEHIND = re.compile(r" ([A-Z]\w+)\b")
-_KIND_BEFORE = re.compile(r"(?<=[a-z,] )(?!(?:City|County|Province|State|Town) of)([A-Z]\w+) (?:of (?:the )?)?\Z")
+# After another word of a title it is the end of that: "Vice President Agnew".
+_KIND_BEFORE = re.compile(
+    r"(?:\b(?:[a-z]+|The)|,) (?!(?:City|County|Province|State|Town) of)([A-Z]\w+) (?:of (?:the )?)?\Z"
+)
 _NAME_BEFORE = re.compile(r"(?:\b[A-Z][\w'’-]* )+\Z")
 _NEAR = 60  # characters before a span in which the rest of its name is looked for
 
@@ -176,7 +179,7 @@ def _named(span: Span, passage: Passage, question: str) -> Span:
             break
         end = behind.end()
     if (kind := before(_KIND_BEFORE)) and kind[1].lower() in kinds:
-        start = kind.start()
+        start = kind.start(1)
     if text[start:end].lower() in kinds and (name := before(_NAME_BEFORE)):
         start = name.start()
     return dataclasses.replace(span, start=start, end=end)

@@ -63,12 +63,14 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     ("number", r"\bhow (?:many|much|old|tall|high|long|far|big|large|deep|heavy|fast)\b"),
     (
         "number",
-        rf"{_WH} (?:(?!(?:name|ha[sd]|have|is|are|was|were|do|does|did|the|of)\b)[\w'’-]+ ){{0,3}}(?:{_MEASURE})\b",
+        rf"{_WH} (?:(?!(?:name|ha[sd]|have|is|are|was|were|do|does|did|the|of|country|nation|city|town"
+        rf"|{_PERSON}|{_PLACE})(?![\w'’-]))[\w'’-]+ ){{0,3}}(?:{_MEASURE})\b",
     ),
     ("year", rf"{_WH} (?:\w+ )?year\b"),
     ("date", rf"\bwhen\b|{_WH} (?:\w+ )?(?:date|day|month|decade|century|time)\b"),
     ("capital of", r"\bthe (?:capital|seat) of (?:what|which)\b|\bthe capital of *\??$"),
     ("country", rf"{_WH} (?:country|nation)\b"),
+    ("other", r"\bnationality\b"),  # of whomever: it is neither a country nor a name
     ("city", rf"{_WH} (?:city|town|village|capital)\b"),
     ("place", rf"\bwhere\b|{_WH} (?:\w+ )?(?:{_PLACE})\b|\bplace of (?:birth|death|burial)\b"),
     ("occupation", r"\b(?:occupation|profession|job)\b|\bdo(?:es)? .{1,60} do for a living\b"),

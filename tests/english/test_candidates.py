@@ -50,6 +50,7 @@ def test_a_minus_belongs_to_its_quantity_and_a_dash_does_not(number: str) -> Non
         ("When did Ann die?", "Ann (1951\N{EN DASH}{}) was of Kesh.", "1999"),
         ("When was the siege of Kesh?", "The siege of Kesh, {}, was long.", "1914\N{EN DASH}18"),
         ("When was the siege of Kesh?", "The siege of Kesh was in {}.", "30 AD"),
+        ("Which author wrote Number the Stars?", "Number the Stars was written by {}.", "Lois Lowry"),
         ("What colour is the gate?", "The gate is {}.", "off-white"),
         ("What colour is the gate?", "The gate is {}.", "light-blue"),
         ("What colour is the gate?", "The gate is {}.", "dark green"),
@@ -70,6 +71,10 @@ def test_a_number_before_a_word_that_begins_like_an_era_is_no_date(text: str) ->
 @pytest.mark.parametrize(
     ("question", "text"),
     [
+        (
+            "What nationality is the author of Dracula?",
+            "Dracula is a novel written by Bram Stoker, an Irish author.",
+        ),
         ("What nationality is Petrov?", "Petrov is a Russian cyclist, who won a race in France."),
         (
             "What city was the capital of Kenya before Nairobi?",

@@ -143,6 +143,7 @@ class TestShipped:
             ("Who stayed home?", "Bob Ray joined the F.B.I. Ann Lee stayed home.", "Ann Lee"),
             ("Who leads the choir?", "Bob Ray works for Acme Inc. Ann Lee leads the choir.", "Ann Lee"),
             ("What does the switch say?", 'The switch says "up".', "up"),
+            ("Which vice president resigned?", "In 1973 Vice President Agnew resigned.", "Agnew"),
             ("Which state has Albany?", "Albany is in the State of New York.", "New York"),
             ("What type of cabin is it?", "It is a log cabin, and its name is Stabbin Cabin.", "log"),
         ],
