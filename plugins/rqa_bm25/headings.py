@@ -63,10 +63,15 @@ def titled(title: str, path: Sequence[str], *, heading: bool) -> str:
 
 # -- Markdown
 
-_FENCE = r"^ {0,3}(`{3,}(?![^\n]*`)|~{3,})[^\n]*(?:\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)|\Z)"
-_FENCED = re.compile(_FENCE, re.M | re.S)
+_FENCED = re.compile(r"^ {0,3}(`{3,}(?![^\n]*`)|~{3,})[^\n]*(?:\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)|\Z)", re.M | re.S)
+_LONGEST_CODE = 300  # characters, of code in a line
+# Code: fenced, in an item of a list or a quote too, indented, or in a line.
 _COMMENT = re.compile(
-    rf"{_FENCE}|(?<!`)(?P<ticks>`++)[^\n]{{0,300}}?(?<!`)(?P=ticks)(?!`)|(?P<comment><!--(?:-?>|.*?-->))", re.M | re.S
+    r"^[ \t>]*(?:(?:[-*+]|\d{1,2}[.)])[ \t]+)?(?P<fence>`{3,}(?![^\n]*`)|~{3,})[^\n]*"
+    r"(?:\n.*?(?:^[ \t>]*(?P=fence)|\Z)|\Z)"
+    rf"|^(?: {{4}}|\t)[^\n]*|(?<!`)(?P<ticks>`++)[^\n]{{0,{_LONGEST_CODE}}}?(?<!`)(?P=ticks)(?!`)"
+    r"|(?P<comment><!--(?:-?>|.*?-->))",
+    re.M | re.S,
 )
 # A line over dashes is a heading only where it is a paragraph of its own: it may be a table's, or a list's last.
 _MARKDOWN = re.compile(
@@ -80,9 +85,10 @@ _CLOSING = re.compile(r"(?<![ \t])[ \t]+#+[ \t]*$")
 
 def uncommented(text: str) -> str:
     """Markdown without the comments of HTML, which its reader does not see; in code they are shown, and stay."""
-    end = text.rfind("-->") + len("-->")  # what opens after that is no comment
-    if end < len("-->"):
+    end = text.rfind("-->")
+    if end < 0:
         return text
+    end += len("-->") + _LONGEST_CODE  # what opens after that is no comment, and around it there may be code
     return _COMMENT.sub(lambda match: "" if match["comment"] else match[0], text[:end]) + text[end:]
 
 

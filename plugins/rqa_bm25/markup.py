@@ -67,6 +67,7 @@ class _Page(HTMLParser):
         self._heading: tuple[int, int] | None = None  # the open one: level, and its first place in `text`
         self._worded = False  # whether that one has text yet
         self._link = 0  # the first place in `text` of the open link into a page, 0: none
+        self._within = False  # whether that is into this page
         self._raised = 0  # that of the open <sup>
         self._refers = False  # whether a link is in that one
         self._mark: tuple[int, int] | None = None  # between which places is one that the open link may be around
@@ -80,8 +81,8 @@ class _Page(HTMLParser):
         self._break(tag)
         if tag in _HEADINGS:
             self._heading, self._worded = (_HEADINGS[tag], len(self.text)), False
-        elif tag == "a" and "#" in (dict(attrs).get("href") or ""):
-            self._link, self._refers, self._mark = len(self.text), True, None
+        elif tag == "a" and "#" in (href := dict(attrs).get("href") or ""):
+            self._link, self._within, self._refers, self._mark = len(self.text), href[0] == "#", True, None
         elif tag == "sup":
             self._end_raised()  # what is raised above it
             self._raised, self._refers = len(self.text), False
@@ -104,7 +105,8 @@ class _Page(HTMLParser):
     def _end_link(self) -> None:
         start, self._link = self._link, 0
         shown = "".join(self.text[start:]).strip() if start else ""
-        if (self._heading and shown in _OWN_LINKS) or (start, len(self.text)) == self._mark:
+        own = self._heading and shown in _OWN_LINKS and (self._within or not self.text[start - 1][-1].isalnum())  # C#
+        if own or (start, len(self.text)) == self._mark:
             del self.text[start:]
 
     def _end_raised(self) -> None:
@@ -117,8 +119,10 @@ class _Page(HTMLParser):
         refers = _MARK.fullmatch(raised)
         if refers and self._refers:
             del self.text[start:]
-        elif _NUMBER.match(raised) and not before.isspace():
-            self.text[start:] = [f"[{raised}]" if before in '.,;:!?"’”' else f"^{raised}"]
+        elif _NUMBER.match(raised) and (before.isalnum() or before in ")]}"):
+            self.text[start:] = [f"^{raised}"]
+        elif _NUMBER.match(raised) and before in '.,;:!?"’”':
+            self.text[start:] = [f"[{raised}]"]
         self._mark = (start, len(self.text)) if refers else None
 
     def _end_heading(self) -> None:
@@ -136,5 +140,6 @@ class _Page(HTMLParser):
         if self._depth["title"]:
             self.title += data
             return
-        self._worded = self._worded or not data.isspace()
-        self.text.append(re.sub(r"\s+", " ", data))
+        if data:  # of a reference to a control character nothing is left
+            self._worded = self._worded or not data.isspace()
+            self.text.append(re.sub(r"\s+", " ", data))

@@ -15,8 +15,11 @@ from robust_qa import charset, flat
 _SHORTEST = 10  # characters; a paragraph has more than that (published code of CRAG)
 _TAG = re.compile(r"<(/?[a-z][a-z0-9]*)\b[^<>]*>", re.IGNORECASE)
 _BEYOND_ALL = re.compile(r"&#[0-9]{9,};?")  # references to no character; html.unescape raises at 4,301 digits
-_RAISED = re.compile(r"(?<=(.))<sup\b[^<>]*>(.{0,400}?)</sup\s*>", re.IGNORECASE | re.DOTALL)
-_REFERS = re.compile(r"<a\b[^<>]*#", re.IGNORECASE)
+_SUP = r"<sup\b[^<>]*>(?P<raised>.{0,400}?)</sup\s*>"
+_RAISED = re.compile(_SUP, re.IGNORECASE | re.DOTALL)
+_POWER = re.compile(rf"(?P<before>[^\s<>])(?P<ends>(?:</\w{{1,9}}>){{0,3}}){_SUP}", re.IGNORECASE | re.DOTALL)
+_REFERS = re.compile(r"<a\b[^<>]*\bhref\s*=\s*[\"']?[^\"'\s<>]*#", re.IGNORECASE)
+_MARK = re.compile(r"[\d\s,;–-]+|\[[^\n]{1,28}\]|\S")  # of a reference: 3, [note 4], *
 _NUMBER = re.compile(r"[-+−–]?\d")
 _HIDDEN_BEGINS = re.compile(r"<!--|<(?:script|style)\b", re.IGNORECASE)
 _HIDDEN_ENDS = re.compile(r"-->|</(?:script|style)\b[^<>]*>", re.IGNORECASE)
@@ -64,15 +67,19 @@ def unescaped(text: str) -> str:
 def _leveled(text: str) -> str:
     """The markup `text` without marks that refer to notes, and with raised numbers apart: 2<sup>32</sup> is not 232."""
 
-    def level(raised: re.Match[str]) -> str:
-        shown = _TAG.sub("", raised[2]).strip()
-        if _REFERS.search(raised[2]):
-            return ""
-        if not _NUMBER.match(unescaped(shown)) or raised[1].isspace():
-            return raised[0]
-        return f"[{shown}]" if raised[1] in '.,;:!?"’”' else f"^{shown}"
+    def shown(raised: re.Match[str]) -> str:
+        return unescaped(_TAG.sub("", raised["raised"])).strip()
 
-    return _RAISED.sub(level, text)
+    def unmarked(raised: re.Match[str]) -> str:
+        return "" if _REFERS.search(raised["raised"]) and _MARK.fullmatch(shown(raised)) else raised[0]
+
+    def apart(raised: re.Match[str]) -> str:
+        before, number = raised["before"], html.escape(shown(raised))
+        if not _NUMBER.match(number) or not (before.isalnum() or before in ')]}.,;:!?"’”'):
+            return raised[0]
+        return before + raised["ends"] + (f"[{number}]" if before in '.,;:!?"’”' else f"^{number}")
+
+    return _POWER.sub(apart, _RAISED.sub(unmarked, text))
 
 
 def _joined(paragraphs: Iterable[str], words: int) -> str:

@@ -89,6 +89,11 @@ def test_headings_are_known_with_their_levels(tmp_path, name, content):
     assert "".join(section.head + section.body for section in found) == document.text
 
 
+def test_a_link_that_is_the_end_of_a_name_is_part_of_its_heading(tmp_path):
+    document = only(tmp_path / "a.html", "<h1>C<a href='langs.html#c'>#</a></h1><p>text</p>")
+    assert [heading.title for heading in document.headings] == ["C#"]
+
+
 def test_the_link_of_a_heading_to_itself_is_no_part_of_it(tmp_path):
     page = "<h1>C#<a href='#c'>¶</a></h1>text<h2><a href='#d'>Deep</a> <a href='/a#d'># </a></h2><a href='#'>#</a>"
     document = only(tmp_path / "a.html", page)
@@ -102,6 +107,19 @@ def test_a_comment_in_markdown_is_neither_text_nor_heading(tmp_path):
     document = only(tmp_path / "a.md", shown.replace("Each", f"{comments}Each"))
     assert document.text == shown
     assert [heading.title for heading in document.headings] == ["Limits"]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "To stop it, write `<!-- off -->` before it.",
+        "1. Add the tag:\n\n    ```html\n    <!-- its id is K-7741 -->\n    ```",
+        "> ```html\n> <!-- the word is xyzzy -->\n> ```",
+        "So:\n\n    <!-- indented -->",
+    ],
+)
+def test_a_comment_in_code_of_markdown_is_shown(tmp_path, shown):
+    assert only(tmp_path / "a.md", shown).text == shown
 
 
 def test_a_title_of_any_length_is_clipped(tmp_path):
@@ -168,6 +186,8 @@ def test_what_stands_in_controls_of_a_form_stays_apart(tmp_path):
         ("In 1925<sup id=a><a href='#n'><i>[</i>note 3]</a></sup><sup><a href='#m'>4</a></sup>.", "In 1925."),
         ("In 1925<a href='a.html#n'><sup>3</sup></a><a href='#m'>, as</a>", "In 1925, as"),
         ("In 1925<sup>3 and <a href='#n'>more</a></sup>", "In 1925^3 and more"),
+        ("He made it.<b>&#x1F;</b><sup>2</sup>", "He made it.[2]"),
+        ("The sum (<sup>14</sup>C)", "The sum (14C)"),
     ],
 )
 def test_what_html_raises_is_of_no_number_before_it(tmp_path, page, text):

@@ -48,9 +48,13 @@ def test_raised_numbers_stand_apart_and_marks_of_notes_are_left_out(
         pytest.importorskip("trafilatura", reason="the extra [web] is not installed")
     else:
         monkeypatch.setattr(pages, "_trafilatura", lambda: None)
-    shown = "It takes 2^32-1 bytes, 10^&minus;3 seconds and was built in 1925 by the 18th keeper.[3] So it is told."
+    shown = (
+        "14C decays. It takes 2^32-1 bytes, 10^&minus;3 s, 10^8 (14C) and was built in 1925 by the 18th keeper.[3]"
+        " So it is told."
+    )
     marked = (
-        "<p>It takes 2<sup>32</sup>-1 bytes, 10<sup>&minus;3</sup> seconds and was built in 1925"
+        "<p><sup>14</sup>C decays. It takes <i>2</i><sup>32</sup>-1 bytes, 10<sup>&minus;3</sup> s, "
+        "10<sup><a href='/exp' style='color:#00f'>8</a></sup> (<sup>14</sup>C) and was built in 1925"
         "<sup class=r><a href='#n'><span>[</span>1<span>]</span></a></sup> by the 18<sup>th</sup> keeper.<sup>3</sup> "
         "So it is told.</p>"
     )
