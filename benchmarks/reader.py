@@ -113,7 +113,7 @@ def accuracy_of_the_surest(confidence: Sequence[float], right: Sequence[bool]) -
     """Accuracy of the most confident share, for each of SHARES."""
     order = sorted(range(len(right)), key=lambda n: -confidence[n])
     surest = [order[: max(1, round(share * len(order)))] for share in SHARES]
-    return [sum(right[n] for n in taken) / len(taken) for taken in surest]
+    return [sum(right[n] for n in taken) / max(1, len(taken)) for taken in surest]
 
 
 def calibration_error(confidence: Sequence[float], right: Sequence[bool]) -> float:
@@ -141,7 +141,7 @@ def measure_qamr(path: Path, forced: Any, count: int) -> str:
 
 
 def measure_rgb(path: Path, own: Any) -> str:
-    rows = rows_of(path)
+    rows = [row for row in rows_of(path) if gold_facts(row["answers"])]
     answered = read(own, [(row["question"], passages_of(row)) for row in rows])
     right = [
         all(contains_answer(reading.text or "", fact) for fact in gold_facts(row["answers"]))

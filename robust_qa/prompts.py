@@ -66,7 +66,7 @@ def load_prompts(folder: Path | None = None, overrides: Mapping[str, Path] | Non
     Without `folder`, the host's own: `read`, which `toolbox.read` puts to a generative reader.
 
     Raises ConfigError when an override names no prompt of the folder, cannot be read, uses a field that the prompt it
-    replaces does not have, or leaves out the question where that asks it.
+    replaces does not have, or none of those that it has.
     """
     prompts = {path.stem: Prompt(_read(path), path.stem) for path in sorted((folder or _OWN).glob("*.txt"))}
     for name, path in (overrides or {}).items():
@@ -89,10 +89,10 @@ def load_prompts(folder: Path | None = None, overrides: Mapping[str, Path] | Non
                 f"The prompt {path} uses {_braced(unknown)}; the prompt {name!r} "
                 f"has only {_braced(prompts[name].fields)}."
             )
-        if "question" in prompts[name].fields - replacement.fields:
+        if prompts[name].fields and not replacement.fields:
             raise ConfigError(
-                f"The prompt {path} lacks {{question}}, so that nothing would be asked.",
-                hint="Write {question} where the question is to stand.",
+                f"The prompt {path} has none of {_braced(prompts[name].fields)}: nothing would be asked.",
+                hint="Write {question} where the question is to stand, and the others likewise.",
             )
         prompts[name] = replacement
     return prompts

@@ -26,7 +26,7 @@ WORTH = 0.06  # probability of being right below which an answer is not given; l
 # those that it is fitted to, and doubt that is justified there is too strong for them
 SURE = 2 / 3  # share of questions answered in their passages from which these count as Correct,
 GONE = 0.75  # and of questions that are not, from which they count as Incorrect: to discard them takes more
-_FEW = 10  # rows; what is fitted to fewer tells of them alone
+FEW = 10  # rows; what is fitted to fewer tells of them alone
 _OTHERS = 5  # passages beside a row's own
 _MOST = 0.9  # share of questions answered in their passages above which the others are too few to fit bounds to
 
@@ -99,7 +99,7 @@ def calibrated(engine: Marking, rows: Sequence[Row], before: Settings, say: Call
     Every question is read over several passages, as a retriever returns them. An answer is given where it is as
     likely right as WORTH. What rows of one kind say nothing of stays as in `before`, and everything where they are few.
     """
-    if len(rows) < _FEW:
+    if len(rows) < FEW:
         say(f"Of the rows {len(rows)} are held out, too few to calibrate on: reader.json stays as in the model before.")
         return msgspec.structs.replace(before, length=engine.settings.length, stride=engine.settings.stride)
 

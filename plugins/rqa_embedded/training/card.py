@@ -8,6 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 from ..engine import PACKAGED, file_digest
+from .calibrate import FEW
 from .train import Plan
 
 _KNOWN = {  # by the SHA-256 of model.safetensors
@@ -42,7 +43,7 @@ They were trained on
 None of these texts is in this folder.
 """
 _OWN = """
-The weights in this folder were trained on the {count:,} rows of {name},
+The weights in this folder, and no teacher's, were trained on rows of {name}, {count:,} with those held out,
 under whatever licence these have.
 """
 
@@ -103,6 +104,8 @@ def card(
     rows = "\n".join(f"| {name} | {_told(value)} |" for name, value in figures.items())
     settings = ", ".join(f"{name} {value:g}" for name, value in asdict(plan).items())
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("transformers", "ctranslate2", "tokenizers"))
+    few = figures.get("held out", FEW) < FEW
+    calibrated = "as in the model before: these rows are too few" if few else "on the same rows"
     return f"""\
 # Model card
 
@@ -121,8 +124,8 @@ number of threads.
 
 EM and F1 are SQuAD's, in per cent, of the best span of one passage; AUC tells the passages of a question that hold its
 answer from those that do not.
-`difference` is the largest between a score in torch and in CTranslate2, both in fp32. The confidence is calibrated on
-the same rows (reader.json).
+`difference` is the largest between a score in torch and in CTranslate2, both in fp32.
+The confidence is calibrated {calibrated} (reader.json).
 
 ## Data and licences
 

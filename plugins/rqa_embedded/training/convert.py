@@ -78,6 +78,7 @@ def check(trained: Marking, converted: Marking, examples: Sequence[Example]) -> 
     if not found <= AGREEMENT:
         raise RqaError(
             f"The converted model's scores differ from the trained one's by {found:.2g}, and {AGREEMENT:g} is allowed.",
-            hint="Versions of transformers and ctranslate2 do not fit each other; try transformers 4.57.",
+            hint="Either the training diverged: train anew at a lower --rate, into another folder. Or the versions of "
+            "transformers and ctranslate2 do not fit each other: try transformers 4.57.",
         )
     return found

@@ -213,7 +213,7 @@ def test_a_card_tells_how_the_model_it_started_from_was_made(tmp_path):
 def test_a_card_and_a_notice_name_the_rows_of_ones_own_once(base, rows, tmp_path):
     for name, begin in (("first", base), ("second", tmp_path / "first" / "model")):
         make([rows], tmp_path / name, base=begin, epochs=0.05, batch=16, length=48, say=quiet)
-    named = f"the 600 rows of rows.jsonl (SHA-256 {hashlib.sha256(rows.read_bytes()).hexdigest()})"
+    named = f"rows of rows.jsonl (SHA-256 {hashlib.sha256(rows.read_bytes()).hexdigest()}), 600 with"
     for name in ("MODEL_CARD.md", "NOTICE"):
         assert (tmp_path / "second" / "model" / name).read_text().count(named) == 1
 
@@ -266,6 +266,7 @@ def test_the_example_of_the_help_trains_and_prints_what_to_configure(rqa, tmp_pa
     assert ended.out == f'[reader.embedded]\nmodel = "{out}/model"\n'
     assert "%|" not in ended.err
     assert "too few to calibrate on" in ended.err
+    assert "calibrated as in the model before" in (out / "model" / "MODEL_CARD.md").read_text(encoding="utf-8")
     ours, before = (Engine(folder, 1).settings for folder in (out / "model", PACKAGED))
     assert replace(ours, identity="") == replace(before, identity="")
 
