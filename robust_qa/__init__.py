@@ -118,6 +118,7 @@ if TYPE_CHECKING:
     from .text import gold_facts as gold_facts
     from .text import normalise as normalise
     from .text import printable as printable
+    from .text import raised as raised
     from .text import sentences as sentences
     from .text import titled as titled
     from .text import visible as visible
@@ -177,8 +178,8 @@ _HOME = {
     "settings": "Url",
     "sharing": "even_batches",
     "stated": "stated_answer",
-    "text": """answer_key contains_answer flat gold_facts normalise printable sentences titled visible whole_characters
-    words""",
+    "text": """answer_key contains_answer flat gold_facts normalise printable raised sentences titled visible
+    whole_characters words""",
     "toolbox": "Toolbox",
     "types": """Answer Citation Completion Continuation Decoding Message Passage Position Question Reading Step Token
     Usage""",

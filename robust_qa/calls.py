@@ -27,7 +27,7 @@ from .limits import Limits
 from .pace import LONGEST_WAIT, Closed, Pace
 from .patience import Patience
 from .remarks import Lasting, listening
-from .returned import misfit
+from .returned import fitted
 from .trace import Trace, account
 from .types import Power, Usage
 
@@ -240,13 +240,13 @@ class Channel:
         return results
 
     def _checked(self, call: Call[T], result: T) -> T:
-        if wrong := misfit(result, call.returns, call.arguments):
+        fitting: T
+        fitting, wrong = fitted(result, call.returns, call.arguments)
+        if wrong:
             raise PluginError(
                 f"{self.name} gave {wrong}.",
                 hint=f"This is a fault of the plugin; `rqa plugins check {self.name.partition('.')[2]}` says more.",
             )
-        # As the cache will give it: a whole number may stand where a float was promised.
-        fitting: T = msgspec.convert(msgspec.to_builtins(result), call.returns)
         return fitting
 
     async def _limited(self, power: str, method: Callable[..., Any], *arguments: Any) -> Any:

@@ -18,25 +18,35 @@ def misfit(result: Any, promised: Any, arguments: Sequence[Any] = ()) -> str:
 
     A Reading's positions, and the number of scores, are held against the texts in `arguments`.
     """
+    return fitted(result, promised, arguments)[1]
+
+
+def fitted(result: Any, promised: Any, arguments: Sequence[Any] = ()) -> tuple[Any, str]:
+    """`result` as the cache will give it, and what is wrong with it: a whole number may stand for a float."""
     of = get_args(promised)
     if not of:
-        return _misfit(result, promised) or _out_of_range(result) or _beyond(result, arguments)
+        fitting, wrong = _converted(result, promised)
+        return fitting, wrong or _out_of_range(result) or _beyond(result, arguments)
     if not isinstance(result, list):
-        return f"{_named(type(result))}, and not a list"
+        return None, f"{_named(type(result))}, and not a list"
     if of[0] is float and len(result) != len(arguments[1]):
-        return f"{len(result)} scores for {len(arguments[1])} texts"
-    wrongs = (_misfit(item, of[0]) or _out_of_range(item) for item in result)
-    return next((f"a list that holds {wrong}" for wrong in wrongs if wrong), "")
+        return None, f"{len(result)} scores for {len(arguments[1])} texts"
+    found = []
+    for item in result:
+        fitting, wrong = _converted(item, of[0])
+        if wrong := wrong or _out_of_range(item):
+            return None, f"a list that holds {wrong}"
+        found.append(fitting)
+    return found, ""
 
 
-def _misfit(item: Any, promised: type) -> str:
+def _converted(item: Any, promised: type) -> tuple[Any, str]:
     if not isinstance(item, int if promised is float and isinstance(item, int) else promised):
-        return f"{_named(type(item))}, and not {_named(promised)}"
+        return None, f"{_named(type(item))}, and not {_named(promised)}"
     try:
-        msgspec.convert(msgspec.to_builtins(item), promised)
+        return msgspec.convert(msgspec.to_builtins(item), promised), ""
     except (msgspec.ValidationError, TypeError, RecursionError) as error:
-        return f"{_named(promised)} that is out of order: {error}"
-    return ""
+        return None, f"{_named(promised)} that is out of order: {error}"
 
 
 def _out_of_range(item: Any) -> str:

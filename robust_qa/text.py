@@ -26,6 +26,9 @@ _BOUNDARY = re.compile(
     r"|\n(?=[ \t]*(?:[-*+•|]|\d{1,2}[.)])[ \t])"  # before an item of a list, a row of a table
 )
 _ITEM = re.compile(r"(?:\A|\n)[ \t*_]*\d{1,2}\Z")
+_MARK = re.compile(r"[\d\s,;–-]+|\[[^\n]{1,28}\]|\S")  # of a note: 3, [note 4], *
+_SIGNED = re.compile(r"[-+−–]?\d")
+_CLOSED, _ENDED = frozenset(")]}"), frozenset('.,;:!?"’”')
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WORD = re.compile(r"\w+(?:['’.\-]\w+)*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -114,6 +117,18 @@ def words(text: str) -> list[str]:
 def titled(title: str | None, text: str) -> str:
     """A passage as one text, as evaluators read it: its title before it, where it has one."""
     return f"{title.strip()}: {text}" if title and title.strip() else text
+
+
+def raised(before: str, shown: str, *, refers: bool = False) -> str:
+    """Raised text as it is written in the line, after the character `before`: 2^32, 1925.[3]; else as it is `shown`.
+
+    Nothing is left of a mark that `refers` to a note.
+    """
+    if refers and _MARK.fullmatch(shown):
+        return ""
+    if _SIGNED.match(shown) and (before.isalnum() or before in _CLOSED):
+        return f"^{shown}"
+    return f"[{shown}]" if _SIGNED.match(shown) and before in _ENDED else shown
 
 
 def normalise(text: str) -> str:

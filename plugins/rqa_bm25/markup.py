@@ -6,6 +6,8 @@ import re
 from contextlib import suppress
 from html.parser import HTMLParser
 
+from robust_qa import raised
+
 from .headings import Heading, one_line
 
 _UNSEEN = frozenset("script style template svg noscript".split())
@@ -23,8 +25,6 @@ _STRAY = re.compile(r"<(?!!(?!\[))(?=[^<>]*(?:<|\Z))")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LONGEST_HEADING = 300  # characters; one of more is text that was marked for its looks
 _OWN_LINKS = frozenset("¶ # § 🔗".split())  # what the link of a heading to itself is shown as
-_NUMBER = re.compile(r"[-+−–]?\d")
-_MARK = re.compile(r"[\d\s,;–-]+|\[[^\n]{1,28}\]|\S")  # of a reference: 3, [note 4], *
 
 
 def extract(html: str) -> tuple[str, str, tuple[Heading, ...]]:
@@ -112,18 +112,14 @@ class _Page(HTMLParser):
     def _end_raised(self) -> None:
         """Leave out a mark that refers, and set a number apart: 2<sup>32</sup> is not 232."""
         start, self._raised = self._raised, 0
-        raised = "".join(self.text[start:]).strip() if start else ""
-        if not raised:
+        shown = "".join(self.text[start:]).strip() if start else ""
+        if not shown:
             return
-        before = self.text[start - 1][-1]
-        refers = _MARK.fullmatch(raised)
-        if refers and self._refers:
-            del self.text[start:]
-        elif _NUMBER.match(raised) and (before.isalnum() or before in ")]}"):
-            self.text[start:] = [f"^{raised}"]
-        elif _NUMBER.match(raised) and before in '.,;:!?"’”':
-            self.text[start:] = [f"[{raised}]"]
-        self._mark = (start, len(self.text)) if refers else None
+        before, is_mark = self.text[start - 1][-1], not raised("", shown, refers=True)
+        written = raised(before, shown, refers=self._refers)
+        if written != shown:
+            self.text[start:] = [written] if written else []
+        self._mark = (start, len(self.text)) if is_mark else None
 
     def _end_heading(self) -> None:
         self._link = self._raised = 0

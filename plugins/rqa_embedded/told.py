@@ -152,7 +152,7 @@ def _entire(span: Span, passage: Passage) -> Span:
     after = _AFTER.match(text, end)
     if after and answer_key(text[start:end] + after[0]) != answer_key(text[start:end]):
         end = after.end()
-    if text[start].isdigit() and text[:start].endswith(("$", "£", "€")):
+    if text[start].isdigit() and text[start - 1 : start] in ("$", "£", "€"):
         start -= 1
     if text[end - 1].isdigit() and text.startswith("%", end):
         end += 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from robust_qa import charset, flat
+from robust_qa import charset, flat, raised
 
 _SHORTEST = 10  # characters; a paragraph has more than that (published code of CRAG)
 _TAG = re.compile(r"<(/?[a-z][a-z0-9]*)\b[^<>]*>", re.IGNORECASE)
@@ -19,8 +19,6 @@ _SUP = r"<sup\b[^<>]*>(?P<raised>.{0,400}?)</sup\s*>"
 _RAISED = re.compile(_SUP, re.IGNORECASE | re.DOTALL)
 _POWER = re.compile(rf"(?P<before>[^\s<>])(?P<ends>(?:</\w{{1,9}}>){{0,3}}){_SUP}", re.IGNORECASE | re.DOTALL)
 _REFERS = re.compile(r"<a\b[^<>]*\bhref\s*=\s*[\"']?[^\"'\s<>]*#", re.IGNORECASE)
-_MARK = re.compile(r"[\d\s,;–-]+|\[[^\n]{1,28}\]|\S")  # of a reference: 3, [note 4], *
-_NUMBER = re.compile(r"[-+−–]?\d")
 _HIDDEN_BEGINS = re.compile(r"<!--|<(?:script|style)\b", re.IGNORECASE)
 _HIDDEN_ENDS = re.compile(r"-->|</(?:script|style)\b[^<>]*>", re.IGNORECASE)
 _BLOCKS = frozenset(
@@ -67,17 +65,16 @@ def unescaped(text: str) -> str:
 def _leveled(text: str) -> str:
     """The markup `text` without marks that refer to notes, and with raised numbers apart: 2<sup>32</sup> is not 232."""
 
-    def shown(raised: re.Match[str]) -> str:
-        return unescaped(_TAG.sub("", raised["raised"])).strip()
+    def shown(match: re.Match[str]) -> str:
+        return unescaped(_TAG.sub("", match["raised"])).strip()
 
-    def unmarked(raised: re.Match[str]) -> str:
-        return "" if _REFERS.search(raised["raised"]) and _MARK.fullmatch(shown(raised)) else raised[0]
+    def unmarked(match: re.Match[str]) -> str:
+        return match[0] if raised("", shown(match), refers=bool(_REFERS.search(match["raised"]))) else ""
 
-    def apart(raised: re.Match[str]) -> str:
-        before, number = raised["before"], html.escape(shown(raised))
-        if not _NUMBER.match(number) or not (before.isalnum() or before in ')]}.,;:!?"’”'):
-            return raised[0]
-        return before + raised["ends"] + (f"[{number}]" if before in '.,;:!?"’”' else f"^{number}")
+    def apart(match: re.Match[str]) -> str:
+        before, plain = match["before"], shown(match)
+        written = raised(before, plain)
+        return match[0] if written == plain else f"{before}{match['ends']}{html.escape(written)}"
 
     return _POWER.sub(apart, _RAISED.sub(unmarked, text))
 
