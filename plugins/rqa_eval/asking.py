@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from robust_qa import MissingError, Passage, Question, Session
+from robust_qa import Passage, Question, Session
 
 from . import items
 from .conditions import Asked, Condition
@@ -76,12 +76,10 @@ async def with_passages(session: Session, questions: Sequence[Item], *, jobs: in
     async def retrieve(item: Item) -> Item:
         async with gate:
             own = None if item.passages is None else tuple(map(passage_of, item.passages))
-            try:
-                found = await session.toolbox_for(Question(item.question, item.id, own)).retrieve()
-            except MissingError:
-                if session.assembly.retriever is not None or own is not None:
-                    raise
+            toolbox = session.toolbox_for(Question(item.question, item.id, own))
+            if toolbox.retriever is None:
                 return item
+            found = await toolbox.retrieve()
             return replace(item, passages=[items.passage(asdict(passage)) for passage in found])
 
     retrieved: list[Item] = []

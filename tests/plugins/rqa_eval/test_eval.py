@@ -750,3 +750,25 @@ def test_every_score_is_kept_question_by_question(evaluate: Any) -> None:
         "slices": {"conflict": ["conflicting"]},
         "scores": {"norag": {"accuracy": 0.0, "refusal": 1.0}, "rag": {"accuracy": 1.0, "refusal": 0.0}},
     }
+
+
+LAZY = """
+from robust_qa import MissingError, hookimpl
+
+class Lazy:
+    def retrieve(self, query, k):
+        raise MissingError("There is no model at /m.")
+
+@hookimpl
+def rqa_register(registry):
+    registry.retriever("lazy", Lazy, rank=99)
+"""
+
+
+def test_a_retriever_that_nobody_named_and_that_fails_is_not_taken_for_none(
+    rqa: Any, question_set: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "lazy.py").write_text(LAZY)
+    rows = question_set([{"question": "Q?", "answers": ["a"]}])
+    ended = rqa("--plugin", tmp_path / "lazy.py", "eval", rows, "-s", "rag", "--reader", "lexical", "-o", RUN)
+    assert ended.code == 4 and "There is no model at /m." in ended.err
