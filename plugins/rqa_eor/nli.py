@@ -16,7 +16,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robust_qa import MissingError, whole_characters
+from robust_qa import MissingError, even_batches, whole_characters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,7 +74,7 @@ class Nli:
         whole = [tuple(map(whole_characters, pair)) for pair in pairs]
         encoded = [(tokens.ids, tokens.type_ids) for tokens in tokenizer.encode_batch(whole)]
         likely = [0.0] * len(pairs)
-        for batch in _batches([len(ids) for ids, _ in encoded]):
+        for batch in even_batches([len(ids) for ids, _ in encoded], _BATCH, 1):
             hidden = _first_tokens(encoder, [encoded[n] for n in batch])
             for n, probability in zip(batch, _probabilities(hidden, head), strict=True):
                 likely[n] = float(probability)
@@ -99,16 +99,6 @@ class Nli:
                 f"The classifier in {self._folder} cannot be loaded: {error}.",
                 hint="Convert it anew: python -m rqa_eor.convert CHECKPOINT FOLDER",
             ) from error
-
-
-def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Positions, by length, in batches that padding does not fill: mixed lengths cost several times as much."""
-    batches: list[list[int]] = []
-    for n in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if not batches or lengths[n] * (len(batches[-1]) + 1) > _BATCH:
-            batches.append([])
-        batches[-1].append(n)
-    return batches
 
 
 def _first_tokens(encoder: Any, encoded: Sequence[tuple[list[int], list[int]]]) -> NDArray[np.float32]:
