@@ -97,11 +97,6 @@ class Pool:
         """The others, and why: ConfigError or MissingError."""
         return {str(tree): error for tree, error in self._problems.items()}
 
-    @property
-    def asked_for(self) -> bool:
-        """Whether this run names what is to be retrieved, with -r or --docs."""
-        return self._channels.asked_for
-
     def _admit(self, written: Tree) -> None:
         channels = self._channels
         tree = sized(expanded(written, channels.names.expressions), channels.k, given_k=channels.given_k)

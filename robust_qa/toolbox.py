@@ -44,6 +44,7 @@ class Toolbox:
     def __init__(self, question: Question, channels: Channels, trace: Trace | None = None) -> None:
         self.question = question
         self.trace = trace or Trace()
+        self.asked_for = channels.asked_for  # whether this run names what `retrieve` follows, with -r or --docs
         self._channels = channels
 
     @property

@@ -54,10 +54,9 @@ def usable(
 
 
 def _default(toolbox: Toolbox) -> list[str]:
-    searches = toolbox.pool(["web", "wiki"])
-    if toolbox.question.passages is not None and (toolbox.retriever == "given" or not searches.asked_for):
+    if toolbox.question.passages is not None and (toolbox.retriever == "given" or not toolbox.asked_for):
         return GIVEN
-    if toolbox.retriever is not None and (searches.asked_for or not searches.expressions):
+    if toolbox.retriever is not None and (toolbox.asked_for or not toolbox.pool(["web", "wiki"]).expressions):
         return [form.format(toolbox.retriever) for form in _OF_ONE]
     return PAPER
 
