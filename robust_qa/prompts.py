@@ -10,7 +10,7 @@ from pathlib import Path
 from .errors import ConfigError
 from .nearest import did_you_mean
 from .text import UNSEEN, printable
-from .types import Message, Passage
+from .types import Message, Passage, Role
 
 _OWN = Path(__file__).with_name("prompts")
 _FIELD = re.compile(r"\{([a-z_]+)\}")
@@ -47,8 +47,8 @@ class Prompt:
     def messages(self, fields: Mapping[str, str]) -> list[Message]:
         """The messages with every field filled in; a field the template lacks is not an error."""
         *system, user = re.split(r"^---\n", self.template, maxsplit=1, flags=re.MULTILINE)
-        parts = (("system", "".join(system)), ("user", user))
-        return [Message(role, self._fill(text.strip(), fields)) for role, text in parts if text.strip()]  # type: ignore[arg-type]
+        parts: tuple[tuple[Role, str], ...] = (("system", "".join(system)), ("user", user))
+        return [Message(role, self._fill(text.strip(), fields)) for role, text in parts if text.strip()]
 
     @staticmethod
     def _fill(text: str, fields: Mapping[str, str]) -> str:

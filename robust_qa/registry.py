@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from .errors import PluginError
 from .expressions import BUILT_IN
 from .faults import are_names
-from .types import Kind
+from .types import Kind, Power
 
 if TYPE_CHECKING:
     from .components import AssistedEvaluator, Evaluator, ExtractiveReader, LanguageModel, Retriever, Strategy
@@ -47,6 +47,11 @@ class Registration:
     def options(self) -> type[Any] | None:
         """The component's `Options` dataclass, None when it takes none."""
         return getattr(self.factory, "Options", None)
+
+    @property
+    def needs(self) -> frozenset[Power]:
+        """What its class says that it needs, as one with a rank does; empty where only its instances say it."""
+        return frozenset(getattr(self.factory, "needs", ()))
 
 
 @dataclass(slots=True)

@@ -223,8 +223,8 @@ class Session:
 
     def _best_strategy(self, can: Callable[[Power], bool]) -> str:
         for registration in self.assembly.host.components("strategy"):
-            needs: frozenset[Power] = registration.factory.needs  # type: ignore[attr-defined]
-            if registration.rank > 0 and all(map(can, sorted(needs))):  # score is last: to know, the evaluator is built
+            # "score" is last: to know, the evaluator is built.
+            if registration.rank > 0 and all(map(can, sorted(registration.needs))):
                 return registration.name
         raise MissingError(
             "There is nothing to answer from: no documents, no passages and no language model.",

@@ -26,6 +26,19 @@ from robust_qa.session import Session
 
 PLUGIN = Path(__file__).parent / "standins" / "plugin.py"
 SHELF = {"retriever": {"shelf": {"texts": ["alpha beta", "gamma"]}}}
+OF_ITS_INSTANCES = """
+from robust_qa import hookimpl
+
+class Strategy:
+    def __init__(self):
+        self.needs = {"generate"}
+
+    async def answer(self, question, toolbox): ...
+
+@hookimpl
+def rqa_register(registry):
+    registry.strategy("own", Strategy)
+"""
 
 
 @pytest.fixture
@@ -61,6 +74,13 @@ async def test_nothing_to_answer_from_says_what_helps(host: Host) -> None:
     with pytest.raises(MissingError, match="nothing to answer from") as caught:
         await ask(host, {})
     assert "rqa index" in caught.value.hint and "`parrot pull`" in caught.value.hint
+
+
+async def test_a_strategy_without_a_rank_need_not_say_on_its_class_what_it_needs(tmp_path: Path) -> None:
+    plugin = tmp_path / "plugin.py"
+    plugin.write_text(OF_ITS_INSTANCES, "utf-8")
+    with pytest.raises(MissingError, match="nothing to answer from"):
+        await ask(Host(only=[], files=[plugin], strict=True), {})
 
 
 async def test_passages_of_the_question_stand_in_for_the_retriever(host: Host, log: list[Any]) -> None:

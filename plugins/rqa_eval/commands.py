@@ -103,7 +103,7 @@ def evaluate_sets(
     attack: str | None,
     rates: tuple[float, ...] | None,
     drop: tuple[float, ...] | None,
-    order: tuple[str, ...] | None,
+    order: tuple[Order, ...] | None,
     jobs: int,
     strategy: tuple[str, ...],
     **answering: Any,
@@ -161,7 +161,7 @@ def _conditions(
     attack: str | None,
     rates: Sequence[float] | None,
     drop: Sequence[float] | None,
-    order: Sequence[str] | None,
+    order: Sequence[Order] | None,
 ) -> list[Condition]:
     """What is done to the passages, of which one kind may be asked for at a time."""
     from . import conditions
@@ -177,7 +177,7 @@ def _conditions(
     if drop:
         return [conditions.dropped(rate) for rate in drop]
     if order:
-        return [conditions.ordered(name) for name in order]  # type: ignore[arg-type]
+        return [conditions.ordered(name) for name in order]
     return [conditions.untouched()]
 
 
