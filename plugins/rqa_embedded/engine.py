@@ -59,7 +59,7 @@ class Marking(Protocol):
     @property
     def settings(self) -> Settings: ...
     @property
-    def marks(self) -> tuple[int, int]: ...
+    def ends(self) -> tuple[int, int]: ...
     def tokens(self, text: str) -> tuple[list[int], list[tuple[int, int]]]: ...
     def mark(self, windows: Sequence[tuple[list[int], list[int]]]) -> list[Marks]: ...
 
@@ -114,7 +114,7 @@ class Engine:
         return coded.ids, coded.offsets
 
     @cached_property
-    def marks(self) -> tuple[int, int]:
+    def ends(self) -> tuple[int, int]:
         """The ids of [CLS] and [SEP]."""
         ids = self._tokenizer.get_vocab()
         return ids["[CLS]"], ids["[SEP]"]
@@ -131,7 +131,7 @@ class Engine:
         """A unit vector of each token of each text: (tokens, width), in order. Cut at the length of a window."""
         return self._of_each(self._singles(texts), self._normed)
 
-    def words(self, texts: Sequence[str]) -> list[list[str]]:
+    def token_texts(self, texts: Sequence[str]) -> list[list[str]]:
         """The tokens that token_vectors gives vectors of."""
         return [[str(self._tokenizer.id_to_token(n)) for n in ids] for ids, _ in self._singles(texts)]
 
@@ -148,7 +148,7 @@ class Engine:
 
     def _singles(self, texts: Sequence[str]) -> list[tuple[list[int], list[int]]]:
         """Texts by themselves, cut at the length of a window."""
-        begin, end = self.marks
+        begin, end = self.ends
         found = [[begin, *self.tokens(text)[0][: self.settings.length - 2], end] for text in texts]
         return [(ids, [0] * len(ids)) for ids in found]
 

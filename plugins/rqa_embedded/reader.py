@@ -173,7 +173,7 @@ class EmbeddedEvaluator:
 
     def tokens(self, texts: Sequence[str]) -> list[list[str]]:
         """The tokens that token_vectors gives vectors of."""
-        return self._engine.words(texts)
+        return self._engine.token_texts(texts)
 
     def _cosines(self, requests: Sequence[tuple[str, Sequence[str]]]) -> list[list[float]]:
         every = list(dict.fromkeys(text for question, texts in requests for text in (question, *texts)))

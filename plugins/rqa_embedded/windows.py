@@ -45,7 +45,7 @@ class Window:
 
 def cut(engine: Marking, request: int, question: str, passages: Sequence[Passage]) -> Iterator[Window]:
     """The windows of all `passages`, copies left out; each repeats the question and the title."""
-    begin, end = engine.marks
+    begin, end = engine.ends
     length = engine.settings.length
     asked = [begin, *engine.tokens(question)[0][: length // 3], end]
     for number in sorted(set(firsts(passages))):

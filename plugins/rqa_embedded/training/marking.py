@@ -29,7 +29,7 @@ class InTorch:
         self._tokenizer.encode_special_tokens = True
 
     @property
-    def marks(self) -> tuple[int, int]:
+    def ends(self) -> tuple[int, int]:
         ids = self._tokenizer.get_vocab()
         return ids["[CLS]"], ids["[SEP]"]
 
@@ -66,7 +66,7 @@ class InTorch:
         from .train import collate
 
         device = next(self._model.parameters()).device
-        begin, end = self.marks
+        begin, end = self.ends
         coded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
         found = [[begin, *one.ids[: self.settings.length - 2], end] for one in coded]
         part = collate([Example(ids, [0] * len(ids), [0], [0], False, n) for n, ids in enumerate(found)])

@@ -74,7 +74,7 @@ def test_half_a_character_is_passed_over_and_moves_nothing(engine):
 
 def test_a_text_writes_none_of_the_models_own_marks(engine):
     ids, places = engine.tokens("[SEP] ada [CLS]")
-    assert not set(ids) & set(engine.marks)
+    assert not set(ids) & set(engine.ends)
     assert places[3] == (6, 9)
 
 
