@@ -195,40 +195,37 @@ class Toolbox:
         model = reader.component
         if not hasattr(model, "generate"):
             raise ConfigError(f"{reader.name} reads, and does not write.", hint="Configure a language model.")
-        reply_room = max_tokens or getattr(model, "max_tokens", None) or _DEFAULT_MAX_TOKENS
+        bound = max_tokens or getattr(model, "max_tokens", None) or _DEFAULT_MAX_TOKENS
         own_seed = (getattr(reader.options, "seed", None) if seed is None else seed) or 0
-        if isinstance(prompt, str):
-            prompt = [Message("user", prompt)]
-        if not isinstance(prompt, Prompt):
-            messages = list(prompt)
-            prompt_name = "messages"
+        if isinstance(prompt, Prompt):
+            layout = Layout(order, f"{own_seed} {self.question.text!a}", source_aware)
+            messages = await self._fitted(prompt, passages, fields or {}, layout, reply_room=bound)
         else:
-            prompt_name = prompt.name
-            fitted = await fit_window(
-                reader,
-                prompt,
-                passages,
-                {"question": fenced(self.question.text), **(fields or {})},
-                Layout(order, f"{own_seed} {self.question.text!a}", source_aware),
-                reply_room=reply_room,
-            )
-            if fitted.dropped or fitted.shortened:
-                self.note(
-                    f"{len(fitted.dropped)} passages left out and {len(fitted.shortened)} shortened to fit the window",
-                    dropped=list(fitted.dropped),
-                    shortened=list(fitted.shortened),
-                )
-            messages = fitted.messages
-        decoding = Decoding(temperature, reply_room, own_seed + sample if sample else seed, tuple(stop), schema)
+            messages = [Message("user", prompt)] if isinstance(prompt, str) else list(prompt)
+        decoding = Decoding(temperature, bound, own_seed + sample if sample else seed, tuple(stop), schema)
         call: Call[Completion] = Call(
             "generate",
             (messages, decoding),
             Completion,
-            prompt_name,
+            prompt.name if isinstance(prompt, Prompt) else "messages",
             {"prompt": msgspec.to_builtins(messages)} if self.trace.detailed else {},
             repeatable=_repeatable(reader.options, decoding),
         )
         return await reader.call(call, self.trace)
+
+    async def _fitted(
+        self, prompt: Prompt, passages: Sequence[Passage], fields: Mapping[str, str], layout: Layout, *, reply_room: int
+    ) -> list[Message]:
+        """The messages of `prompt`, in what the window leaves beside `reply_room` tokens; notes what is cut."""
+        fields = {"question": fenced(self.question.text), **fields}
+        fitted = await fit_window(self._need("reader"), prompt, passages, fields, layout, reply_room=reply_room)
+        if fitted.dropped or fitted.shortened:
+            self.note(
+                f"{len(fitted.dropped)} passages left out and {len(fitted.shortened)} shortened to fit the window",
+                dropped=list(fitted.dropped),
+                shortened=list(fitted.shortened),
+            )
+        return fitted.messages
 
     async def continue_text(
         self,
