@@ -148,19 +148,7 @@ def calibrate(
         upper, lower = thresholds.choose(judged, ambiguous=ambiguous)
     told |= {"upper": upper, "lower": lower}
     if judged:
-        accuracy, share = thresholds.action_accuracy(judged, upper, lower)
-        both = len({q.answerable for q in judged}) == 2
-        one = thresholds.single(judged) if both else None
-        points = thresholds.curve(judged, sorted({*thresholds.steps(judged), upper, lower, *(one or ())[:1]}))
-        told |= {
-            "evaluator": name,
-            "questions": len(judged),
-            "accuracy": accuracy if share < 1 else None,
-            "ambiguous": share,
-            "always_correct": sum(q.answerable for q in judged) / len(judged),
-            "single": {"threshold": one[0], "accuracy": one[1]} if one else None,
-            "curve": [dataclasses.asdict(point) for point in points],
-        }
+        told |= {"evaluator": name, **_measured(judged, upper, lower)}
     if as_json:
         click.echo(json.dumps(told))
         return
@@ -172,6 +160,24 @@ def calibrate(
     judge = f"evaluator = {json.dumps(name, ensure_ascii=False)}\n" if name else ""
     click.echo(f"[strategy.{strategy}]\n{comment}{judge}upper = {upper}\nlower = {lower}")
     _tell_where(run, strategy, table)
+
+
+def _measured(judged: Sequence[Judged], upper: float, lower: float) -> dict[str, Any]:
+    """What the thresholds do to the questions, and what others would."""
+    from . import thresholds
+
+    accuracy, share = thresholds.action_accuracy(judged, upper, lower)
+    both = len({one.answerable for one in judged}) == 2
+    single = thresholds.single(judged) if both else None
+    points = thresholds.curve(judged, sorted({*thresholds.steps(judged), upper, lower, *(single or ())[:1]}))
+    return {
+        "questions": len(judged),
+        "accuracy": accuracy if share < 1 else None,
+        "ambiguous": share,
+        "always_correct": sum(one.answerable for one in judged) / len(judged),
+        "single": {"threshold": single[0], "accuracy": single[1]} if single else None,
+        "curve": [dataclasses.asdict(point) for point in points],
+    }
 
 
 def _tell_where(run: Run, strategy: str, table: Mapping[str, Any]) -> None:
