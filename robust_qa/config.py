@@ -261,31 +261,28 @@ def _misshapen(layer: Layer) -> Iterator[ConfigError]:
         yield ConfigError(f"{layer.origin}: tables and lists are nested more than {_DEEPEST} deep.")
         return
     for key, value in layer.tree.items():
-        if key == "plugins":
-            if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-                yield ConfigError(
-                    f"{layer.origin}: `plugins` must be a list of file names.",
-                    hint="On the command line: --plugin FILE." if layer.textual else 'As in: plugins = ["notes.py"]',
-                )
-        elif key not in TABLES:
-            hint = did_you_mean(key, (*TABLES, "plugins"))
-            yield ConfigError(
-                f"{layer.origin}: there is no table [{key}]; the tables are {', '.join(TABLES)}.", hint=hint
-            )
-        elif not isinstance(value, dict):
-            yield ConfigError(f"{layer.origin}: `{key}` must be a table, not {shown(key, value)}.")
-        elif key in KINDS:
-            for name, table in value.items():
-                if not isinstance(table, dict):
-                    yield ConfigError(
-                        f"{layer.origin}: [{key}] holds named tables; `{name}` must stand in one of them.",
-                        hint=f"Write [{key}.NAME] above `{name} = ...`.",
-                    )
-        elif key == "cache" and layer.confined and "folder" in value:
-            yield ConfigError(
-                f"{layer.origin}: `cache.folder` is not for a file that was found by walking up.",
-                hint=layer.allowing,
-            )
+        for problem, hint in _wrong_with(key, value, layer):
+            yield ConfigError(f"{layer.origin}: {problem}", hint=hint)
+
+
+def _wrong_with(key: str, value: Any, layer: Layer) -> Iterator[tuple[str, str]]:
+    """What is wrong with a top-level key and what stands there, each with a hint."""
+    if key == "plugins":
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            hint = "On the command line: --plugin FILE." if layer.textual else 'As in: plugins = ["notes.py"]'
+            yield "`plugins` must be a list of file names.", hint
+    elif key not in TABLES:
+        told = f"there is no table [{key}]; the tables are {', '.join(TABLES)}."
+        yield told, did_you_mean(key, (*TABLES, "plugins"))
+    elif not isinstance(value, dict):
+        yield f"`{key}` must be a table, not {shown(key, value)}.", ""
+    elif key in KINDS:
+        for name, table in value.items():
+            if not isinstance(table, dict):
+                told = f"[{key}] holds named tables; `{name}` must stand in one of them."
+                yield told, f"Write [{key}.NAME] above `{name} = ...`."
+    elif key == "cache" and layer.confined and "folder" in value:
+        yield "`cache.folder` is not for a file that was found by walking up.", layer.allowing
 
 
 def _deeper(value: Any, levels: int) -> bool:
