@@ -151,15 +151,14 @@ def load(
     *,
     file: Path | None = None,
     overrides: Sequence[tuple[str, str]] = (),
-    start: Path | None = None,
 ) -> Config:
     """The configuration in force: command line, environment, `file` or the found one, the user's own.
 
-    `overrides` are the command line's KEY=VALUE pairs; `start` is where walking up begins (default: here).
+    `overrides` are the command line's KEY=VALUE pairs.
     """
     if file is None and (named := os.environ.get(environment.CONFIG)):
         file = absolute(named, Path())
-    found = None if file else find(start)
+    found = None if file else find()
     layers = [_textual("the command line", overrides), *_environment()]
     if file:
         layers.append(read(file))

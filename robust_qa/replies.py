@@ -17,6 +17,7 @@ _EMPHASIS = re.compile(r"(?<![\w*])\*{2,}+|(?<!\*)\*{2,}+(?!\w)")  # not the one
 _NUMBERS = re.compile(r"(?<![\d.–]|\B-)(\d+)(?:\.0+)?(?:\s*[–-]\s*(\d+))?")
 _NONE = re.compile(r"\W*+(?:\Z|(?:none|no(?!\W*+\d)|neither|nothing)\b)", re.IGNORECASE)  # "No. 3" is document 3
 _LONGEST = 100_000  # characters searched for JSON: far above any reply, and a bound on the work
+_LONGEST_LINE = 4000  # characters of a field
 _EFFORT = 10 * _LONGEST  # characters read in vain, by what is broken, before the rest of a reply is let be
 _OBJECT = re.compile(r'\{(?=\s*+["}])')
 # Of most families; Gemini, Seed, Magistral, Kimi. Some chat templates open the tag, and the reply only closes it.
@@ -93,8 +94,8 @@ def _blocks(text: str, opening: str, closing: str) -> list[str]:
     return [content.strip() for content in pattern.findall(text)]
 
 
-def one_line(value: object, longest: int = 4000) -> str:
-    """A field of a reply as one line of at most `longest` characters, without marks; "" for what is no text.
+def one_line(value: object) -> str:
+    """A field of a reply as one line of at most 4,000 characters, without marks; "" for what is no text.
 
     Of a list the items, parted by commas; of a truth value yes or no.
     """
@@ -105,7 +106,7 @@ def one_line(value: object, longest: int = 4000) -> str:
     if not isinstance(value, str | int | float):
         return ""
     line = " ".join(_EMPHASIS.sub("", _MARK.sub(r" \1 ", printable(str(value)))).split()).strip("* ")
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1].rstrip() + "…"
 
 
 def named_documents(named: object, size: int) -> tuple[tuple[int, ...], int]:

@@ -25,12 +25,12 @@ _KIND = re.compile(
     r"\b(University|College|School|Party|Award|Prize|Church|River|County|Army|League|Club|Festival|Museum|Company|Records|Street|Island|Committee|Institute|Hospital|Theatre|Cup|Band|Orchestra|Press|Court|Department|Council|Battle|War|Airport)$"
 )
 _FEW = frozenset("a an the of in on at by to for from with and or but that this which who as".split())
+_EACH = 2  # questions of a passage, at most
+_ABSENT = 0.4  # share of them over the passage without the sentence asked about
 
 
-def cloze_rows(
-    passages: list[dict[str, str]], rng: random.Random, *, each: int = 2, absent: float = 0.4
-) -> Iterator[Row]:
-    """Up to `each` questions a passage, and with probability `absent` the passage without the sentence asked about."""
+def cloze_rows(passages: list[dict[str, str]], rng: random.Random) -> Iterator[Row]:
+    """Up to two questions a passage, some of them over the passage without the sentence asked about."""
     first_names = {subject(passage["title"]).split()[0] for passage in passages}
     for passage in passages:
         title, text = passage["title"], passage["text"]
@@ -42,12 +42,12 @@ def cloze_rows(
             for match in _SPOT.finditer(part)
             if _fit(match, title)
         ]
-        for part, match in rng.sample(spots, min(each, len(spots))):
+        for part, match in rng.sample(spots, min(_EACH, len(spots))):
             asked = _question(part, match, title, first_names, rng)
             if asked is None:
                 continue
             answer = match[match.lastgroup or 0]
-            if rng.random() < absent:
+            if rng.random() < _ABSENT:
                 rest = " ".join(other for other in parts if other != part and answer not in other)
                 if len(rest.split()) > 25:
                     yield Row(asked, rest, title, source="cloze")

@@ -17,6 +17,8 @@ import msgspec
 from .people import MONTH, style
 from .rows import Row
 
+_ABSENT = 0.45  # share of the rows that lack the fact asked for
+
 
 class Fact(msgspec.Struct, forbid_unknown_fields=True):
     """Ways to tell a fact, and questions by the slot that holds their answer."""
@@ -41,8 +43,8 @@ class Invented(msgspec.Struct, forbid_unknown_fields=True):
     kind: list[Kind]
 
 
-def invented_rows(count: int, rng: random.Random, *, absent: float = 0.45) -> Iterator[Row]:
-    """`count` rows; a share `absent` lack the fact, or tell it of a subject with a similar name."""
+def invented_rows(count: int, rng: random.Random) -> Iterator[Row]:
+    """`count` rows; some lack the fact, or tell it of a subject with a similar name."""
     source = msgspec.convert(tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")), Invented)
     weights = [kind.weight for kind in source.kind]
     for _ in range(count):
@@ -53,7 +55,7 @@ def invented_rows(count: int, rng: random.Random, *, absent: float = 0.45) -> It
         rest = rng.sample(rest, rng.randint(0, len(rest)))
         first = [] if asked == 0 else [article.fact(0)[0]]
         answer = article.value(slot)
-        if rng.random() < absent:
+        if rng.random() < _ABSENT:
             yield _without(article, question, (told, answer), [*first, *rest], rng)
             continue
         parts = [*first, *rest]

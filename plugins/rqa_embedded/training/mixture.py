@@ -27,7 +27,7 @@ def mixture(folder: Path, seed: int, *, held: bool = False) -> list[Row]:
         *qamr_rows(folder / "qamr.jsonl", rng, held=held, share=0.7),
         *sentence_rows(folder / "squad_sentences.jsonl", rng, held=held, first=_SQUAD_DEVELOPMENT),
         *(cropped(row, rng) for row in people_rows(passages, rng)),
-        *(cropped(row, rng) for row in cloze_rows(passages, rng, each=2)),
+        *(cropped(row, rng) for row in cloze_rows(passages, rng)),
         *invented_rows(500 if held else 18_000, rng),
     ]
     rng.shuffle(rows)
