@@ -12,7 +12,7 @@ import msgspec
 
 from robust_qa import Continuation, RefusedError, Token
 
-from .replies import Endpoint, Reply, finish_in, not_understood, usage_in
+from .replies import Endpoint, Reply, cut, decoded, finish_in, not_understood, usage_in
 
 
 class _Alternative(msgspec.Struct):
@@ -47,24 +47,18 @@ _decoder = msgspec.json.Decoder(_Body)
 
 def continuation_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -> Continuation:
     """The continuation in `reply`, its text cut at the first of `stops`. Raises what `finish_in` raises."""
-    try:
-        body = _decoder.decode(reply.body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
-        raise not_understood(f"something that is no completion ({cause})", reply, endpoint) from cause
+    body = decoded(_decoder, "completion", reply, endpoint)
     if not body.choices:
         raise not_understood("no choices", reply, endpoint)
     choice = body.choices[0]
     finish = finish_in(choice.finish_reason, endpoint)
-    text = choice.text
-    for stop in stops:
-        text = text.partition(stop)[0]
     tokens = _tokens(choice.logprobs) if choice.logprobs else ()
     if choice.text and not tokens:
         raise RefusedError(
             f"{endpoint} does not tell the log-probabilities of what it writes.",
             hint="vLLM and llama-server do.",
         )
-    return Continuation(text, tokens, usage_in(body.usage), finish)
+    return Continuation(cut(choice.text, stops), tokens, usage_in(body.usage), finish)
 
 
 def _tokens(told: _Logprobs) -> tuple[Token, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -20,6 +20,8 @@ from robust_qa import (
     flat,
     without_thoughts,
 )
+
+T = TypeVar("T")
 
 READ, _EXCERPT = 10_000, 200  # characters of a provider's own words that are read, and shown
 CHECK_URL = "Check `base_url`: the address without its /chat/completions; it often ends in /v1."
@@ -91,10 +93,7 @@ def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -
 
     Raises what `finish_in` raises, and RefusedError when the model declined.
     """
-    try:
-        body = _decoder.decode(reply.body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
-        raise not_understood(f"something that is no chat completion ({cause})", reply, endpoint) from cause
+    body = decoded(_decoder, "chat completion", reply, endpoint)
     if not body.choices:
         raise not_understood("no choices", reply, endpoint)
     choice = body.choices[0]
@@ -110,9 +109,22 @@ def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -
         if content is None:
             raise not_understood("no content", reply, endpoint)
     text = without_thoughts(content or "")
+    return Completion(cut(text, stops), usage_in(body.usage), finish)
+
+
+def decoded(decoder: msgspec.json.Decoder[T], what: str, reply: Reply, endpoint: Endpoint) -> T:
+    """The body of `reply`, which is a `what`. Raises CallError where it is none."""
+    try:
+        return decoder.decode(reply.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
+        raise not_understood(f"something that is no {what} ({cause})", reply, endpoint) from cause
+
+
+def cut(text: str, stops: Sequence[str]) -> str:
+    """`text` up to the first of `stops`, those that the endpoint itself does not take."""
     for stop in stops:
         text = text.partition(stop)[0]
-    return Completion(text, usage_in(body.usage), finish)
+    return text
 
 
 def finish_in(reason: str | None, endpoint: Endpoint) -> Literal["stop", "length"]:
