@@ -68,8 +68,8 @@ class ActiveRag:
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """Equations 2 to 4: 1 + 2n calls for n instructions, in two rounds of latency.
 
-        1 + n without assimilation, 2n without accommodation; 1 where no passage is found, and then the thought
-        is the answer. Abstains when no agent comes to one.
+        1 + n without assimilation, 2n without accommodation. Where no passage is found the thought is the answer, in
+        1 call; none without accommodation. Abstains when no agent comes to one.
         """
         import asyncio
 
