@@ -17,7 +17,10 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if sys.path and sys.path[0] == os.getcwd():  # noqa: PTH109  (pathlib is slow to import)
-        # Python puts the working directory there, and what a stranger left in it is no plugin.
-        del sys.path[0]
+    try:
+        if sys.path and sys.path[0] == os.getcwd():  # noqa: PTH109  (pathlib is slow to import)
+            # Python puts the working directory there, and what a stranger left in it is no plugin.
+            del sys.path[0]
+    except FileNotFoundError:
+        pass  # it was removed, and Python found none to put there
     main()

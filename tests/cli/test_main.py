@@ -284,12 +284,16 @@ def test_a_closed_standard_output_is_told(installed: str, command: str) -> None:
     assert (ended.returncode, ended.stderr) == (1, "rqa: Standard output cannot be used: Bad file descriptor.\n")
 
 
-def test_a_working_directory_that_is_gone_is_told(rqa: Rqa, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_working_directory_that_is_gone_is_told(
+    installed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    ended = rqa("init")
-    assert (ended.code, ended.err) == (1, "rqa: The folder that this was started in is not there any more.\n")
+    for command in ([installed], [sys.executable, "-m", "robust_qa"]):
+        ended = process(*command, "init")
+        said = "rqa: The folder that this was started in is not there any more.\n"
+        assert (ended.returncode, ended.stderr) == (1, said)
 
 
 @pytest.mark.parametrize("command", ["init --user", "keys set work", "keys list", "config trust rqa.toml"])
