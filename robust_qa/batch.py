@@ -63,11 +63,11 @@ class Tally:
         return time.monotonic() - self.began
 
 
-async def check(plan: Callable[..., Plan], lines: Lines) -> Plan | None:
-    """Refuse what cannot work before anything is asked or written: the first row decides.
+async def plan_for_first(plan: Callable[..., Plan], lines: Lines) -> Plan | None:
+    """What `plan(has_passages=...)` gives for rows like the first; None when there is no row.
 
-    What `plan(has_passages=...)` gives for rows like it; None when there is no row. Raises ConfigError or
-    MissingError where the configuration cannot answer it, InputError where the input is not made of rows.
+    So what cannot work is refused before anything is asked or written: raises ConfigError or MissingError where the
+    configuration cannot answer such a row, InputError where the input is not made of rows.
     """
     line = await lines.peek()
     if line is None:

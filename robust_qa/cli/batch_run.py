@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ..batch import Batch, Tally, check
+from ..batch import Batch, Tally, plan_for_first
 from ..channels import Plan
 from ..errors import CallError, InputError
 from ..lines import Lines
@@ -111,7 +111,7 @@ async def answer_rows(
     lines = Lines(descriptor)
     way: dict[str, Any] = {"strategy": strategy, "as_given": as_given}
     if has_passages is None:
-        plan = await check(partial(session.plan, **way), lines)
+        plan = await plan_for_first(partial(session.plan, **way), lines)
     else:
         plan = session.plan(has_passages=has_passages, **way)
     with _output(target, partial(_state, session, plan, survey, way)) as output:
@@ -128,16 +128,7 @@ async def answer_rows(
         finally:
             watching.cancel()
             await asyncio.wait({watching})
-        if batch.tally.finished or not batch.trouble:
-            _summarise(run, batch.tally, strategy or "")
-        if batch.trouble:
-            raise CallError(
-                f"Stopped, as every further row would fail: {batch.trouble.message}",
-                hint=f"{batch.trouble.hint}\n{_how_to_continue(batch.tally, resumable=file is not None)}".strip(),
-            )
-        if batch.stopped:
-            run.say(f"interrupted; {_how_to_continue(batch.tally, resumable=file is not None)}")
-            raise _Interrupted
+        _tell_end(run, batch, strategy or "", resumable=file is not None)
         if file:
             batch.tally.failed += file.failed
             if target.resume and ordered:
@@ -232,6 +223,20 @@ def _signals(batch: Batch) -> Iterator[None]:
     finally:
         for number in taken:
             loop.remove_signal_handler(number)
+
+
+def _tell_end(run: Run, batch: Batch, label: str, *, resumable: bool) -> None:
+    """Say what was done, and raise why that is not all, with the way to go on."""
+    if batch.tally.finished or not batch.trouble:
+        _summarise(run, batch.tally, label)
+    if batch.trouble:
+        raise CallError(
+            f"Stopped, as every further row would fail: {batch.trouble.message}",
+            hint=f"{batch.trouble.hint}\n{_how_to_continue(batch.tally, resumable=resumable)}".strip(),
+        )
+    if batch.stopped:
+        run.say(f"interrupted; {_how_to_continue(batch.tally, resumable=resumable)}")
+        raise _Interrupted
 
 
 def _summarise(run: Run, tally: Tally, label: str) -> None:
