@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,28 +100,27 @@ class State(msgspec.Struct, frozen=True):
         return phrases
 
 
-def retrieved(session: Session, plan: Plan, *, lacking: bool, **way: Any) -> dict[str, list[Tree]]:
-    """What a run may retrieve: as the `plan` of its first row and the options of the strategy say, and for rows
-    without passages, if some may be `lacking` them; nothing where those fail. `way` is for Session.plan.
+def retrieved(session: Session, plan: Plan, without: Callable[[], Plan] | None) -> dict[str, list[Tree]]:
+    """What a run may retrieve: as the `plan` of its first row and the options of the strategy say, and as the one of
+    rows `without` passages, if there may be such; nothing where those fail.
     """
     name, _, channels = plan
     every = session.assembly.own_expressions("strategy", name)
     if channels.expression:
         every.insert(0, channels.expression)
     try:
-        other = session.plan(has_passages=False, **way).channels.expression if lacking else None
+        other = without().channels.expression if without else None
     except RqaError:
         return {"retriever": every, _LACKING: []}
     return {"retriever": every} | ({} if other is None or other in every else {_LACKING: [other]})
 
 
-def answered_by(session: Session, strategy: str, **way: Any) -> dict[str, str]:
+def answered_by(session: Session, strategy: str, *, has_passages: bool, as_given: bool = False) -> dict[str, str]:
     """By what a strategy answers: `reader` and `evaluator`, with digests of their content and of their options.
 
-    What they are by default: a strategy may choose others by its options. `way` is for Session.plan, and what that
-    raises is raised.
+    What they are by default: a strategy may choose others by its options. Raises what Session.plan does.
     """
-    _, _, channels = session.plan(strategy=strategy, **way)
+    channels = session.plan(has_passages=has_passages, strategy=strategy, as_given=as_given).channels
     found = _identified({"reader": channels.reader, "evaluator": channels.evaluator})
     options = _options(session.assembly.config)
     for what, name in list(found.items()):

@@ -152,9 +152,10 @@ def _check_continues(session: Session, folder: Folder, targets: Mapping[str, Tar
     """InputError where a strategy has answers that it would not give now: before any of them is asked."""
     with folder.questions.open("rb", buffering=0) as questions:
         for name, target in targets.items():
-            way: dict[str, Any] = {"strategy": name, "as_given": True, "has_passages": has_passages}
             try:
-                target.check_continues(session, questions.fileno(), **way)
+                target.check_continues(
+                    session, questions.fileno(), has_passages=has_passages, strategy=name, as_given=True
+                )
             except InputError as error:
                 file = folder.answers(name).relative_to(folder.path)
                 raise InputError(

@@ -51,11 +51,13 @@ class Target:
         """Whether what is written stays, as it does not in a pipe or a device."""
         return self.out is not None and (self.out.is_file() or not self.out.exists())
 
-    def check_continues(self, session: Session, descriptor: int, *, has_passages: bool, **way: Any) -> None:
+    def check_continues(
+        self, session: Session, descriptor: int, *, has_passages: bool, strategy: str, as_given: bool
+    ) -> None:
         """InputError where it holds answers of another run than answer_rows would continue; nothing is asked."""
         if self.out is not None and self.out.is_file() and self.out.stat().st_size:
-            plan = session.plan(has_passages=has_passages, **way)
-            state = _state(session, plan, surveyed(descriptor), way)
+            planned = partial(session.plan, strategy=strategy, as_given=as_given)
+            state = _state(session, planned, planned(has_passages=has_passages), surveyed(descriptor))
             check_continues(self.out.resolve(), state, retry=self.retry)
 
 
@@ -109,15 +111,13 @@ async def answer_rows(
     """
     survey = surveyed(descriptor) if target.keeps else (None, False)  # before anything is read
     lines = Lines(descriptor)
-    way: dict[str, Any] = {"strategy": strategy, "as_given": as_given}
-    if has_passages is None:
-        plan = await plan_for_first(partial(session.plan, **way), lines)
-    else:
-        plan = session.plan(has_passages=has_passages, **way)
-    with _output(target, partial(_state, session, plan, survey, way)) as output:
+    planned = partial(session.plan, strategy=strategy, as_given=as_given)
+    plan = await plan_for_first(planned, lines) if has_passages is None else planned(has_passages=has_passages)
+    with _output(target, partial(_state, session, planned, plan, survey)) as output:
         file = output if isinstance(output, OutFile) else None
         done = file.has if file else None
-        batch = Batch(partial(session.answer, **way), lines, output, ordered=ordered, done=done, **how)
+        answer = partial(session.answer, strategy=strategy, as_given=as_given)
+        batch = Batch(answer, lines, output, ordered=ordered, done=done, **how)
         size = os.fstat(descriptor).st_size if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
         aloud = target.out is None and os.isatty(_STDOUT)
         progress = watch(run, batch.tally, size, answers_on_terminal=aloud, label=strategy or "")
@@ -166,11 +166,11 @@ def _opened(source: Path) -> Iterator[int]:
         yield file.fileno()
 
 
-def _state(session: Session, plan: Plan | None, survey: tuple[str | None, bool], way: dict[str, Any]) -> State:
+def _state(session: Session, planned: Callable[..., Plan], plan: Plan | None, survey: tuple[str | None, bool]) -> State:
     content, lacking = survey
     if plan is None:
         return State.of(session.assembly.config, None, content)
-    found = retrieved(session, plan, lacking=lacking, **way)
+    found = retrieved(session, plan, partial(planned, has_passages=False) if lacking else None)
     judged = session.judged(plan.name, chain(*found.values()))
     return State.of(session.assembly.config, plan, content, found, judged=judged)
 
