@@ -19,7 +19,7 @@ from typing import TextIO
 
 from robust_qa import charset
 
-from .headings import Heading, front_matter, of_markdown, of_rst, one_line, uncommented
+from .headings import Heading, as_title, front_matter, of_markdown, of_rst, uncommented
 from .tables import read_csv, read_tsv
 
 _BLOCK = 1 << 20  # characters of a text file that make one document; a longer file gives several
@@ -114,7 +114,7 @@ def _html(path: Path, report: Report) -> Iterator[Document]:
     from .markup import extract
 
     title, text, headings = extract(_page(path.read_bytes()))
-    yield Document(text, one_line(title) or path.stem, str(path), str(path), headings)
+    yield Document(text, as_title(title) or path.stem, str(path), str(path), headings)
 
 
 def _page(body: bytes) -> str:
@@ -135,7 +135,7 @@ def _pdf(path: Path, report: Report) -> Iterator[Document]:
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # it warns of every oddity that it then copes with
     try:
         document = pypdf.PdfReader(path)
-        title = one_line((document.metadata and document.metadata.title) or "") or path.stem
+        title = as_title((document.metadata and document.metadata.title) or "") or path.stem
         pages = enumerate((_unbroken(page.extract_text()) for page in document.pages), start=1)
         for number, text in pages:
             yield Document(text, title, f"{path}#page={number}", f"{path}#page={number}")
@@ -178,7 +178,7 @@ def _row(fields: Mapping[str, object], path: Path, line: int) -> Document:
     source = found["source"]
     if not source.startswith(("http://", "https://")):  # a row cannot pass for another file
         source = f"{path}: {source}" if source else str(path)
-    return Document(found["text"], one_line(found["title"]), found["id"] or f"{path}:{line}", source)
+    return Document(found["text"], as_title(found["title"]), found["id"] or f"{path}:{line}", source)
 
 
 def _jsonl(path: Path, report: Report) -> Iterator[Document]:

@@ -30,7 +30,7 @@ class Section:
     path: tuple[str, ...] = ()
 
 
-def one_line(title: str) -> str:
+def as_title(title: str) -> str:
     """`title` as one line of bounded length."""
     return " ".join(title.split())[:_LONGEST_TITLE]
 
@@ -50,7 +50,7 @@ def sections(text: str, headings: Sequence[Heading]) -> Iterator[Section]:
         yield Section(tidy(text[heading.start : heading.end]), tidy(text[heading.end : end]), path)
 
 
-def titled(title: str, path: Sequence[str], *, heading: bool) -> str:
+def title_under(title: str, path: Sequence[str], *, heading: bool) -> str:
     """The title of a passage that stands under `path`: the document's, and what of the path that does not say yet.
 
     A document's title that is a `heading` itself is told where it is above the passage: another section has another.
@@ -99,7 +99,7 @@ def of_markdown(text: str) -> list[Heading]:
     for match in _MARKDOWN.finditer(seen):
         level = len(match["marks"]) if match["marks"] else 1 if match["first"] else 2
         title = _CLOSING.sub("", match["marked"] or match["first"] or match["second"])
-        found.append(Heading(match.start(), match.end(), level, one_line(title)))
+        found.append(Heading(match.start(), match.end(), level, as_title(title)))
     return [heading for heading in found if heading.title.strip("# ")]
 
 
@@ -118,7 +118,7 @@ def front_matter(text: str) -> tuple[int, str]:
     if not front:
         return 0, ""
     title = _TITLE.search(front["yaml"])
-    return front.end(), one_line(_scalar(title["value"])) if title else ""
+    return front.end(), as_title(_scalar(title["value"])) if title else ""
 
 
 def _scalar(value: str) -> str:
@@ -146,5 +146,5 @@ def of_rst(text: str) -> list[Heading]:
     found = []
     for match in _RST.finditer(text):
         level = levels.setdefault((match["over"], match["under"]), len(levels) + 1)
-        found.append(Heading(match.start(), match.end(), level, one_line(match["title"])))
+        found.append(Heading(match.start(), match.end(), level, as_title(match["title"])))
     return found

@@ -16,7 +16,7 @@ from .analysis import tidy
 from .chunking import Cut
 from .documents import Unreadable, read
 from .files import Found, Skipped, find, is_gone, places, shown
-from .headings import sections, titled
+from .headings import sections, title_under
 from .index import Index, searched
 from .renewal import is_due, renew
 
@@ -191,7 +191,7 @@ class _Run:
             heading = any(heading.title == document.title for heading in document.headings)
             passages = list(self.cut.sections(sections(document.text, document.headings)))
             for number, (above, text) in enumerate(passages, start=1):
-                title = titled(tidy(document.title), above, heading=heading)
+                title = title_under(tidy(document.title), above, heading=heading)
                 entry = tantivy.Document(file=file, words=searched(title, text))
                 entry.add_bytes("title", _bytes(title))
                 entry.add_bytes("text", _bytes(text))

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 from robust_qa import raised
 
-from .headings import Heading, one_line
+from .headings import Heading, as_title
 
 _UNSEEN = frozenset("script style template svg noscript".split())
 _BREAKS = {"br": "\n"} | dict.fromkeys("td th option button label".split(), " ")
@@ -45,7 +45,7 @@ def extract(html: str) -> tuple[str, str, tuple[Heading, ...]]:
             continue
         before = _tidied(page.text[end:first])
         text += f"{before}\n\n" if before else ""
-        headings.append(Heading(len(text), len(text) + len(title), level, one_line(title)))
+        headings.append(Heading(len(text), len(text) + len(title), level, as_title(title)))
         text += f"{title}\n\n"
         end = last
     text += _tidied(page.text[end:])

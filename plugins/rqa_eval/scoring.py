@@ -30,7 +30,7 @@ _FAILED = "Leave it out with --metrics, or mend the plugin it is of."
 
 
 @dataclass(slots=True)
-class Question:
+class Counted:
     """Where a question counts: its set and condition, and its slices by view."""
 
     set: str
@@ -44,7 +44,7 @@ class Scores:
 
     metrics: Sequence[Metric]
     views: Sequence[View]
-    questions: list[Question] = field(default_factory=list)
+    questions: list[Counted] = field(default_factory=list)
     columns: dict[str, dict[str, array[float]]] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)  # answer lines by strategy
     failed: dict[str, int] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Scores:
             self.first_error.setdefault(name, message)
         right = {name: self._right(name) for name in values}
         slices = {view.name: list(view.of(asked.row, right)) for view in self.views}
-        self.questions.append(Question(asked.row["set"], asked.row["condition"], slices))
+        self.questions.append(Counted(asked.row["set"], asked.row["condition"], slices))
 
     def _right(self, strategy: str) -> bool | None:
         """Whether its last answer is right."""

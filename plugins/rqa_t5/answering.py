@@ -11,7 +11,7 @@ import numpy as np
 
 from robust_qa import Answering, InputError, Passage, Question, contains_answer, in_session
 
-from .thresholds import between
+from .thresholds import midway
 
 if TYPE_CHECKING:
     from robust_qa import Run, Session
@@ -24,7 +24,7 @@ _FORMAT = 'Write a line as {"question": ..., "answers": [...], "passages": [...]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ByAction:
     """A question's best score, and whether its answer is right under each of ACTIONS."""
 
     best: float
@@ -45,7 +45,7 @@ def need_answers(asked: Sequence[Asked]) -> None:
 
 def outcomes(
     run: Run, strategy: str, evaluator: str | None, asked: Sequence[Asked], best: Sequence[float]
-) -> list[Outcome]:
+) -> list[ByAction]:
     """Every question answered from its passages under every action. The strategy has an option `ablation`, as crag has.
 
     Raises what the strategy raises.
@@ -70,10 +70,10 @@ def outcomes(
         if evaluator is not None:
             option.append((f"strategy.{strategy}.evaluator", evaluator))
         found.append(in_session(run, Answering(strategy=strategy, option=tuple(option)), work, detailed=False))
-    return [Outcome(score, right) for score, right in zip(best, zip(*found, strict=True), strict=True)]
+    return [ByAction(score, right) for score, right in zip(best, zip(*found, strict=True), strict=True)]
 
 
-def choose(found: Sequence[Outcome]) -> tuple[float, float, float]:
+def choose(found: Sequence[ByAction]) -> tuple[float, float, float]:
     """(upper, lower, accuracy): the thresholds with which most of these questions are answered rightly.
 
     The accuracy is on the same questions. To abstain is not right, so without a search nothing pays for Incorrect.
@@ -92,11 +92,11 @@ def choose(found: Sequence[Outcome]) -> tuple[float, float, float]:
     first = np.maximum.accumulate(below)
     top = int(np.argmax(above + first))
     bottom = int(np.argmax(below[: top + 1]))
-    upper = between(scores, top)
+    upper = midway(scores, top)
     right = (below[bottom] + above[top] + ambiguous.sum()) / len(found)
-    return upper, min(upper, between(scores, bottom)), float(right)
+    return upper, min(upper, midway(scores, bottom)), float(right)
 
 
-def accuracies(found: Sequence[Outcome]) -> dict[str, float]:
+def accuracies(found: Sequence[ByAction]) -> dict[str, float]:
     """The share of right answers when every question's action is the same, by action."""
     return {action: sum(one.right[n] for one in found) / len(found) for n, action in enumerate(ACTIONS)}

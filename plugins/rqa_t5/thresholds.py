@@ -98,8 +98,8 @@ def choose(judged: Sequence[Judged], *, ambiguous: float = 0.65) -> tuple[float,
     apart = np.concatenate([[True], scores[1:] > scores[:-1], scores[-1:] < 1])
     top = int(np.argmax(np.where(apart, correct, -np.inf)))
     bottom = int(np.argmax(np.where(apart, incorrect, -np.inf)))
-    upper = between(scores, top)
-    return upper, min(upper, between(scores, bottom))
+    upper = midway(scores, top)
+    return upper, min(upper, midway(scores, bottom))
 
 
 def need_both(answerable: Sequence[bool]) -> None:
@@ -139,7 +139,7 @@ def _arrays(
     return np.array([one.best for one in judged]), np.array([one.answerable for one in judged], bool)
 
 
-def between(scores: np.ndarray[tuple[int], np.dtype[np.float64]], place: int) -> float:
+def midway(scores: np.ndarray[tuple[int], np.dtype[np.float64]], place: int) -> float:
     """A threshold that `place` scores lie under, in few digits, in [-1, 1]."""
     below = scores[place - 1] if place else -1.0
     above = scores[place] if place < len(scores) else 1.0

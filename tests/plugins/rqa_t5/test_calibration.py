@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from robust_qa import InputError
-from rqa_t5.answering import Outcome, accuracies
+from rqa_t5.answering import ByAction, accuracies
 from rqa_t5.answering import choose as choose_by_answers
 from rqa_t5.thresholds import PRESETS, Judged, action_accuracy, auc, choose, curve, single
 
@@ -256,9 +256,9 @@ def test_a_preset_can_be_tried_on_data_of_one_kind(calibrate: Any, data: Path) -
 
 def test_the_thresholds_with_most_right_answers_are_chosen() -> None:
     found = [
-        *(Outcome(0.8, (True, False, False)) for _ in range(3)),
-        *(Outcome(0.1, (False, True, False)) for _ in range(3)),
-        *(Outcome(-0.9, (False, False, True)) for _ in range(2)),
+        *(ByAction(0.8, (True, False, False)) for _ in range(3)),
+        *(ByAction(0.1, (False, True, False)) for _ in range(3)),
+        *(ByAction(-0.9, (False, False, True)) for _ in range(2)),
     ]
     upper, lower, right = choose_by_answers(found)
     assert 0.1 < upper <= 0.8
@@ -271,11 +271,11 @@ def test_thresholds_by_answers_agree_with_trying_all() -> None:
     rng = random.Random(3)
     for _ in range(50):
         found = [
-            Outcome(rng.randrange(-5, 6) / 5, (rng.random() < 0.5, rng.random() < 0.5, rng.random() < 0.3))
+            ByAction(rng.randrange(-5, 6) / 5, (rng.random() < 0.5, rng.random() < 0.5, rng.random() < 0.3))
             for _ in range(rng.randint(1, 12))
         ]
 
-        def right(upper: float, lower: float, found: list[Outcome] = found) -> float:
+        def right(upper: float, lower: float, found: list[ByAction] = found) -> float:
             of = [0 if one.best >= upper else 2 if one.best < lower else 1 for one in found]
             return sum(one.right[n] for n, one in zip(of, found, strict=True)) / len(found)
 
