@@ -108,6 +108,16 @@ class Session:
             trace=tuple(toolbox.trace.steps),
         )
 
+    @property
+    def strategies(self) -> list[str]:
+        """The names of those installed, the highest rank first, and of those that are configured besides."""
+        installed = [registration.name for registration in self.assembly.host.components("strategy")]
+        return list(dict.fromkeys([*installed, *self.assembly.config.names("strategy")]))
+
+    def check_strategy(self, name: str) -> None:
+        """ConfigError where there is no strategy of that name, or its options are wrong; nothing is built."""
+        self.assembly.part("strategy", name)
+
     def toolbox_for(self, question: Question) -> Toolbox:
         """What the configured strategy would be handed for `question`, for calls that no strategy makes."""
         return Toolbox(question, self._channels_for(question.passages is not None), Trace(detailed=False))

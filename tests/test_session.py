@@ -70,6 +70,16 @@ async def test_without_names_the_best_strategy_that_can_work_is_taken(host: Host
     assert (await ask(host, {"reader": {"parrot": {}}})).strategy == "writes"
 
 
+def test_the_strategies_are_those_of_plugins_by_their_ranks_and_then_those_of_tables(host: Host) -> None:
+    tables = {"strategy": {"mine": {"plugin": "reads"}, "reads": {}, "wrong": {"plugin": "reads", "no": 1}}}
+    session = Session(Config([Layer("t", tables)]), host)
+    installed = [registration.name for registration in host.components("strategy")]
+    assert session.strategies == [*installed, "mine", "wrong"]
+    session.check_strategy("mine")
+    with pytest.raises(ConfigError, match="sets `no`"):
+        session.check_strategy("wrong")
+
+
 async def test_nothing_to_answer_from_says_what_helps(host: Host) -> None:
     with pytest.raises(MissingError, match="nothing to answer from") as caught:
         await ask(host, {})

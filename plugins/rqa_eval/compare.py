@@ -73,7 +73,7 @@ async def _answers(
     """The answer of each strategy, or why there is none. ConfigError where there is no such strategy."""
     names = named(session, asked)
     for name in names:
-        session.assembly.part("strategy", name)  # its options, too
+        session.check_strategy(name)  # its options, too
     if ALL in asked:
         unable = refused(session, names, has_passages=question.passages is not None)
         names = able(names, unable)

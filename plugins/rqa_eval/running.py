@@ -138,7 +138,7 @@ def _names(session: Session, plan: Plan) -> list[str]:
     looked_at = [name for view in plan.views for name in view.needs]
     names = list(dict.fromkeys([*asked, *looked_at, *([plan.baseline] if plan.baseline else [])]))
     for name in names:
-        session.assembly.part("strategy", name)
+        session.check_strategy(name)
     return names
 
 

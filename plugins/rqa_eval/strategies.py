@@ -23,10 +23,7 @@ def check(run: Run, answering: Answering, names: Iterable[str]) -> None:
 
 def named(session: Session, names: Sequence[str]) -> list[str]:
     """Those names, or every strategy there is where ALL is among them."""
-    if ALL not in names:
-        return list(names)
-    installed = [registration.name for registration in session.assembly.host.components("strategy")]
-    return list(dict.fromkeys([*installed, *session.assembly.config.names("strategy")]))
+    return session.strategies if ALL in names else list(names)
 
 
 def refused(
