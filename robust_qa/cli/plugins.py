@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -19,6 +19,9 @@ from ..registry import Plugin, Registration
 from ..text import printable
 from ..types import KINDS, Kind
 from .run import Run, pass_run
+
+if TYPE_CHECKING:
+    from ..assembly import Assembly
 
 
 @click.group("plugins", invoke_without_command=True, epilog="Example: rqa plugins")
@@ -116,19 +119,10 @@ def check(run: Run, name: str, kind: Kind | None, query: str) -> None:
     from .. import testing
     from ..assembly import Assembly
 
-    config = run.load_config()
-    names = {k: {r.name for r in run.host.components(k)} | set(config.names(k)) for k in KINDS}
-    found = [k for k in KINDS if name in names[k] and kind in (None, k)]
-    if len(found) != 1:
-        if not found and kind:
-            run.host.find(kind, name)
-        if not found:
-            known = sorted(set().union(*names.values()))
-            hint = did_you_mean(name, known) or "`rqa plugins` lists what is installed, and what is broken."
-            raise ConfigError(f"There is no component named {name!r}.", hint=hint)
-        raise ConfigError(f"{name!r} is of several kinds: {' and '.join(found)}.", hint=f"Add --kind {found[0]}.")
+    assembly = Assembly(run.load_config(), run.host)
+    kind = kind or _kind_of(name, assembly)
     with redirect_stdout(sys.stderr):
-        part = Assembly(config, run.host).part(found[0], name)
+        part = assembly.part(kind, name)
         component = part.build()
         try:
             with part.blaming():
@@ -137,13 +131,26 @@ def check(run: Run, name: str, kind: Kind | None, query: str) -> None:
             raise
         except RqaError:
             pass  # a finding, as whatever else it raises than what is missing
-        findings = testing.check(found[0], component, query=query, close=True)
+        findings = testing.check(kind, component, query=query, close=True)
     for finding in findings:
         mark = {"passed": "ok     ", "failed": "FAILED ", "skipped": "skipped"}[finding.state]
         detail = f": {printable(finding.detail)}" if finding.detail else ""
         click.echo(f"{mark} {finding.name}{detail}")
     states = Counter(finding.state for finding in findings)
     counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
-    click.echo(f"{found[0]} {name}: {counts}", err=True)
+    click.echo(f"{kind} {name}: {counts}", err=True)
     if states["failed"]:
         sys.exit(Exit.FAILED)
+
+
+def _kind_of(name: str, assembly: Assembly) -> Kind:
+    """The kind that has a component of that name. ConfigError where none has, or several have."""
+    names = {k: {r.name for r in assembly.host.components(k)} | set(assembly.config.names(k)) for k in KINDS}
+    found = [k for k in KINDS if name in names[k]]
+    if not found:
+        known = sorted(set().union(*names.values()))
+        hint = did_you_mean(name, known) or "`rqa plugins` lists what is installed, and what is broken."
+        raise ConfigError(f"There is no component named {name!r}.", hint=hint)
+    if len(found) > 1:
+        raise ConfigError(f"{name!r} is of several kinds: {' and '.join(found)}.", hint=f"Add --kind {found[0]}.")
+    return found[0]
