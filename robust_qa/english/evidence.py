@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -55,26 +56,19 @@ def weigh(query: Query, passages: Sequence[Passage]) -> list[Candidate]:
     A term weighs by its inverse frequency among the sentences of `passages` (BM25's idf), so that what all of
     them speak of counts little. A sentence inherits from its passage's title what it speaks of.
     """
-    wanted = frozenset(query.terms)
-    frequency = dict.fromkeys(query.terms, 0)
-    total = 0
-    found: list[tuple[int, int, int, frozenset[str]]] = []
-    for number, passage in enumerate(passages):
-        for start, end in _pieces(passage):
-            total += 1
-            stems = terms(passage.text[start:end])
-            hits = wanted.intersection(stems)
-            if query.aliases:
-                hits |= {query.aliases[stem] for stem in query.aliases.keys() & stems}
-            if hits:
-                found.append((number, start, end, hits))
-                for term in hits:
-                    frequency[term] += 1
-    idf = {term: math.log(1 + (total - count + 0.5) / (count + 0.5)) for term, count in frequency.items()}
+    pieces = [
+        (number, start, end, _hits(query, passage.text[start:end]))
+        for number, passage in enumerate(passages)
+        for start, end in _pieces(passage)
+    ]
+    counts = Counter(term for *_, hits in pieces for term in hits)
+    idf = {term: math.log(1 + (len(pieces) - counts[term] + 0.5) / (counts[term] + 0.5)) for term in query.terms}
     whole = sum(idf.values())
     titles = [_title(query, passage.title) for passage in passages]
     evidence = []
-    for number, start, end, hits in found:
+    for number, start, end, hits in pieces:
+        if not hits:
+            continue
         in_title, matched = titles[number]
         known = hits | in_title
         said = known if matched > 0 else hits  # an article calls its subject "he", "she" and "it"
@@ -82,13 +76,20 @@ def weigh(query: Query, passages: Sequence[Passage]) -> list[Candidate]:
             _BIAS
             + _COVERED * sum(idf[term] for term in query.terms if term in said) / whole
             + _OWN * sum(idf[term] for term in query.terms if term in hits) / whole
-            + _NAMED * (len(query.names & known) / len(query.names) if query.names else len(known) / len(wanted))
+            + _NAMED * (len(query.names & known) / len(query.names) if query.names else len(known) / len(idf))
             + _SUBJECT * matched
             + _RANK / (1 + number)
             + _HITS * math.log(1 + len(said))
         )
         evidence.append(Candidate(number, start, end, logit))
     return sorted(evidence, key=lambda sentence: -sentence.logit)
+
+
+def _hits(query: Query, sentence: str) -> frozenset[str]:
+    """The terms of the question in the sentence, in its words or in others that say the same."""
+    stems = terms(sentence)
+    hits = frozenset(query.terms).intersection(stems)
+    return hits | {query.aliases[stem] for stem in query.aliases.keys() & stems} if query.aliases else hits
 
 
 def _title(query: Query, title: str) -> tuple[frozenset[str], float]:
