@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -139,11 +139,16 @@ class Assembly:
                 )
         return Part(registration, limits, None)
 
+    def keeps_index(self, name: str) -> bool:
+        """Whether the retriever `name` keeps an index; ConfigError where there is no such retriever."""
+        return hasattr(self._registration("retriever", name, self._table("retriever", name)).factory, "index")
+
     def indexing(self, names: Iterable[str]) -> Iterator[str]:
-        """Those of the retrievers `names` that keep an index."""
+        """Those of the retrievers `names` that keep an index. One whose plugin is not there keeps none."""
         for name in names:
-            if hasattr(self._registration("retriever", name, self._table("retriever", name)).factory, "index"):
-                yield name
+            with suppress(ConfigError):
+                if self.keeps_index(name):
+                    yield name
 
     def check(self, kind: Kind, name: str) -> None:
         """Build that component as before its first call, which opens nothing yet, and look up what it names."""

@@ -30,7 +30,7 @@ def indexing_retriever(assembly: Assembly, *, named: bool) -> str:
     """
     asked = assembly.retriever
     within = [name for name in sources(asked) if name not in BUILT_IN] if asked else []
-    keeping = list(assembly.indexing(within))
+    keeping = [name for name in within if assembly.keeps_index(name)]
     if named and within and len(keeping) != 1:
         raise ConfigError(
             f"The retrievers {', '.join(keeping)} of `{asked}` all keep an index."

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from functools import cached_property, partial
-from itertools import islice
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -215,8 +214,8 @@ class Session:
         if len(configured) == 1:
             return self.channel(kind, configured[0])
         chosen = [registration.name for registration in self.assembly.host.components(kind) if registration.rank > 0]
-        if kind == "retriever":  # of several that are configured the one that `rqa index` fills
-            chosen = [*islice(self.assembly.indexing(configured), 1)] or chosen
+        if kind == "retriever":  # the configured ones before, in the order in which `rqa index` looks for one
+            chosen = [*dict.fromkeys((*self.assembly.indexing(configured), *chosen))]
         for each in chosen:
             try:
                 return self.channel(kind, each)

@@ -335,6 +335,26 @@ def test_of_several_retrievers_that_are_configured_the_one_that_is_filled_is_ask
     assert [*retrieved(json.loads(run("ask", "--json", "What does the lamp of Skerry burn?").out))] == ["retriever.web"]
 
 
+def test_of_several_that_are_configured_one_without_an_index_hides_none_that_has_one(run: Rqa) -> None:
+    Path("own.toml").write_text(CONFIG.replace("indexes/web", "indexes/none"))
+    assert [*retrieved(json.loads(run("ask", "--json", QUESTION).out))] == ["retriever.wiki"]
+    run("index", "-r", "bm25", "docs/wiki")
+    Path("own.toml").write_text(CONFIG.replace("indexes/", "indexes/no-"))
+    assert [*retrieved(json.loads(run("ask", "--json", QUESTION).out))] == ["retriever.bm25"]
+
+
+@pytest.mark.parametrize(
+    "gone", ['[retriever.gone]\nplugin = "gone"\n', '[retriever.gone]\nurl = "https://x.example"\n']
+)
+def test_a_table_of_a_retriever_that_is_not_there_troubles_only_who_names_it(run: Rqa, gone: str) -> None:
+    Path("own.toml").write_text(CONFIG.replace("[retriever.web]", f"{gone}[retriever.web]"))
+    assert [*retrieved(json.loads(run("ask", "--json", QUESTION).out))] == ["retriever.web"]
+    assert run("index", "docs/web").err.startswith("rqa: web: ")
+    for arguments in (("ask", "-r", "gone", QUESTION), ("index", "-r", "gone", "docs/web")):
+        ended = run(*arguments)
+        assert ended.code == 2 and "There is no retriever named 'gone'" in ended.err
+
+
 def test_a_run_is_not_continued_over_another_index_than_it_was_begun_with(run: Rqa) -> None:
     Path("rows.jsonl").write_text(json.dumps({"question": QUESTION}) + "\n")
     arguments = ("batch", "rows.jsonl", "-o", "out.jsonl", "-s", "rag", "-r", "web@1 & wiki@1")
