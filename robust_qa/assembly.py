@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -150,8 +152,11 @@ class Assembly:
                 if self.keeps_index(name):
                     yield name
 
-    def check(self, kind: Kind, name: str) -> None:
-        """Build that component as before its first call, which opens nothing yet, and look up what it names."""
+    def check(self, kind: Kind, name: str) -> list[RqaError]:
+        """Build that component as before its first call, which opens nothing yet, and look up what it names.
+
+        What is wrong with some of the retriever expressions of an option is returned: a question goes without those.
+        """
         part = self.part(kind, name)
         try:
             component = part.build()
@@ -162,10 +167,23 @@ class Assembly:
                     self._registration(other_kind, other, self._table(other_kind, other))
         except RqaError as error:
             raise RqaError(f"[{kind}.{name}]: {error.message}", hint=error.hint) from error
-        for tree in self.own_expressions(kind, name):
-            self._check_sources(tree)
+        by_option = groupby(settings.expressions(part.options, self._table(kind, name).values), key=itemgetter(0))
+        unusable = [error for _, given in by_option for error in self._unusable([text for _, text in given])]
         if kind == "strategy":
             self._check_handing(component, (name,))
+        return unusable
+
+    def _unusable(self, expressions: Sequence[str]) -> list[RqaError]:
+        """What is wrong with some of those expressions; raised where it leaves none of them."""
+        errors: list[RqaError] = []
+        for text in expressions:
+            try:
+                self._check_sources(expanded(parse_expression(text), self.expressions))
+            except RqaError as error:
+                errors.append(error)
+        if len(errors) == len(expressions):
+            raise errors[0]
+        return errors
 
     def _check_handing(self, strategy: Any, path: tuple[str, ...]) -> None:
         for other in getattr(strategy, "hands_to", ()):

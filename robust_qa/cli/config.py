@@ -16,7 +16,7 @@ from ..assembly import Assembly, Defaults
 from ..cache import CacheSettings
 from ..errors import Exit, InputError, MissingError, RqaError
 from ..text import printable
-from ..types import KINDS
+from ..types import KINDS, Kind
 from .run import Run, pass_run
 
 
@@ -59,13 +59,18 @@ def check(run: Run) -> None:
     config = run.load_config()
     assembly = Assembly(config, run.host)
     tables = [(kind, name) for kind in KINDS for name in config.names(kind)]
+    problems: dict[str, RqaError] = {}  # by message: two checks may find the same
+    lacking: dict[str, RqaError] = {}  # likewise, what a question goes without
+
+    def check_table(kind: Kind, name: str) -> None:
+        lacking.update({error.message: error for error in assembly.check(kind, name)})
+
     checks: list[Callable[[], object]] = [
         partial(settings.build, CacheSettings, config.table("cache")),
-        *(partial(assembly.check, kind, name) for kind, name in tables),
+        *(partial(check_table, kind, name) for kind, name in tables),
         *(partial(assembly.check_default, kind) for kind in KINDS),
         lambda: assembly.prompts,
     ]
-    problems: dict[str, RqaError] = {}  # by message: two checks may find the same
     for one in checks:
         try:
             one()
@@ -76,12 +81,13 @@ def check(run: Run) -> None:
         if plugin.state == "broken" and plugin.distribution in named:
             told = f"`plugins` names {plugin.distribution}, which is left out."
             problems[told] = RqaError(told, hint="`rqa plugins` says why.")
-    for problem in problems.values():
+    for problem in (lacking | problems).values():
         complain(problem)
     if problems:
         raise click.exceptions.Exit(Exit.USAGE)
     origins = dict.fromkeys(layer.origin for layer in config.layers)
-    click.echo(printable(f"Nothing is wrong in {', '.join(origins) or 'the built-in defaults'}."))
+    nothing = "Nothing else" if lacking else "Nothing"
+    click.echo(printable(f"{nothing} is wrong in {', '.join(origins) or 'the built-in defaults'}."))
 
 
 @command.command("path", short_help="The configuration files in force.", epilog="Example: rqa config path")

@@ -158,6 +158,17 @@ def test_check_refuses_what_the_next_question_is_refused_for(
     assert told in rqa("ask", "-s", table[10:].partition("]")[0], "--passages", "-", "Q?", stdin="A passage.").err
 
 
+def test_check_tells_what_a_pool_goes_without_and_refuses_it_only_where_nothing_is_left(
+    rqa: Rqa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RQA_PLUGINS", "eor,web,embedded")
+    here = found("[strategy.eor]\npool = ['web@5', 'given@5', 'web@3']")
+    ended = rqa("config", "check")
+    assert (ended.code, ended.out) == (0, f"Nothing else is wrong in {here}.\n")
+    assert ended.err.count("rqa: [retriever.web] lacks `provider`, which has no default.") == 1
+    assert rqa("ask", "-s", "eor", "--passages", "-", "Who built it?", stdin="It was built by Ada Quill.").code == 0
+
+
 @pytest.mark.parametrize("code, reason", [(None, "there is no file"), ("x = (", "SyntaxError")])
 def test_check_refuses_a_plugin_that_the_configuration_names_and_that_is_broken(
     rqa: Rqa, own: Path, code: str | None, reason: str
