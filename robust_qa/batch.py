@@ -11,7 +11,7 @@ from typing import Protocol
 
 from .channels import Plan
 from .errors import InputError, PluginError, RqaError, UnavailableError
-from .faults import passes
+from .faults import cancellations, passes
 from .lines import Lines
 from .rows import Row, bare, check_text, parse_row
 from .types import Answer, Question, Usage
@@ -175,7 +175,8 @@ class Batch:
             await asyncio.gather(*workers, return_exceptions=True)
 
     async def _work(self) -> None:
-        while (row := await self._next()) is not None:
+        # What is asked may swallow the cancellation of its worker, whom nothing but the crew cancels.
+        while not cancellations() and (row := await self._next()) is not None:
             place, line, number = row
             written = await self._answer(line, number)
             self.tally.finished_bytes += len(line) + 1

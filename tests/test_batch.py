@@ -7,6 +7,7 @@ import lzma
 import os
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -322,6 +323,22 @@ async def test_an_output_that_fails_ends_the_run(session: Session) -> None:
 
     with pytest.raises(BrokenPipeError):
         await Batch(session.answer, lines_of(b"a\n" * 1000), Full()).run()
+
+
+async def test_it_ends_the_run_also_where_what_is_asked_swallows_its_cancellation() -> None:
+    class Full(Memory):
+        def write(self, lines: Sequence[bytes]) -> None:
+            raise OSError("No space left on device")
+
+    async def answer(question: Question) -> Answer:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0.01)
+        return Answer("x")
+
+    running = asyncio.create_task(Batch(answer, lines_of(b"a\n" * 500), Full(), jobs=4).run())
+    ended, _ = await asyncio.wait({running}, timeout=10)
+    assert ended, "it hangs"
+    assert str(running.exception()) == "No space left on device"
 
 
 async def test_an_output_that_blocks_holds_up_no_question_in_flight(session: Session) -> None:
