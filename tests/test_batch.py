@@ -341,6 +341,14 @@ async def test_it_ends_the_run_also_where_what_is_asked_swallows_its_cancellatio
     assert str(running.exception()) == "No space left on device"
 
 
+async def test_a_run_that_is_cancelled_from_within_is_not_taken_for_one_that_came_to_its_end(session: Session) -> None:
+    def done(number: int, line: bytes) -> bool:
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await answer_all(session, "a", "b", done=done)
+
+
 async def test_an_output_that_blocks_holds_up_no_question_in_flight(session: Session) -> None:
     class Slow(Memory):
         def write(self, lines: Sequence[bytes]) -> None:

@@ -1,5 +1,6 @@
 import asyncio
 import gc
+import math
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -26,6 +27,8 @@ from robust_qa.batching import Batcher
 from robust_qa.cache import Cache
 from robust_qa.calls import Call, Channel
 from robust_qa.limits import Limits
+from robust_qa.pace import Pace
+from robust_qa.patience import Patience
 from robust_qa.trace import Trace
 
 REPLY = Completion("yes", Usage(1, 10, 2))
@@ -331,16 +334,14 @@ async def test_a_provider_that_refuses_all_for_too_long_is_given_up(
     assert caught.value.general and model.calls == 2
 
 
-async def test_of_an_error_that_several_calls_are_told_the_hint_is_said_once(
-    build: Build, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_of_an_error_that_several_calls_are_told_the_hint_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robust_qa.patience.LIMITED_AT_MOST", 0.0)
-    model = Model(*[UnavailableError("busy", hint="Buy more.", limited=True)] * 3)
-    channel = build(model)
+    error = UnavailableError("busy", hint="Buy more.", limited=True)
+    pace = Pace(None)
+    pace.taken_at = math.inf  # other calls are taken meanwhile
     for _ in range(3):
-        with pytest.raises(UnavailableError) as caught:
-            await channel.call(generate(), Trace())
-    assert caught.value.hint == "It was asked for 0 minutes. Buy more."
+        assert Patience(1, pace, given_up=lambda: False)(error) is None
+    assert error.hint == "It was asked for 0 minutes. Buy more."
 
 
 async def test_a_call_that_alone_is_refused_is_given_up_as_that_calls_own_matter(
@@ -461,6 +462,18 @@ async def test_a_plain_method_runs_in_a_thread(build: Build) -> None:
     blocking = Blocking()
     assert await build(blocking).call(generate(), Trace()) == REPLY
     assert blocking.thread is not threading.main_thread()
+
+
+async def test_what_has_ended_leaves_no_thread_behind(build: Build) -> None:
+    class Plain:
+        def generate(self, messages: Any, decoding: Any) -> Completion:
+            return REPLY
+
+    before, channel = set(threading.enumerate()), build(Plain())
+    await asyncio.gather(*(channel.call(generate(str(n)), Trace()) for n in range(8)))
+    assert {thread.name[:4] for thread in set(threading.enumerate()) - before} == {"rqa_"}
+    await channel.end()
+    assert set(threading.enumerate()) <= before
 
 
 async def test_a_fault_of_a_plugin_is_named_as_such(build: Build) -> None:

@@ -370,6 +370,30 @@ async def test_what_was_given_up_has_come_to_its_end_when_its_component_is_close
     assert log == [("begun", "parrot"), ("ended", "parrot"), ("close", "parrot")]
 
 
+async def test_a_component_that_does_not_come_to_the_end_of_its_calls_is_not_closed(
+    host: Host, log: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = asyncio.Event()
+
+    async def generate(*_: Any) -> Completion:
+        log.append(("begun", "parrot"))
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await go.wait()
+        raise AssertionError("unreachable")
+
+    monkeypatch.setattr("robust_qa.calls._ENDING", 0.01)
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Parrot, "generate", generate)
+    run = asyncio.create_task(ask(host, {"reader": {"parrot": {}}}))
+    while ("begun", "parrot") not in log:
+        await asyncio.sleep(0)
+    run.cancel()
+    await asyncio.wait({run})
+    go.set()
+    assert log == [("begun", "parrot")]
+
+
 @pytest.mark.parametrize("method", ["generate", "score_many", "count_tokens"])
 async def test_a_component_that_works_on_in_a_thread_is_not_closed(
     host: Host, log: list[Any], monkeypatch: pytest.MonkeyPatch, method: str
