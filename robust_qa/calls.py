@@ -161,7 +161,7 @@ class Channel:
             return None
         with blaming(self.name):
             age = getattr(self.component, "max_age", None)
-        span = time.time() // age if age else 0  # what was stored in another span of that length is not found
+            span = time.time() // age if age else 0  # what was stored in another span of that length is not found
         content = _encoded((self._identity, span, call.power, call.arguments))
         return hashlib.sha256(content).hexdigest() if content else None
 
@@ -308,9 +308,10 @@ class Channel:
             return await result if inspect.isawaitable(result) else result
 
     def _gate(self, power: str, method: Callable[..., Any]) -> Gate:
-        width = self.limits.concurrency or getattr(self.component, "concurrency", None)
-        if width:  # what is said of the component holds for its powers together
-            return self._opened("all", width)
+        with blaming(self.name):
+            width = self.limits.concurrency or getattr(self.component, "concurrency", None)
+            if width:  # what is said of the component holds for its powers together
+                return self._opened("all", width)
         return self._opened(power, 1_000_000 if inspect.iscoroutinefunction(method) else _PLAIN)
 
     def _opened(self, name: str, width: int) -> Gate:

@@ -524,6 +524,8 @@ async def test_a_component_that_is_not_whole_is_named_and_no_strategy(
         ("Parrot", {"__init__": lambda *_: None, "window": "4096"}, "Reader 'parrot' has '4096' as `window`"),
         ("Parrot", {"count_tokens": lambda *_: 1 // 0}, "reader.parrot failed with ZeroDivisionError"),
         ("Parrot", {"count_tokens": lambda *_: None}, "reader.parrot failed with TypeError"),
+        ("Shelf", {"max_age": property(lambda _: "7 days")}, r"retriever\.shelf failed with TypeError"),
+        ("Shelf", {"concurrency": property(lambda _: -1)}, r"retriever\.shelf failed with ValueError"),
         ("Length", {"upper": "high", "lower": 0}, "Evaluator 'length' has 'high' as `upper`, and not a number"),
         ("Length", {"upper": float("nan"), "lower": 0}, "Evaluator 'length' has nan as `upper`, and not a number"),
     ],
