@@ -97,7 +97,7 @@ class Session:
         except RqaError as error:
             told = copy(error)  # others may be told the same one
             told.usage = toolbox.trace.usage
-            raise told from error
+            raise told.with_traceback(error.__traceback__) from error.__cause__ or error.__context__
         return dataclasses.replace(
             given,
             question=question.text,

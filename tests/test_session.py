@@ -1,6 +1,7 @@
 import asyncio
 import sys
 import threading
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +243,23 @@ async def test_questions_that_are_told_the_same_error_are_each_told_what_they_to
             with pytest.raises(Spoilt, match=r"The engine ended with 7\.") as caught:
                 await session.answer(Question(f"Q{n}?"))
             assert (caught.value.usage, caught.value.hint) == (Usage(1, 7, 3), "Mend it.")
+
+
+async def test_an_error_is_traced_once_with_what_led_to_it(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise RefusedError("It knows no such key.")
+
+    async def answer(*_: Any) -> None:
+        try:
+            raise KeyError("key")
+        except KeyError:
+            refuse()
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Reads, "answer", answer)
+    with pytest.raises(RefusedError) as caught:
+        await ask(host, SHELF)
+    told = "".join(traceback.format_exception(caught.value))
+    assert told.count("KeyError: 'key'") == told.count("RefusedError: It") == told.count("in refuse") == 1
 
 
 @pytest.mark.parametrize(
