@@ -53,13 +53,14 @@ def removed(rows: Sequence[Row], share: int, seed: int = 0) -> list[Row]:
 
 
 def results(rows: Sequence[Row]) -> list[Row]:
-    """All passages of the set, each once, as results of a search."""
-    found: dict[str, Row] = {}
+    """All passages of the set, each title with its text once, as results of a search."""
+    found: dict[tuple[str, str], Row] = {}
     for row in rows:
         for passage in row["passages"]:
-            result = {"text": passage} if isinstance(passage, str) else passage
+            given = {"text": passage} if isinstance(passage, str) else passage
+            result = {"title": given.get("title", ""), "text": given["text"]}
             if result["text"].strip():
-                found.setdefault(result["text"], {"title": result.get("title", ""), "text": result["text"]})
+                found.setdefault((result["title"], result["text"]), result)
     return list(found.values())
 
 

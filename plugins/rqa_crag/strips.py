@@ -48,7 +48,7 @@ class Strip:
 
 
 def cut(passages: Sequence[Passage], mode: Mode) -> list[Strip]:
-    """The strips of the passages, in order, each text once.
+    """The strips of the passages, in order, each title with its text once.
 
     "excerption": three sentences each, so that a passage of one or two is one strip; "fixed_num": 50 words each;
     "selection": whole passages.
@@ -58,7 +58,7 @@ def cut(passages: Sequence[Passage], mode: Mode) -> list[Strip]:
 
 
 def paragraphs(passages: Sequence[Passage]) -> list[Strip]:
-    """The paragraphs of pages, which blank lines part (Appendix B.3), in order, each text once."""
+    """The paragraphs of pages, which blank lines part (Appendix B.3), in order, each title with its text once."""
     return _distinct(passages, _parted)
 
 
@@ -94,12 +94,17 @@ def _joined(strips: Sequence[Strip]) -> Passage:
     return dataclasses.replace(passage, text=text, score=max(strip.score for strip in strips))
 
 
+def look(title: str, text: str) -> tuple[str, str]:
+    """What people see of a passage or strip; under another title the same text tells something else."""
+    return visible(title), visible(text)
+
+
 def _distinct(passages: Sequence[Passage], spans: Callable[[str], Spans]) -> list[Strip]:
-    first: dict[str, Strip] = {}
+    first: dict[tuple[str, str], Strip] = {}
     for place, passage in enumerate(passages):
         for start, end in spans(passage.text):
             strip = Strip(passage, place, start, end)
-            first.setdefault(visible(strip.text), strip)
+            first.setdefault(look(passage.title, strip.text), strip)
     return list(first.values())
 
 

@@ -61,6 +61,13 @@ def test_a_text_that_stands_in_two_passages_is_one_strip_of_the_first() -> None:
     assert strip.passage.id == "1"
 
 
+def test_a_text_under_two_titles_is_two_strips() -> None:
+    text = "Born in Karle in 1871, the engineer worked at the harbour."
+    both = [Passage(text, title=title) for title in ("Ada Quill", "Ben Storm", "Ben\u200b  Storm")]
+    for strips in (cut(both, "excerption"), paragraphs(both)):
+        assert [strip.passage.title for strip in strips] == ["Ada Quill", "Ben Storm"]
+
+
 def test_texts_that_differ_in_a_sign_alone_are_not_one() -> None:
     each = [f"It cost them {cost} in all." for cost in ("$1.5", "$15", "15 %", "15")]
     assert [strip.text for strip in cut([Passage(text) for text in each], "excerption")] == each
