@@ -29,7 +29,7 @@ from robust_qa import (
 from . import keywords
 from .account import Correction, kept, listed
 from .acting import PAIRS, Ablation, Set, act
-from .strips import Mode, Strip, choose, cut, paragraphs, recompose
+from .strips import Mode, Strip, choose, cut, look, paragraphs, recompose
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
@@ -96,15 +96,18 @@ class Crag:
             answer = await toolbox.answer_with(_MEMORY, [])
         else:
             answer = Answer(None)
-        if answer.text is None:
-            self._check_outage(found)
+        if answer.text is None and found.outage and self.options.without_search == "abstain":
+            raise found.outage  # an abstention would hide it
         return dataclasses.replace(
             answer, reason=found.reason(answer), details={**found.details(), "then": dict(answer.details)}
         )
 
     async def correct(self, question: str, toolbox: Toolbox) -> list[Passage]:
         """The corrected passages, for retriever expressions such as crag(wiki@10)."""
-        return (await self._corrected(question, toolbox)).passages
+        found = await self._corrected(question, toolbox)
+        if found.outage and not found.passages:
+            raise found.outage  # nothing answers from memory here
+        return found.passages
 
     async def _corrected(self, question: str, toolbox: Toolbox) -> Correction:
         """Lines 1 to 13: k, the knowledge to answer from."""
@@ -126,17 +129,13 @@ class Crag:
             internal = both.create_task(self._refined(question, toolbox, found))
             external = both.create_task(self._searched(question, toolbox, found))
         found.passages = [*internal.result(), *external.result()]
-        if not found.passages:
-            self._check_outage(found)
+        if found.failure:
+            toolbox.note(found.failure)
         if not found.passages and options.without_search == "doubtful":
+            toolbox.note("doubtful: what was judged irrelevant is handed on, as nothing else is there")
             found.doubtful = True
             found.passages = await self._refined(question, toolbox, found)
         return found
-
-    def _check_outage(self, found: Correction) -> None:
-        """Raise what kept the search from being made, which an abstention would hide."""
-        if found.outage and self.options.without_search == "abstain":
-            raise found.outage
 
     async def _refined(self, question: str, toolbox: Toolbox, found: Correction) -> list[Passage]:
         """Internal knowledge, of any action but Incorrect: the best strips of the passages."""
@@ -165,14 +164,16 @@ class Crag:
             found.searched = await toolbox.retrieve(found.query, expression=options.search)
         except CallError as error:
             found.outage, found.failure = error, f"the search failed: {error.message.rstrip('.')}"
-            toolbox.note(found.failure)
             return []
+        # What was retrieved and not discarded is there already: found again, it would count twice.
+        there = set() if found.action == "incorrect" else {look(given.title, given.text) for given in found.retrieved}
+        passages = [page for page in found.searched if look(page.title, page.text) not in there]
         if options.select:
-            found.external = await self._judged(question, toolbox, paragraphs(found.searched))
+            found.external = await self._judged(question, toolbox, paragraphs(passages))
             toolbox.note(f"paragraphs: {kept(found.external)} kept", strips=listed(found.external))
-        passages = found.searched if found.external is None else recompose(found.external, options.order)
+            passages = recompose(found.external, options.order)
         if not passages:
-            found.failure = f"a search for {found.query!r} found nothing relevant"
+            found.failure = f"a search for {found.query!r} found nothing {'else ' if there else ''}relevant"
         return passages
 
     async def _judged(self, question: str, toolbox: Toolbox, strips: Sequence[Strip], least: int = 0) -> list[Strip]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -140,6 +141,18 @@ def test_incorrect_discards_what_was_retrieved_and_searches() -> None:
 def test_ambiguous_takes_both_what_was_retrieved_first() -> None:
     asked = Asked([SO_SO, BAD], search=[PAGE])
     assert (asked.answer.details["action"], asked.ids) == ("ambiguous", ["so-so", "page"])
+
+
+def test_a_passage_that_the_search_finds_again_is_there_once() -> None:
+    again = [replace(SO_SO, id="again", text=f" {SO_SO.text}\n"), replace(SO_SO, id="other", title="Another coast")]
+    assert Asked([SO_SO], search=[*again, PAGE]).ids == ["so-so", "other", "page"]
+    assert Asked([SO_SO], search=[*again, PAGE], select=False).ids == ["so-so", "other", "page"]
+    nothing_new = Asked([SO_SO], search=again[:1])
+    assert (nothing_new.ids, "found nothing else relevant" in nothing_new.answer.reason) == (["so-so"], True)
+
+
+def test_what_was_discarded_is_judged_again_where_the_search_finds_it() -> None:
+    assert Asked([SO_SO], search=[SO_SO], lower=0.5).ids == ["so-so"]
 
 
 def test_nothing_retrieved_is_incorrect() -> None:
@@ -505,11 +518,25 @@ def test_in_an_expression_it_is_given_what_stands_in_its_parentheses() -> None:
     assert [passage.id for passage in found] == ["good"]
 
 
-def test_in_an_expression_an_outage_of_the_search_is_none_of_an_abstention() -> None:
-    names = {"wiki": StaticRetriever([BAD]), "web": Search(DOWN), "crag": Crag(Crag.Options(search="web", lower=-0.5))}  # type: ignore[arg-type]
+@pytest.mark.parametrize("without_search", ["abstain", "memory", "doubtful"])
+def test_in_an_expression_an_outage_of_the_search_is_none_of_an_abstention(without_search: Any) -> None:
+    crag = Crag(Crag.Options(search="web", lower=-0.5, without_search=without_search))  # type: ignore[arg-type]
+    names = {"wiki": StaticRetriever([BAD]), "web": Search(DOWN), "crag": crag}
     tools = toolbox(QUESTION, evaluator=Judge(), names=names)
+    # With "doubtful" only where there is nothing to hand on.
     with pytest.raises(UnavailableError, match="the provider is down"):
-        asyncio.run(tools.retrieve(expression="crag(wiki@2)"))
+        asyncio.run(tools.retrieve(expression=f"crag({'none' if without_search == 'doubtful' else 'wiki@2'})"))
+
+
+def test_the_trace_tells_that_what_is_handed_on_is_doubtful_and_why() -> None:
+    tools = toolbox(Question(QUESTION, passages=(BAD,)), evaluator=Judge())
+    crag = Crag(Crag.Options(lower=-0.5, without_search="doubtful"))
+    assert asyncio.run(crag.correct(QUESTION, tools))
+    notes = [step.what for step in tools.trace.steps if step.kind == "note"]
+    assert notes[1:3] == [
+        "no search is configured",
+        "doubtful: what was judged irrelevant is handed on, as nothing else is there",
+    ]
 
 
 # -- anything goes
