@@ -76,7 +76,8 @@ class Pool:
     ) -> None:
         self._toolbox = toolbox
         self._channels = channels
-        self._query = toolbox.question.text if query is None else query
+        self._question = toolbox.question.text  # to judge, write and correct by, whatever the sources are asked
+        self._query = self._question if query is None else query
         self._trees: dict[Tree, Tree] = {}  # as written: as evaluated
         self._problems: dict[Tree, RqaError] = {}
         self._depths: dict[str, int] = {}  # by retriever: the most passages wanted
@@ -164,7 +165,7 @@ class Pool:
         if len(passages) < 2:
             return passages
         texts = [titled(passage.title, passage.text) for passage in passages]
-        scores = await self._toolbox.score(self._query, texts)
+        scores = await self._toolbox.score(self._question, texts)
         order = sorted(range(len(passages)), key=lambda place: -scores[place])  # stable: ties keep their order
         return [passages[place] for place in order]
 
@@ -180,7 +181,7 @@ class Pool:
     async def _written(self, prompt: str, passages: Sequence[Passage] = ()) -> str:
         """The reader's reply to that prompt; empty where it has nothing to say."""
         completion = await self._toolbox.generate(
-            self._channels.names.prompts[prompt], passages=passages, fields={"question": fenced(self._query)}
+            self._channels.names.prompts[prompt], passages=passages, fields={"question": fenced(self._question)}
         )
         text = spoken(completion).text
         return "" if declines(text) or normalise(text) == "none" else text
@@ -188,7 +189,7 @@ class Pool:
     async def _corrected(self, name: str, passages: list[Passage]) -> list[Passage]:
         toolbox = self._toolbox.handing(name, passages)
         with blaming(f"Strategy {name!r}"):
-            pending = self._channels.names.corrector(name).correct(self._query, toolbox)
+            pending = self._channels.names.corrector(name).correct(self._question, toolbox)
             corrected: list[Passage] = await awaited(name, "correct", pending)
         if wrong := misfit(corrected, list[Passage]):
             raise PluginError(

@@ -94,7 +94,8 @@ class Toolbox:
 
         The question's own passages where it brought some, otherwise the configured retriever's; or those of
         `expression`, as in "web@5 & wiki@5". `k` takes the place of the number that the expression ends in, or that
-        is configured; of a question's own passages all are taken by default.
+        is configured; of a question's own passages all are taken by default. Retrievers are asked `query`; what ranks,
+        writes or corrects passages in an expression goes by the question.
 
         Raises ConfigError or MissingError where the expression cannot be evaluated here, CallError where a call fails.
         """
