@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from robust_qa import STOPWORDS, declines, flat, parse_objects, printable
 
@@ -84,13 +85,12 @@ def _runs(text: str, *, opening: bool) -> Iterator[tuple[bool, str]]:
     run: list[str] = []
     links: list[str] = []
     is_name = False
-    for n, match in enumerate(_WORD.finditer(text)):
-        word = match.group()
-        first = word.lstrip(".-−°")[0]
-        capital = first.isupper() or first.isdigit()
-        says = _CONTRACTED.sub("", word.lower()) not in _STOPWORDS
+    for n, (word, following) in enumerate(pairwise([*_WORD.findall(text), ""])):
+        capital, says = _capital(word), _says(word)
         if capital and n == 0 and opening and not says:
             capital = False  # the first word of a question
+        if _first(word).isdigit():  # it goes with the run that it stands in, or with the word that follows
+            capital = is_name if run else not _says(following) or _capital(following)
         if run and is_name and not capital and word.lower() in _LINKS:
             links.append(word)  # as in Lord of the Rings, if another capital follows
             continue
@@ -103,6 +103,19 @@ def _runs(text: str, *, opening: bool) -> Iterator[tuple[bool, str]]:
         links = []
     if run:
         yield is_name, _joined(run)
+
+
+def _first(word: str) -> str:
+    return word.lstrip(".-−°")[:1]
+
+
+def _capital(word: str) -> bool:
+    return _first(word).isupper()
+
+
+def _says(word: str) -> bool:
+    """Whether a word says something, as "is" does not, and none does not."""
+    return bool(word) and _CONTRACTED.sub("", word.lower()) not in _STOPWORDS
 
 
 def _joined(run: list[str]) -> str:
