@@ -23,7 +23,7 @@ from urllib.parse import urldefrag
 
 from msgspec import Meta
 
-from robust_qa import Key, Passage, Url, __version__, hookimpl, remark
+from robust_qa import Key, Passage, Url, __version__, hookimpl, remark, visible
 
 if TYPE_CHECKING:
     from robust_qa import Registry
@@ -104,7 +104,9 @@ class Web:
         return getattr(self._provider, "digest", "")
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """The pages found for `query`, preferred hosts first; no page twice. Fewer are the first of more.
+        """The pages found for `query`, preferred hosts first; no page twice, whatever its address says.
+
+        Fewer are the first of more.
 
         Raises UnavailableError, CallTimeout, RefusedError or ReplyError when the provider does not answer.
         """
@@ -114,16 +116,15 @@ class Web:
             return []
         found = await self._provider.search(query, max(k, self.options.results))
         ranked = enumerate(self._chosen(found), start=1)
-        passages: list[Passage] = []
-        # A page without text leaves its place to the next.
+        passages: dict[tuple[str, str], Passage] = {}  # by what people see of them
+        # A page without text leaves its place to the next, and so does one that is there by another address.
         while more := list(islice(ranked, k - len(passages))):
             texts = await asyncio.gather(*(self._text(rank, result) for rank, result in more))
-            passages += [
-                Passage(text, id=result.url, title=result.title, source=result.url, score=1 / rank)
-                for (rank, result), text in zip(more, texts, strict=True)
-                if text
-            ]
-        return passages
+            for (rank, result), text in zip(more, texts, strict=True):
+                if text:
+                    page = Passage(text, id=result.url, title=result.title, source=result.url, score=1 / rank)
+                    passages.setdefault((visible(page.title), visible(page.text)), page)
+        return list(passages.values())
 
     def _chosen(self, found: Sequence[Result]) -> list[Result]:
         """Each page once, and each text of a file, those that may be taken, preferred hosts first.

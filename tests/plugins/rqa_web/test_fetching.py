@@ -80,6 +80,16 @@ async def test_a_page_is_read_once_and_preferred_hosts_come_first(web: Web, conn
     ]
 
 
+async def test_a_page_with_several_addresses_is_given_once_and_leaves_its_place_to_the_next(
+    web: Web, connect: Any, search: Any
+) -> None:
+    web.routes.update({"/old": redirect("/page"), "/page": PAGE, "/next": html("<p>The tower was built in 1902.</p>")})
+    paths = ("/old", "/page?utm_source=x", "/page", "/next")
+    web.routes["/search"] = reply(results=[{"url": web.url + path, "title": "Skerry Point"} for path in paths])
+    passages, _ = await search(connect(robots=False), k=2)
+    assert [p.id.removeprefix(web.url) for p in passages] == ["/old", "/next"]
+
+
 async def test_only_hosts_that_are_allowed_are_taken(web: Web, connect: Any, search: Any) -> None:
     found(web, "https://a.example/", "https://b.example/", "https://spam.b.example/")
     retriever = connect(pages=0, hosts=["B.example"], avoid=["spam.b.example"])

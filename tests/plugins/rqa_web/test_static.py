@@ -72,7 +72,7 @@ async def test_each_text_is_given_once(results: Any, connect: Any, search: Any, 
 async def test_what_comes_first_is_the_same_however_many_are_asked_for(
     web: Web, results: Any, connect: Any, search: Any
 ) -> None:
-    rows: list[dict[str, str]] = [{"url": f"https://a.example/{n}", "text": "The lighthouse."} for n in range(40)]
+    rows: list[dict[str, str]] = [{"url": f"https://a.example/{n}", "text": f"Lighthouse {n}."} for n in range(40)]
     rows[7]["url"], rows[14]["url"] = (f"https://en.wikipedia.org/{n}" for n in (7, 14))
     for n in (1, 3, 20):  # pages that cannot be had, with no snippet to stand for them
         rows[n] = {"url": f"{web.url}/{n}", "title": "The lighthouse"}
