@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -21,10 +22,12 @@ from robust_qa import (
 )
 
 from .fetching import client
-from .providers import APIS, Query, Request, Result
+from .providers import APIS, Query, Request, Result, UnsearchedError
 
 _SECONDS = 15.0  # for a connection, and between two pieces of a reply
 _LONGEST_REPLY = 8 << 20  # bytes
+# What refuses every search, whatever its status: of brave (422), google-cse and serper (400).
+_OF_THE_KEY = re.compile(rb"SUBSCRIPTION_TOKEN_INVALID|API_KEY_INVALID|API key not valid|Not enough credits")
 _EXCERPT = 200  # characters of a provider's own words that are shown
 
 
@@ -64,9 +67,13 @@ class Provider:
                 f"Searching with {self._where} failed: {why}", hint="Is the network up, and the address right?"
             ) from error
         if status != 200:
-            raise self._refusal(status, headers, self._shown(_words_of(body), secret))
+            told = f"answered {status}: {self._shown(_words_of(body), secret) or 'nothing more'}"
+            raise self._refusal(status, headers, told, of_the_key=bool(_OF_THE_KEY.search(body)))
         try:
             return self._api.results(msgspec.json.decode(body))
+        except UnsearchedError as error:
+            told = f"did not search: {self._shown(str(error), secret)}"
+            raise self._refusal(error.status, headers, told) from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
             told = self._shown(_words_of(body), secret)
             raise ReplyError(
@@ -102,20 +109,18 @@ class Provider:
                     raise ReplyError(f"{self._where} replied with more than {_LONGEST_REPLY >> 20} MiB.")
             return response.status_code, response.headers, bytes(body)
 
-    def _refusal(self, status: int, headers: Mapping[str, str], told: str) -> CallError:
-        said = f"{self._where} answered {status}: {told or 'nothing more'}"
+    def _refusal(self, status: int, headers: Mapping[str, str], told: str, *, of_the_key: bool = False) -> CallError:
+        said = f"{self._where} {told}"
         if status == 429 or status >= 500:
             return UnavailableError(said, retry_after=retry_after(headers), limited=status == 429)
         if 300 <= status < 400:
             return RefusedError(said, hint="It points elsewhere: check `base_url`.")
         hint = ""
-        if status in {401, 403}:
-            hint = (
-                "An instance of SearXNG answers so when `json` is not among its search formats."
-                if self._name == "searxng"
-                else "Check the key: `rqa keys set NAME --host HOST` stores another."
-            )
-        return RefusedError(said, hint=hint, general=status in {401, 402, 403, 404})
+        if self._name == "searxng" and status == 403:
+            hint = "An instance of SearXNG answers so when `json` is not among its search formats."
+        elif self._key and (of_the_key or status in {401, 403}):
+            hint = "Check the key: `rqa keys set NAME --host HOST` stores another."
+        return RefusedError(said, hint=hint, general=of_the_key or status in {401, 402, 403, 404, 432, 433})
 
     def _shown(self, text: str, secret: str) -> str:
         """A provider's own words in a line, without the key."""

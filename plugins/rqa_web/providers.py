@@ -24,6 +24,7 @@ from .pages import unescaped
 
 # What providers highlight with. Most give plain text, in which a < may be no markup, as in vector<int>.
 _TAG = re.compile(r"</?(?:b|br|em|i|mark|p|span|strong)(?:\s+[\w-]+=[^<>]{0,1000})?\s*/?>", re.IGNORECASE)
+_BUSY = re.compile(r"maxlag|too-busy|backend-error|internal_api_error")  # of a wiki: it may answer the next time
 _LONGEST_SNIPPET = 5000  # characters
 _LONGEST_URL = 2048  # characters, as sitemaps.org has it: each rule of a robots.txt is held against all of them
 
@@ -36,6 +37,14 @@ class Result:
     title: str = ""
     snippet: str = ""
     text: str = ""
+
+
+class UnsearchedError(Exception):
+    """A reply of status 200 says why no search was made; `status` is the one that would have told so."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +78,10 @@ class Api:
     snippets: Sequence[str] = ("content",)
 
     def results(self, reply: Any) -> list[Result]:
-        """The results in a decoded reply; what has no web address is left out. ValueError when it has no such list."""
+        """The results in a decoded reply; what has no web address is left out.
+
+        ValueError when it has no such list, UnsearchedError when it says that no search was made.
+        """
         items = self.items(reply)
         if not isinstance(items, list):
             raise ValueError("it has no list of results")
@@ -162,26 +174,38 @@ def _mediawiki(query: Query) -> Request:
     return Request("", parameters)
 
 
-def _within(*names: str, default: Sequence[Any] | None = None) -> Callable[[Any], Any]:
-    """Walks into an object by the names of its fields; `default` is for a search without results."""
+def _within(*names: str, empty: Sequence[str] = ()) -> Callable[[Any], Any]:
+    """Walks into an object by the names of its fields; one without them that has one of `empty` found nothing."""
 
     def walk(reply: Any) -> Any:
+        found = reply
         for name in names:
-            if not isinstance(reply, dict):
+            if not isinstance(found, dict):
                 return None
-            if name not in reply and default is not None:
-                return default
-            reply = reply.get(name)
-        return reply
+            if name not in found and not reply.keys().isdisjoint(empty):
+                return []
+            found = found.get(name)
+        return found
 
     return walk
 
 
+def _searxng_results(reply: Any) -> Any:
+    """The results of all engines together; that there are none is no finding where some of them are down."""
+    results = _within("results")(reply)
+    if results == [] and isinstance(down := reply.get("unresponsive_engines"), list) and down:
+        told = (": ".join(map(str, engine)) if isinstance(engine, list) else str(engine) for engine in down)
+        raise UnsearchedError(503, f"engines do not respond: {', '.join(told)}")
+    return results
+
+
 def _wiki_pages(reply: Any) -> Any:
     """The pages of a generator, which come in any order and say their place."""
-    if not isinstance(reply, dict) or "error" in reply:
-        return None
-    pages = _within("query", "pages", default=[])(reply)
+    if isinstance(reply, dict) and isinstance(error := reply.get("error"), dict):
+        code = str(error.get("code"))
+        status = {"ratelimited": 429, "readapidenied": 403}.get(code, 503 if _BUSY.search(code) else 400)
+        raise UnsearchedError(status, f"{code}: {error.get('info')}")
+    pages = _within("query", "pages", empty=("batchcomplete", "continue"))(reply)
     if not isinstance(pages, list):
         return None
     placed = [page for page in pages if isinstance(page, dict) and isinstance(page.get("index"), int)]
@@ -193,11 +217,17 @@ APIS: Mapping[str, Api] = {
     "brave": Api(
         "https://api.search.brave.com",
         _brave,
-        _within("web", "results", default=[]),
+        _within("web", "results", empty=("type",)),
         snippets=("description", "extra_snippets"),
     ),
     "tavily": Api("https://api.tavily.com", _tavily, _within("results")),
-    "google-cse": Api("https://www.googleapis.com", _google_cse, _within("items", default=[]), "link", ("snippet",)),
-    "searxng": Api("", _searxng, _within("results")),
+    "google-cse": Api(
+        "https://www.googleapis.com",
+        _google_cse,
+        _within("items", empty=("kind",)),
+        "link",
+        ("snippet",),
+    ),
+    "searxng": Api("", _searxng, _searxng_results),
     "mediawiki": Api("https://en.wikipedia.org/w/api.php", _mediawiki, _wiki_pages, "fullurl", ("extract",)),
 }

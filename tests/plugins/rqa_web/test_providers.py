@@ -256,10 +256,43 @@ async def test_a_failure_is_named_with_the_provider_and_its_words(
     assert "s3cr3t" not in caught.value.message
 
 
-async def test_a_wiki_says_why_it_found_nothing(web: Web, connect: Any) -> None:
-    web.routes["/"] = reply(error={"code": "ratelimited", "info": "You've exceeded your rate limit."})
-    with pytest.raises(ReplyError, match="You've exceeded your rate limit"):
-        await connect(**options("mediawiki", web)).retrieve("lighthouse", 10)
+@pytest.mark.parametrize(
+    ("code", "kind", "limited", "general"),
+    [
+        ("ratelimited", UnavailableError, True, False),
+        ("cirrussearch-too-busy-error", UnavailableError, True, False),  # by its wish to wait
+        ("readapidenied", RefusedError, False, True),
+        ("gsrsearch-error", RefusedError, False, False),
+    ],
+)
+async def test_a_wiki_says_why_it_did_not_search(
+    code: str, kind: type[CallError], limited: bool, general: bool, web: Web, connect: Any
+) -> None:
+    web.routes["/"] = Fault(body={"error": {"code": code, "info": "It says why."}}, headers={"Retry-After": "7"})
+    with pytest.raises(kind, match=rf"mediawiki at .* did not search: {code}: It says why\.") as caught:
+        await connect(provider="mediawiki", base_url=web.url).retrieve("lighthouse", 10)
+    told = caught.value
+    assert (getattr(told, "retry_after", None), getattr(told, "limited", False)) == (7.0 if limited else None, limited)
+    assert (told.general, told.hint) == (general, "")
+
+
+async def test_no_results_of_engines_that_are_down_are_no_finding(web: Web, connect: Any, search: Any) -> None:
+    down = [["google", "Suspended: CAPTCHA"], ["brave", "too many requests"], "bing"]
+    web.routes["/search"] = reply(results=[], unresponsive_engines=down)
+    why = "did not search: engines do not respond: google: Suspended: CAPTCHA, brave: too many requests, bing"
+    with pytest.raises(UnavailableError, match=why):
+        await connect().retrieve("lighthouse", 10)
+    found = {"title": "One", "url": "https://a.example/1", "content": "The first."}
+    web.routes["/search"] = reply(results=[found], unresponsive_engines=down)
+    passages, remarks = await search(connect(pages=0))
+    assert ([passage.text for passage in passages], remarks) == (["The first."], [])
+
+
+@pytest.mark.parametrize("provider", REPLIES)
+async def test_an_object_of_another_kind_is_no_search_without_results(provider: str, web: Web, connect: Any) -> None:
+    web.routes[REPLIES[provider][0]] = reply(login=1)
+    with pytest.raises(ReplyError, match="something else than search results"):
+        await connect(**options(provider, web)).retrieve("lighthouse", 10)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +309,15 @@ async def test_the_wish_of_a_provider_to_wait_is_passed_on(
 
 @pytest.mark.parametrize(
     ("status", "limited", "general"),
-    [(429, True, False), (503, False, False), (401, False, True), (403, False, True), (422, False, False)],
+    [
+        (429, True, False),
+        (503, False, False),
+        (401, False, True),
+        (403, False, True),
+        (422, False, False),
+        (432, False, True),
+        (433, False, True),
+    ],
 )
 async def test_what_further_searches_may_expect_is_told(
     status: int, limited: bool, general: bool, web: Web, connect: Any
@@ -286,6 +327,24 @@ async def test_what_further_searches_may_expect_is_told(
         await connect().retrieve("lighthouse", 10)
     told = caught.value
     assert (isinstance(told, UnavailableError) and told.limited, told.general) == (limited, general)
+
+
+@pytest.mark.parametrize(
+    ("provider", "status", "body"),
+    [
+        ("brave", 422, {"error": {"code": "SUBSCRIPTION_TOKEN_INVALID", "detail": "The token is invalid."}}),
+        ("google-cse", 400, {"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}}),
+        ("google-cse", 400, {"error": {"message": "No.", "details": [{"reason": "API_KEY_INVALID"}]}}),
+        ("serper", 400, {"message": "Not enough credits", "statusCode": 400}),
+    ],
+)
+async def test_a_key_that_is_refused_is_so_for_every_search(
+    provider: str, status: int, body: Any, web: Web, connect: Any
+) -> None:
+    web.routes[REPLIES[provider][0]] = Fault(status, body)
+    with pytest.raises(RefusedError) as caught:
+        await connect(**options(provider, web)).retrieve("lighthouse", 10)
+    assert (caught.value.general, caught.value.hint[:13]) == (True, "Check the key")
 
 
 async def test_searxng_without_json_is_told_apart(web: Web, connect: Any) -> None:
