@@ -121,7 +121,7 @@ def answer(path: Path, arguments: Sequence[str]) -> tuple[list[Row], float]:
 
 def read_rows(path: Path) -> list[Row]:
     """The rows of a JSONL file."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [json.loads(line) for line in path.read_bytes().splitlines() if line.strip()]
 
 
 HEADER = "set                   rows   held  accuracy  of held     EM  words  refused  at 50 %  rows/s"

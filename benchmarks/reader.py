@@ -70,7 +70,7 @@ def passage_scores(name: str, model: Path | None, forced: Any, requests: Sequenc
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [json.loads(line) for line in path.read_bytes().splitlines() if line.strip()]
 
 
 def passages_of(row: dict[str, Any], key: str = "passages") -> list[Passage]:
