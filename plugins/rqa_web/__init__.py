@@ -144,8 +144,11 @@ class Web:
 
     async def _text(self, rank: int, result: Result) -> str:
         """The paragraphs of one of the first `pages`, or the provider's snippet, with a remark where it stands in."""
-        if result.text or rank > self.options.pages:
-            return result.text or result.snippet
+        if result.text:
+            last = next(islice(re.finditer(r"\S+", result.text), self.options.page_words - 1, None), None)
+            return result.text[: last.end()] if last else result.text
+        if rank > self.options.pages:
+            return result.snippet
         from .fetching import UnreadableError
 
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import zlib
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -208,7 +209,7 @@ class Fetcher:
             raise UnreadableError(str(error), lasting=True) from error
         except (OSError, UnicodeError) as error:
             raise UnreadableError("its host is not known") from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, zlib.error) as error:
             raise UnreadableError(printable(str(error))[:200] or type(error).__name__) from error
 
     async def _exchange(self, target: httpx.URL, size: int, address: str = "", connect: float | None = None) -> _Reply:
@@ -232,11 +233,15 @@ class Fetcher:
             if (encoding := response.headers.get("Content-Encoding", "").lower()) not in _ENCODINGS:
                 raise UnreadableError(f"it comes in the encoding {printable(encoding)[:40]}, which nobody asked for")
             body = bytearray()
-            async for chunk in response.aiter_bytes():
-                body += chunk
+            zipped = zlib.decompressobj(16 + zlib.MAX_WBITS) if encoding == "gzip" else None
+            async for chunk in response.aiter_raw():
+                body += zipped.decompress(chunk, size + 1 - len(body)) if zipped else chunk
                 if len(body) > size:
                     remark(f"{target}: cut at {size} bytes", lasting=True)
                     break
+            else:
+                if zipped and body and not zipped.eof:  # httpx would take it for whole
+                    raise UnreadableError("it broke off")
             return _Reply(response.status_code, "", Page(bytes(body[:size]), kind, charset))
 
 

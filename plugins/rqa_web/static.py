@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
+from codecs import BOM_UTF8
 from collections import defaultdict
 from pathlib import Path
 
@@ -36,7 +37,9 @@ class Static:
             ) from error
         self.digest = hashlib.sha256(content).hexdigest()
         self._results = [
-            _result(line, path, number) for number, line in enumerate(content.splitlines(), start=1) if line.strip()
+            _result(line, path, number)
+            for number, line in enumerate(content.removeprefix(BOM_UTF8).splitlines(), start=1)
+            if line.strip()
         ]
         self._places: defaultdict[str, list[int]] = defaultdict(list)
         for place, result in enumerate(self._results):

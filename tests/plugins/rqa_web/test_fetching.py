@@ -139,6 +139,7 @@ def test_an_address_may_stand_for_a_host() -> None:
         (html("<p>short</p>"), "no text"),
         (html(b"\x00\xff\xfe" * 100), "no text"),
         (html(b"\x1f\x8bno gzip", **{"Content-Encoding": "gzip"}), ""),
+        (html(gzip.compress(b"<p>The lighthouse stands.</p>" * 9)[:-9], **{"Content-Encoding": "gzip"}), "broke off"),
         (html("x", **{"Content-Encoding": "br"}), "encoding br"),
         (redirect("/page"), "more than 5 times"),
         (redirect("file:///etc/passwd"), "no web address"),

@@ -95,6 +95,18 @@ async def test_texts_are_given_however_few_pages_are_read(results: Any, connect:
     assert len((await search(retriever, "built"))[0]) == 2
 
 
+async def test_a_text_is_cut_as_a_page_is(results: Any, connect: Any, search: Any) -> None:
+    texts = ["The\n\nlighthouse  was built.", "A lighthouse.", "Lighthouse!"]
+    retriever = connect(provider="static", file=results(*({"text": text} for text in texts)), page_words=2)
+    passages, _ = await search(retriever, "lighthouse")
+    assert [p.text for p in passages] == ["The\n\nlighthouse", "A lighthouse.", "Lighthouse!"]
+
+
+async def test_a_byte_order_mark_is_no_part_of_a_line(results: Any, connect: Any, search: Any) -> None:
+    (passage,), _ = await search(connect(provider="static", file=results("\ufeff" + json.dumps(FERRY))), "ferry")
+    assert passage.title == "Ferry"
+
+
 def test_the_content_of_the_file_is_part_of_what_results_depend_on(results: Any) -> None:
     first = Retriever(Retriever.Options(provider="static", file=results(FERRY))).fingerprint()
     assert first != Retriever(Retriever.Options(provider="static", file=results(LIGHTHOUSE))).fingerprint()
