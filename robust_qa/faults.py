@@ -12,7 +12,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, get_args
 
 from .errors import PluginError, RqaError, UnavailableError, interrupted
-from .returned import misfit
+from .returned import fitted
 from .types import Answer, Power
 
 if TYPE_CHECKING:
@@ -88,13 +88,15 @@ async def awaited(name: str, method: str, given: Any) -> Any:
 async def answer_of(name: str, strategy: Any, toolbox: Toolbox) -> Answer:
     """The answer of `strategy`, known as `name`, to the question of `toolbox`; PluginError where it gives none."""
     with blaming(f"Strategy {name!r}"):
-        given: Answer = await awaited(name, "answer", strategy.answer(toolbox.question.text, toolbox))
-    if wrong := misfit(given, Answer):
+        given = await awaited(name, "answer", strategy.answer(toolbox.question.text, toolbox))
+    answer: Answer
+    answer, wrong = fitted(given, Answer)
+    if wrong:
         raise PluginError(
             f"Strategy {name!r} gave {wrong}.",
             hint=f"This is a fault of the plugin; `rqa plugins check {name}` says more.",
         )
-    return given
+    return answer
 
 
 @contextmanager

@@ -33,7 +33,7 @@ from .flight import Flight
 from .prompts import Prompt, fenced, load_prompts
 from .reading import spoken
 from .replies import declines
-from .returned import misfit
+from .returned import fitted
 from .text import normalise, sentences, titled, visible
 from .types import Origin, Passage
 
@@ -190,8 +190,10 @@ class Pool:
         toolbox = self._toolbox.handing(name, passages)
         with blaming(f"Strategy {name!r}"):
             pending = self._channels.names.corrector(name).correct(self._question, toolbox)
-            corrected: list[Passage] = await awaited(name, "correct", pending)
-        if wrong := misfit(corrected, list[Passage]):
+            given = await awaited(name, "correct", pending)
+        corrected: list[Passage]
+        corrected, wrong = fitted(given, list[Passage])
+        if wrong:
             raise PluginError(
                 f"Strategy {name!r} corrected passages to {wrong}.", hint="This is a fault of the plugin."
             )

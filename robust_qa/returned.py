@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any, get_args
+from uuid import UUID
 
 import msgspec
 
+from .text import whole_characters
 from .types import Answer, Passage, Reading, Usage
 
 _SLACK = 1e-3  # sums of floats end a little beside a bound
+# What msgspec would write as text, which is no text: bytes in base64, and these in a form of their own.
+_NO_TEXT = (bytes, bytearray, memoryview, UUID, Decimal, datetime, date, time, timedelta)
 
 
 def misfit(result: Any, promised: Any, arguments: Sequence[Any] = ()) -> str:
@@ -22,11 +28,14 @@ def misfit(result: Any, promised: Any, arguments: Sequence[Any] = ()) -> str:
 
 
 def fitted(result: Any, promised: Any, arguments: Sequence[Any] = ()) -> tuple[Any, str]:
-    """`result` as the cache will give it, and what is wrong with it: a whole number may stand for a float."""
+    """`result` as the cache will give it, and what is wrong with it.
+
+    A whole number may stand for a float, and a dict for what a result is made of; halves of surrogate pairs are U+FFFD.
+    """
     of = get_args(promised)
     if not of:
         fitting, wrong = _converted(result, promised)
-        return fitting, wrong or _out_of_range(result) or _beyond(result, arguments)
+        return fitting, wrong or _beyond(fitting, arguments)
     if not isinstance(result, list):
         return None, f"{_named(type(result))}, and not a list"
     if of[0] is float and len(result) != len(arguments[1]):
@@ -34,7 +43,7 @@ def fitted(result: Any, promised: Any, arguments: Sequence[Any] = ()) -> tuple[A
     found = []
     for item in result:
         fitting, wrong = _converted(item, of[0])
-        if wrong := wrong or _out_of_range(item):
+        if wrong:
             return None, f"a list that holds {wrong}"
         found.append(fitting)
     return found, ""
@@ -44,9 +53,36 @@ def _converted(item: Any, promised: type) -> tuple[Any, str]:
     if not isinstance(item, int if promised is float and isinstance(item, int) else promised):
         return None, f"{_named(type(item))}, and not {_named(promised)}"
     try:
-        return msgspec.convert(msgspec.to_builtins(item), promised), ""
+        plain = msgspec.to_builtins(item, builtin_types=_NO_TEXT, enc_hook=_plain)
+        fitting: Any = msgspec.convert(plain if _is_writable(plain) else _whole(plain), promised)
     except (msgspec.ValidationError, TypeError, RecursionError) as error:
         return None, f"{_named(promised)} that is out of order: {error}"
+    return fitting, _out_of_range(fitting)
+
+
+def _plain(item: Any) -> Any:
+    """The number or text that an instance of a subclass is, such as those of NumPy and of parsers."""
+    for kind in (float, str):
+        if isinstance(item, kind):
+            return kind(item)
+    raise TypeError(f"it holds {_named(type(item))}")
+
+
+def _is_writable(plain: Any) -> bool:
+    try:
+        msgspec.json.encode(plain)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _whole(plain: Any) -> Any:
+    """`plain` with whole characters, where its text is broken input that nobody could write down."""
+    if isinstance(plain, str):
+        return whole_characters(plain)
+    if isinstance(plain, dict):
+        return {_whole(key): _whole(value) for key, value in plain.items()}
+    return list(map(_whole, plain)) if isinstance(plain, list | tuple) else plain
 
 
 def _out_of_range(item: Any) -> str:

@@ -1,11 +1,15 @@
 """What a component returns is looked at where it comes in, so that the fault is told of whose it is."""
 
+from datetime import date
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
+import numpy as np
 import pytest
 
-from robust_qa import Answer, Completion, Passage, Position, Reading, Usage
-from robust_qa.returned import misfit
+from robust_qa import Answer, Citation, Completion, Passage, Position, Reading, Usage
+from robust_qa.returned import fitted, misfit
 
 
 def nothing() -> Any:
@@ -50,6 +54,45 @@ def test_a_reading_of_a_passage_that_was_not_there_is_told() -> None:
     told = "a Reading that points at passage 3 of 3, counted from 0"
     for reading in (Reading("x", passages=(0, 3)), Reading("x", rivals=(Reading("y", passages=(3,)),))):
         assert misfit(reading, Reading, ("question", [Passage("x")] * 3)) == told
+
+
+@pytest.mark.parametrize("text", [b"x", bytearray(b"x"), memoryview(b"x"), date(1911, 1, 1), Decimal(1), UUID(int=1)])
+@pytest.mark.parametrize("kind", [Completion, Reading, Answer, Passage])
+def test_what_could_only_be_written_as_text_is_none(kind: Any, text: Any) -> None:
+    told = misfit(kind(text), kind, ("question", ["text"]))
+    assert f"{kind.__name__} that is out of order: Expected `str" in told and told.endswith("at `$.text`")
+
+
+def test_what_is_passed_on_is_what_was_promised() -> None:
+    given: Any = Answer("x", confidence=1, citations=({"quote": "a"},), conflicts=[{"text": "b", "confidence": 1}])  # type: ignore[arg-type]
+    answer, wrong = fitted(given, Answer)
+    assert (answer, wrong) == (Answer("x", 1.0, (Citation("a"),), (Position("b", 1.0),)), "")
+    assert (type(answer.confidence), type(answer.conflicts[0].confidence)) == (float, float)
+
+
+class Text(str):
+    """As parsers give it: what is found in a document, and knows its place there."""
+
+
+def test_what_is_a_kind_of_number_or_text_is_taken_for_it() -> None:
+    found, wrong = fitted([Passage(Text("x"), score=np.float64(0.5))], list[Passage])
+    assert (found, wrong, type(found[0].text), type(found[0].score)) == ([Passage("x", score=0.5)], "", str, float)
+    scores, wrong = fitted(list(np.linspace(0, 1, 2)), list[float], ("question", ["a", "b"]))
+    assert (scores, wrong, {*map(type, scores)}) == ([0.0, 1.0], "", {float})
+    answer, wrong = fitted(Answer("x", np.float64(0.3), details={"by": np.float64(0.3)}), Answer)
+    assert (answer, wrong, type(answer.details["by"])) == (Answer("x", 0.3, details={"by": 0.3}), "", float)
+
+
+def test_a_number_of_another_kind_is_named() -> None:
+    assert misfit([Passage("x", score=np.float32(0.5))], list[Passage]) == (  # type: ignore[arg-type]
+        "a list that holds a Passage that is out of order: it holds a float32"
+    )
+
+
+def test_half_a_surrogate_pair_is_no_text_to_pass_on() -> None:
+    given = Answer("x\ud800y", citations=(Citation("é\udfff"),), details={"\ud800": ["\ud800"]})
+    whole = Answer("x\ufffdy", citations=(Citation("é\ufffd"),), details={"\ufffd": ["\ufffd"]})
+    assert fitted(given, Answer) == (whole, "")
 
 
 def test_an_answer_whose_details_are_no_json_is_told() -> None:
