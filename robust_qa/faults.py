@@ -87,6 +87,7 @@ async def awaited(name: str, method: str, given: Any) -> Any:
 
 async def answer_of(name: str, strategy: Any, toolbox: Toolbox) -> Answer:
     """The answer of `strategy`, known as `name`, to the question of `toolbox`; PluginError where it gives none."""
+    await asyncio.sleep(0)  # Ctrl-C may have come while this task computed: here it ends, and nobody is blamed
     with blaming(f"Strategy {name!r}"):
         given = await awaited(name, "answer", strategy.answer(toolbox.question.text, toolbox))
     answer: Answer

@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,6 @@ async def test_a_row_is_written_as_soon_as_nothing_slower_is_before_it(session: 
         ("refuse", "RefusedError", "The key is wrong."),
         ("crash", "PluginError", "Strategy 'scripted' failed with ZeroDivisionError: by nothing."),
         ("cancel", "PluginError", "Strategy 'scripted' let a cancellation of its own escape."),
-        ("unwritable", "PluginError", "The row failed with UnicodeEncodeError"),
         ("{", "InputError", "The row begins with { and is not JSON"),
         ('{"question": 3}', "InputError", "`question` must be text"),
     ],
@@ -157,6 +157,23 @@ async def test_a_row_that_fails_says_so_and_the_others_go_on(
     error = output.rows[1]["error"]
     assert (error["type"], error["row"]) == (kind, 2)
     assert error["message"].startswith(message)
+
+
+def half_a_pair(session: Session) -> Callable[[Question], Awaitable[Answer]]:
+    """Answers "unwritable" with what UTF-8 has no bytes for."""
+
+    async def answer(question: Question) -> Answer:
+        answer = await session.answer(question)
+        return replace(answer, text="\ud800") if question.text == "unwritable" else answer
+
+    return answer
+
+
+async def test_a_row_whose_answer_cannot_be_written_says_so_and_the_others_go_on(session: Session) -> None:
+    output = Memory()
+    await Batch(half_a_pair(session), lines_of(b"a\nunwritable\nc\n"), output, jobs=1).run()
+    assert output.answers == ["a", None, "c"]
+    assert output.rows[1]["error"]["message"].startswith("The row failed with UnicodeEncodeError")
 
 
 @pytest.mark.parametrize("question", ["cancel", "group cancel"])
@@ -218,7 +235,7 @@ async def test_blank_lines_have_no_output_and_keep_their_numbers(session: Sessio
 
 
 async def test_the_tally_counts_rows_calls_and_tokens(session: Session) -> None:
-    run = Batch(session.answer, lines_of(b"a\n\nabstain\nrefuse\nb\nunwritable\n"), Memory(), jobs=1)
+    run = Batch(half_a_pair(session), lines_of(b"a\n\nabstain\nrefuse\nb\nunwritable\n"), Memory(), jobs=1)
     await run.run()
     tally = run.tally
     assert (tally.answered, tally.abstained, tally.failed, tally.blank, tally.finished) == (2, 1, 2, 1, 5)

@@ -586,6 +586,15 @@ async def test_a_cancellation_of_its_own_that_a_strategy_lets_escape_is_its_faul
         await ask(host, SHELF)
 
 
+async def test_a_cancellation_that_was_asked_for_while_the_question_was_planned_is_nobodys_fault(host: Host) -> None:
+    async def answer() -> Answer:
+        asyncio.current_task().cancel()  # type: ignore[union-attr]  # as Ctrl-C does while components are built
+        return await ask(host, SHELF)
+
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.create_task(answer())
+
+
 async def test_a_panic_of_compiled_code_fails_the_question(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     class Panic(BaseException):
         pass

@@ -1,7 +1,7 @@
 """A strategy that does what its question says, for tests of batches.
 
 "sleep 0.2", "abstain", "wait" and "refuse" (until there is a file "mended"), "crash", "cancel", "group" (a task group
-fails, and with "group cancel" a cancellation follows it), "unwritable", "block" (a thread, for a minute), "passages"
+fails, and with "group cancel" a cancellation follows it), "block" (a thread, for a minute), "passages"
 and "stray" are followed; any other question is its own answer. With the option `log` each question asked is a line of
 that file.
 """
@@ -58,8 +58,6 @@ class Scripted:
                 raise asyncio.CancelledError
             case ["cancel"]:
                 raise asyncio.CancelledError
-            case ["unwritable"]:
-                return Answer("half a pair: \ud800")
             case ["block"]:
                 await toolbox.read(question, [])
             case ["passages"]:
