@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -259,6 +259,9 @@ def _misshapen(layer: Layer) -> Iterator[ConfigError]:
     if _deeper(layer.tree, _DEEPEST):
         yield ConfigError(f"{layer.origin}: tables and lists are nested more than {_DEEPEST} deep.")
         return
+    if odd := next((key for key in _keys(layer.tree) if not key.isprintable()), ""):
+        yield ConfigError(f"{layer.origin}: the key {odd!r} holds line breaks, or what else cannot be printed.")
+        return
     for key, value in layer.tree.items():
         for problem, hint in _wrong_with(key, value, layer):
             yield ConfigError(f"{layer.origin}: {problem}", hint=hint)
@@ -285,8 +288,19 @@ def _wrong_with(key: str, value: Any, layer: Layer) -> Iterator[tuple[str, str]]
 
 
 def _deeper(value: Any, levels: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels < 0 or any(_deeper(item, levels - 1) for item in inner)
+    return levels < 0 or any(_deeper(item, levels - 1) for item in _inner(value))
+
+
+def _keys(value: Any) -> Iterator[str]:
+    """All keys at any depth, which messages repeat: a stranger's must not look like lines of rqa."""
+    if isinstance(value, dict):
+        yield from value
+    for item in _inner(value):
+        yield from _keys(item)
+
+
+def _inner(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _descend(layer: Layer, path: Sequence[str]) -> Tree:

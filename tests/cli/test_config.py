@@ -79,6 +79,23 @@ def test_nothing_in_a_strangers_file_steers_the_terminal(rqa: Rqa, command: str)
     assert not set(ended.out + ended.err) & set("\x1b\x07\x9b\u202e")
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        '["x\\nrqa: forged"]',
+        '[reader."x\\nrqa: forged"]',
+        '[reader.parrot]\n"x\\nrqa: forged" = 1',
+        '[reader.parrot]\nheaders = [{"x\\nrqa: forged" = 1}]',
+        '[defaults]\nretriever = "x & y\\nrqa: forged"',
+    ],
+)
+@pytest.mark.parametrize("command", ["config show", "config check", "ask Who?"])
+def test_nothing_in_a_strangers_file_looks_like_a_line_of_ours(rqa: Rqa, command: str, table: str) -> None:
+    found(table)
+    ended = rqa(*command.split())
+    assert not [line for line in (ended.out + ended.err).splitlines() if line.startswith("rqa: forged")]
+
+
 def test_check_says_what_is_right(rqa: Rqa, own: Path) -> None:
     here = found("[reader.parrot]\nwindow = 100\n[defaults]\nreader = 'parrot'\nretriever = 'given'\n")
     ended = rqa("config", "check")
