@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -25,12 +26,17 @@ Request = tuple[str, Sequence[Passage]]
 _LONGEST_TITLE = 100  # characters
 
 
-@lru_cache(maxsize=2)
 def _engine(model: Path | None, threads: int) -> Engine:
     """One engine for the reader and the evaluator of the same model."""
+    return _engines(os.getpid())(model, threads)
+
+
+@cache
+def _engines(_: int) -> Callable[[Path | None, int], Engine]:
+    """Those of a process. One that was forked has none of its parent's threads, and would wait for them to end, too."""
     from .memory import RememberingEngine
 
-    return RememberingEngine(model, threads)
+    return lru_cache(maxsize=2)(RememberingEngine)
 
 
 def _compared(

@@ -46,6 +46,24 @@ def test_many_questions_are_answered_as_each_alone(reader):
         assert alone.score == pytest.approx(reading.score, abs=1e-3)
 
 
+def test_a_process_that_was_forked_reads_with_an_engine_of_its_own(folder):
+    code = (
+        "import multiprocessing, sys\n"
+        "from pathlib import Path\n"
+        "from robust_qa import Passage\n"
+        "from rqa_embedded import EmbeddedReader\n"
+        "def read(question):\n"
+        "    reader = EmbeddedReader(EmbeddedReader.Options(model=Path(sys.argv[1]), threads=1))\n"
+        "    return reader.read(question, [Passage('the river'), Passage('a town')]).score\n"
+        "here = read('who')\n"
+        "with multiprocessing.get_context('fork').Pool(1) as pool:\n"
+        "    print(here, pool.apply_async(read, ['where']).get(30))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.split()) == 2
+
+
 def test_no_passages_hold_no_answer_for_certain(reader):
     reading = reader.read("who", [])
     assert (reading.text, reading.score, reading.passages) == (None, 1.0, ())
