@@ -189,12 +189,14 @@ _MODULE = {name: module for module, names in _HOME.items() for name in names.spl
 __all__ = ["__version__", *sorted(_MODULE)]  # noqa: PLE0604
 
 
-def __getattr__(name: str) -> object:
-    if name not in _MODULE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f".{_MODULE[name]}", __name__), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # which would take any name for one that is there
+
+    def __getattr__(name: str) -> object:
+        if name not in _MODULE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f".{_MODULE[name]}", __name__), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

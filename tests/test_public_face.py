@@ -60,6 +60,8 @@ def test_what_type_checkers_see_is_what_there_is() -> None:
     }
     assert declared == robust_qa._MODULE
     assert {"__version__", *declared} == set(robust_qa.__all__)
+    seen = {node.name for node in tree(HOST / "__init__.py").body if isinstance(node, ast.FunctionDef)}
+    assert "__getattr__" not in seen  # it would vouch for any other name
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
