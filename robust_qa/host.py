@@ -248,9 +248,11 @@ def _imported(plugin: Plugin, entry: importlib.metadata.EntryPoint) -> Any:
     """The plugin's module, or what its entry point names in it."""
     loaded = entry.load()
     theirs = plugin.distribution != OWN_DISTRIBUTION and entry.dist is not None and is_editable(entry.dist)
-    if theirs and (file := sys.modules[entry.module].__file__):
+    module = sys.modules[entry.module]
+    package = sys.modules[entry.module.partition(".")[0]]
+    if theirs and (file := package.__file__ or module.__file__):  # a namespace has none
         path = Path(file)  # the version stays while the code changes
-        plugin.version += f"+{content_digest(path.parent if path.name == '__init__.py' else path)}"
+        plugin.version += f"+{content_digest(path.parent if module.__package__ else path)}"
     return loaded
 
 

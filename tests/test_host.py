@@ -33,8 +33,23 @@ def test_an_entry_point_of_the_group_is_loaded_with_its_distribution_and_version
     assert [(r.kind, r.name, r.summary) for r in loaded.components()] == [("reader", "good", "Does nothing.")]
 
 
-def test_the_code_of_an_editable_installation_is_part_of_its_version(install: Install) -> None:
-    folder = install("own-work", {"good": GOOD})
+@pytest.mark.parametrize(
+    ("entry", "edited"),
+    [
+        ("good", "good.py"),
+        ("kit.plugin", "kit/engine.py"),
+        ("kit.inner.plugin", "kit/engine.py"),
+        ("space.kit.plugin", "space/kit/engine.py"),  # a namespace has no file, and is not one plugin's alone
+    ],
+)
+def test_the_code_of_an_editable_installation_is_part_of_its_version(install: Install, entry: str, edited: str) -> None:
+    folder = install("own-work", {}, entry_points=f"[rqa]\ngood = {entry}\n")
+    for name in (f"{entry.replace('.', '/')}.py", edited):
+        for package in (folder / name).relative_to(folder).parents[:-1]:
+            (folder / package).mkdir(exist_ok=True, parents=True)
+            if package.name != "space":
+                (folder / package / "__init__.py").touch()
+        (folder / name).write_text(GOOD)
     [metadata] = folder.glob("own_work-*.dist-info")
     (metadata / "direct_url.json").write_text('{"url": "file:///x", "dir_info": {"editable": true}}')
 
@@ -44,7 +59,7 @@ def test_the_code_of_an_editable_installation_is_part_of_its_version(install: In
 
     before = version()
     assert before.startswith("1.0+")
-    (folder / "good.py").write_text(GOOD + "# edited\n")
+    (folder / edited).write_text(GOOD + "# edited\n")
     assert version().startswith("1.0+") and version() != before
 
 
