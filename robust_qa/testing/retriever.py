@@ -67,9 +67,7 @@ async def _ranked(subject: Subject) -> None:
 
 @SUITE.behaviour("it finds the same passages again")
 async def _again(subject: Subject) -> None:
-    found = await _found(subject)
-    before = list(found)
-    found.clear()  # the list is the caller's
+    before = list(await _found(subject))
     again = await subject.call("retrieve", subject.query, 5)
     ids = [[passage.id for passage in passages] for passages in (before, again)]
     expect(before == again, f"the ids were {ids[0]}, then {ids[1]}")
