@@ -224,7 +224,7 @@ class Channel:
     async def _once(self, call: Call[Any]) -> Any:
         many = getattr(self.component, f"{call.power}_many", None)
         if many is None:
-            return await self._limited(call.power, getattr(self.component, call.power), *call.arguments)
+            return await self._limited(call.power, getattr(self.component, call.power), *_own(call.arguments))
         batcher = self._batchers.get(call.power)
         if batcher is None:
             batcher = self._batchers[call.power] = Batcher(partial(self._merged, call.power, many), self._begin)
@@ -232,11 +232,10 @@ class Channel:
 
     async def _merged(self, power: str, many: Callable[..., Any], requests: list[tuple[Any, ...]]) -> list[Any]:
         """What `many` gives to the requests of a batch, one result each."""
-        number = len(requests)  # the list is the component's, to be changed
-        results = await self._limited(power, many, requests)
-        if not isinstance(results, list) or len(results) != number:
+        results = await self._limited(power, many, [*map(_own, requests)])
+        if not isinstance(results, list) or len(results) != len(requests):
             told = f"{len(results)} results" if isinstance(results, list) else f"{type(results).__name__}, and no list,"
-            raise PluginError(f"`{power}_many` of {self.name} gave {told} for {number} requests.", hint=CONTRACT)
+            raise PluginError(f"`{power}_many` of {self.name} gave {told} for {len(requests)} requests.", hint=CONTRACT)
         return results
 
     def _checked(self, call: Call[T], result: T) -> T:
@@ -327,6 +326,11 @@ class Channel:
 
 
 _NO_USAGE = Usage()
+
+
+def _own(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """With lists of the component's own: where it changes them, another attempt asks for the same all the same."""
+    return tuple(copy(each) if isinstance(each, list) else each for each in arguments)
 
 
 def _encoded(value: Any) -> bytes | None:

@@ -698,6 +698,26 @@ async def test_an_engine_may_use_up_the_list_of_its_batch(build: Build) -> None:
     assert await asyncio.gather(*(channel.call(call, Trace()) for call in calls)) == [[0.5]] * 3
 
 
+async def test_another_attempt_asks_for_what_the_first_one_used_up(build: Build) -> None:
+    class Judge:
+        asked = 0
+
+        def score(self, question: str, texts: list[str]) -> list[float]:
+            self.asked += 1
+            scores = [0.5 for _ in iter(lambda: texts and texts.pop(), [])]
+            if self.asked == 1:
+                raise ReplyError("garbled")
+            return scores
+
+    class Batched(Judge):
+        def score_many(self, requests: list[tuple[str, list[str]]]) -> list[list[float]]:
+            return [self.score(*request) for request in requests]
+
+    for judge in (Judge(), Batched()):
+        call = Call("score", ("q", ["x", "y"]), list[float], "texts")
+        assert await build(judge).call(call, Trace()) == [0.5, 0.5]
+
+
 @pytest.mark.parametrize("requests", [1, 2])
 async def test_a_batch_of_too_few_results_leaves_nobody_waiting(requests: int) -> None:
     async def run(batch: list[Any]) -> list[Any]:
