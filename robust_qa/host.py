@@ -9,6 +9,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,9 +46,10 @@ class Host:
         self._pluggy = pluggy.PluginManager(GROUP)
         self._pluggy.add_hookspecs(Hooks)
         self._strict = strict
-        self._load_installed(None if only is None else frozenset(only))
-        for file in files:
-            self.load_file(file)
+        with redirect_stdout(sys.stderr):  # what plugins print is no part of a command's output
+            self._load_installed(None if only is None else frozenset(only))
+            for file in files:
+                self.load_file(file)
 
     @classmethod
     def from_environment(cls, *, files: Sequence[Path] = (), strict: bool = False) -> Host:
@@ -231,7 +233,8 @@ class Host:
                 continue
             others = [other for other in self._pluggy.get_plugins() if other is not module]
             try:
-                reasons = use(self._pluggy.subset_hook_caller(hook, others))
+                with redirect_stdout(sys.stderr):
+                    reasons = use(self._pluggy.subset_hook_caller(hook, others))
             except BaseException as error:
                 if interrupted(error):
                     raise

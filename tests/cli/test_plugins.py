@@ -317,6 +317,14 @@ def test_what_a_plugin_prints_is_no_part_of_an_answer(rqa: Rqa, installed: str, 
     assert "chatty" in checked.err and all(line[:7] in ("ok     ", "FAILED ") for line in checked.out.splitlines())
 
 
+def test_what_a_plugin_prints_when_it_is_loaded_is_no_part_of_an_output(rqa: Rqa, tmp_path: Path) -> None:
+    path = tmp_path / "loud.py"
+    path.write_text("print('imported')\n" + plugin_source("reader", "loud", before="print('registered')"))
+    path.write_text(path.read_text() + "@hookimpl\ndef rqa_commands(cli): print('commands')\n")
+    listed = rqa("--plugin", path, "plugins", "--json")
+    assert json.loads(listed.out) and {"imported", "registered", "commands"} <= {*listed.err.splitlines()}
+
+
 def test_an_interruption_while_documents_are_indexed_for_a_question_ends_at_once(
     installed: str, printing: Path, tmp_path: Path
 ) -> None:
