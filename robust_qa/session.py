@@ -29,7 +29,7 @@ from .types import Answer, Kind, Power, Question, Usage
 
 
 class Session:
-    """Components of one run and what they share. Use it as an async context manager.
+    """Components of one run and what they share. Use it as an async context manager, once.
 
     `overrides` are option values by component ("retriever", name) that no file holds, such as the index of
     `--docs`; `detailed` false keeps only the costs of a trace; with `prefer_retriever` passages that a question
@@ -51,6 +51,7 @@ class Session:
         self._prefer_retriever = prefer_retriever
         self._cache: Cache | None = None
         self._unclosed: list[str] = []
+        self._ended = False
         self._channels: dict[tuple[Kind, str], Channel] = {}
         self._strategies: dict[str, Any] = {}
         self._built: dict[str, Any] = {}  # all that is to be closed, also what was then found to be of no use
@@ -63,12 +64,14 @@ class Session:
         return "\n".join(filter(None, troubles))
 
     async def __aenter__(self) -> Self:
+        self._check_not_ended()
         self._cache = open_cache(self.assembly.config)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
+        self._ended = True
         try:
             await asyncio.gather(*(channel.end() for channel in self._channels.values()))
             # An engine that works on in a thread cannot be stopped: it is neither waited for nor closed at its work.
@@ -88,6 +91,7 @@ class Session:
         A `trace` handed in has what was done also when that fails. Raises RqaError, with the usage until then, when
         there can be no answer.
         """
+        self._check_not_ended()
         began = time.perf_counter()
         has_passages = question.passages is not None
         name, component, channels = self.plan(has_passages=has_passages, strategy=strategy, as_given=as_given)
@@ -116,6 +120,10 @@ class Session:
     def check_strategy(self, name: str) -> None:
         """ConfigError where there is no strategy of that name, or its options are wrong; nothing is built."""
         self.assembly.part("strategy", name)
+
+    def _check_not_ended(self) -> None:
+        if self._ended:  # its components are closed, and their threads have ended
+            raise RqaError("This session has ended.", hint="Make another one.")
 
     def toolbox_for(self, question: Question) -> Toolbox:
         """What the configured strategy would be handed for `question`, for calls that no strategy makes."""

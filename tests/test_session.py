@@ -17,6 +17,7 @@ from robust_qa import (
     PluginError,
     Question,
     RefusedError,
+    RqaError,
     Usage,
 )
 from robust_qa.assembly import Assembly
@@ -353,6 +354,15 @@ async def test_a_component_that_closes_by_ending_its_task_leaves_no_other_open_i
     with pytest.raises(asyncio.CancelledError):
         await run
     assert log[-1] == ("close", "parrot")
+
+
+async def test_a_session_that_has_ended_says_so(host: Host) -> None:
+    async with Session(Config([Layer("test.toml", SHELF)]), host) as session:
+        await session.answer(Question("Who?"))
+    with pytest.raises(RqaError, match="This session has ended"):
+        await session.answer(Question("Where?"))
+    with pytest.raises(RqaError, match="This session has ended"):
+        await session.__aenter__()
 
 
 async def test_a_component_that_does_not_come_to_an_end_is_left_behind(
