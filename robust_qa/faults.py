@@ -39,8 +39,11 @@ def _check_strategy(name: str, strategy: Any) -> None:
     if not (hasattr(strategy, "needs") and hasattr(strategy, "answer")):
         raise PluginError(f"Strategy {name!r} lacks `needs`, or the method `answer(question, toolbox)`.", hint=CONTRACT)
     _check_needs("strategy", name, strategy.needs)
-    if not are_names(others := getattr(strategy, "hands_to", ())):
-        raise PluginError(f"Strategy {name!r} has {others!r} as `hands_to`, and not a list of names.", hint=CONTRACT)
+    for attribute in ("hands_to", "scored_by"):
+        if not are_names(others := getattr(strategy, attribute, ())):
+            raise PluginError(
+                f"Strategy {name!r} has {others!r} as `{attribute}`, and not a list of names.", hint=CONTRACT
+            )
 
 
 def check_component(kind: str, name: str, component: Any) -> None:

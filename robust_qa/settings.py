@@ -90,7 +90,7 @@ def convert(value: Value, hint: Any, key: str, *, confined: bool = False) -> Any
         raise ConfigError(f"{origin}: `{key}` must be {describe(hint)}{told}.") from error
     except ConfigError as error:
         raise type(error)(f"{origin}: `{key}`: {error.message}", hint=error.hint) from error
-    except (TypeError, ValueError, RecursionError) as error:
+    except (TypeError, ValueError, NotImplementedError, RecursionError) as error:
         raise PluginError(f"The type of the option `{key}` cannot be written in TOML: {error}.") from error
 
 
@@ -240,7 +240,7 @@ def _decode(kind: type, raw: Any, *, confined: bool) -> Any:
         if not isinstance(raw, str):
             raise ValueError(f"Expected `str`, got `{type(raw).__name__}`")
         return Path(raw)
-    raise TypeError(f"it is {kind.__name__}")
+    raise NotImplementedError(f"it is {kind.__name__}")  # a TypeError would pass for a fault of the value
 
 
 def _check_url(url: str) -> None:

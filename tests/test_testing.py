@@ -415,6 +415,7 @@ BROKEN_STRATEGIES = {
     "no-needs": (strategy(None, echoes), SHAPE),
     "unknown-power": (strategy({"browse"}, echoes), SHAPE),
     "hands-to": (strategy({"retrieve"}, says(Answer("x")), hands_to="rag"), ATTRIBUTES),
+    "scored-by": (strategy({"retrieve"}, says(Answer("x")), scored_by="t5"), ATTRIBUTES),
     "plain-def": (strategy({"read"}, lambda question, toolbox: Answer("Paris")), SHAPE),
     "text": (strategy({"retrieve"}, says("Paris")), ANSWER),
     "blank": (strategy({"retrieve"}, says(Answer(""))), ANSWER),
