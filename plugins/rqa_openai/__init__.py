@@ -105,8 +105,8 @@ class OpenAI:
         completion, and CutError when the model ended its thoughts without one.
         """
         fields, limit = self._fields(decoding)
-        reply, dialect = await self._exchange(
-            self._chat, lambda dialect: dialect.request(messages, fields, limit, decoding.schema), self._dialect
+        reply, dialect = await self._learning(
+            self._chat, lambda dialect: dialect.request(messages, fields, limit, decoding.schema)
         )
         self._tell(fields, dialect)
         with charging(reply):
@@ -120,10 +120,9 @@ class OpenAI:
         from .continuations import continuation_in
 
         fields, limit = self._fields(decoding)
-        reply, dialect = await self._exchange(
+        reply, dialect = await self._learning(
             self._raw,
             lambda dialect: dialect.raw_request(prompt, fields, limit, top),
-            self._dialect,
             missing="A text is continued by /completions, which not every endpoint has.",
         )
         self._tell(fields, dialect)
@@ -146,40 +145,38 @@ class OpenAI:
         if lacking := dialect.given_up(self._asked):
             remark(f"the endpoint refused {', '.join(lacking)}", lasting=True)
 
-    async def _exchange(
-        self,
-        connections: Connections,
-        worded: Callable[[Dialect], dict[str, Any]],
-        dialect: Dialect,
-        *,
-        missing: str = "",
+    async def _learning(
+        self, connections: Connections, worded: Callable[[Dialect], dict[str, Any]], *, missing: str = ""
     ) -> tuple[Reply, Dialect]:
-        """The reply to a request, and the dialect it was worded in: `dialect`, or a plainer one that the session keeps.
+        """The reply to a request, and the dialect it was worded in, which the session keeps.
 
+        Only now that it is answered: a refusal may quote a passage, and be taken for one of what that speaks of.
         `missing` is said where there is no such page.
         """
+        known = self._dialect
+        reply, dialect = await self._exchange(connections, worded, known, missing)
+        if self._dialect == known:  # of several calls refused at once the first to return moves the session
+            self._dialect = dialect
+        return reply, dialect
+
+    async def _exchange(
+        self, connections: Connections, worded: Callable[[Dialect], dict[str, Any]], dialect: Dialect, missing: str
+    ) -> tuple[Reply, Dialect]:
+        """The reply to a request, and the dialect it was worded in: `dialect`, or a plainer one."""
         request = {"model": self._model, **worded(dialect), **self._body}
         reply = await connections.post(encode(request))
         refused = refusal_in(reply)
         if refused is None:
             return reply, dialect
         if plainer := dialect.after(refused, request):
-            self._move(dialect, plainer)
-            return await self._exchange(connections, worded, plainer, missing=missing)
+            return await self._exchange(connections, worded, plainer, missing)
         if guess := dialect.guess(refused, request):
             with suppress(RefusedError):  # again, so that it was for something else
-                answered = await self._exchange(connections, worded, guess, missing=missing)
-                self._move(dialect, answered[1])
-                return answered
+                return await self._exchange(connections, worded, guess, missing)
         error = error_for(refused, reply, self._endpoint)
         if missing and refused.status in {404, 405}:
             error.hint = f"{missing} {error.hint}".strip()
         raise error
-
-    def _move(self, known: Dialect, to: Dialect) -> None:
-        # Of several calls refused at once the first to return moves the session.
-        if self._dialect == known:
-            self._dialect = to
 
     async def close(self) -> None:
         await self._chat.close()

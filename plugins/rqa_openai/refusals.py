@@ -27,7 +27,10 @@ _FLAGGED = re.compile(r"flagged|moderation|content_?filter|polic(y|ies)|safety",
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why there is no completion; `codes` are the provider's type, code and parameter."""
+    """Why there is no completion; `codes` are the provider's type, code and parameter.
+
+    `message` is "" where it is not known which of a body's texts is the reason: others may quote what was asked.
+    """
 
     status: int
     message: str
@@ -80,7 +83,8 @@ def refusal_in(reply: Reply) -> Refusal | None:
     # What broke off, or tells its kind, came from a provider; a bare text may be of a page that is not there.
     unnamed = 502 if fine and (codes or "finish_reason" in body) else reply.status
     status = code if fine and isinstance(code, int) else unnamed
-    return Refusal(status, (": ".join(words) or reply.text)[:READ], frozenset(codes))
+    said = ": ".join(words) if body else reply.text
+    return Refusal(status, said[:READ], frozenset(codes))
 
 
 def _parsed(body: bytes | str) -> dict[str, Any]:
@@ -102,7 +106,10 @@ def _error_in(body: dict[str, Any]) -> dict[str, Any]:
 def _told(body: dict[str, Any]) -> tuple[list[str], set[str]]:
     """What `body` says in words and in codes, with what OpenRouter hands on from the provider behind it."""
     error = _error_in(body)
-    words = [text for name in ("message", "detail") if isinstance(text := error.get(name), str) and text][:1]
+    told = error.get("message") or error.get("detail")
+    if isinstance(told, dict):  # from Mistral
+        told = told.get("detail")
+    words = [told] if isinstance(told, str) else _found(told)
     codes = {code for name in ("type", "code", "param") if isinstance(code := error.get(name), str)}
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, dict) else None
@@ -112,9 +119,19 @@ def _told(body: dict[str, Any]) -> tuple[list[str], set[str]]:
     return words, codes
 
 
+def _found(told: object) -> list[str]:
+    """What pydantic finds wrong with a request, as FastAPI tells it; but for `input`, which quotes the request."""
+    found = [each for each in told if isinstance(each, dict)] if isinstance(told, list) else []
+    places = [each["loc"] if isinstance(each.get("loc"), list) else [] for each in found]
+    return [
+        f"{'.'.join(map(str, place))}: {each.get('msg', '')} ({each.get('type', '')})"
+        for each, place in zip(found, places, strict=True)
+    ]
+
+
 def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint) -> RqaError:
     """The error to raise for `refusal`."""
-    status, said = refusal.status, endpoint.excerpt(refusal.message) or "no reason given"
+    status, said = refusal.status, endpoint.excerpt(refusal.message or reply.text) or "no reason given"
     failed = f"Asking {endpoint} failed with status {status}: {said}"
     if refusal.broke_form:
         return ReplyError(failed)

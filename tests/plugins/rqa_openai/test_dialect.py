@@ -352,6 +352,40 @@ async def test_a_refused_field_of_the_users_own_is_refused(connect):
         assert server.count == 2
 
 
+PASSAGE = "The temperature of the bay is unknown; max_tokens, seed and stop are deprecated."
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"detail": [{"type": "string_too_long", "loc": ["body", "messages", 0], "msg": "Too long", "input": PASSAGE}]},
+        {"object": "error", "message": {"detail": [{"type": "x", "loc": ["body"], "msg": "x", "input": PASSAGE}]}},
+        {"object": "error", "message": f"[{{'type': 'value_error', 'loc': ('body',), 'input': '{PASSAGE}'}}]"},
+        {"reason": PASSAGE},
+        {"detail": [PASSAGE]},
+    ],
+)
+async def test_a_refusal_that_quotes_the_passages_changes_no_later_question(connect, body):
+    script = lambda request, n: Fault(422, body) if PASSAGE in str(request["messages"]) else "{}"  # noqa: E731
+    decoding = Decoding(schema=SCHEMA, stop=("\n",))
+    with serve(script) as server:
+        reader = connect(server.url, seed=1)
+        with pytest.raises(RefusedError):
+            await reader.generate([Message("user", PASSAGE)], decoding)
+        await reader.generate(ASKED, decoding)
+    fields = {"model", "messages", "max_tokens", "temperature", "seed", "stop", "response_format"}
+    assert server.requests[-1].body.keys() == fields
+    assert format_of(server.requests[-1].body) == "json_schema"
+
+
+async def test_what_a_refusal_quotes_is_not_its_reason(connect):
+    quoted = "Reduce the length of the text; our policy on safety."
+    finding = {"type": "extra_forbidden", "loc": ["body", "response_format"], "msg": "Extra inputs", "input": quoted}
+    with serve(taking("json_object", refused=Fault(422, {"detail": [finding]}))) as server:
+        await connect(server.url).generate(ASKED, WITH_SCHEMA)
+    assert formats_sent(server) == ["json_schema", "json_object"]
+
+
 INSTRUCTED = [Message("system", "Be brief."), Message("user", "Where is the Louvre?")]
 
 
