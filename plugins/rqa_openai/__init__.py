@@ -110,7 +110,7 @@ class OpenAI:
         )
         self._tell(fields, dialect)
         with charging(reply):
-            return completion_in(reply, self._endpoint, dialect.unsent_stops(decoding.stop))
+            return completion_in(reply, self._endpoint, decoding.stop)
 
     async def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Continuation:
         """What the model writes after `prompt`, by the endpoint's /completions.
@@ -127,7 +127,7 @@ class OpenAI:
         )
         self._tell(fields, dialect)
         with charging(reply):
-            return continuation_in(reply, self._endpoint, dialect.unsent_stops(decoding.stop))
+            return continuation_in(reply, self._endpoint, decoding.stop)
 
     def _fields(self, decoding: Decoding) -> tuple[dict[str, Any], int]:
         """The fields of the decoding that an endpoint may refuse, and the bound on a reply."""

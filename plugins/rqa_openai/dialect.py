@@ -115,10 +115,6 @@ class Dialect:
         tokens = [asked.tokens_field] if self.tokens_field != asked.tokens_field else []
         return [*formats, *tokens, *sorted(self.omitted), *([] if self.system else ["the role system"])]
 
-    def unsent_stops(self, stops: Sequence[str]) -> Sequence[str]:
-        """The stop sequences that the endpoint does not take: the reader cuts at them itself."""
-        return stops if "stop" in self.omitted else ()
-
 
 def encode(request: Mapping[str, Any]) -> bytes:
     """`request` as JSON; lone surrogates, which JSON cannot carry, become question marks."""

@@ -104,10 +104,13 @@ def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -
     if isinstance(content, list):
         content = "".join(part if isinstance(part, str) else part.text or "" for part in content)
     if finish == "stop":  # what was cut may have come to nothing, which is for who asked to judge
-        if not content:
+        if not (content or "").strip():
             _check_spoke(choice.message, endpoint)
-        if content is None:
-            raise not_understood("no content", reply, endpoint)
+        if content is None or not (stops or content.strip()):
+            raise ReplyError(
+                f"{endpoint} replied with no text.",
+                hint="The model may give none to this, or to requests for JSON: see `structured` of the reader.",
+            )
     text = without_thoughts(content or "")
     return Completion(cut(text, stops), usage_in(body.usage), finish)
 

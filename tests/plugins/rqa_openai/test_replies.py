@@ -60,8 +60,16 @@ async def test_missing_usage_counts_one_call(replied, usage):
     assert (await replied({**completion("Paris."), "usage": usage})).usage == Usage(calls=1)
 
 
-async def test_an_empty_reply_is_a_reply(replied):
-    assert (await replied("")).text == ""
+@pytest.mark.parametrize("said", ["", " \n", [], [{"type": "text", "text": ""}]])
+async def test_a_reply_without_text_may_be_asked_for_again(replied, said):
+    with pytest.raises(ReplyError, match="replied with no text") as raised:
+        await replied(completion(said))
+    assert raised.value.usage == Usage(1, 7, 3)
+    assert "base_url" not in raised.value.hint  # it was a completion
+
+
+async def test_a_reply_that_ends_at_once_at_a_stop_sequence_is_a_reply(replied):
+    assert (await replied("", stop=("\n",))).text == ""
 
 
 async def test_content_in_parts_is_joined(replied):
