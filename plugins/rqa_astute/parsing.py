@@ -118,7 +118,7 @@ def confidences(values: Sequence[object]) -> list[float | None]:
             found.append(None)
             continue
         of = whole if whole is not None else 1 if 0 < number < 1 else scale
-        found.append(number / of if number <= of else None)
+        found.append(number / of if of and number <= of else None)
     return found
 
 

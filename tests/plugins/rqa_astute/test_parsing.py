@@ -14,7 +14,7 @@ from rqa_astute.parsing import (
 
 _LINES = """documents: 1, 3|documents: none|GROUP|summary: x|answer: y|confidence: high|REASON: z|text: w|---|```json|
     <<<ANSWER>>>|<<</ANSWER>>>|<<<PASSAGE>>>|{"groups": [|{"documents": [1, 99]|"answer": 1e999|}]}|},|<think>|</think>|
-    I don't know|Final answer:"""
+    I don't know|Final answer:|confidence: 0|confidence: 850|confidence: 0/0"""
 replies = st.lists(st.one_of(st.sampled_from([line.strip() for line in _LINES.split("|")]), st.text(max_size=9)))
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),
@@ -140,10 +140,16 @@ def test_confidences_of_one_verdict_are_on_one_scale() -> None:
         "uncertain",
         "highly unlikely",
         "not certain",
+        "0/0",
+        "0 out of 0",
     ],
 )
 def test_what_is_no_confidence_is_none(value: object) -> None:
     assert confidences([value]) == [None]
+
+
+def test_beside_a_number_on_no_scale_a_whole_one_is_no_confidence() -> None:
+    assert confidences([0, "850", "50%"]) == [None, None, 0.5]
 
 
 @pytest.mark.parametrize(
