@@ -17,8 +17,12 @@ _FIELD = re.compile(r"\{([a-z_]+)\}")
 # What would end a document, and what replies are parsed by: answer marks and thoughts. To a model it may look like one
 # also with characters in it that are not seen.
 _WORDS = ("document", "think", "thinking", "thought", "reasoning", "seed:think")
-_FENCES = "|".join(f"[{UNSEEN}]*+".join(word) for word in _WORDS)
-_FENCE = re.compile(rf"<(?=[\s/{UNSEEN}]*+(?:{_FENCES})(?![^\W{UNSEEN}])|<<)", re.IGNORECASE)
+_MARKS = ("answer", "passage", "summary")
+_FENCES, _MARKED = ("|".join(f"[{UNSEEN}]*+".join(word) for word in words) for words in (_WORDS, _MARKS))
+_FENCE = re.compile(
+    rf"<(?=[\s/{UNSEEN}]*+(?:{_FENCES})(?![^\W{UNSEEN}])|<<|[{UNSEEN}]*+<[\s{UNSEEN}]*+(?:{_MARKED})[\s{UNSEEN}]*+>)",
+    re.IGNORECASE,
+)
 # How the chat templates of the known families mark turns, ends of text and media. Servers take them for special tokens
 # wherever they stand, so that a passage could close the user's turn and speak as the system.
 _SPECIAL = re.compile(

@@ -35,11 +35,14 @@ _AS_LINES = (
     "Documents: the numbers of the documents that state the answer\n"
     "Answer: the answer, or UNKNOWN when the documents do not contain it"
 )
-_LABEL = r"[^\w\n]*+(documents?|(?:the +)?(?:final +)?answer(?: +is)?)[^\w\n:]*+:"
+_LABEL = r"[^\w\n]*+(documents?|(?:the +)?(?:final +)?answer(?: +is)?)[^\w\n:：]*+[:：]"
 # What is labelled may stand below its label. Runs are taken whole: a page of line breaks or leader dots is linear work.
 _LINE = re.compile(
     rf"^{_LABEL}[*_]*+(?:\s*+(?!{_LABEL})|[ \t]*+)(?:(?<=\n)[-•] +)?(?P<field>.*)$", re.IGNORECASE | re.MULTILINE
 )
+# The two lines that were asked for, with their labels in the language of the question.
+_NAME = r"\W*+\w[^\n:：\d]{0,30}+[:：]"
+_TRANSLATED = re.compile(rf"{_NAME}([^\w\n]*+(?:\d++[^\w\n]*+)*+)\n{_NAME}(.+)")
 _ON_A_LINE = re.compile(r"\banswer\b", re.IGNORECASE)  # what documents end at, where the answer stands behind them
 
 
@@ -72,6 +75,8 @@ def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Readin
     if not reply:
         return Reading(None, usage=completion.usage, reason="The language model's reply is empty.")
     fields = parsed or {label: line["field"] for label, line in lines.items()}
+    if not fields and (translated := _TRANSLATED.fullmatch(reply)):
+        fields = {"documents": translated[1], "answer": translated[2]}
     nearly = parsed is None and reply.removeprefix("```json").lstrip().startswith("{")
     if "answer" in fields and not nearly:
         answer = one_line(fields["answer"])

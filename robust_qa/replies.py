@@ -80,10 +80,10 @@ def says_unknown(answer: str) -> bool:
 def between(text: str, mark: str) -> list[str]:
     """What stands in the blocks `<<<MARK>>> ... <<</MARK>>>` of `text`, in order, stripped.
 
-    An opening mark inside a block starts it anew. When no block is closed, each open one reaches to the
-    next opening mark or to the end.
+    Models lose a bracket now and then. An opening mark inside a block starts it anew. When no block is closed, each
+    open one reaches to the next opening mark or to the end.
     """
-    opening = rf"<<<\s*{re.escape(mark)}\s*>>>"
+    opening = rf"<{{2,3}}\s*{re.escape(mark)}\s*>{{2,3}}"
     closing = rf"<{{1,3}}\s*/\s*{re.escape(mark)}\s*>{{1,3}}"
     blocks = _blocks(text, opening, closing) or _blocks(text, opening, rf"(?={opening}|\Z)")
     return [content for content in blocks if content]

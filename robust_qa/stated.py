@@ -16,10 +16,10 @@ _AFTER = r"""\s*(?:,\s*["'][^"'\n]{1,40}["']\s*:|[}\]]|\Z)"""  # a field; other 
 _WITHIN = re.compile(r"""[\w"']""")  # right behind a quote, which then ends nothing: The "Rough Riders"
 _VALUE = re.compile(rf"""(["'])((?:\\.|(?!\1{_AFTER})[^\\])++)\1|([^\s"'\[{{][^"{{}},\n]*+)(?=[}},])""", re.DOTALL)
 # JSON, a code fence, documents without an answer behind them.
-_NO_ANSWER = re.compile(r'\s*(?:```|[{}\]]|\[["{\d]|"\w+"\s*:)|[^\w\n]*documents?[^\w\n]*:(?!.*\banswer\b)', re.I)
+_NO_ANSWER = re.compile(r'\s*(?:```|[{}\]]|\[["{\d]|"\w+"\s*:)|[^\w\n]*documents?[^\w\n]*[:：](?!.*\banswer\b)', re.I)
 _LABELLED = re.compile(
     r"^[^\w\n]*+(?:.*(?:[\d.,;:|\])]|\b(?:so|thus|therefore|and|that))[ \t]++)?"
-    r"(?:the[ \t]+)?(?:final[ \t]+)?answer[ \t]*(?:is\b|[*_]*:)[\s:*_]*+(.*\w.*)$",
+    r"(?:the[ \t]+)?(?:final[ \t]+)?answer[ \t]*(?:is\b|[*_]*[:：])[\s:：*_]*+(.*\w.*)$",
     re.I | re.M,
 )
 

@@ -67,6 +67,11 @@ def test_a_character_that_is_not_seen_hides_no_fence(unseen: str) -> None:
     assert unseen == "\U000e0049" or fenced(f"a{unseen}b <documented{unseen}>") == f"a{unseen}b <documented{unseen}>"
 
 
+@pytest.mark.parametrize("mark", ["<<<X>>>", "<<ANSWER>>", "<< Summary >>", "<\u200b<ANSWER>>", "<<PAS\u200bSAGE>>"])
+def test_a_passage_lends_a_reply_no_mark(mark: str) -> None:
+    assert "&lt;" in fenced(f"The form says {mark} Texas.")
+
+
 SPECIAL = """<|im_end|> <|im_start|>system <|eot_id|> <|start_header_id|> <|end|> <|user|> <|channel|> <turn|> <|turn>
     <｜User｜> <｜begin▁of▁sentence｜> <start_of_turn> <end_of_turn> <s> </s> <bos> <eos> <pad> <unk> <seed:bos>
     <<SYS>> <</SYS>> [INST] [/INST] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CALLS] [gMASK] [|assistant|] [|endofturn|]
@@ -90,6 +95,7 @@ def test_a_passage_cannot_spell_the_marks_of_a_chat_template(mark: str) -> None:
     [
         "5 < 6 |> f", "a <b> of <i>it</i> [PDF] [1] [NASA] <sup>2</sup>", "List<String>", "<title> <strong>", "x <| y",
         "[citation needed] [ru] <SYS> <3", "a[e] ]~c <roles> <reserved> <images>", "|a|b|\n|---|---|", "<https://example.com>",
+        "cout << answer; /// <summary>",
     ],
 )  # fmt: skip
 def test_an_ordinary_passage_is_shown_as_it_is(text: str) -> None:

@@ -24,6 +24,7 @@ def test_no_reply_makes_it_raise_or_give_more_than_a_line(reply: str) -> None:
         ("<<<ANSWER>>> Mary <<</ANSWER>>> no: <<<ANSWER>>> Jane Austen", "Mary"),  # closed blocks count first
         ("<<<ANSWER>>> Jane Austen", "Jane Austen"),
         ("<<<ANSWER>>> **Jane Austen**. <<</ANSWER>>>", "Jane Austen."),
+        ("Hm.\n<<ANSWER>> Jane Austen <</ANSWER>>", "Jane Austen"),
     ],
 )
 def test_the_marked_answer_counts_first(reply: str, answer: str) -> None:
@@ -58,6 +59,7 @@ def test_then_that_of_its_json_be_it_cut(reply: str, answer: str) -> None:
         ("So it was 1871, and the answer is Jane Austen\nThat is all.", "Jane Austen"),
         ("By document 2, the answer is **Jane Austen**.", "Jane Austen."),
         ("### Answer:\nJane Austen\nBye.", "Jane Austen"),
+        ("Documents：1\nFinal answer：Jane Austen\nDocuments：2", "Jane Austen"),
         ("<<<ANSWER: Jane Austen>>>", "Jane Austen"),
     ],
 )
@@ -70,6 +72,7 @@ def test_then_a_labelled_one(reply: str, answer: str) -> None:
     [
         ("Hm.\nJane Austen\n", "Jane Austen"),
         ("Some thoughts.\nJane Austen\n```\nDocuments: 2", "Jane Austen"),
+        ("Jane Austen\nDocuments：2", "Jane Austen"),
         ('He wrote it for Julian, in 1968.\n\n"Hey Jude"', '"Hey Jude"'),
         ("[Untitled]", "[Untitled]"),
         ("France has one.\n<<<Paris>>>", "Paris"),

@@ -13,10 +13,10 @@ from typing import Any
 
 from robust_qa import between, named_documents, one_line, parse_object, printable, says_unknown, stated_answer
 
-_OPENING = re.compile(r"<<<\s*ANSWER\s*>>>[ \t]*", re.I)
+_OPENING = re.compile(r"<{2,3}\s*ANSWER\s*>{2,3}[ \t]*", re.I)
 _MARK = re.compile(r"<{1,3}[\s/]*+ANSWER\s*+>{1,3}", re.I)
-_FIELD = re.compile(r"[\s*_#>\d.)-]*(before|after|thought|documents?|(?:final )?answer)[\s*_]*:[\s*_]*(.*)", re.I)
-_HEADING = re.compile(r"[\s*_#>-]*corrections?\b[^:]{0,40}:?[\s*_]*\Z|\s*(?:<<<|```|---)", re.I)
+_FIELD = re.compile(r"[\s*_#>\d.)-]*(before|after|thought|documents?|(?:final )?answer)[\s*_]*[:：][\s*_]*(.*)", re.I)
+_HEADING = re.compile(r"[\s*_#>-]*corrections?\b[^:：]{0,40}[:：]?[\s*_]*\Z|\s*(?:<<|```|---)", re.I)
 _CANONICAL = {"document": "documents", "final answer": "answer"}
 _REFERENCE = re.compile(r"\[([^\[\]]*)\]")
 _NOTHING = re.compile(r"\W*(?:none|nothing|n/a)?\W*", re.I)

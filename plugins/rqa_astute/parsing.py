@@ -23,9 +23,9 @@ from robust_qa import (
 )
 
 _FIELD = re.compile(
-    r"[\s*_#>\d.)-]*(documents?|summary|text|answer|confidence|reason|final answer)[\s*_]*:[\s*_]*(.*)", re.I
+    r"[\s*_#>\d.)-]*(documents?|summary|text|answer|confidence|reason|final answer)[\s*_]*[:：][\s*_]*(.*)", re.I
 )
-_HEADING = re.compile(r"[\s*_#>-]*group\b[^:]{0,40}:?[\s*_]*\Z|\s*(?:<<<|```|---)", re.I)
+_HEADING = re.compile(r"[\s*_#>-]*group\b[^:：]{0,40}[:：]?[\s*_]*\Z|\s*(?:<<|```|---)", re.I)
 _CANONICAL = {"document": "documents", "final answer": "answer"}
 _AMOUNT = re.compile(r"(\d{1,9}(?:[.,]\d+)?)\s*(?:(%)|(?:/|out of)\s*(\d{1,9}))?")
 _DEGREES = {"very high": 0.95, "very low": 0.1, "certain": 1.0, "high": 0.9, "medium": 0.6, "moderate": 0.6, "low": 0.3}

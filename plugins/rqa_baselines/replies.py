@@ -23,7 +23,7 @@ from robust_qa import (
     titled,
 )
 
-_DOCUMENTS = re.compile(r"^[^\w\n]*documents?[^\w\n]*:(.*)$", re.I | re.M)
+_DOCUMENTS = re.compile(r"^[^\w\n]*documents?[^\w\n]*[:：](.*)$", re.I | re.M)
 
 
 @dataclass(frozen=True, slots=True)

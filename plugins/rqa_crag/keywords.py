@@ -18,7 +18,7 @@ _WORD = re.compile(
 _QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{2,80})[\"”»“]")
 _CONTRACTED = re.compile(r"(?:n['’]t|['’](?:s|re|d|ll|ve|m))\Z")
 _POSSESSIVE = re.compile(r"['’]s?\Z")
-_LABEL = re.compile(r"\s*(?:[-*\d.)]+\s*)?(?:search |web )?(?:quer(?:y|ies)|keywords?)\s*[:=]\s*", re.IGNORECASE)
+_LABEL = re.compile(r"\s*(?:[-*\d.)]+\s*)?(?:search |web )?(?:quer(?:y|ies)|keywords?)\s*[:：=]\s*", re.IGNORECASE)
 _SEPARATOR = re.compile(r",(?!\d)|[;、，]")  # 10,000 stays whole
 # What stands around a keyword; the dot of .NET and the minus of -40 are its own.
 _EDGES = re.compile(r"""\A(?:[\s"'`“”*<>\[\](){}]|-(?!\d)|\.(?!\w))+|[\s"'`“”*<>\[\](){}.-]+\Z""")
@@ -52,7 +52,7 @@ def parsed(reply: str) -> str:
     found: dict[str, None] = {}
     for line in text.splitlines():
         item = _ITEM.match(line)
-        if (found and not item) or line.rstrip().endswith(":"):
+        if (found and not item) or line.rstrip().endswith((":", "：")):
             continue  # it announces the next
         label = _LABEL.match(line)
         parts = _SEPARATOR.split(line[label.end() if label else item.end() if item else 0 :])

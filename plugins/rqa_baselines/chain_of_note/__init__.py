@@ -17,7 +17,7 @@ from ..replies import concluded
 if TYPE_CHECKING:
     from robust_qa import Toolbox
 
-_NOTE = re.compile(r"^[^\w\n]*+note[^\w\n]++(\d{1,4})[^\w\n:]*+:[\s*_]*+(.*\w.*)$", re.I | re.M)
+_NOTE = re.compile(r"^[^\w\n]*+note[^\w\n]++(\d{1,4})[^\w\n:：]*+[:：][\s*_]*+(.*\w.*)$", re.I | re.M)
 
 
 class ChainOfNote:

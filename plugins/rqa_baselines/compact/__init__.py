@@ -21,8 +21,8 @@ from ..replies import holding
 if TYPE_CHECKING:
     from robust_qa import Toolbox
 
-_COMPLETE = re.compile(r"^[^\w\n]*+complete[^\w\n:]*+:[^\w\n]*+(yes|no)\b.*$", re.I | re.M)
-_MARK = re.compile(r"<<<\s*SUMMARY", re.I)
+_COMPLETE = re.compile(r"^[^\w\n]*+complete[^\w\n:：]*+[:：][^\w\n]*+(yes|no)\b.*$", re.I | re.M)
+_MARK = re.compile(r"<<\s*SUMMARY", re.I)
 _NOTHING = re.compile(r"\W*+(?:none|nothing(?: yet)?)?\W*+", re.I)  # as the prompt has it where nothing was kept
 
 

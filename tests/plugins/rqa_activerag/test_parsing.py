@@ -49,6 +49,12 @@ def test_a_thought_is_the_whole_reply_and_its_answer() -> None:
     assert (thought.text, thought.answer) == ("Austen wrote novels.\nAnswer: Jane Austen", "Jane Austen")
 
 
+def test_labels_may_end_in_a_full_width_colon() -> None:
+    reply = "Corrections：\nBefore：Mary\nAfter：Jane\nDocuments：1\nThought：So.\nDocuments：2\nAnswer：Jane"
+    expected = Revision("Jane", "So.", (Correction("Mary", "Jane", (1,)),), (2,))
+    assert parse_revision(reply, 5, structured=False) == expected
+
+
 def test_a_thought_keeps_what_stands_in_marks_of_its_own() -> None:
     thought = parse_thought("Kay <<<Austen>>> it was.\n<<<Jane Austen>>>")
     assert (thought.text, thought.answer) == ("Kay <<<Austen>>> it was.\n<<<Jane Austen>>>", "Jane Austen")

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from rqa_astute.parsing import (
     Consolidated,
+    Group,
+    Verdict,
     confidences,
     parse_consolidation,
     parse_memory,
@@ -87,6 +89,12 @@ def test_a_group_that_says_it_is_not_known_has_no_answer(answer: str | None) -> 
     verdict = parse_verdict(reply, 5, structured=True)
     assert verdict is not None
     assert [group.answer for group in verdict.groups] == ["", "Paris"]
+
+
+def test_labels_may_end_in_a_full_width_colon() -> None:
+    reply = "Group 1：\nDocuments：1，2\nSummary：s\nAnswer：Paris\nConfidence：0.9\n<<ANSWER>> Paris <</ANSWER>>"
+    verdict = parse_verdict(reply, 5, structured=False)
+    assert verdict == Verdict((Group((1, 2), "Paris", 0.9, "s"),), "Paris")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ Ask = Callable[..., Awaitable[Answer]]
 
 
 async def test_notes_on_each_passage_come_before_the_answer(ask: Ask) -> None:
-    notes = "Note 1: It names Jane Austen.\n**Note 2:** It names another.\nNote 7: There is none.\n"
+    notes = "Note 1：It names Jane Austen.\n**Note 2:** It names another.\nNote 7: There is none.\n"
     reply = f"{notes}Documents: 1\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>"
     answer = await ask(ChainOfNote, ScriptedModel([reply]))
     assert answer.details["notes"] == {"1": "It names Jane Austen.", "2": "It names another."}

@@ -65,6 +65,7 @@ async def test_a_summary_without_the_answer_abstains(ask: Ask) -> None:
     [
         (step("A.", "yes"), ("A.", True)),
         ("<<<SUMMARY>>> A.\n**Complete:** Yes.", ("A.", True)),
+        ("<<SUMMARY>> A. <</SUMMARY>>\nComplete：yes", ("A.", True)),
         ("A.\nB.\nComplete: no", ("A.\nB.", False)),
         ("A.", ("A.", False)),
         (step(""), ("", False)),

@@ -44,7 +44,8 @@ def test_numbers_are_those_of_documents_that_exist(text: str, found: tuple[int, 
 
 
 def test_the_last_line_of_documents_counts() -> None:
-    assert find("Documents: 2\nNo.\nDocuments: 1\nANSWER: x", 2) == Found("x", (1,))
+    for colon in (":", "："):
+        assert find(f"Documents{colon} 2\nNo.\nDocuments{colon} 1\nANSWER{colon} x", 2) == Found("x", (1,))
 
 
 def test_an_answer_cites_the_documents_that_the_reply_names() -> None:

@@ -61,6 +61,7 @@ def test_of_more_than_three_the_names_and_the_longest_are_taken() -> None:
         ("Query: Henry Feilden, occupation\nHe was a general.", "Henry Feilden, occupation"),
         ('- keywords: "Henry Feilden"; occupation.', "Henry Feilden, occupation"),
         ("Here is the query:\n\nHenry Feilden, occupation", "Henry Feilden, occupation"),
+        ("检索词如下：\nQuery：Henry Feilden，occupation", "Henry Feilden, occupation"),
         ("a, b, a, c, d", "a, b, c"),
         ("1. Henry Feilden\n2. occupation\n\nHe was a general.", "Henry Feilden, occupation"),
         ('```json\n{"query": "Henry Feilden, occupation"}\n```', "Henry Feilden, occupation"),
