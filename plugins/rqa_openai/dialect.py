@@ -98,7 +98,7 @@ class Dialect:
         """
         # 404 is for models and pages that are not there, too.
         of_wording = refusal.status in {400, 422} or (refusal.status == 404 and refusal.mentions(_FORMAT))
-        if not of_wording or refusal.is_of_content:
+        if not of_wording or refusal.names_cause:
             return None
         heat = request.get("temperature")
         # A value that no model has a reason to refuse, unless it takes none, or a single one.

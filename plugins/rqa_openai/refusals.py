@@ -11,7 +11,7 @@ import msgspec
 
 from robust_qa import ContextError, RefusedError, ReplyError, RqaError, UnavailableError, retry_after
 
-from .replies import CHECK_URL, READ, Endpoint, Reply
+from .replies import CHECK_URL, FILTERED, READ, Endpoint, Reply
 
 _OVERFLOW = re.compile(
     r"context.(length|window|size|limit)|(maximum model|prompt|input) length|model token limit|too many tokens"
@@ -21,6 +21,15 @@ _OVERFLOW = re.compile(
 )
 # Tokens; what others used of them this minute would stand in between.
 _A_MINUTE = re.compile(r"Limit (\d{1,15}), Requested (\d{1,15})")
+# Some refuse a key, or an account without credit, with the status of a bad request.
+_KEY = re.compile(r"api.?key.{0,9} (?:not|invalid|expired)|(?:invalid|incorrect) (?:\w+ )?api.?key", re.IGNORECASE)
+_CREDIT = re.compile(r"credit balance|billing.(?:hard|limit|details)|insufficient.(?:balance|funds)", re.IGNORECASE)
+# The bound on a reply is above what the model may write, whatever the prompt.
+_BOUND = re.compile(
+    r"max_(?:completion_)?tokens\W{0,3} must be (?:less|at most)|at most \d+ completion tokens"
+    r"|valid range of max_tokens|maximum allowed number of output tokens",
+    re.IGNORECASE,
+)
 # What was asked, and not who asks.
 _FLAGGED = re.compile(r"flagged|moderation|content_?filter|polic(y|ies)|safety", re.IGNORECASE)
 
@@ -49,7 +58,9 @@ class Refusal:
         if self.status == 429:
             told = _A_MINUTE.search(self.message)
             return told is not None and int(told[2]) > int(told[1])
-        return self.status == 413 or (self.status in {400, 422} and self.mentions(_OVERFLOW))
+        if self.status in {400, 422}:
+            return self.mentions(_OVERFLOW) and not self.mentions(_BOUND)
+        return self.status == 413
 
     @property
     def broke_form(self) -> bool:
@@ -57,9 +68,17 @@ class Refusal:
         return "json_validate_failed" in self.codes
 
     @property
-    def is_of_content(self) -> bool:
-        """Whether what was asked or replied is to blame, and no wording of the request."""
-        return self.overflows or self.broke_form or self.mentions(_FLAGGED)
+    def means(self) -> int:
+        """The status, or that of the kind of refusal which the words tell."""
+        if self.status == 400 and self.mentions(_KEY):
+            return 401
+        return 402 if self.status == 400 and self.mentions(_CREDIT) else self.status
+
+    @property
+    def names_cause(self) -> bool:
+        """Whether it says that something else is to blame than the wording of the request."""
+        told = any(map(self.mentions, (_FLAGGED, _BOUND)))
+        return told or self.overflows or self.broke_form or self.means != self.status
 
 
 def refusal_in(reply: Reply) -> Refusal | None:
@@ -134,7 +153,9 @@ def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint) -> RqaError:
     status, said = refusal.status, endpoint.excerpt(refusal.message or reply.text) or "no reason given"
     failed = f"Asking {endpoint} failed with status {status}: {said}"
     if refusal.broke_form:
-        return ReplyError(failed)
+        return ReplyError(
+            failed, hint='If that goes on, set `structured = "json_object"` or `"none"` in the reader\'s table.'
+        )
     if refusal.overflows:
         return ContextError(
             f"The prompt overflows the window of {endpoint}: {said}",
@@ -143,7 +164,7 @@ def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint) -> RqaError:
         )
     if status in {200, 408, 409, 429} or status >= 500:
         if "insufficient_quota" in refusal.codes:
-            return RefusedError(failed, hint="The account has no credit left: see its billing page.", general=True)
+            return RefusedError(failed, hint=_advice(402, endpoint), general=True)
         wait = retry_after(reply.headers)
         return UnavailableError(failed, hint=_advice(status, endpoint), retry_after=wait, limited=status == 429)
     if 300 <= status < 400:
@@ -152,8 +173,12 @@ def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint) -> RqaError:
             f"Asking {endpoint} was answered with a redirect to {target}, which is not followed.",
             hint="Set `base_url` to the endpoint's final address.",
         )
-    general = status in {401, 402, 403, 404} and not refusal.mentions(_FLAGGED)
-    return RefusedError(failed, hint=_advice(status, endpoint), general=general)
+    if status in {400, 403} and refusal.mentions(_FLAGGED):
+        return RefusedError(failed, hint=FILTERED)
+    if refusal.mentions(_BOUND):
+        return RefusedError(failed, hint="Lower `max_tokens` of the reader.", general=True)
+    meant = refusal.means
+    return RefusedError(failed, hint=_advice(meant, endpoint), general=meant in {401, 402, 403, 404})
 
 
 def _advice(status: int, endpoint: Endpoint) -> str:
@@ -163,6 +188,8 @@ def _advice(status: int, endpoint: Endpoint) -> str:
         if endpoint.key:
             return f"Check that the key {name!r} is right and may use this model; {store} stores another."
         return f'No key was sent. Store one with {store} and set `key = "{name}"` in the reader\'s table.'
+    if status == 402:
+        return "The account has no credit left: see its billing page."
     if status == 200:  # and an error in place of a completion, as LM Studio has for pages that it does not know
         return CHECK_URL
     if status == 404:

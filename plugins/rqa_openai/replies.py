@@ -24,6 +24,7 @@ from robust_qa import (
 T = TypeVar("T")
 
 READ, _EXCERPT = 10_000, 200  # characters of a provider's own words that are read, and shown
+FILTERED = "A filter of the provider's stands before the model: ask in other words, of other passages, or elsewhere."
 CHECK_URL = "Check `base_url`: the address without its /chat/completions; it often ends in /v1."
 # How providers say that a reply is whole, was cut at a bound, or was withheld; with any other reason it broke off.
 _WHOLE = re.compile(r"stop|eos|end|complete|tool|function", re.IGNORECASE)
@@ -98,7 +99,10 @@ def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -
         raise not_understood("no choices", reply, endpoint)
     choice = body.choices[0]
     if choice.message.refusal:
-        raise RefusedError(f"{endpoint} declined to answer: {endpoint.excerpt(choice.message.refusal)}")
+        raise RefusedError(
+            f"{endpoint} declined to answer: {endpoint.excerpt(choice.message.refusal)}",
+            hint="Ask in other words, or another model.",
+        )
     finish = finish_in(choice.finish_reason, endpoint)
     content = choice.message.content
     if isinstance(content, list):
@@ -140,7 +144,7 @@ def finish_in(reason: str | None, endpoint: Endpoint) -> Literal["stop", "length
     if _BOUND.search(reason):
         return "length"
     if _WITHHELD.match(reason):  # Gemini says why after the reason's name
-        raise RefusedError(f"{endpoint} withheld its reply: the provider's content filter stopped it.")
+        raise RefusedError(f"{endpoint} withheld its reply: the provider's content filter stopped it.", hint=FILTERED)
     raise UnavailableError(f"{endpoint} broke off its reply: {endpoint.excerpt(reason)}.")
 
 

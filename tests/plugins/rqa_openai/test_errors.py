@@ -22,15 +22,16 @@ from robust_qa import (
 
 ASKED = [Message("user", "Where is the Louvre?")]
 SECRET = "sk-very-secret"
+SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}}
 
 
 @pytest.fixture
 def failure(connect):
     """The error that one scripted reply ends in."""
 
-    async def ask(reply, expected, **options):
+    async def ask(reply, expected, schema=None, **options):
         with serve(lambda request, n: reply) as server, pytest.raises(expected) as raised:
-            await connect(server.url, **options).generate(ASKED, Decoding())
+            await connect(server.url, **options).generate(ASKED, Decoding(schema=schema))
         assert type(raised.value) is expected
         assert "'qwen' at http://127.0.0.1" in raised.value.message
         assert server.count == 1  # one attempt: trying again is the host's
@@ -135,8 +136,45 @@ async def test_tokens_that_others_took_this_minute_are_no_overflow(failure, take
 
 
 async def test_a_reply_that_broke_its_schema_is_a_reply_error(failure):
-    reply = error(400, "Failed to generate JSON.", code="json_validate_failed")
-    assert (await failure(reply, ReplyError)).retryable
+    raised = await failure(error(400, "Failed to generate JSON.", code="json_validate_failed"), ReplyError)
+    assert raised.retryable
+    assert "structured = " in raised.hint
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the "
+        "`context_window` for this model",
+        "max_tokens is too large: 9999. This model supports at most 4096 completion tokens.",
+        "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+        "max_tokens: 16000 > 8192, which is the maximum allowed number of output tokens for claude",
+    ],
+)
+async def test_a_bound_above_what_the_model_may_write_is_no_overflow(failure, message):
+    raised = await failure(error(400, message), RefusedError, schema=SCHEMA)
+    assert raised.hint == "Lower `max_tokens` of the reader."
+    assert raised.general
+
+
+@pytest.mark.parametrize(
+    ("message", "advice"),
+    [
+        ("API key not valid. Please pass a valid API key.", "rqa keys set"),
+        ("Incorrect API key provided: x***y. You can obtain an API key from https://console.x.ai.", "rqa keys set"),
+        ("Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.", "no credit"),
+    ],
+)
+async def test_a_key_or_an_account_that_is_refused_as_a_bad_request_stops_every_call(failure, message, advice):
+    raised = await failure(error(400, message, type="invalid_request_error"), RefusedError, schema=SCHEMA)
+    assert "status 400" in raised.message
+    assert advice in raised.hint
+    assert raised.general
+
+
+async def test_what_a_filter_refused_says_so(failure):
+    for status, message in ((400, "The response was filtered by our content management policy."), (403, "Flagged.")):
+        assert "filter" in (await failure(error(status, message), RefusedError)).hint
 
 
 @pytest.mark.parametrize("status", [400, 402, 405, 422, 451])
@@ -211,6 +249,7 @@ async def test_a_provider_that_echoes_the_key_does_not_get_it_shown(failure, ech
         (error(401), True),
         (error(402), True),
         (error(404), True),
+        (error(404, "No endpoints found matching your data policy (Free model publication)."), True),
         (error(403, "Country not supported."), True),
         (error(403, "Your chosen model requires moderation and your input was flagged."), False),
         (error(400), False),

@@ -152,6 +152,7 @@ async def test_a_refusal_of_the_model_is_quoted_and_not_asked_for_again(replied)
     with pytest.raises(RefusedError, match=r"'qwen' at http://127.*can't help") as raised:
         await replied(completion(None, refusal="I can't help with that."))
     assert not raised.value.retryable
+    assert raised.value.hint
 
 
 @pytest.mark.parametrize("text", [None, "", "Par"])
@@ -160,6 +161,7 @@ async def test_what_a_filter_broke_off_is_no_answer(replied, text, finish):
     with pytest.raises(RefusedError, match=r"'qwen' at http://127.*content filter") as raised:
         await replied(completion(text, finish=finish))
     assert not raised.value.retryable
+    assert raised.value.hint
 
 
 async def test_an_error_inside_a_success_is_an_error(replied):
