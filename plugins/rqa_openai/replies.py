@@ -183,5 +183,7 @@ def not_understood(what: str, reply: Reply, endpoint: Endpoint) -> CallError:
 def usage_in(reported: Any) -> Usage:
     """Tokens as reported; what is missing, or no count, is 0."""
     counts = reported if isinstance(reported, dict) else {}
-    prompt, written = (counts.get(f"{kind}_tokens") for kind in ("prompt", "completion"))
-    return Usage(1, prompt if isinstance(prompt, int) else 0, written if isinstance(written, int) else 0)
+    told = (counts.get(f"{kind}_tokens") for kind in ("prompt", "completion", "total"))
+    prompt, written, total = (count if isinstance(count, int) else 0 for count in told)
+    # xAI and Gemini count a model's thoughts in the total alone.
+    return Usage(1, prompt, max(written, total - prompt) if prompt else written)

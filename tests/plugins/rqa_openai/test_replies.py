@@ -60,6 +60,19 @@ async def test_missing_usage_counts_one_call(replied, usage):
     assert (await replied({**completion("Paris."), "usage": usage})).usage == Usage(calls=1)
 
 
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        ({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 910}, Usage(1, 100, 810)),
+        ({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 90}, Usage(1, 100, 10)),
+        ({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": None}, Usage(1, 100, 10)),
+        ({"completion_tokens": 10, "total_tokens": 110}, Usage(1, 0, 10)),
+    ],
+)
+async def test_thoughts_that_are_counted_in_the_total_alone_count(replied, usage, counted):
+    assert (await replied({**completion("Paris."), "usage": usage})).usage == counted
+
+
 @pytest.mark.parametrize("said", ["", " \n", [], [{"type": "text", "text": ""}]])
 async def test_a_reply_without_text_may_be_asked_for_again(replied, said):
     with pytest.raises(ReplyError, match="replied with no text") as raised:
