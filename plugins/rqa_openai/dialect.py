@@ -66,8 +66,8 @@ class Dialect:
     def raw_request(self, prompt: str, fields: dict[str, Any], max_tokens: int, top: int) -> dict[str, Any]:
         """The request's fields to continue `prompt`: special tokens in the reply are kept, as vLLM words it."""
         kept = {"skip_special_tokens": False, "spaces_between_special_tokens": False}
-        # llama-server takes 0 for no log-probabilities at all.
-        return {"prompt": prompt, self.tokens_field: max_tokens, "logprobs": max(top, 1), **self.taken(fields | kept)}
+        # /completions has but one name for the bound, and llama-server takes 0 for no log-probabilities at all.
+        return {"prompt": prompt, "max_tokens": max_tokens, "logprobs": max(top, 1), **self.taken(fields | kept)}
 
     def taken(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """`fields` without those that are None or were refused."""
@@ -84,7 +84,7 @@ class Dialect:
             return replace(self, system=False)
         if refusal.status not in {400, 404, 422} or not refusal.mentions(_NOT_TAKEN):
             return None
-        if self.tokens_field == "max_tokens" and refusal.names("max_tokens"):
+        if self.tokens_field == "max_tokens" and "messages" in request and refusal.names("max_tokens"):
             return replace(self, tokens_field="max_completion_tokens")
         for name in _OPTIONAL:
             if name in request and name not in self.omitted and refusal.names(name):

@@ -30,6 +30,16 @@ async def test_a_request_holds_the_text_as_it_stands_and_keeps_special_tokens(co
     }
 
 
+async def test_the_bound_has_its_name_there_whatever_chat_completions_call_it(connect):
+    with serve(lambda request, n: continuation(*PARIS)) as server:
+        await connect(server.url, max_tokens_field="max_completion_tokens").continue_text("a", GREEDY, 1)
+    assert server.requests[0].body["max_tokens"] == 5
+    with serve(lambda request, n: unsupported("max_tokens")) as server:
+        with pytest.raises(RefusedError):
+            await connect(server.url).continue_text("a", GREEDY, 1)
+        assert server.count == 1
+
+
 async def test_further_fields_headers_and_the_query_are_sent_too(connect):
     with serve(lambda request, n: continuation(*PARIS)) as server:
         reader = connect(f"{server.url}?version=1", body={"add_special_tokens": False}, headers={"X-Title": "rqa"})
