@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .connections import Connections
 
 _OPENAI = Url("https://api.openai.com/v1")
+_SHORTEST_KEY = 8  # characters of a word in a header that may be one
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110, 5.6.2
 
 
@@ -50,6 +51,7 @@ class OpenAI:
         model: Annotated[str, Meta(min_length=1)]  # the model's name, as the endpoint lists it
         base_url: Url = _OPENAI  # the endpoint's address, up to and without /chat/completions
         key: Key | None = None  # a stored key's name; without it none is sent, as local servers like it
+        key_header: str = "Authorization"  # where the key goes: there as a Bearer token, in any other header as it is
         # 0 is greedy decoding; left out for the session once the model refuses to be told, and replies are then sampled
         temperature: Annotated[float, Meta(ge=0)] = 0.0
         max_tokens: Annotated[int, Meta(ge=1)] = 1024  # bound on a reply in tokens, always sent
@@ -63,7 +65,7 @@ class OpenAI:
         body: dict[str, Any] = field(default_factory=dict, repr=False)  # further request fields; they win
 
         def __post_init__(self) -> None:
-            for name, value in self.headers.items():
+            for name, value in {self.key_header: "", **self.headers}.items():
                 if not _HEADER_NAME.fullmatch(name) or not _fits_header(value):
                     raise ValueError(f"the header {name!r} holds characters that HTTP does not allow there")
 
@@ -81,14 +83,17 @@ class OpenAI:
         self._model = options.model
         self._body = options.body
         self._dialect = self._asked = Dialect(options.structured, options.max_tokens_field)
+        secret = _secret(options.key, url) if options.key else ""
+        bearer = options.key_header.lower() == "authorization"
+        headers = [{options.key_header: f"Bearer {secret}" if bearer else secret} if secret else {}, options.headers]
         self._endpoint = Endpoint(
             model=options.model,
             address=urlunsplit((parts.scheme, parts.netloc, path, "", "")),
             key=options.key.name if options.key else None,
-            secret=_secret(options.key, url) if options.key else "",
+            secrets=[*([secret] if secret else []), *_words(options.headers)],
         )
         self._chat, self._raw = (
-            Connections(urlunsplit(parts._replace(path=path + page, fragment="")), options.headers, self._endpoint)
+            Connections(urlunsplit(parts._replace(path=path + page, fragment="")), headers, self._endpoint)
             for page in ("/chat/completions", "/completions")
         )
 
@@ -186,6 +191,11 @@ class OpenAI:
 def _repeatable(fields: Mapping[str, Any]) -> bool:
     """Whether a request with these fields is answered greedily, or sampled with a seed."""
     return fields.get("temperature") == 0 or fields.get("seed") is not None
+
+
+def _words(headers: Mapping[str, str]) -> list[str]:
+    """The words of `headers` that may be keys, with which no provider is to be quoted."""
+    return [word for value in headers.values() for word in value.split() if len(word) >= _SHORTEST_KEY]
 
 
 def _secret(key: Key, url: str) -> str:

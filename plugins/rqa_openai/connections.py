@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import httpx
 
@@ -23,7 +23,7 @@ class Connections:
     call costs four times what it costs alone. A stack of one-connection clients costs the same at any width.
     """
 
-    def __init__(self, url: str, headers: Mapping[str, str], endpoint: Endpoint) -> None:
+    def __init__(self, url: str, headers: Sequence[Mapping[str, str]], endpoint: Endpoint) -> None:
         try:
             self._url = httpx.URL(url)
         except httpx.InvalidURL as cause:
@@ -35,9 +35,8 @@ class Connections:
                 "User-Agent": f"robust-qa/{__version__}",
             }
         )
-        if endpoint.secret:
-            self._headers["Authorization"] = f"Bearer {endpoint.secret}"
-        self._headers.update(headers)
+        for further in headers:  # whatever the case of a name, the last one's counts
+            self._headers.update(further)
         self._endpoint = endpoint
         self._clients: list[httpx.AsyncClient] = []
         self._idle: list[httpx.AsyncClient] = []

@@ -186,8 +186,12 @@ def _advice(status: int, endpoint: Endpoint) -> str:
         name = endpoint.key or "NAME"
         store = f"`rqa keys set {name} --host {urlsplit(endpoint.address).hostname}`"
         if endpoint.key:
-            return f"Check that the key {name!r} is right and may use this model; {store} stores another."
-        return f'No key was sent. Store one with {store} and set `key = "{name}"` in the reader\'s table.'
+            return (
+                f"Check that the key {name!r} is right, may use this model and goes where the endpoint looks for it "
+                f"(`key_header`); {store} stores another."
+            )
+        sent = "No key was sent but what `headers` hold." if endpoint.secrets else "No key was sent."
+        return f'{sent} Store one with {store} and set `key = "{name}"` in the reader\'s table.'
     if status == 402:
         return "The account has no credit left: see its billing page."
     if status == 200:  # and an error in place of a completion, as LM Studio has for pages that it does not know

@@ -34,20 +34,22 @@ _WITHHELD = re.compile(r"content_?filter|safety|refusal|recitation|sensitive|pro
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a model is asked, in words for errors; `key` is the key's name."""
+    """Where a model is asked, in words for errors; `key` is the key's name, `secrets` are not to be shown."""
 
     model: str
     address: str
     key: str | None
-    secret: str = field(repr=False)
+    secrets: Sequence[str] = field(repr=False)
 
     def __str__(self) -> str:
         return f"{self.model!r} at {self.address}"
 
     def excerpt(self, text: str) -> str:
-        """The start of a provider's `text`, on one line, harmless to a terminal and without the key."""
+        """The start of a provider's `text`, on one line, harmless to a terminal and without `secrets`."""
         shown = flat(text[:READ])
-        return (shown.replace(self.secret, "***") if self.secret else shown)[:_EXCERPT]
+        for secret in self.secrets:
+            shown = shown.replace(secret, "***")
+        return shown[:_EXCERPT]
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,6 +243,14 @@ async def test_a_provider_that_echoes_the_key_does_not_get_it_shown(failure, ech
     assert SECRET not in "".join(traceback.format_exception(raised)) + raised.hint
 
 
+async def test_a_key_in_a_header_is_not_shown_either_nor_denied(failure):
+    raised = await failure(error(401, f"Incorrect key: {SECRET}"), RefusedError, headers={"X": f"Bearer {SECRET}"})
+    assert raised.message.endswith("Incorrect key: ***")
+    assert raised.hint.startswith("No key was sent but what `headers` hold.")
+    raised = await failure(error(401, "Not a team."), RefusedError, headers={"X-Team": "a"})
+    assert raised.message.endswith("Not a team.")
+
+
 @pytest.mark.parametrize(
     ("reply", "general"),
     [

@@ -88,6 +88,17 @@ async def test_the_key_is_sent_as_a_bearer_token(connect):
     assert SECRET not in str(server.requests[0].body)
 
 
+async def test_the_key_is_sent_bare_in_another_header(connect):
+    with serve(paris) as server:
+        await connect(server.url, key=Key("mine", SECRET), key_header="api-key").generate(ASKED, Decoding())
+        await connect(server.url, key=Key("mine", SECRET), headers={"authorization": "Bearer mine"}).generate(
+            ASKED, Decoding()
+        )
+    bare, own = (request.headers for request in server.requests)
+    assert (bare["api-key"], bare.get("authorization")) == (SECRET, None)
+    assert own["authorization"] == "Bearer mine"
+
+
 async def test_a_key_of_another_host_is_refused_before_a_byte_is_sent(connect):
     with serve(paris) as server, pytest.raises(ConfigError, match=r"api\.openai\.com") as raised:
         await connect(server.url, key=Key("mine", SECRET, host="api.openai.com")).generate(ASKED, Decoding())
@@ -120,6 +131,8 @@ def test_no_repr_shows_a_secret(connect):
 def test_headers_that_http_does_not_allow_are_refused(headers):
     with pytest.raises(ValueError, match="header"):
         OpenAI.Options("m", headers=headers)
+    with pytest.raises(ValueError, match="header"):
+        OpenAI.Options("m", key_header="X Y")
 
 
 def test_an_address_that_is_none_is_a_configuration_error(connect):
