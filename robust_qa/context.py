@@ -103,7 +103,7 @@ async def fit_window(
     if window <= reply_room:
         raise ContextError(
             f"{reader.name} has a window of {window} tokens, and {reply_room} of them are for the reply.",
-            hint=f"Lower `max_tokens` or raise the window under [{reader.name}].",
+            hint=f"Under [{reader.name}], lower `max_tokens` or set a larger context window.",
         )
     budget = window - reply_room - _MARGIN
     if count is None:

@@ -12,6 +12,7 @@ from robust_qa import (
     CallTimeout,
     Completion,
     ConfigError,
+    ContextError,
     MissingError,
     Passage,
     PluginError,
@@ -494,6 +495,12 @@ async def test_passages_that_overflow_the_window_are_cut_and_the_trace_says_so(h
     answer = await ask(host, tree)
     notes = [step for step in answer.trace if step.kind == "note"]
     assert notes[0].data == {"dropped": [], "shortened": [2]}
+
+
+async def test_a_window_that_holds_no_more_than_the_reply_names_the_reader_and_no_option_of_another(host: Host) -> None:
+    with pytest.raises(ContextError, match="has a window of 50 tokens") as raised:
+        await ask(host, {**SHELF, "reader": {"parrot": {"window": 50}}})
+    assert raised.value.hint == "Under [reader.parrot], lower `max_tokens` or set a larger context window."
 
 
 async def test_a_strategy_that_gives_no_answer_object_is_a_fault_of_the_plugin(
