@@ -170,6 +170,6 @@ class CutError(CallError):
         message: str = "The language model's reply was cut at `max_tokens` before it came to an answer.",
         *,
         hint: str = "Raise `max_tokens` of the reader, or of the strategy where that has one; a model that reasons "
-        "needs several thousand.",
+        "needs several thousand. A server whose window is full cuts sooner: enlarge that, and say so by `window`.",
     ) -> None:
         super().__init__(message, hint=hint)

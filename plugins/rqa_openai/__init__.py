@@ -33,7 +33,7 @@ from robust_qa import Completion, ConfigError, Continuation, Decoding, Key, Mess
 from .charging import charging
 from .dialect import Dialect, encode
 from .refusals import error_for, refusal_in
-from .replies import Endpoint, Reply, completion_in
+from .replies import Endpoint, Reply, completion_in, overrun_in
 
 if TYPE_CHECKING:
     from .connections import Connections
@@ -115,7 +115,11 @@ class OpenAI:
         )
         self._tell(fields, dialect)
         with charging(reply):
-            return completion_in(reply, self._endpoint, decoding.stop)
+            completion = completion_in(reply, self._endpoint, decoding.stop)
+        bound = 0 if dialect.tokens_field in self._body else limit
+        if overrun := overrun_in(completion, messages, bound):
+            remark(overrun, lasting=True)
+        return completion
 
     async def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Continuation:
         """What the model writes after `prompt`, by the endpoint's /completions.

@@ -13,6 +13,7 @@ from robust_qa import (
     CallError,
     Completion,
     CutError,
+    Message,
     RefusedError,
     ReplyError,
     UnavailableError,
@@ -26,6 +27,9 @@ T = TypeVar("T")
 READ, _EXCERPT = 10_000, 200  # characters of a provider's own words that are read, and shown
 FILTERED = "A filter of the provider's stands before the model: ask in other words, of other passages, or elsewhere."
 CHECK_URL = "Check `base_url`: the address without its /chat/completions; it often ends in /v1."
+_DENSEST = 6  # characters in a token: no vocabulary packs a long text as tight, in any language
+_SMALLEST = 1000  # tokens; every window holds more
+_UNCOUNTED = 8  # tokens that an endpoint may leave out when it counts a reply
 # How providers say that a reply is whole, was cut at a bound, or was withheld; with any other reason it broke off.
 _WHOLE = re.compile(r"stop|eos|end|complete|tool|function", re.IGNORECASE)
 _BOUND = re.compile(r"length|max_\w*tokens", re.IGNORECASE)
@@ -134,6 +138,21 @@ def cut(text: str, stops: Sequence[str]) -> str:
     for stop in stops:
         text = text.partition(stop)[0]
     return text
+
+
+def overrun_in(completion: Completion, messages: Sequence[Message], bound: int) -> str:
+    """What the counts of tokens tell of a window that was too small for `messages` and a reply of `bound`, or "".
+
+    Ollama drops the beginning of what its window does not hold, and ends a reply where that is full, in silence.
+    A `bound` of 0 is not known.
+    """
+    read, written = completion.usage.prompt_tokens, completion.usage.completion_tokens
+    asked = sum(len(" ".join(message.content.split())) for message in messages)
+    if read and asked > _DENSEST * max(read, _SMALLEST):
+        return f"the endpoint read {read} tokens of {asked} characters: its window may have lost the beginning"
+    if completion.finish == "length" and 0 < written < bound - _UNCOUNTED:
+        return f"the reply ended after {written} tokens of {bound}: the endpoint's window may be full"
+    return ""
 
 
 def finish_in(reason: str | None, endpoint: Endpoint) -> Literal["stop", "length"]:

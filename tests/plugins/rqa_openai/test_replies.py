@@ -19,6 +19,7 @@ from robust_qa import (
     UnavailableError,
     Usage,
 )
+from robust_qa.remarks import Lasting, listening
 
 ASKED = [Message("user", "Where is the Louvre?")]
 
@@ -83,6 +84,27 @@ async def test_a_reply_without_text_may_be_asked_for_again(replied, said):
 
 async def test_a_reply_that_ends_at_once_at_a_stop_sequence_is_a_reply(replied):
     assert (await replied("", stop=("\n",))).text == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "finish", "usage", "told"),
+    [
+        (5600, "stop", (4096, 10), "read 4096 tokens of 27999 characters"),
+        (5600, "stop", (7000, 10), None),
+        (5600, "stop", (0, 10), None),
+        (500, "stop", (7, 10), None),
+        (500, "length", (4090, 6), "ended after 6 tokens of 1024"),
+        (500, "length", (4090, 1024), None),
+        (500, "length", (4090, 0), None),
+    ],
+)
+async def test_counts_that_tell_of_a_window_that_is_full_are_remarked(connect, words, finish, usage, told):
+    reply = completion("Paris.", finish=finish)
+    reply["usage"] = dict(zip(("prompt_tokens", "completion_tokens"), usage, strict=True))
+    with serve(lambda request, n: reply) as server, listening() as remarks:
+        await connect(server.url).generate([Message("user", "word " * words)], Decoding())
+    assert all(isinstance(each, Lasting) for each in remarks)
+    assert (told in remarks[0]) if told else remarks == []
 
 
 async def test_content_in_parts_is_joined(replied):
