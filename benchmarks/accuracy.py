@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robust_qa import contains_answer, normalise
+from robust_qa import contains_answer, gold_facts, normalise
 
 Row = dict[str, Any]
 
@@ -57,10 +57,10 @@ def score(questions: Sequence[Row], replies: Sequence[Row]) -> Score:
     lengths: list[int] = []
     sure: list[tuple[float, bool]] = []
     for question, reply in zip(questions, replies, strict=True):
-        gold = _gold(question["answers"])
+        gold = gold_facts(question["answers"])
         text = reply.get("answer") or ""
         right.append(_has(text, gold))
-        exact.append(bool(text) and all(normalise(text) in map(normalise, group) for group in gold))
+        exact.append(bool(text and gold) and all(normalise(text) in map(normalise, group) for group in gold))
         held.append(_has(" \n ".join(map(passage_text, question.get("passages", ()))), gold))
         if text:
             lengths.append(len(text.split()))
@@ -80,20 +80,13 @@ def score(questions: Sequence[Row], replies: Sequence[Row]) -> Score:
     )
 
 
-def _gold(answers: Sequence[Any]) -> list[list[str]]:
-    """Groups of alternatives, each of which has to be found; most sets have one group."""
-    if any(isinstance(answer, list) for answer in answers):
-        return [answer if isinstance(answer, list) else [answer] for answer in answers]
-    return [list(answers)]
-
-
 def _has(text: str, gold: list[list[str]]) -> bool:
-    return all(contains_answer(text, group) for group in gold)
+    return bool(gold) and all(contains_answer(text, group) for group in gold)
 
 
 def holds(text: str, answers: Sequence[Any]) -> bool:
     """Whether `text` contains a gold answer."""
-    return _has(text, _gold(answers))
+    return _has(text, gold_facts(answers))
 
 
 def passage_text(passage: str | Row) -> str:

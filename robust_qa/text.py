@@ -158,15 +158,20 @@ def contains_answer(text: str, answers: Iterable[str]) -> bool:
 
 
 def gold_facts(answers: Sequence[Any]) -> list[list[str]]:
-    """The facts of the gold answers in a row, each with the ways to say it; numbers become texts.
+    """The facts of the gold answers in a row, each with the ways to say it; numbers become texts, 1871.0 that of 1871.
 
-    A list of texts is one fact, a list of lists one fact each. What normalisation leaves nothing of is dropped, since
+    A list of texts is one fact, a list of lists one fact each. Whole floats are what some programs write where a column
+    of whole numbers has gaps. What normalisation leaves nothing of is dropped, since
     every answer would contain it.
     """
     groups = answers if any(isinstance(one, list) for one in answers) else [answers]
-    found = [[str(one).strip() for one in (it if isinstance(it, list) else [it]) if one is not None] for it in groups]
+    found = [[_gold(one) for one in (it if isinstance(it, list) else [it]) if one is not None] for it in groups]
     kept = [list(dict.fromkeys(filter(normalise, fact))) for fact in found]
     return [fact for fact in kept if fact]
+
+
+def _gold(given: Any) -> str:
+    return str(int(given) if isinstance(given, float) and given.is_integer() else given).strip()
 
 
 def whole_characters(text: str) -> str:
