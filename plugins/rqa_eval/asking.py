@@ -15,6 +15,7 @@ from robust_qa import Passage, Question, Session
 
 from . import items
 from .conditions import Asked, Condition
+from .fakes import with_fakes
 from .formats import read_set
 from .items import Item
 
@@ -29,11 +30,18 @@ class QuestionSet:
 
 
 def read_sets(
-    paths: Sequence[Path], layout: str | None, *, sample: int | None, seed: int, negative: bool = False
+    paths: Sequence[Path],
+    layout: str | None,
+    *,
+    sample: int | None,
+    seed: int,
+    negative: bool = False,
+    fakes: bool = False,
 ) -> list[QuestionSet]:
     """The sets, each with `sample` of its questions drawn at random, in their order. InputError as of `read_set`.
 
-    With `negative` a question brings its negative passages, where it has any, in place of the others.
+    With `negative` a question brings its negative passages, where it has any, in place of the others. With `fakes` each
+    has a fake answer, drawn from the whole set, so that a sample is attacked as it would be among all of them.
     """
     sets: list[QuestionSet] = []
     for path in paths:
@@ -42,6 +50,8 @@ def read_sets(
         name = _free(Path(whole).stem, [known.name for known in sets])
         about: dict[str, Any] = {"name": name, "path": whole, "sha256": _digest(path), "format": found}
         about["rows"] = len(questions)
+        if fakes:
+            questions = with_fakes(questions, seed)
         if sample is not None and sample < len(questions):
             drawn = random.Random(f"{seed} {name}").sample(range(len(questions)), sample)
             questions = [questions[place] for place in sorted(drawn)]

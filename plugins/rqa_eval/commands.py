@@ -130,7 +130,7 @@ def evaluate_sets(
     check(run, options, [*strategy, *([baseline] if baseline else [])])
     plan = Plan(
         folder=out or _default_folder(data),
-        sets=read_sets(data, layout, sample=sample, seed=seed, negative=worst_case),
+        sets=read_sets(data, layout, sample=sample, seed=seed, negative=worst_case, fakes=attack is not None),
         strategies=strategy,
         conditions=conditions,
         views=[VIEWS[name] for name in dict.fromkeys(views)],

@@ -13,7 +13,6 @@ from robust_qa import InputError, Metric, Question, Target, __version__, answer_
 
 from .asking import QuestionSet, lines, with_passages
 from .conditions import Condition
-from .fakes import with_fakes
 from .folder import FORMAT, Folder
 from .holding import held
 from .outcomes import read_outcomes
@@ -191,10 +190,8 @@ async def _write_questions(run: Run, session: Session, plan: Plan, folder: Folde
     for one in plan.sets:
         run.say(f"{one.name}: {len(one.items):,} questions, read as {one.about['format']}")
         items = await with_passages(session, one.items, jobs=plan.jobs)
-        if plan.fakes:
-            items = with_fakes(items, plan.seed)
-            if others := sum(item.fake_source == "other" for item in items):
-                run.say(f"{one.name}: {others:,} of the fake answers are those of questions of another kind")
+        if others := sum(item.fake_source == "other" for item in items):
+            run.say(f"{one.name}: {others:,} of the fake answers are those of questions of another kind")
         sets.append(replace(one, items=items))
     folder.write_lines("questions.jsonl", lines(sets, plan.conditions, seed=plan.seed))
     if plan.fakes:

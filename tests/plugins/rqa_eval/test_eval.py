@@ -246,6 +246,15 @@ def test_a_set_without_fake_answers_borrows_them_from_its_other_questions(evalua
     assert figures("attack-success") == {"rag": 7 / 8}  # but Florin's, which is copied wrongly
 
 
+def test_a_sample_is_attacked_with_the_fake_answers_of_the_whole_set(evaluate: Any) -> None:
+    evaluate("-s", "rag", "--attack", "poison")
+    whole = {asked["source_row"]: asked["fake_answer"] for asked in lines("questions.jsonl")}
+    for size in ("1", "4"):
+        evaluate("-s", "rag", "--attack", "poison", "--sample", size, "--force")
+        sample = {asked["source_row"]: asked["fake_answer"] for asked in lines("questions.jsonl")}
+        assert sample.items() <= whole.items()
+
+
 def test_questions_that_nothing_can_be_planted_for_are_counted(evaluate: Any) -> None:
     ended = evaluate("-s", "rag", "--attack", "poison", "--rate", "0,1", rows=[ROWS[0], ROWS[1] | {"answers": ["Aa"]}])
     assert "world: nothing is planted for 2 of 2 questions" in ended.err
