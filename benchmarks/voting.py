@@ -9,8 +9,9 @@ sixth reranked where an evaluator is configured. Fitted voting is trained on one
 other, and then with the halves swapped, so that each row is tested once.
 
 - accuracy: share of rows whose answer contains a gold answer, or what --metric says
-- MRLR: of the rows in which it is wrong, the share that another retriever has right, in the mean over the retrievers
-  (Equation 3 of the paper; the lower the better)
+- MRLR: of the rows in which it is wrong, the share that a retriever has right, in the mean over all of them; lower is
+  better. Equation 3 of the paper has the other retrievers alone; a vote has none of its own to leave out, so here a
+  retriever is compared with itself, too
 - perfect: share of rows that at least one retriever has right, which no vote can exceed
 
 Needs `[train]`, for SciPy.
@@ -61,23 +62,20 @@ def fitted(ballots: Ballots, restarts: int) -> Floats:
     return rightness
 
 
-def mrlr(rightness: Floats, others: Floats) -> float:
-    """Equation 3 of what is right (q,) against `others` (q, m): the mean of their relative win ratios over it."""
+def mrlr(rightness: Floats, retrievers: Floats) -> float:
+    """Equation 3 of what is right (q,) against `retrievers` (q, m): the mean of their relative win ratios over it."""
     lost = rightness < 0.5
-    return float((others[lost] >= 0.5).mean()) if lost.any() else 0.0
+    return float((retrievers[lost] >= 0.5).mean()) if lost.any() else 0.0
 
 
 def table(name: str, ballots: Ballots, restarts: int) -> list[str]:
     """A line for each retriever, plain voting, fitted voting, and the bound."""
     right = ballots.right
     even = plain(ballots)
-    voters = {"plain voting": ballots.elected(even.weights, even.lambdas), "fitted voting": fitted(ballots, restarts)}
+    told = {retriever: right[:, n] for n, retriever in enumerate(ballots.retrievers)}
+    told |= {"plain voting": ballots.elected(even.weights, even.lambdas), "fitted voting": fitted(ballots, restarts)}
     lines = [f"{name + ',':12} {f'{len(right)} rows':12} accuracy   MRLR"]
-    for n, retriever in enumerate(ballots.retrievers):
-        others = np.delete(right, n, axis=1)
-        lines.append(f"  {retriever:23} {right[:, n].mean():8.1%} {mrlr(right[:, n], others):6.1%}")
-    for voter, rightness in voters.items():
-        lines.append(f"  {voter:23} {rightness.mean():8.1%} {mrlr(rightness, right):6.1%}")
+    lines += [f"  {who:23} {rightness.mean():8.1%} {mrlr(rightness, right):6.1%}" for who, rightness in told.items()]
     return [*lines, f"  {'perfect voting':23} {right.max(1).mean():8.1%}", ""]
 
 
