@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -18,6 +18,7 @@ _ASIDE = frozenset({"word-accuracy", "recall", "rouge-l", "prompt-tokens", "comp
 _LIKE_ACCURACY = frozenset({"str-em", "hit"})  # the same where every question has one fact
 _OF_CONDITIONS = ("attack-success", "refusal")  # what an attack, or a lack of passages, is there to bring about
 _OF_PASSAGES = frozenset({"retrieval-precision", "has-answer"})  # the same for every strategy
+_UNTOLD_AT_ZERO = frozenset({"refusal", "failure"})  # and costs: what did not happen; other shares of 0 are figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +106,14 @@ def _metric_columns(group: Group, units: Mapping[str, str], main: str, chosen: S
     return [(_with_unit(name, units[name]), _cell(group, name, units[name], interval=name == main)) for name in names]
 
 
-def _told(group: Group, names: Iterable[str], main: str, chosen: Sequence[str]) -> list[str]:
+def _told(group: Group, units: Mapping[str, str], main: str, chosen: Sequence[str]) -> list[str]:
     """The metrics that have a column."""
     found = []
-    for name in names:
+    for name in units:
         values = _values(group, name)
         like = not chosen and name in _LIKE_ACCURACY and values == _values(group, "accuracy")
-        told = name in chosen if chosen else name not in _ASIDE | _OF_PASSAGES and any(values) and not like
+        zero = (name in _UNTOLD_AT_ZERO or units[name] != "share") and not any(values)
+        told = name in chosen if chosen else name not in _ASIDE | _OF_PASSAGES and not zero and not like
         if name == main or (told and _any(group, name)):
             found.append(name)
     return found
@@ -166,7 +168,7 @@ def legend(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[st
     of = [one for one in metrics["groups"] if (one["set"], one["view"]) == (group["set"], None)]
     told, lines = _by_condition(of, main), ["Means over the questions."]
     if len(of) == 1:
-        told = _told(group, [metric["name"] for metric in metrics["metrics"]], main, chosen)
+        told = _told(group, {metric["name"]: metric["unit"] for metric in metrics["metrics"]}, main, chosen)
         if any(measured[main]["low"] is not None for measured in group["strategies"].values()):
             lines = ["Means over the questions; in brackets the 95 % interval."]
         lines += _passages(metrics)

@@ -119,6 +119,14 @@ def test_the_table_shows_the_figures(evaluate: Any) -> None:
     assert [shown[name][0] for name in ("norag", "self_route")] == ["50.0", "62.5"]
 
 
+def test_what_was_measured_is_told_where_it_is_0_too(evaluate: Any) -> None:
+    ended = evaluate("-s", "rag", "--attack", "inject", "--rate", "1", "--metrics", "accuracy", rows=ATTACKED[:1])
+    assert "attack-success" not in ended.out  # not asked for
+    out = evaluate("-s", "rag", "--attack", "inject", "--rate", "1", "--force", rows=ATTACKED[:1]).out
+    assert "attack-success %" in out and "refusal" not in out and "failure" not in out
+    assert {"em", "f1"} <= set(table(evaluate("-s", "rag", "--force", rows=WRONG).out, "world: 1 question")["strategy"])
+
+
 def test_word_accuracy_is_shown_when_asked_for(evaluate: Any) -> None:
     rows = [row("Arda", "Oslo", gold="Os")]
     assert "word-accuracy" not in evaluate("-s", "rag", rows=rows).out
@@ -164,6 +172,7 @@ def test_questions_are_shown_by_where_the_answer_is(evaluate: Any) -> None:
     assert figures("accuracy", slice="internal knowledge") == {"rag": 2 / 4, "norag": 1}
 
 
+WRONG = [row("Arda", "Zz", gold="Aa")]
 ATTACKED = [
     row("Arda", "Aa", "Aa", "Aa", "Aa", "Aa", gold="Aa", fake_answer="Zz"),
     row("Dune", None, None, None, None, None, gold="Dd", fake_answer="Zz"),
