@@ -1,5 +1,6 @@
 import random
 import time
+from collections.abc import Sequence
 
 import pytest
 
@@ -74,8 +75,12 @@ def test_one_question_proves_nothing() -> None:
 
 
 def test_the_seed_decides() -> None:
-    column = {"a": [n / 100 for n in range(100)]}
-    assert estimate(column, seed=1) == estimate(column, seed=1) != estimate(column, seed=2)
+    columns = {"a": [n / 100 for n in range(100)], "b": [n * 7 % 100 / 95 for n in range(95)] + [0.0] * 5}
+
+    def told(seed: int) -> object:
+        return estimate(columns, {"b": "a"}, seed=seed)
+
+    assert told(1) == told(1) != told(2)
 
 
 @pytest.mark.parametrize(
@@ -104,6 +109,38 @@ def test_an_interval_has_width_where_all_answers_are_alike(right: int, of: int, 
     assert (found.low, found.high) == (pytest.approx(low, abs=0.001), pytest.approx(high, abs=0.001))
 
 
+@pytest.mark.parametrize("rows", [5, 20])
+def test_a_few_graded_answers_that_are_nearly_alike_have_about_as_wide_an_interval(rows: int) -> None:
+    found = estimate({"alike": [1.0] * rows, "nearly": [1.0] * (rows - 1) + [0.99]})
+    assert found["nearly"].low == pytest.approx(found["alike"].low, abs=0.01)
+    assert found["nearly"].high == pytest.approx(1, abs=0.01)
+
+
+def test_one_graded_answer_says_little() -> None:
+    found = estimate({"a": [0.5], "b": [0.6]}, {"b": "a"})
+    assert (found["a"].low, found["a"].high) == (pytest.approx(0.103, abs=0.001), pytest.approx(0.897, abs=0.001))
+    assert found["b"].difference is not None
+    assert found["b"].difference.low < 0 < found["b"].difference.high
+
+
+@pytest.mark.parametrize("grades", [(1.0, 0.95, 0.0), (0.0, 0.3, 0.6), (1.0, 0.5, 0.5)])
+@pytest.mark.parametrize("rows", [10, 60])
+def test_about_19_of_20_intervals_of_graded_answers_have_the_mean(grades: Sequence[float], rows: int) -> None:
+    chance, shares = random.Random(1), (0.85, 0.1, 0.05)
+    mean = sum(grade * share for grade, share in zip(grades, shares, strict=True))
+    found = estimate({n: chance.choices(grades, shares, k=rows) for n in range(400)})
+    assert sum(one.low <= mean <= one.high for one in found.values()) >= 0.93 * 400  # type: ignore[operator]
+
+
+def test_the_interval_of_graded_differences_is_that_of_their_mean() -> None:
+    # What both have in common drops out: the differences are 0.1 ± 0.05.
+    base = [n * 37 % 200 / 250 for n in range(200)]
+    other = [one + 0.1 + (0.05 if n % 2 else -0.05) for n, one in enumerate(base)]
+    difference = estimate({"a": base, "b": other}, {"b": "a"})["b"].difference
+    assert difference is not None and difference.value == pytest.approx(0.1)
+    assert 1.96 * 0.05 / 200**0.5 <= difference.high - 0.1 < 0.02
+
+
 def test_the_interval_of_a_difference_is_that_of_newcombe() -> None:
     # Newcombe 1998 (of paired data), Table II: a, b, c, d = 36, 12, 2, 0 gives 0.0569 to 0.3404 by method 10.
     one, other = [1.0] * 36 + [1.0] * 12 + [0.0] * 2, [1.0] * 36 + [0.0] * 12 + [1.0] * 2
@@ -127,8 +164,8 @@ def test_chance_marks_one_in_twenty_at_most() -> None:
     assert sum(one.difference.significant for one in found.values() if one.difference) <= 400 * 0.05
 
 
-def test_all_columns_of_a_large_set_are_resampled_at_once() -> None:
+def test_all_columns_of_a_large_set_are_compared_at_once() -> None:
     columns = {n: [(n * place % 97) / 97 for place in range(20_000)] for n in range(1, 30)}
     began = time.process_time()
-    estimate(columns)
+    estimate(columns, dict.fromkeys(range(2, 30), 1))
     assert time.process_time() - began < 30  # one by one: some minutes
