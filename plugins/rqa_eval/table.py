@@ -172,7 +172,7 @@ def legend(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[st
         if any(measured[main]["low"] is not None for measured in group["strategies"].values()):
             lines = ["Means over the questions; in brackets the 95 % interval."]
         lines += _passages(metrics)
-    lines += _partly(of, told)
+    lines += _partly(of, told, compared=metrics["baseline"] is not None)
     if metrics["baseline"]:
         lines.append(f"* differs from {printable(metrics['baseline'])} (p < 0.05, for one comparison).")
     for one in _half_asked(metrics):
@@ -199,7 +199,7 @@ def _half_asked(metrics: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [one for one in metrics["strategies"] if one["rows"] < one["questions"]]
 
 
-def _partly(conditions: Sequence[Group], names: Sequence[str]) -> list[str]:
+def _partly(conditions: Sequence[Group], names: Sequence[str], *, compared: bool) -> list[str]:
     """Which figures are of fewer questions than the title says."""
     lines, fewer, group = [], dict[str, list[str]](), conditions[0]
     for name in names:
@@ -210,7 +210,8 @@ def _partly(conditions: Sequence[Group], names: Sequence[str]) -> list[str]:
             fewer.setdefault(f"{span} of {group['rows']:,}", []).append(name)
     if fewer:
         spans = "; ".join(f"{', '.join(printable(name) for name in told)} on {span}" for span, told in fewer.items())
-        lines.append(f"Measured on fewer questions: {spans}.")
+        gaps = " Differences are over those that both strategies have." if compared else ""
+        lines.append(f"Measured on fewer questions: {spans}.{gaps}")
     known = max(one["accuracy"]["rows"] for one in group["strategies"].values())
     if (without := group["rows"] - known) > 0:
         whose = "question has" if without == 1 else "questions have"

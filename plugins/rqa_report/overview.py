@@ -124,7 +124,8 @@ def _fewer(run: Run, shown: Sequence[Metric]) -> Iterator[str]:
             told.setdefault(text, []).append(group.condition or "")
     for text, conditions in told.items():
         of = f" ({', '.join(conditions)})" if len(run.plan.conditions) > 1 else ""
-        yield f"Measured on fewer questions{of}: {text}."
+        gaps = "" if run.figures.baseline is None else " Differences are over those that both strategies have."
+        yield f"Measured on fewer questions{of}: {text}.{gaps}"
 
 
 _FATES = {"failed": "failed on every row", "left out": "is left out"}

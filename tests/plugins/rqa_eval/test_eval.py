@@ -87,8 +87,13 @@ def test_a_question_without_passages_has_none_that_holds_an_answer(evaluate: Any
 def test_it_is_told_where_figures_are_of_fewer_questions(evaluate: Any) -> None:
     rows = [ROWS[0], ROWS[1], ROWS[2] | {"answers": []}]
     out = evaluate("-s", "rag", "--metrics", "accuracy,em,refusal", rows=rows).out
-    assert "Measured on fewer questions: accuracy, em on 2 of 3." in out
+    assert "Measured on fewer questions: accuracy, em on 2 of 3.\n" in out
     assert "1 question has no gold answer, as those without a right one: nothing says what is right there." in out
+
+
+def test_differences_are_told_to_be_over_the_questions_that_both_strategies_have(evaluate: Any) -> None:
+    ended = evaluate("-s", "rag", "--baseline", "norag", rows=[ROWS[0], ROWS[1], ROWS[2] | {"answers": []}])
+    assert " on 2 of 3. Differences are over those that both strategies have.\n" in ended.out
 
 
 def test_only_questions_with_a_gold_answer_count_for_what_passages_hold(evaluate: Any) -> None:

@@ -109,12 +109,13 @@ def test_figures_of_fewer_questions_are_told_as_such(run: Run) -> None:
         overall.strategies[name]["f1"] = Estimate(0.5, 9)
     overall.strategies["norag"]["tokens"] = Estimate(None)
     notes = tables([run])[0].notes
-    assert notes[1] == "Measured on fewer questions: accuracy on 9 to 10 of 12; f1 on 9 of 12."
+    fewer = "accuracy on 9 to 10 of 12; f1 on 9 of 12. Differences are over those that both strategies have."
+    assert notes[1] == f"Measured on fewer questions: {fewer}"
     run.figures.groups.append(structs.replace(overall, condition="poison 0.2"))
     run.plan.conditions.append("poison 0.2")
-    assert "Measured on fewer questions (as given, poison 0.2): accuracy on 9 to 10 of 12; f1 on 9 of 12." in (
-        tables([run])[0].notes
-    )
+    assert f"Measured on fewer questions (as given, poison 0.2): {fewer}" in tables([run])[0].notes
+    plain = replace(run, figures=structs.replace(run.figures, baseline=None))
+    assert not any("Differences" in note for note in tables([plain])[0].notes)
 
 
 def test_one_question_is_told_in_the_singular(tmp_path: Path) -> None:
