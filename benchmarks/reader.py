@@ -13,6 +13,7 @@ A row of <set>.jsonl has `question`, `answers` and `passages` ({title, text}), a
 - at 100/75/50/25 %: accuracy of the rows with the highest confidence (nothing refused)
 - off: share refused over the passages of a question of the same set half of it away
 - odds: share of rows where another answer is told beside the one given, as the sources are at odds
+- right: share of those other answers that contain a gold answer
 - rgb: rows answered from `passages` (acc), and refused over `negative_passages` (none); and, with the later half of the
   passages replaced by `counterfactual_passages`, how often another answer is told, and the right one among those told
 """
@@ -101,8 +102,14 @@ def measure_set(name: str, path: Path, own: Any, forced: Any, judge: Callable[[S
     off = [reading.text is None for reading in read(own, strange)]
     words = sum(given) / max(1, len(given))
     odds = [bool(reading.rivals) for reading in answers]
+    others = [
+        contains_answer(rival.text or "", row["answers"])
+        for reading, row in zip(answers, rows, strict=True)
+        for rival in reading.rivals
+    ]
     return (
         f"{name:10} {pct(right)} {pct(same)} {words:6.1f} {pct(not t for t in text)} {pct(off)} {pct(odds)} "
+        + f"{pct(others) if others else '     -'} "
         + f"{auc(scores, there):6.2f} "
         + " ".join(f"{100 * share:6.1f}" for share in at)
         + f" {calibration_error(confidence, always_right):6.2f}"
@@ -181,7 +188,7 @@ def main() -> None:
         print(f"== {name}")
         if given.qamr:
             print(measure_qamr(given.qamr, forced, given.rows))
-        print("set           acc     EM  words   none    off   odds    AUC  100 %   75 %   50 %   25 %    ECE")
+        print("set           acc     EM  words   none    off   odds  right    AUC  100 %   75 %   50 %   25 %    ECE")
         judge = partial(passage_scores, name, given.model, forced)
         for one in SETS:
             print(measure_set(one, given.eval / f"{one}.jsonl", own, forced, judge), flush=True)

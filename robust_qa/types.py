@@ -112,11 +112,13 @@ class Continuation:
 class Reading:
     """What a reader found in passages.
 
-    `text` is None when the answer is not in them; `score` in [0, 1] is the reader's confidence in `text`
-    (or in there being none), None where it has no measure; `passages` are 0-based positions in the list read,
-    best first; `start` and `end` are character offsets of the answer in the first of them, for readers that point.
-    `places`, where the reader tells, are offsets in each of `passages` at which the words begin that it was told by.
-    `rivals` are the answers that others of the passages give instead, likeliest first; these have no rivals.
+    `text` is None when the answer is not in them; `score` in [0, 1] is the reader's confidence in `text` (without one,
+    that the best answer there was is wrong), None where it has no measure; `passages` are 0-based positions in the list
+    read, best first; `start` and `end` are character offsets of the answer in the first of them, for readers that
+    point. `places`, where the reader tells, are offsets in each of `passages` at which the words begin that it was told
+    by.
+    `rivals` are the answers that others of the passages give instead, likeliest first, each with the confidence that
+    these alone give it; they have no rivals.
     `reason` says in a sentence why there is no `text`, where it is not that the passages lack the answer.
     """
 

@@ -144,7 +144,7 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _rivals(passages: Sequence[Passage], told: Told, key: str) -> list[Choice]:
-    """What passages that do not tell `key` tell in its place, each more likely right than not, likeliest first."""
+    """What passages that do not tell `key` tell instead, likelier right than not by these alone; likeliest first."""
     best: dict[int, tuple[float, str]] = {}
     for other, group in told.items():
         for n, span in group.items():
