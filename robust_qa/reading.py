@@ -42,7 +42,7 @@ _LINE = re.compile(
 )
 # The two lines that were asked for, with their labels in the language of the question.
 _NAME = r"\W*+\w[^\n:：\d]{0,30}+[:：]"
-_TRANSLATED = re.compile(rf"{_NAME}([^\w\n]*+(?:\d++[^\w\n]*+)*+)\n{_NAME}(.+)")
+_TRANSLATED = re.compile(rf"{_NAME}([^\w\n]*+(?:\d{{1,3}}(?!\d)[^\w\n]*+)*+)\n{_NAME}(.+)")
 _ON_A_LINE = re.compile(r"\banswer\b", re.IGNORECASE)  # what documents end at, where the answer stands behind them
 
 
