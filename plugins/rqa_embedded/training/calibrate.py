@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from .neighbours import Neighbours
 from .rows import Row
 
 Floats = NDArray[np.float64]
+Sample = tuple[tuple[float, ...], float]  # what tells of something, and how right it is
 
 WORTH = 0.06  # probability of being right below which an answer is not given; low, as retrieved passages are unlike
 # those that it is fitted to, and doubt that is justified there is too strong for them
@@ -103,43 +104,55 @@ def calibrated(engine: Marking, rows: Sequence[Row], before: Settings, say: Call
         say(f"Of the rows {len(rows)} are held out, too few to calibrate on: reader.json stays as in the model before.")
         return msgspec.structs.replace(before, length=engine.settings.length, stride=engine.settings.stride)
 
-    def fitted(name: str, features: Sequence[tuple[float, ...]], labels: Sequence[float]) -> tuple[float, ...]:
+    def fitted(name: str, samples: Iterable[Sample]) -> tuple[float, ...]:
+        found = list(samples)
+        labels = [label for _, label in found]
         if len(set(labels)) > 1:
-            return tuple(map(float, logistic(np.array(features), np.array(labels))))
+            return tuple(map(float, logistic(np.array([one for one, _ in found]), np.array(labels))))
         say(f"What is held out is all of one kind: {name} in reader.json stays as it was in the model before.")
         kept: tuple[float, ...] = getattr(before, name)
         return kept
 
     asked = retrieved(rows)
     marked = read(engine, asked)
-    features, right = [], []
-    for one, pairs in zip(asked, marked, strict=True):
-        for window, marks in pairs:
-            for span in spans(window, marks, engine.settings)[:1]:
-                features.append((1.0, *span.evidence))
-                words = text_of(one.passages[window.passage], span)
-                right.append(rightness(one.row, words) if one.row.answerable else 0.0)
-    settings = msgspec.structs.replace(engine.settings, span=fitted("span", features, right))
-    supported, held = [], []
-    for one, pairs in zip(asked, marked, strict=True):
-        # Without its own passage, too: the likeliest of others tells an answer as well.
-        for first, seen in enumerate((pairs, [pair for pair in pairs if pair[0].passage > 0])):
-            found = weighed(one.passages, seen, settings)
-            for passage, each in list(zip(one.passages, found, strict=True))[first:]:
-                if each:
-                    supported.append((1.0, *each))
-                    held.append(float(holds(one.row, passage)))
-    settings = msgspec.structs.replace(settings, judge=fitted("judge", supported, held))
-    choices = [chosen(one.passages, pairs, settings) for one, pairs in zip(asked, marked, strict=True)]
-    told = [(one, choice) for one, choice in zip(asked, choices, strict=True) if choice is not None]
-    correct = [float(rightness(one.row, answer(one, choice)) >= 0.5) for one, choice in told]
-    weights = fitted("answer", [(1.0, *choice.features) for _, choice in told], correct)
+    settings = engine.settings
+    settings = msgspec.structs.replace(settings, span=fitted("span", _of_spans(asked, marked, settings)))
+    settings = msgspec.structs.replace(settings, judge=fitted("judge", _of_passages(asked, marked, settings)))
+    weights = fitted("answer", _of_choices(asked, marked, settings))
     bounds = _bounds(asked, marked, settings)
     if bounds is None:
         say("What is held out is all answered, or none: lower and upper in reader.json stay as in the model before.")
         bounds = before.lower, before.upper
     lower, upper = bounds
     return msgspec.structs.replace(settings, answer=weights, threshold=WORTH, lower=lower, upper=upper)
+
+
+def _of_spans(asked: Sequence[Retrieved], marked: Sequence[list[Marked]], settings: Settings) -> Iterator[Sample]:
+    """The likeliest span of each window, and how right it is."""
+    for one, pairs in zip(asked, marked, strict=True):
+        for window, marks in pairs:
+            for span in spans(window, marks, settings)[:1]:
+                words = text_of(one.passages[window.passage], span)
+                yield (1.0, *span.evidence), rightness(one.row, words) if one.row.answerable else 0.0
+
+
+def _of_passages(asked: Sequence[Retrieved], marked: Sequence[list[Marked]], settings: Settings) -> Iterator[Sample]:
+    """Each passage, and whether it tells the answer."""
+    for one, pairs in zip(asked, marked, strict=True):
+        # Without its own passage, too: the likeliest of others tells an answer as well.
+        for first, seen in enumerate((pairs, [pair for pair in pairs if pair[0].passage > 0])):
+            found = weighed(one.passages, seen, settings)
+            for passage, each in list(zip(one.passages, found, strict=True))[first:]:
+                if each:
+                    yield (1.0, *each), float(holds(one.row, passage))
+
+
+def _of_choices(asked: Sequence[Retrieved], marked: Sequence[list[Marked]], settings: Settings) -> Iterator[Sample]:
+    """The choice of each question that has one, and whether it is right."""
+    for one, pairs in zip(asked, marked, strict=True):
+        choice = chosen(one.passages, pairs, settings)
+        if choice is not None:
+            yield (1.0, *choice.features), float(rightness(one.row, answer(one, choice)) >= 0.5)
 
 
 def _bounds(
