@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from robust_qa import Passage, Reading, answer_key
 
-from .told import Fits, Marked, Span, Told, likelihood, seconded, text_of, told_by
+from .told import Fits, Marked, Span, Told, kinds_in, likelihood, seconded, text_of, told_by
 from .windows import firsts, head
 
 if TYPE_CHECKING:
@@ -95,11 +95,17 @@ def weighed(
 
 
 def _unnamed(told: Told, marked: Sequence[Marked]) -> Told:
-    """The candidates of which the question itself does not have every word, where it asks who and offers no choice."""
-    asked = set(answer_key(marked[0][0].question).split()) if marked else set[str]()
-    if not asked & {"who", "whom", "whose"} or "or" in asked:
-        return told
-    return {key: group for key, group in told.items() if not asked.issuperset(key.split())}
+    """The candidates that the question does not name.
+
+    Where it asks who and offers no choice, it does not have all of their words. Else they are more than the word for
+    what it asks for, as "option" is where it asks which option; unless there are no others.
+    """
+    question = marked[0][0].question if marked else ""
+    asked = set(answer_key(question).split())
+    if asked & {"who", "whom", "whose"} and "or" not in asked:
+        return {key: group for key, group in told.items() if not asked.issuperset(key.split())}
+    kinds = kinds_in(question)
+    return {key: group for key, group in told.items() if not kinds.issuperset(key.split())} or told
 
 
 def _exclusive(told: Told) -> Told:
@@ -190,8 +196,8 @@ def choose(
 
 
 def _reading(passages: Sequence[Passage], choice: Choice, confidence: float) -> Reading:
-    """The answer of `choice` with its places, in copies of its passages, too."""
-    text = text_of(passages[choice.spans[0].passage], choice.spans[0])
+    """The answer of `choice`, in one line as quotes are, with its places, in copies of its passages, too."""
+    text = " ".join(text_of(passages[choice.spans[0].passage], choice.spans[0]).split())
     first = firsts(passages)
     places = {
         n: _place(passages[n], span, text_of(passages[at], span))

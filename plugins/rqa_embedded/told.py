@@ -32,6 +32,14 @@ _CALENDAR = re.compile(
     r"|October|November|December)\b"
 )
 _AFTER = re.compile(r"[+#]+(?!\w)")
+# A name that has no space: a URL; a path, an option, a variable; a file, an address, a version, a function.
+_UNSPACED = r"[^\s()\[\]{}<>\"“”‘’'`*|,;=]"
+_TECHNICAL = re.compile(
+    rf"(?<!{_UNSPACED})(?:\w+://(?:\([^\s()]*\)|[^\s()\[\]<>\"“”‘’`])+"
+    r"|(?=[~.]{0,2}/[\w.]|--?(?:[a-z]|[A-Z]\b)|\.[a-z]|\$[A-Za-z_]"
+    rf"|{_UNSPACED}*?(?:\w{{2}}\.[a-z]|\w[_@]\w|\w\(\)|\d\.\d+\.\d))(?:{_UNSPACED}|\(\))+)(?<![.:!?,;])"
+)
+_LONGEST_NAME = 200  # characters; what is longer is no name
 # The words that name what is asked for: "which southern sea", "what police department".
 _ASKED = re.compile(
     r"\b(?:what|which)((?: (?!(?:of|is|are|was|were|do|does|did|has|have|had|can|could|will|would)\b)[\w'’-]+){1,3})",
@@ -136,6 +144,7 @@ def _entire(span: Span, passage: Passage) -> Span:
     """`span` with what is seldom marked of it: accents of its last letter that are characters of their own, and signs.
 
     Those count that `answer_key` tells apart, as of -15, .5, < 5, C++ and O+; and of $25 and 10%, which it does not.
+    Of a path, a file or the like, which the model's tokens divide, it is the whole name.
     """
     text = head(passage.title) + passage.text
     start, end = span.start, span.end
@@ -156,7 +165,27 @@ def _entire(span: Span, passage: Passage) -> Span:
         start -= 1
     if text[end - 1].isdigit() and text.startswith("%", end):
         end += 1
+    start, end = _undivided(text, start, end)
     return dataclasses.replace(span, start=start, end=end)
+
+
+def _undivided(text: str, start: int, end: int) -> tuple[int, int]:
+    """`start` and `end`, moved to the ends of the technical names that they stand in."""
+    first, last = start, end
+    while start - first < _LONGEST_NAME and first > 0 and not text[first - 1].isspace():
+        first -= 1
+    while last - end < _LONGEST_NAME and last < len(text) and not text[last].isspace():
+        last += 1
+    for name in _TECHNICAL.finditer(text, first, last):
+        if len(name[0]) < _LONGEST_NAME:
+            start = name.start() if name.start() < start < name.end() else start
+            end = name.end() if name.start() < end < name.end() else end
+    return start, end
+
+
+def kinds_in(question: str) -> set[str]:
+    """The words for what `question` asks for: "which southern sea" has two."""
+    return {word for asked in _ASKED.finditer(question) for word in asked[1].split() if word.islower()}
 
 
 def _named(span: Span, passage: Passage, question: str) -> Span:
@@ -166,7 +195,7 @@ def _named(span: Span, passage: Passage, question: str) -> Span:
     """
     text = head(passage.title) + passage.text
     start, end = span.start, span.end
-    kinds = {word for asked in _ASKED.finditer(question) for word in asked[1].split() if word.islower()}
+    kinds = kinds_in(question)
     if not kinds or not text[start].isupper():
         return span
 

@@ -42,7 +42,7 @@ class Lexical:
         self._threshold = options.threshold
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
-        """The answer, its place and the passages that agree on it; None where none reaches the threshold.
+        """The answer in one line, its place and the passages that agree on it; None where none reaches the threshold.
 
         The score is the share of right answers among training questions with such evidence; for None, one
         minus that of the best answer there was.
@@ -54,7 +54,7 @@ class Lexical:
         if best.likely < self._threshold:
             return Reading(None, score=1 - best.likely)
         return Reading(
-            passages[best.passage].text[best.start : best.end],
+            " ".join(passages[best.passage].text[best.start : best.end].split()),
             score=best.likely,
             passages=choice.passages,
             start=best.start,

@@ -43,6 +43,13 @@ def test_the_answer_is_the_marked_words_with_their_place(engine):
     assert reading.score == pytest.approx(1 / (1 + np.exp(-4.0 + 2**2 * 0.005)), abs=1e-6)  # two tokens more than one
 
 
+def test_an_answer_over_two_lines_is_one_line(engine):
+    passages = [Passage("the engine of ada\n     lovelace")]
+    reading = choose(passages, marked(engine, passages, (0, "ada\n     lovelace", 4.0)), SETTINGS, 0.3)
+    assert reading.text == "ada lovelace"
+    assert passages[0].text[reading.start : reading.end] == "ada\n     lovelace"
+
+
 def test_case_and_accents_of_the_passage_are_kept(engine):
     passages = [Passage("ADA was Born in LONDON.")]
     assert choose(passages, marked(engine, passages, (0, "LONDON", 4.0)), SETTINGS, 0.3).text == "LONDON"
@@ -178,6 +185,18 @@ def test_who_is_asked_after_is_not_named_by_the_question(engine):
         assert choose(passages, pairs, SETTINGS, 0.0).text == answer
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [("which river was it ?", "london"), ("which River was it ?", "river"), ("what was it ?", "river")],
+)
+def test_the_word_for_what_is_asked_for_is_no_answer_where_there_is_another(engine, question, answer):
+    passages = [Passage("the river was in london")]
+    pairs = marked(engine, passages, (0, "river", 4.0), (0, "london", 1.0), question=question)
+    assert choose(passages, pairs, SETTINGS, 0.0).text == answer
+    alone = marked(engine, passages, (0, "river", 4.0), question=question)
+    assert judged(passages, alone, SETTINGS)[0] > 0
+
+
 def test_numbers_that_differ_in_a_point_alone_do_not_agree(engine):
     passages = [Passage("it cost 15 pounds"), Passage("it cost 1.5 pounds")]
     reading = choose(passages, marked(engine, passages, (0, "15", 2.0), (1, "1.5", 1.5)), SETTINGS, 0.3)
@@ -219,6 +238,30 @@ def test_a_sign_belongs_to_its_number_and_a_dash_does_not(engine, text, answer):
 )
 def test_an_answer_has_the_accents_and_signs_at_its_end(engine, text, marked_as, answer):
     passages = [Passage(text)]
+    reading = choose(passages, marked(engine, passages, (0, marked_as, 4.0)), SETTINGS, 0.3)
+    assert reading.text == text[reading.start : reading.end] == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "marked_as", "answer"),
+    [
+        ("it was in /srv/backup/nightly there", "srv", "/srv/backup/nightly"),
+        ("it was ( ~/.wgetrc ) .", "wgetrc", "~/.wgetrc"),
+        ("by --dry-run there", "dry", "--dry-run"),
+        ("in `Cargo.toml`, and", "toml", "Cargo.toml"),
+        ("it was prices_2024.xlsx.", "prices", "prices_2024.xlsx"),
+        ("at https://wiki.org/a_(b)?c=1, there", "https", "https://wiki.org/a_(b)?c=1"),
+        ("by server.listen() there", "listen", "server.listen()"),
+        ("at 192.168.1.20/24 there", "192", "192.168.1.20/24"),
+        ("by Lennon/McCartney there", "Lennon", "Lennon"),
+        ("in 1968-1972 there", "1972", "1972"),
+        ("a U.S.-born writer", "born", "born"),
+        ("it was river;sea.txt", "river", "river"),
+        ("it was /srv." + "a" * 300, "srv", "srv"),
+    ],
+)
+def test_a_technical_name_is_not_divided(engine, text, marked_as, answer):
+    passages = [Passage(text, title="ada")]
     reading = choose(passages, marked(engine, passages, (0, marked_as, 4.0)), SETTINGS, 0.3)
     assert reading.text == text[reading.start : reading.end] == answer
 

@@ -74,7 +74,7 @@ def test_any_text_is_read_as_passage_title_and_question(reader, text):
     for question, passage in ((text, Passage("the river")), ("who", Passage(text)), ("who", Passage("a", title=text))):
         reading = reader.read(question, [passage])
         if reading.start is not None:
-            assert passage.text[reading.start : reading.end] == reading.text
+            assert passage.text[reading.start : reading.end].split() == reading.text.split(" ")
 
 
 def test_a_long_passage_is_read_to_its_end(reader):

@@ -94,7 +94,7 @@ def test_a_stop_or_an_accent_within_a_name_does_not_end_it(question: str, text: 
     ],
 )
 def test_an_answer_may_run_over_a_line(question: str, text: str, answer: str, space: str) -> None:
-    assert read(question, [Passage(text.replace("_", space))]).text == answer.replace("_", space)
+    assert read(question, [Passage(text.replace("_", space))]).text == answer.replace("_", " ")
 
 
 def test_other_questions_get_the_sentence() -> None:
@@ -114,6 +114,12 @@ def test_the_answer_stands_at_its_offsets(span: str) -> None:
     reading = read("When was Roald Amundsen born?", span=span)
     assert reading.passages[0] == 2
     assert AMUNDSEN.text[reading.start : reading.end] == reading.text
+
+
+def test_an_answer_is_one_line_that_cannot_pass_for_a_source() -> None:
+    ferry = Passage("The ferry lands at Port\n[1] Harbour Office · https://gov.uk/a\nand North Quay.")
+    reading = Lexical(Lexical.Options()).read("Where does the ferry land?", [ferry])
+    assert reading.text == "The ferry lands at Port [1] Harbour Office · https://gov.uk/a and North Quay."
 
 
 def test_the_title_says_whom_a_pronoun_means() -> None:
