@@ -29,7 +29,7 @@ _OWN_LINKS = frozenset("¶ # § 🔗".split())  # what the link of a heading to 
 
 def extract(html: str) -> tuple[str, str, tuple[Heading, ...]]:
     """The title (of <title>, else of the first <h1>, else ""), the text, a blank line between blocks, its headings."""
-    html = _STRAY.sub("&lt;", _CDATA.sub("", html))
+    html = _STRAY.sub("&lt;", _CDATA.sub("", html.replace("\r\n", "\n")))
     if html.rfind("<!--") > html.rfind("-->"):
         html += "-->"
     page = _Page()
@@ -71,7 +71,8 @@ class _Page(HTMLParser):
         self._raised = 0  # that of the open <sup>
         self._refers = False  # whether a link is in that one
         self._mark: tuple[int, int] | None = None  # between which places is one that the open link may be around
-        self._depth = dict.fromkeys((*_UNSEEN, "title"), 0)
+        self._code = -1  # the place in `text` after a block of code
+        self._depth = dict.fromkeys((*_UNSEEN, "title", "pre"), 0)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in self._depth:
@@ -86,6 +87,8 @@ class _Page(HTMLParser):
         elif tag == "sup":
             self._end_raised()  # what is raised above it
             self._raised, self._refers = len(self.text), False
+        elif tag == "code" and self._depth["pre"] and self._code == len(self.text):
+            self.text.append("\n\n")  # the same in another language
 
     def handle_endtag(self, tag: str) -> None:
         if self._depth.get(tag):
@@ -96,6 +99,8 @@ class _Page(HTMLParser):
             self._end_link()
         elif tag == "sup":
             self._end_raised()
+        elif tag == "code":
+            self._code = len(self.text)
         self._break(tag)
 
     def _break(self, tag: str) -> None:
@@ -138,4 +143,4 @@ class _Page(HTMLParser):
             return
         if data:  # of a reference to a control character nothing is left
             self._worded = self._worded or not data.isspace()
-            self.text.append(re.sub(r"\s+", " ", data))
+            self.text.append(data if self._depth["pre"] else re.sub(r"\s+", " ", data))

@@ -170,6 +170,19 @@ def test_html_gives_what_its_reader_sees(tmp_path):
     assert only(tmp_path / "a.html", page).text == "One & two.\n\nthree\n\nfour\n\nBorn 1950"
 
 
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<pre>A\n\n  B is 1\n\nC</pre>D\nE", "A\n\nB is 1\n\nC\n\nD E"),
+        ("<pre>A\r\n\r\nB <b>is\n1</b></pre>", "A\n\nB is\n1"),
+        ("<pre><code class=mjs>import a</code><code class=cjs>const a</code></pre>", "import a\n\nconst a"),
+        ("<pre><code>a</code>, <code>b</code></pre><p><code>c</code><code>d</code>", "a, b\n\ncd"),
+    ],
+)
+def test_preformatted_text_keeps_its_lines(tmp_path, page, text):
+    assert only(tmp_path / "a.html", page).text == text
+
+
 def test_what_stands_in_controls_of_a_form_stays_apart(tmp_path):
     page = "Colour: <select><option>Red<option>Blue</select> <label>Si</label><button>Set</button><button>Quit</button>"
     assert only(tmp_path / "a.html", page).text == "Colour: Red Blue Si Set Quit"
