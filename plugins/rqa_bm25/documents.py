@@ -19,7 +19,7 @@ from typing import TextIO
 
 from robust_qa import charset
 
-from .headings import Heading, as_title, front_matter, of_markdown, of_rst, uncommented
+from .headings import Heading, as_title, front_matter, of_markdown, of_rst, shown
 from .tables import read_csv, read_tsv
 
 _BLOCK = 1 << 20  # characters of a text file that make one document; a longer file gives several
@@ -90,7 +90,7 @@ def _text(path: Path, report: Report) -> Iterator[Document]:
             begin = 0
             if number == 0 and find is of_markdown:
                 begin, title = front_matter(block)
-            text = uncommented(block[begin:]) if find is of_markdown else block
+            text = shown(block[begin:]) if find is of_markdown else block
             headings = tuple(find(text)) if find else ()
             title = title or (headings[0].title if headings else path.stem)
             yield Document(text, title, f"{path}@{number}" if number else str(path), str(path), headings)

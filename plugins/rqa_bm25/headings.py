@@ -63,14 +63,19 @@ def title_under(title: str, path: Sequence[str], *, heading: bool) -> str:
 
 # -- Markdown
 
-_FENCED = re.compile(r"^ {0,3}(`{3,}(?![^\n]*`)|~{3,})[^\n]*(?:\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)|\Z)", re.M | re.S)
+_FENCED = re.compile(r"^ {0,3}(`{3,}+(?![^\n]*`)|~{3,})[^\n]*(?:\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)|\Z)", re.M | re.S)
 _LONGEST_CODE = 300  # characters, of code in a line
 # Code: fenced, in an item of a list or a quote too, indented, or in a line.
 _COMMENT = re.compile(
-    r"^[ \t>]*(?:(?:[-*+]|\d{1,2}[.)])[ \t]+)?(?P<fence>`{3,}(?![^\n]*`)|~{3,})[^\n]*"
+    r"^[ \t>]*(?:(?:[-*+]|\d{1,2}[.)])[ \t]+)?(?P<fence>`{3,}+(?![^\n]*`)|~{3,})[^\n]*"
     r"(?:\n.*?(?:^[ \t>]*(?P=fence)|\Z)|\Z)"
     rf"|^(?: {{4}}|\t)[^\n]*|(?<!`)(?P<ticks>`++)[^\n]{{0,{_LONGEST_CODE}}}?(?<!`)(?P=ticks)(?!`)"
     r"|(?P<comment><!--(?:-?>|.*?-->))",
+    re.M | re.S,
+)
+# What stands behind an opening fence, such as the language, is not shown.
+_INFO = re.compile(
+    r"^([ \t>]*(?:(?:[-*+]|\d{1,2}[.)])[ \t]+)?(`{3,}+(?![^\n]*`)|~{3,}+))[^\n]*(\n.*?(?:^[ \t>]*\2|\Z)|\Z)",
     re.M | re.S,
 )
 # A line over dashes is a heading only where it is a paragraph of its own: it may be a table's, or a list's last.
@@ -83,8 +88,12 @@ _MARKDOWN = re.compile(
 _CLOSING = re.compile(r"(?<![ \t])[ \t]+#+[ \t]*$")
 
 
-def uncommented(text: str) -> str:
-    """Markdown without the comments of HTML, which its reader does not see; in code they are shown, and stay."""
+def shown(text: str) -> str:
+    """Markdown without what its reader does not see: comments of HTML outside of code, and the words behind fences."""
+    return _INFO.sub(r"\1\3", _uncommented(text))
+
+
+def _uncommented(text: str) -> str:
     end = text.rfind("-->")
     if end < 0:
         return text

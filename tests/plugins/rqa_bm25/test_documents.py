@@ -113,13 +113,20 @@ def test_a_comment_in_markdown_is_neither_text_nor_heading(tmp_path):
     "shown",
     [
         "To stop it, write `<!-- off -->` before it.",
-        "1. Add the tag:\n\n    ```html\n    <!-- its id is K-7741 -->\n    ```",
-        "> ```html\n> <!-- the word is xyzzy -->\n> ```",
+        "1. Add the tag:\n\n    ```\n    <!-- its id is K-7741 -->\n    ```",
+        "> ```\n> <!-- the word is xyzzy -->\n> ```",
         "So:\n\n    <!-- indented -->",
     ],
 )
 def test_a_comment_in_code_of_markdown_is_shown(tmp_path, shown):
     assert only(tmp_path / "a.md", shown).text == shown
+
+
+def test_the_word_behind_a_fence_of_markdown_is_not_text(tmp_path):
+    text = "Run:\n\n```bash\nnpm ls\n```\n1. So\n   ~~~ sh `y`\n   ls\n   ~~~\n````md\n```js\n1\n```\n````\n``` `\n```c"
+    assert only(tmp_path / "a.md", text).text == (
+        "Run:\n\n```\nnpm ls\n```\n1. So\n   ~~~\n   ls\n   ~~~\n````\n```js\n1\n```\n````\n``` `\n```"
+    )
 
 
 def test_a_title_of_any_length_is_clipped(tmp_path):
@@ -259,8 +266,9 @@ LONG = "<h1>" + "x" * 301 + "</h1>"
         ("a.md", "---\na: b\n" + " " * 100_000),
         ("a.md", "-->" + "<!--" * 100_000),
         ("a.md", " ".join("`" * n for n in range(1_000)) + "-->"),
+        ("a.md", "`" * 100_000 + " `\n" + "```a\n~~~b\n" * 30_000),
     ],
-    ids=["an empty heading", "open sections", "overlong headings", "a heading", "front matter", "comments", "code"],
+    ids=["empty heading", "open sections", "long headings", "a heading", "front matter", "comments", "code", "fences"],
 )
 def test_what_repeats_in_markup_is_gone_over_once(tmp_path, name, content):
     began = time.process_time()
