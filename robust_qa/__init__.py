@@ -105,7 +105,9 @@ if TYPE_CHECKING:
     from .replies import says_unknown as says_unknown
     from .replies import without_thoughts as without_thoughts
     from .resume import answered_by as answered_by
+    from .rows import check_rows as check_rows
     from .rows import portable as portable
+    from .rows import unread_passages as unread_passages
     from .secrets import Key as Key
     from .secrets import is_loopback as is_loopback
     from .session import Session as Session
@@ -172,7 +174,7 @@ _HOME = {
     "remarks": "remark",
     "replies": "between declines named_documents one_line parse_object parse_objects says_unknown without_thoughts",
     "resume": "answered_by",
-    "rows": "portable",
+    "rows": "check_rows portable unread_passages",
     "secrets": "Key is_loopback",
     "session": "Session",
     "settings": "Url",

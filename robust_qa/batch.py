@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -13,7 +14,7 @@ from .channels import Plan
 from .errors import InputError, PluginError, RqaError, UnavailableError
 from .faults import cancellations, passes
 from .lines import Lines
-from .rows import Row, bare, check_text, parse_row
+from .rows import Row, bare, check_rows, parse_row, unread_passages
 from .types import Answer, Question, Usage
 
 GRACE = 5.0  # seconds the rows in flight get when the run is interrupted
@@ -72,12 +73,19 @@ async def plan_for_first(plan: Callable[..., Plan], lines: Lines) -> Plan | None
     line = await lines.peek()
     if line is None:
         return None
-    check_text(line)
+    check_rows(line)
     try:
         brings_passages = parse_row(line, 1).question().passages is not None
     except InputError:
         brings_passages = True  # a bad row is its own matter; what cannot answer even with passages is not
     return plan(has_passages=brings_passages)
+
+
+def unread(line: bytes | None) -> str:
+    """What to tell of the first row, where it seems to bring passages under another name."""
+    with suppress(InputError):
+        return unread_passages(parse_row(line or b"", 1).fields)
+    return ""
 
 
 class Batch:

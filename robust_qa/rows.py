@@ -8,6 +8,7 @@ order, except for what is no JSON.
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,13 @@ _SIGNATURES = {
     b"\xff\xfe": ("UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE"),
     b"\xfe\xff": ("UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE"),
 }
+
+_ARRAY = re.compile(rb"\[\s*\{")
+_EACH = "Write one object a line: jq -c '.[]' FILE"
+_LONGEST_HEADER = 10_000  # bytes; no table has so many columns
+_NAME = re.compile(r"[\w-]+")
+# What other tools call the passages of a row.
+_ELSEWHERE = "ctxs contexts context positive_ctxs paragraphs docs documents".split()
 
 # What `portable` mends. Strings are matched whole, so that nothing inside one is taken for a number; also one that
 # does not end, so that the time stays linear.
@@ -145,16 +153,34 @@ def bare(line: bytes) -> bytes:
     return line.strip().removeprefix(_BOM).strip()
 
 
-def check_text(line: bytes) -> None:
+def check_rows(line: bytes, name: str = "The input") -> None:
     """InputError where an input whose first line is this is not made of rows, but of what can be turned into them."""
     for signature, (what, remedy) in _SIGNATURES.items():
         if line.startswith(signature):
-            raise InputError(f"The input is {what}.", hint=f"Give it as UTF-8 text: {remedy} | rqa batch ...")
-    if bare(line) in (b"{", b"["):
+            raise InputError(f"{name} is {what}.", hint=f"Make it UTF-8 text: {remedy} > ROWS")
+    line = bare(line)
+    if line in (b"{", b"["):
         raise InputError(
-            "The input is JSON over several lines, and a row is one line.",
+            f"{name} is JSON over several lines, and a row is one line.",
             hint="Write one object a line: jq -c . FILE, or jq -c '.[]' FILE for an array.",
         )
+    if _ARRAY.match(line):
+        raise InputError(f"{name} is a JSON array, and a row is an object.", hint=_EACH)
+    header = line[:_LONGEST_HEADER].decode("utf-8", "replace").lower()
+    for mark, option in (("\t", ', delimiter="\\t"'), (",", "")):
+        names = [cell.strip().strip('"') for cell in header.split(mark)]
+        if len(names) > 1 and "question" in names and all(map(_NAME.fullmatch, names)):
+            raise InputError(
+                f"{name} is a table, and a row is a JSON object.",
+                hint="Write one object a line: python3 -c 'import csv, json, sys; [print(json.dumps(row)) for row in "
+                f"csv.DictReader(sys.stdin{option})]' < FILE",
+            )
+
+
+def unread_passages(fields: Container[str]) -> str:
+    """What to tell of a row that has no `passages`, and seems to have them in another field; "" of any other."""
+    found = [name for name in _ELSEWHERE if name in fields and "passages" not in fields]
+    return f"`{found[0]}` is not read: passages are in `passages`, see rqa-batch(1)" if found else ""
 
 
 def parse_row(line: bytes, number: int) -> Row:
@@ -242,9 +268,7 @@ def _fields(line: bytes) -> dict[str, Raw]:
         _decode_any(line)
         return _decode_fields(line)
     except msgspec.ValidationError as error:  # JSON, and no object
-        raise InputError(
-            "The row is a JSON array, and not an object.", hint="Write one object a line: jq -c '.[]' FILE"
-        ) from error
+        raise InputError("The row is a JSON array, and not an object.", hint=_EACH) from error
     except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(
             f"The row begins with {line[:1].decode()} and is not JSON: {_plain(error)}.",

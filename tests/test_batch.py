@@ -440,7 +440,7 @@ async def test_what_is_no_text_yet_is_refused_with_how_it_becomes_some(
 ) -> None:
     with pytest.raises(InputError, match=f"The input is {what}") as caught:
         await plan_for_first(session.plan, lines_of(content))
-    assert "FILE | rqa batch" in caught.value.hint
+    assert "FILE > ROWS" in caught.value.hint
 
 
 async def test_an_empty_input_is_no_rows(session: Session) -> None:

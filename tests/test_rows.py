@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robust_qa import Answer, InputError, MissingError, Passage, Question, Step, Usage
-from robust_qa.rows import parse_row, read_passages
+from robust_qa.rows import check_rows, parse_row, read_passages, unread_passages
 
 
 def ask(row: Any) -> Question:
@@ -79,6 +79,32 @@ def test_a_line_that_is_no_row_says_why(line: bytes, message: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_row(line, 7).question()
     assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "hint"),
+    [
+        (b'[{"question": "Q"}, {', "in.x is a JSON array", "jq -c '.[]' FILE"),
+        (b"question,answers\r\n", "in.x is a table", "csv.DictReader(sys.stdin)]' < FILE"),
+        (b'\xef\xbb\xbf"id"\t"question"\n', "in.x is a table", 'csv.DictReader(sys.stdin, delimiter="\\t")]'),
+    ],
+)
+def test_an_input_that_can_be_made_rows_of_says_how(line: bytes, message: str, hint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        check_rows(line, "in.x")
+    assert message in caught.value.message and hint in caught.value.hint
+
+
+@pytest.mark.parametrize("line", [b"A question, what is it?", b"question", b'{"question": "Q, question"}', b"[1]", b""])
+def test_an_input_that_begins_with_a_row_may_be_made_of_rows(line: bytes) -> None:
+    check_rows(line)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"), [({"ctxs": 1}, "`ctxs`"), ({"passages": 1, "ctxs": 1}, ""), ({"question": 1}, "")]
+)
+def test_passages_under_another_name_are_told(fields: dict[str, int], told: str) -> None:
+    assert unread_passages(fields).partition(" ")[0] == told
 
 
 @pytest.mark.parametrize("number", [1, 2])

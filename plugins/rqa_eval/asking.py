@@ -11,13 +11,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from robust_qa import Passage, Question, Session
+from robust_qa import Passage, Question, Session, unread_passages
 
 from . import items
 from .conditions import Asked, Condition
 from .fakes import with_fakes
 from .formats import read_set
 from .items import Item
+
+_GOLD = "golden_answers possible_answers gold_answers gold answer".split()  # what others call `answers`
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,16 @@ def read_sets(
             questions = [replace(one, passages=one.pools.get("negative_passages", one.passages)) for one in questions]
         sets.append(QuestionSet(name, questions, about | {"sampled": len(questions)}))
     return sets
+
+
+def unread(one: QuestionSet) -> Iterator[str]:
+    """What to tell of a set whose rows seem to bring passages or gold answers under other names."""
+    fields = one.items[0].rest
+    if not any(item.passages is not None for item in one.items) and (told := unread_passages(fields)):
+        yield f"{one.name}: {told}"
+    if not any(item.gold or item.relevant for item in one.items):
+        named = "".join(f"; `{name}` is not read" for name in _GOLD if name in fields)
+        yield f"{one.name}: no question has a gold answer in `answers`{named}, see rqa-eval(1)"
 
 
 def _free(name: str, taken: Sequence[str]) -> str:

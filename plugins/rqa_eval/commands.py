@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
@@ -121,7 +122,7 @@ def evaluate_sets(
     conditions = _conditions(worst_case, attack, rates, drop, order)
     from robust_qa import in_session
 
-    from .asking import read_sets
+    from .asking import read_sets, unread
     from .running import Plan, evaluate
     from .slices import VIEWS
     from .strategies import check
@@ -145,6 +146,8 @@ def evaluate_sets(
         retry=retry_failed,
         force=force,
     )
+    for line in chain.from_iterable(map(unread, plan.sets)):
+        run.say(line)
     result = in_session(run, options, lambda session: evaluate(run, session, plan))
     _show(result.metrics, metrics)
     run.say(f"the run is in {plan.folder}")

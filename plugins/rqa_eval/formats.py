@@ -6,7 +6,7 @@ it is asked for, so that all of them can be told at once.
 
 from __future__ import annotations
 
-import csv
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from robust_qa import InputError, portable
+from robust_qa import InputError, check_rows, portable
 
 from .items import Item, Malformed, item
 
@@ -71,11 +71,14 @@ def _detect(path: Path) -> str:
     if {b"question", b"possible_answers"} <= set(first.split(b"\t")):
         return "popqa"
     if not first.startswith(b"{"):
+        check_rows(first, str(path))
         raise InputError(f"The layout of {path} cannot be told from its first line.", hint=_HINT)
     try:
         row = _loads(first)
     except Malformed:
-        row = _whole(path) if path.suffix == ".json" else {"question": ""}  # a malformed line is told as one
+        if path.suffix != ".json":
+            return "jsonl"  # which tells what is wrong with the line
+        row = _whole(path)
     for layout, fields in _SIGNS:
         if fields <= row.keys():
             return layout
@@ -94,27 +97,35 @@ _SIGNS: tuple[tuple[str, set[str]], ...] = (
 )
 
 
-def _loads(text: bytes) -> Any:
+def _loads(text: bytes, name: str = "it") -> Any:
     """What of it is written to the run can be read again, also where it is JSON as Python writes it alone."""
+    _decoded(text)
     try:
-        text.decode()
         try:
             return _decode(text)
         except msgspec.DecodeError:
             return _decode(portable(text))
-    except UnicodeDecodeError as error:
-        raise Malformed(f"it is not UTF-8 text: {error.reason} at byte {error.start + 1}") from error
     except (msgspec.DecodeError, RecursionError) as error:
         told = str(error).removeprefix("JSON is malformed: ")
-        raise Malformed(f"it is not JSON: {told}") from error
+        raise Malformed(f"{name} is not JSON: {told}") from error
 
 
+def _decoded(text: bytes) -> str:
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        raise Malformed(f"it is not UTF-8 text: {error.reason} at byte {error.start + 1}") from error
+
+
+_QUOTED = re.compile(r'"((?:[^"]++|"")*+)"')
 _decode = msgspec.json.Decoder().decode
 
 
 def _lines(path: Path) -> Iterator[Entry]:
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
+            if number == 1:
+                check_rows(line, str(path))
             text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
             if text.strip():
                 yield number, f"line {number}", partial(_loads, text)
@@ -141,7 +152,7 @@ def _in_form(row: Callable[[], Any], change: Callable[[Any], dict[str, Any]]) ->
     except KeyError as error:
         raise Malformed(f"it has no `{error.args[0]}`") from error
     except (TypeError, AttributeError, ValueError) as error:
-        raise Malformed(f"its fields are not of the layout: {error}") from error
+        raise Malformed("its fields are not of the layout") from error
 
 
 def _nq_open(path: Path) -> Iterator[Entry]:
@@ -162,16 +173,18 @@ def _squad(path: Path) -> Iterator[Entry]:
         raise InputError(f"{path} has no list `data`, so it is no set of SQuAD.", hint=_HINT)
     number = 0
     for a, article in enumerate(articles):
-        for p, paragraph in enumerate(_listed(article, "paragraphs")):
-            for q, asked in enumerate(_listed(paragraph, "qas")):
+        for p, paragraph in enumerate(_listed(path, article, f"data[{a}]", "paragraphs")):
+            for q, asked in enumerate(_listed(path, paragraph, f"data[{a}].paragraphs[{p}]", "qas")):
                 number += 1
                 row = partial(_squad_row, article, paragraph, asked)
                 yield number, f"data[{a}].paragraphs[{p}].qas[{q}]", partial(_in_form, row, dict)
 
 
-def _listed(value: Any, name: str) -> list[Any]:
+def _listed(path: Path, value: Any, where: str, name: str) -> list[Any]:
     inner = value.get(name) if isinstance(value, dict) else None
-    return inner if isinstance(inner, list) else []
+    if not isinstance(inner, list):
+        raise InputError(f"{path}: {where} has no list `{name}`, as the sets of SQuAD have.", hint=_HINT)
+    return inner
 
 
 def _squad_row(article: Any, paragraph: Any, asked: Any) -> dict[str, Any]:
@@ -186,7 +199,10 @@ def _squad_row(article: Any, paragraph: Any, asked: Any) -> dict[str, Any]:
 def _triviaqa(path: Path) -> Iterator[Entry]:
     def change(row: Mapping[str, Any]) -> dict[str, Any]:
         answer = row.get("Answer") or {}
-        answers = [answer["Value"], *(answer.get("Aliases") or ())] if answer else []
+        aliases = answer.get("Aliases") or []
+        if not isinstance(aliases, list):
+            raise Malformed("its `Aliases` are no list")
+        answers = [answer["Value"], *aliases] if answer else []
         return {"id": row.get("QuestionId"), "question": row["Question"], "answers": answers}
 
     rows = _whole(path).get("Data")
@@ -200,15 +216,27 @@ def _same(row: Any) -> Any:
 
 
 def _popqa(path: Path) -> Iterator[Entry]:
-    def change(row: Mapping[str, Any]) -> dict[str, Any]:
-        return {**row, "answers": _loads(row["possible_answers"].encode())}
+    header: list[str] = []
 
-    csv.field_size_limit(1 << 28)
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        reader = csv.DictReader(file, delimiter="\t")
-        for row in reader:
-            whole = {name: value for name, value in row.items() if isinstance(name, str)}
-            yield from _changed([(reader.line_num, f"line {reader.line_num}", partial(_same, whole))], change)
+    def change(line: bytes) -> dict[str, Any]:
+        cells = _cells(_decoded(line))
+        if len(cells) != len(header):
+            raise Malformed(f"it has {len(cells)} columns, and the first line names {len(header)}")
+        row = dict(zip(header, cells, strict=True))
+        return {**row, "answers": _loads(row["possible_answers"].encode(), "`possible_answers`")}
+
+    # A row is a line, whatever its quotes: with those of csv a stray one would run on through the rows below.
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not header:
+                header = _cells(line.decode("utf-8-sig", "replace"))
+            elif line.strip():
+                yield from _changed([(number, f"line {number}", partial(_same, line))], change)
+
+
+def _cells(line: str) -> list[str]:
+    cells = line.rstrip("\r\n").split("\t")
+    return [quoted[1].replace('""', '"') if (quoted := _QUOTED.fullmatch(cell)) else cell for cell in cells]
 
 
 def _beir(path: Path) -> Iterator[Entry]:
@@ -238,9 +266,9 @@ def _judgements(folder: Path) -> dict[str, list[str]]:
     relevant: dict[str, list[str]] = {}
     if file is None:
         return relevant
-    for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1):
-        fields = line.split("\t")
+    for number, line in enumerate(file.read_bytes().splitlines(), start=1):
         try:
+            fields = line.decode().split("\t")
             query, passage, score = fields[0], fields[1], int(fields[2])
         except (IndexError, ValueError) as error:
             if number == 1:

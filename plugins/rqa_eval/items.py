@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from robust_qa import gold_facts
+from robust_qa import gold_facts, portable
 
 Passage = dict[str, Any]  # as `passage` gives it: text, and perhaps id, title, source and score
 
@@ -70,6 +71,11 @@ def item(number: int, row: Any) -> Item:
 def _gold(answers: Any) -> list[list[str]]:
     if answers is None:
         return []
+    if isinstance(answers, str) and answers.startswith(('["', "['")):  # a list in a cell, as PopQA has it
+        try:
+            answers = json.loads(portable(answers.encode()))
+        except (ValueError, RecursionError) as error:
+            raise Malformed("`answers` is a list that is written as text, and not in JSON") from error
     given = answers if isinstance(answers, list) else [answers]
     texts = chain.from_iterable(one if isinstance(one, list) else [one] for one in given)
     if not all(isinstance(text, str | int | float) and not isinstance(text, bool) for text in texts):

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ..batch import Batch, Tally, plan_for_first
+from ..batch import Batch, Tally, plan_for_first, unread
 from ..channels import Plan
 from ..errors import CallError, InputError
 from ..lines import Lines
@@ -112,7 +112,12 @@ async def answer_rows(
     survey = surveyed(descriptor) if target.keeps else (None, False)  # before anything is read
     lines = Lines(descriptor)
     planned = partial(session.plan, strategy=strategy, as_given=as_given)
-    plan = await plan_for_first(planned, lines) if has_passages is None else planned(has_passages=has_passages)
+    if has_passages is None:
+        if told := unread(await lines.peek()):
+            run.say(told)
+        plan = await plan_for_first(planned, lines)
+    else:
+        plan = planned(has_passages=has_passages)
     with _output(target, partial(_state, session, planned, plan, survey)) as output:
         file = output if isinstance(output, OutFile) else None
         done = file.has if file else None

@@ -51,6 +51,11 @@ def test_rows_in_lines_out_and_a_summary_on_stderr(start: Any) -> None:
     assert process.returncode == 0
 
 
+def test_passages_of_the_first_row_under_another_name_are_told(start: Any) -> None:
+    rows = b'{"question": "Q", "ctxs": [{"text": "T"}]}\n'
+    assert b"rqa: `ctxs` is not read: passages are in `passages`" in start().communicate(rows)[1]
+
+
 def test_rows_that_failed_make_exit_code_3(start: Any) -> None:
     process = start()
     out, err = process.communicate(b"a\nrefuse\nc\n")

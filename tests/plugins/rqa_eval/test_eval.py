@@ -421,6 +421,20 @@ def test_without_gold_answers_costs_and_refusals_are_told(evaluate: Any) -> None
     assert (figures("accuracy")["rag"], figures("refusal")["rag"], figures("calls")["rag"]) == (None, 2 / 8, 1)
 
 
+@pytest.mark.parametrize(
+    ("renamed", "told"),
+    [
+        ({"answers": "golden_answers"}, "no question has a gold answer in `answers`; `golden_answers` is not read"),
+        ({"passages": "ctxs"}, "`ctxs` is not read: passages are in `passages`"),
+        ({}, ""),
+    ],
+)
+def test_what_rows_have_under_another_name_is_told(evaluate: Any, renamed: Any, told: str) -> None:
+    rows = [{renamed.get(key, key): value for key, value in one.items()} for one in ROWS]
+    err = evaluate("-s", "norag", rows=rows).err
+    assert told in err and ("is not read" in err) == bool(told)
+
+
 # -- what goes wrong
 
 

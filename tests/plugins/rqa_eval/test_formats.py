@@ -1,3 +1,4 @@
+import gzip
 import json
 import os
 from pathlib import Path
@@ -62,6 +63,9 @@ def test_passages_are_brought_into_one_form(tmp_path: Path, field: str) -> None:
         ([1966], [["1966"]]),
         (["!", "the"], []),  # nothing is left of them, and every answer would contain that
         (None, []),
+        ('["1868", "in 1868"]', [["1868", "in 1868"]]),
+        ('["\\ud800"]', [["\ufffd"]]),
+        ("[1868]", [["[1868]"]]),
     ],
 )
 def test_answers_are_facts_with_alternatives(tmp_path: Path, answers: Any, gold: Any) -> None:
@@ -100,6 +104,33 @@ def test_popqa(tmp_path: Path) -> None:
     assert items[0].rest["subj"] == "Givron"
 
 
+def test_a_row_of_popqa_is_a_line_whatever_its_quotes(tmp_path: Path) -> None:
+    rows = ['"Weird Al" was born when?\t["Z"]', '"Weird Al was born when?\t["B"]', 'Who wrote "Q"?\t"[""C"", ""c""]"\r']
+    items, _ = read_set(put(tmp_path / "popqa.tsv", "\n".join(["question\tpossible_answers", *rows, "", ""])))
+    assert told(items) == [
+        ("", '"Weird Al" was born when?', [["Z"]]),
+        ("", '"Weird Al was born when?', [["B"]]),
+        ("", 'Who wrote "Q"?', [["C", "c"]]),
+    ]
+    assert [item.number for item in items] == [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        (b"Q", "line 2: it has 1 columns, and the first line names 2"),
+        (b'Q\t["A"]\t', "line 2: it has 3 columns, and the first line names 2"),
+        (b'Q\t[""A""]', "line 2: `possible_answers` is not JSON"),
+        (b'\xe9\t["A"]', "line 2: it is not UTF-8 text"),
+    ],
+)
+def test_a_row_of_popqa_that_is_none_is_told(tmp_path: Path, row: bytes, complaint: str) -> None:
+    (tmp_path / "popqa.tsv").write_bytes(b"question\tpossible_answers\n" + row)
+    with pytest.raises(InputError) as raised:
+        read_set(tmp_path / "popqa.tsv")
+    assert complaint in raised.value.message
+
+
 def test_kilt_takes_every_answer_and_no_provenance_alone(tmp_path: Path) -> None:
     output = [{"answer": "X", "provenance": []}, {"provenance": [{"wikipedia_id": "1"}]}, {"answer": "Y"}]
     items, layout = read_set(put(tmp_path / "k.jsonl", lines({"id": "k1", "input": "Q", "output": output})))
@@ -115,6 +146,14 @@ def test_beir_takes_the_judged_queries_of_the_test_split(tmp_path: Path) -> None
         assert (layout, told(items), items[0].relevant) == ("beir", [("1", "Q", [])], ["d7"])
 
 
+def test_judgements_that_are_not_text_are_told_with_their_line(tmp_path: Path) -> None:
+    put(tmp_path / "b" / "queries.jsonl", lines({"_id": "1", "text": "Q"}))
+    qrels = put(tmp_path / "b" / "qrels" / "test.tsv", "")
+    qrels.write_bytes(b"query-id\tcorpus-id\tscore\n1\td\xe9\t1\n")
+    with pytest.raises(InputError, match=r"test\.tsv, line 2 is no judgement"):
+        read_set(tmp_path / "b")
+
+
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
@@ -124,6 +163,8 @@ def test_beir_takes_the_judged_queries_of_the_test_split(tmp_path: Path) -> None
         ('{"a\\nrqa: b": 1}', "it has no `question`; its fields are a rqa: b"),
         ('{"question": ""}', "`question` must be text, and not empty"),
         ('{"question": "Q", "answers": {"a": 1}}', "`answers` must be a list of texts"),
+        ('{"question": "Q", "answers": "[\'1868\']"}', "`answers` is a list that is written as text, and not in JSON"),
+        ('{"question": "Q", "answers": "[\\"' + '\\",[' * 9999 + '"}', "`answers` is a list that is written as text"),
         ('{"question": "Q", "answers": [true]}', "`answers` must be a list of texts"),
         (
             '{"question": "Q", "passages": ["a", 7]}',
@@ -150,6 +191,26 @@ def test_a_row_that_is_not_text_is_told_with_its_line(tmp_path: Path) -> None:
         read_set(path)
 
 
+@pytest.mark.parametrize("layout", [None, "jsonl"])
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b'[{"question": "Q"}]', "is a JSON array"),
+        ('{"question": "Q"}\n'.encode("utf-16"), "is UTF-16 text"),
+        (gzip.compress(b"{}"), "is compressed"),
+        (b"question,answers\nQ,A\n", "is a table"),
+        (b'{\n"question": "Q"}', "is JSON over several lines"),
+    ],
+)
+def test_what_can_be_made_rows_of_is_refused_with_how(
+    tmp_path: Path, layout: str | None, content: bytes, what: str
+) -> None:
+    (tmp_path / "set").write_bytes(content)
+    with pytest.raises(InputError, match=f"set {what}") as raised:
+        read_set(tmp_path / "set", layout)
+    assert "FILE" in raised.value.hint
+
+
 def test_many_malformed_rows_are_counted(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has 9 malformed rows") as raised:
         read_set(put(tmp_path / "a.jsonl", lines({"question": "Q"}) + "{\n" * 9))
@@ -162,10 +223,13 @@ def test_many_malformed_rows_are_counted(tmp_path: Path) -> None:
     [
         ("squad", {"data": [{"paragraphs": [{"context": "C", "qas": [{"id": "1"}]}]}]}, "data[0].paragraphs[0].qas[0]"),
         ("triviaqa", {"Data": [{"Question": "Q", "Answer": {"Value": "V"}}, {}]}, "Data[1]: it has no `Question`"),
+        ("triviaqa", {"Data": [{"Question": "Q", "Answer": {"Value": "V", "Aliases": "W"}}]}, "Data[0]: its `Aliases`"),
+        ("squad", {"data": [{"paragraphs": {"context": "C", "qas": []}}]}, "data[0] has no list `paragraphs`"),
+        ("squad", {"data": [{"paragraphs": [{"context": "C"}]}]}, "data[0].paragraphs[0] has no list `qas`"),
         ("nq-open", lines({"question": "Q"}), "line 1: it has no `answer`"),
         ("kilt", lines({"question": "Q"}), "line 1: it has no `input`"),
         ("beir", lines({"_id": "1"}), "line 1: it has no `text`"),
-        ("popqa", "question\tpossible_answers\nQ\tnone\n", "line 2: it is not JSON"),
+        ("popqa", "question\tpossible_answers\nQ\tnone\n", "line 2: `possible_answers` is not JSON"),
     ],
 )
 def test_a_malformed_entry_of_a_public_set_is_told_where_it_stands(
