@@ -52,7 +52,8 @@ def find(given: Iterable[Path]) -> Found:
         elif not stat.S_ISREG(kind):
             found.skipped.append((shown(path), "it is neither a file nor a folder"))
         elif path.suffix.lower() not in READERS:
-            found.skipped.append((shown(path), _ONLY))
+            as_text = "" if path.suffix else "; a copy or a link that ends in .txt is read as text"
+            found.skipped.append((shown(path), _ONLY + as_text))
         else:
             found.files[identity(path)] = None
     return found

@@ -22,6 +22,7 @@ def command(run: Run, paths: tuple[Path, ...], retriever: str | None, option: tu
     """Index the files and folders PATHS; only what changed since the last time is read again."""
     from .. import indexing
     from ..assembly import Assembly
+    from ..errors import InputError
     from .progress import indexing_progress
 
     pairs = [*option, *([("defaults.retriever", retriever)] if retriever else [])]
@@ -38,3 +39,5 @@ def command(run: Run, paths: tuple[Path, ...], retriever: str | None, option: tu
         f"{name}: {report.passages} passages; files: {report.added} added, {report.changed} changed, "
         f"{report.removed} removed, {report.unchanged} unchanged; {time.perf_counter() - began:.1f} s"
     )
+    if report.skipped and not report.added + report.changed + report.unchanged:
+        raise InputError("None of the files that were named could be read.")

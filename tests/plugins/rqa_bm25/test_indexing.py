@@ -23,6 +23,17 @@ def counts(report: IndexReport) -> tuple[int, int, int, int]:
 # -- what is read
 
 
+def test_where_nothing_that_was_named_is_read_the_command_fails(rqa, tmp_path):
+    for name in ("new.docx", "README", "notes.txt"):
+        (tmp_path / name).write_text("The harbour opened in 1884.")
+    (tmp_path / "readme.txt").symlink_to(tmp_path / "README")
+    ended = rqa("index", tmp_path / "new.docx", tmp_path / "README")
+    assert ended.code == 2 and "README is left out: only these are read: .txt" in ended.err
+    assert "a link that ends in .txt is read as text" in ended.err
+    assert rqa("index", tmp_path / "new.docx", tmp_path / "readme.txt").code == 0
+    assert rqa("index", tmp_path / "new.docx", tmp_path / "readme.txt").code == 0  # nor has it changed
+
+
 def test_folders_are_read_to_the_bottom_but_for_what_is_hidden_or_unknown(docs, bm25):
     for name in ("a.txt", "sub/deep/b.MD", ".hidden.txt", ".git/c.txt", "d.jpeg"):
         (docs / name).parent.mkdir(parents=True, exist_ok=True)
