@@ -33,7 +33,8 @@ def evaluator() -> None:
 @click.option(
     "--labels",
     metavar="YES,NO",
-    help="The words that a T5 without a classification head says. Default: as trained here, or true,false.",
+    help="The words that a T5 without a classification head says, by default as trained here, or true,false; or the "
+    "names of two outputs, by default in the order that they tell.",
 )
 @click.option("--template", metavar="TEXT", help="A T5's input, with {question} and {passage}. Default: as trained.")
 @click.option("--length", type=click.IntRange(16, 8192), help="Tokens that it reads. Default: as trained, or 512.")
@@ -58,7 +59,8 @@ def convert(
     conversion.check_free(out, force=how["force"])
     loaded = checkpoints.load(checkpoint, labels=words)
     shape = loaded.settings.shape
-    if words is not None and shape != "label":
+    outputs = loaded.outputs()
+    if words is not None and shape != "label" and outputs is None:
         raise click.BadParameter(f"{checkpoint} is a {shape}, which says no words.", param_hint="--labels")
     if template is not None and shape == "cross-encoder":
         raise click.BadParameter(f"{checkpoint} is a {shape}, which reads no template.", param_hint="--template")
@@ -73,6 +75,9 @@ def convert(
         f"{proof.exact:.1e} in fp32, scores by {proof.quantised:.1e} after quantisation.",
         err=True,
     )
+    if outputs is not None:
+        yes, no = outputs
+        click.echo(f"Of its outputs {yes!r} counts as relevant, {no!r} as not; --labels says it otherwise.", err=True)
     if loaded.settings.upper is None:
         click.echo(
             "It has no thresholds: `rqa evaluator calibrate questions.jsonl --evaluator t5` chooses them. "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,9 @@ from ..pairs import CRAG_TEMPLATE, LABEL_TEMPLATE, Pair, Pairing
 OURS = "rqa_evaluator"  # the key of config.json under which a checkpoint that was trained here keeps its settings
 
 _T5 = ("t5", "mt5")
-_YES = ("relevant", "true", "yes", "positive")  # as checkpoints name the label of what is relevant
+# As checkpoints name the output of what is relevant; and what the other one's name has before the same word.
+_YES = frozenset({"relevant", "true", "yes", "positive", "entailment", "1"})
+_NOT = r"(?:not|non|no|ir|in|un)[ _-]*"
 _SUPPORTED = "T5ForConditionalGeneration, T5ForSequenceClassification and BertForSequenceClassification"
 
 
@@ -50,6 +53,13 @@ class Checkpoint:
         """The ids of the tokens for "relevant" and "not relevant"."""
         vocabulary = self.tokenizer.get_vocab()
         return [vocabulary[token] for token in self.settings.labels or ()]
+
+    def outputs(self) -> tuple[str, str] | None:
+        """The names of the outputs for "relevant" and "not relevant"; None where the model has not two."""
+        config = self.model.config
+        if self.settings.shape == "label" or config.num_labels != 2:
+            return None
+        return str(config.id2label[1]), str(config.id2label[0])
 
     def logits(self, pairs: list[Pair]) -> torch.Tensor:
         """The logit of each pair, (pairs,), on the model's device; gradients are the caller's affair."""
@@ -83,7 +93,9 @@ class Checkpoint:
 def load(source: str, *, labels: tuple[str, str] | None = None, trainable: bool = False) -> Checkpoint:
     """The checkpoint in the folder, or of the hub's name, `source`.
 
-    `labels` are the words that a label T5 says, by default those it was trained with here, or "true" and "false".
+    `labels` are the words that a label T5 says, by default those it was trained with here, or "true" and "false"; of a
+    model with two outputs they are the names of these, by default in the order that the names tell, else the second
+    one is that of "relevant".
     With `trainable` a BERT may lack the classifier: it gets a new one.
     Raises MissingError where there is none, ConfigError where it cannot be an evaluator.
     """
@@ -108,7 +120,7 @@ def load(source: str, *, labels: tuple[str, str] | None = None, trainable: bool 
         model, lacking = _model(where, config, shape)
         tokenizer = _tokenizer(where, config.vocab_size)
         settings = _settings(source, model.config, tokenizer, shape, labels)
-        _turn(model, shape)
+        _turn(source, model, shape, labels)
     except (ConfigError, MissingError):
         raise
     except Exception as error:  # a damaged file, no network, no such repository: each library has its own
@@ -154,14 +166,26 @@ def _model(where: str, config: Any, shape: Shape) -> tuple[Any, list[str]]:
     return model, sorted(told["missing_keys"])
 
 
-def _turn(model: Any, shape: Shape) -> None:
-    """Have the second of two outputs be that of "relevant", where the checkpoint says that it is the first."""
+def _turn(name: str, model: Any, shape: Shape, labels: tuple[str, str] | None) -> None:
+    """Have the second of two outputs be that of "relevant", where `labels` or else their names say it is the first."""
     config = model.config
-    if shape == "label" or hasattr(config, OURS) or config.num_labels != 2 or config.id2label[0].lower() not in _YES:
+    if shape == "label" or config.num_labels != 2:
+        return
+    first, second = names = [str(config.id2label[n]) for n in (0, 1)]
+    if labels is not None and sorted(labels) != sorted(names):
+        raise ConfigError(f"The outputs of {name} are {first!r} and {second!r}; --labels must name these two.")
+    if not (_means_yes(first, second) if labels is None else labels[0] == first):
         return
     layer = model.classifier if shape == "cross-encoder" else model.classification_head.out_proj
     for weights in layer.parameters():
         weights.data = weights.data.flip(0)
+    config.id2label, config.label2id = {0: second, 1: first}, {second: 0, first: 1}
+
+
+def _means_yes(one: str, other: str) -> bool:
+    """Whether of an output's name and the other's it is this one that stands for "relevant"."""
+    one, other = one.lower(), other.lower()
+    return (one in _YES and other not in _YES) or re.fullmatch(_NOT + re.escape(one), other) is not None
 
 
 def _tokenizer(where: str, size: int) -> Tokenizer:

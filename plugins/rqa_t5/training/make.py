@@ -64,6 +64,9 @@ def make(
         pairs = teacher(pairs)
     out.mkdir(parents=True, exist_ok=True)
     checkpoint = _begin(out, making, asked, plan.seed, vectors)
+    if (outputs := checkpoint.outputs()) is not None:
+        yes, no = outputs
+        say(f"of the outputs of {checkpoint.name} {yes!r} counts as relevant, {no!r} as not")
     watched = labelled(held)
     if len({example.label for example in watched}) < 2:
         say("the held-out questions have no texts of both kinds: neither early stopping nor thresholds")

@@ -88,19 +88,64 @@ def test_the_untied_head_of_a_v1_1_checkpoint_is_the_one_that_is_used(write: Any
     assert torch.equal(checkpoints.load(str(source)).model.lm_head.weight, stored)
 
 
-@pytest.mark.parametrize("shape", ["classifier T5, two labels", "BERT, two labels"])
-def test_of_two_outputs_the_one_that_is_named_relevant_counts(shape: str, write: Any, tmp_path: Path) -> None:
-    def logit(source: Path) -> float:
-        loaded = checkpoints.load(str(source))
-        return float(conversion.torch_logits(loaded, [loaded.pairing().pair(QUESTION, TEXTS[0])])[0])
+TWO = pytest.mark.parametrize("shape", ["classifier T5, two labels", "BERT, two labels"])
 
-    source = write(shape)
-    plain, config = logit(source), json.loads((source / "config.json").read_text("utf-8"))
-    config |= {"id2label": {"0": "Relevant", "1": "irrelevant"}, "label2id": {"Relevant": 0, "irrelevant": 1}}
+
+def named(source: Path, *names: str) -> Path:
+    """The checkpoint in `source` with two outputs of these names."""
+    config = json.loads((source / "config.json").read_text("utf-8"))
+    config |= {"id2label": dict(enumerate(names)), "label2id": {name: n for n, name in enumerate(names)}}
     (source / "config.json").write_text(json.dumps(config), "utf-8")
-    assert logit(source) == pytest.approx(-plain)
+    return source
+
+
+def logit(source: Path, **how: Any) -> float:
+    loaded = checkpoints.load(str(source), **how)
+    return float(conversion.torch_logits(loaded, [loaded.pairing().pair(QUESTION, TEXTS[0])])[0])
+
+
+@TWO
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("Relevant", "irrelevant"), ("entailment", "not_entailment"), ("Relevant passage", "Irrelevant passage"),
+        ("1", "0"), ("duplicate", "not_duplicate"), ("True", "False"), ("yes", "no"), ("related", "un-related"),
+    ],
+)  # fmt: skip
+def test_of_two_outputs_the_one_that_is_named_relevant_counts(
+    shape: str, names: tuple[str, str], write: Any, tmp_path: Path
+) -> None:
+    source = write(shape)
+    plain = logit(source)
+    assert logit(named(source, *names)) == pytest.approx(-plain)
+    assert logit(named(source, *names[::-1])) == pytest.approx(plain)
+
+
+@TWO
+def test_of_two_outputs_whose_names_say_nothing_the_second_counts_or_the_one_that_is_told(
+    shape: str, write: Any, rqa: Any, tmp_path: Path
+) -> None:
+    source = write(shape)
+    plain = logit(source)
+    ended = rqa("evaluator", "convert", source, tmp_path / "model")
+    assert "Of its outputs 'LABEL_1' counts as relevant, 'LABEL_0' as not; --labels says" in ended.err
+    assert logit(source, labels=("LABEL_1", "LABEL_0")) == pytest.approx(plain)
+    assert logit(source, labels=("LABEL_0", "LABEL_1")) == pytest.approx(-plain)
+    ended = rqa("evaluator", "convert", source, tmp_path / "turned", "--labels", "LABEL_0,LABEL_1")
+    assert "Of its outputs 'LABEL_0' counts as relevant" in ended.err
+    with pytest.raises(ConfigError, match=r"The outputs of .* are 'LABEL_0' and 'LABEL_1'"):
+        checkpoints.load(str(source), labels=("yes", "no"))
+
+
+@TWO
+def test_what_is_saved_with_its_outputs_turned_is_named_so(shape: str, write: Any, tmp_path: Path) -> None:
+    source = named(write(shape), "relevant", "irrelevant")
+    expected = logit(source)
     checkpoints.load(str(source)).save(tmp_path / "ours")
-    assert logit(tmp_path / "ours") == pytest.approx(-plain)  # once
+    config = json.loads((tmp_path / "ours" / "config.json").read_text("utf-8"))
+    assert config["id2label"] == {"0": "irrelevant", "1": "relevant"}
+    assert config["label2id"] == {"irrelevant": 0, "relevant": 1}
+    assert logit(tmp_path / "ours") == pytest.approx(expected)
 
 
 def test_int8_stays_near_torch(write: Any, tmp_path: Path) -> None:

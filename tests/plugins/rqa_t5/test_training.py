@@ -197,6 +197,11 @@ def test_it_goes_on_from_a_checkpoint_of_any_shape(train: Any, tmp_path: Path, w
     T5(T5.Options(model=tmp_path / "out" / "model")).score("who ?", ["melville"])
 
 
+def test_it_tells_which_of_two_outputs_of_its_base_is_that_of_the_relevant(train: Any, tmp_path: Path) -> None:
+    ended = train(tmp_path / "out", "--base", write_bert(tmp_path / "base", labels=2), "--epochs", 0.1)
+    assert "'LABEL_1' counts as relevant, 'LABEL_0' as not" in ended.err
+
+
 def test_a_base_that_cannot_be_converted_is_refused_before_it_is_trained(
     train: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
