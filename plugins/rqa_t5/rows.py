@@ -67,7 +67,7 @@ _decode = msgspec.json.Decoder(_Row).decode
 def read_rows(paths: Iterable[Path]) -> list[Asked]:
     """The questions of JSONL files, in order; pairs of one question are put together, and nothing else.
 
-    A line is a pair {question, passage or text, label} with label 1 or -1 (or a `score` alone), or a question
+    A line is a pair {question, passage or text, label} with label 1, or -1 or 0 (or a `score` alone), or a question
     {question, answers, passages}: a passage is relevant when it is of the gold `page` (a title), or where no page is
     named, when it contains an answer of the line, both normalised. Of pairs of one question the first with answers
     says which are right. Raises InputError.
@@ -124,6 +124,11 @@ def _pair(row: _Row, pair: Any, where: str) -> Candidate:
     title, text = (row.title, pair) if isinstance(pair, str) else (pair.title or row.title, pair.text)
     if row.label is None and row.score is None:
         raise InputError(f"{where} has neither a `label` nor a `score`.", hint="Relevant: 1; not relevant: -1.")
+    if row.label not in (None, 1, 0, -1):
+        raise InputError(
+            f"{where} has a label of {row.label:g}; relevant is 1, and not relevant is -1 or 0.",
+            hint="An opinion in between is a `score` from -1 to 1.",
+        )
     if row.score is not None and not -1 <= row.score <= 1:
         raise InputError(f"{where} has a score of {row.score}; scores are from -1 to 1.")
     return Candidate(text, None if row.label is None else row.label > 0, row.score, title or "")

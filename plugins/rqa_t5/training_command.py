@@ -93,12 +93,13 @@ def train_evaluator(
 
 
 def _taught(run: Run, teacher: str, examples: list[Example]) -> list[Example]:
-    """The examples with the teacher's scores."""
+    """The examples, with the teacher's scores where they have none of their own."""
     from .scoring import scores
 
     by_question: dict[str, list[int]] = {}
     for n, example in enumerate(examples):
-        by_question.setdefault(example.question, []).append(n)
+        if example.score is None:
+            by_question.setdefault(example.question, []).append(n)
     requests = [(question, [examples[n].text for n in of]) for question, of in by_question.items()]
 
     def told(done: int) -> None:

@@ -60,6 +60,11 @@ def test_rows_that_ask_the_same_of_other_passages_are_questions_of_their_own(tmp
     assert [candidate.relevant for candidate in other.candidates] == [False, True]
 
 
+def test_a_label_of_0_is_not_relevant(tmp_path: Path) -> None:
+    (asked,) = read_rows([write(tmp_path / "a", {"question": "Who?", "passage": "a", "label": 0})])
+    assert asked.candidates == [Candidate("a", False)]
+
+
 def test_pairs_of_a_question_are_put_together(tmp_path: Path) -> None:
     rows = [
         {"question": "Who?", "passage": "a", "label": 1},
@@ -82,6 +87,8 @@ def test_pairs_of_a_question_are_put_together(tmp_path: Path) -> None:
         (b'{"question": " ", "passage": "a", "label": 1}', "empty question"),
         (b'{"question": "Who?", "passage": "a"}', "neither a `label` nor a `score`"),
         (b'{"question": "Who?", "passage": "a", "score": 3}', "scores are from -1 to 1"),
+        (b'{"question": "Who?", "passage": "a", "label": 0.03}', "line 1 has a label of 0.03"),
+        (b'{"question": "Who?", "passage": "a", "label": 2}', "line 1 has a label of 2"),
         (b'{"question": "Who?"}', "no questions with passages"),
         (b"", "no questions with passages"),
     ],
@@ -334,6 +341,19 @@ def test_it_learns_from_a_teacher_that_is_configured(
         assert target == pytest.approx(master.score(question, [text])[0], abs=1e-4)
     assert len(taught) > 100
     assert rqa(*start, "--teacher", "nobody").code == 2
+
+
+def test_a_teacher_is_asked_only_about_what_has_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rqa_t5.training_command import _taught
+
+    def scores(run: Any, name: str, requests: Any, told: Any) -> list[list[float]]:
+        assert requests == [("Who?", ["c"])]
+        return [[0.1]]
+
+    monkeypatch.setattr("rqa_t5.scoring.scores", scores)
+    given = [Example("Who?", "a", None, -0.9), Example("When?", "b", 1.0, 0.8), Example("Who?", "c", -1.0)]
+    run: Any = None
+    assert _taught(run, "master", given) == [*given[:2], Example("Who?", "c", -1.0, 0.1)]
 
 
 def test_without_torch_it_says_what_to_install(
