@@ -20,7 +20,7 @@ Floats: TypeAlias = NDArray[np.float32]
 Logits: TypeAlias = Callable[[Sequence[Pair]], Floats]
 
 # The target vocabulary of a converted label T5: one step is decoded, and nothing else can be said in it.
-LABEL_PLACE = 3  # after <pad>, </s> and <unk>
+LABEL_PLACE = 3  # after what the decoder starts with (<pad>), </s> and <unk>
 EOS_PLACE = 1  # the row that a converted classifier's dense layer has besides its own: T5's id of </s>
 
 

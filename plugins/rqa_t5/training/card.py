@@ -63,7 +63,8 @@ from {origin}; {versions}; weights in {quantization}. Its licence is that of the
 it was trained on{files and f": {files}"}.
 {history(origin)}{_PROOF}
 On sample pairs the largest difference of a logit between torch and CTranslate2, both in fp32, is {proof.exact:.1e}
-({AGREEMENT:g} is allowed); after quantisation scores differ by at most {proof.quantised:.1e}.
+({AGREEMENT:g} is allowed, of the largest logit where that is above 1); after quantisation scores differ by at most
+{proof.quantised:.1e}.
 {measured}"""
 
 

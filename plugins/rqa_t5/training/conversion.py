@@ -22,7 +22,9 @@ from ..pairs import Pair
 from ..shapes import EOS_PLACE
 from .checkpoints import Checkpoint
 
-AGREEMENT = 1e-4  # largest difference of a logit between torch and CTranslate2, both in fp32
+# Largest difference of a logit between torch and CTranslate2, both in fp32; a share of the largest logit above 1.
+AGREEMENT = 1e-4
+_QUANTISED = 1.0  # largest difference of a score, which is in [-1, 1], from torch's after quantisation
 
 _QUESTIONS = (
     "Who wrote Moby-Dick?",
@@ -50,20 +52,24 @@ def convert(checkpoint: Checkpoint, out: Path, *, quantization: str = "int8", fo
     """Write the model folder `out`; "float32" keeps the weights as they are.
 
     The weights are first converted in fp32 and compared with torch on sample pairs, as a converter can be silently
-    wrong. Raises RqaError where a logit differs by more than AGREEMENT, ConfigError when `out` is there already
-    (with `force` a model folder is replaced).
+    wrong. Raises RqaError where a logit differs by more than AGREEMENT, or a score after quantisation by half of its
+    range, ConfigError when `out` is there already (with `force` a model folder is replaced).
     """
     check_free(out, force=force)
     out.parent.mkdir(parents=True, exist_ok=True)
     pairs = _pairs(checkpoint)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
         made = Path(folder) / "float32"
-        expected = torch_logits(checkpoint, pairs)
-        exact = _proved(checkpoint, made, pairs, expected)
+        expected, exact = _proved(checkpoint, made, pairs)
         quantised = 0.0
         if quantization != "float32":
             made = _written(checkpoint, Path(folder) / "quantised", quantization)
             quantised = _score_difference(made, pairs, expected)
+            if not quantised < _QUANTISED:  # written so that NaN is refused
+                raise RqaError(
+                    f"{checkpoint.name} was not converted: in {quantization} its scores differ by {quantised:.2g}.",
+                    hint="Its weights need more room: take --quantization float32.",
+                )
         if out.exists():
             out.rename(Path(folder) / "replaced")
         made.rename(out)
@@ -71,10 +77,9 @@ def convert(checkpoint: Checkpoint, out: Path, *, quantization: str = "int8", fo
 
 
 def check_convertible(checkpoint: Checkpoint) -> None:
-    """Raise RqaError where `convert` would for a logit that differs."""
-    pairs = _pairs(checkpoint)
+    """Raise RqaError where `convert` would before quantisation."""
     with tempfile.TemporaryDirectory() as folder:
-        _proved(checkpoint, Path(folder) / "float32", pairs, torch_logits(checkpoint, pairs))
+        _proved(checkpoint, Path(folder) / "float32", _pairs(checkpoint))
 
 
 def check_free(out: Path, *, force: bool) -> None:
@@ -99,23 +104,31 @@ def _pairs(checkpoint: Checkpoint) -> list[Pair]:
     return [pairing.pair(question, text) for question in _QUESTIONS for text in _TEXTS]
 
 
-def _proved(checkpoint: Checkpoint, made: Path, pairs: list[Pair], expected: np.ndarray[Any, Any]) -> float:
-    """Write `made` in fp32; how far its logits are from those `expected`, or RqaError where that is too far."""
+def _proved(checkpoint: Checkpoint, made: Path, pairs: list[Pair]) -> tuple[np.ndarray[Any, Any], float]:
+    """Write `made` in fp32; torch's logits, and how far its own are from these, or RqaError where that is too far."""
+    try:
+        expected = torch_logits(checkpoint, pairs)
+        _written(checkpoint, made, "float32")
+    except Exception as error:  # each library has its own way to say that it has no place for a configuration
+        raise RqaError(
+            f"{checkpoint.name} was not converted: torch or CTranslate2 has no place for its configuration: {error!r}."
+        ) from error
     if not np.isfinite(expected).all():
         raise RqaError(
             f"{checkpoint.name} was not converted: it scores texts with what is no number.",
             hint="Its weights are damaged, or its training diverged; take an earlier state, or train at a lower rate.",
         )
-    with contextlib.closing(Engine(_written(checkpoint, made, "float32"), compute="float32")) as engine:
+    with contextlib.closing(Engine(made, compute="float32")) as engine:
         logits = engine.logits(pairs)
     exact = float(np.abs(logits - expected).max())
-    if not exact <= AGREEMENT * max(1.0, float(np.abs(expected).max())):  # written so that NaN is refused
+    allowed = AGREEMENT * max(1.0, float(np.abs(expected).max()))
+    if not exact <= allowed:  # written so that NaN is refused
         raise RqaError(
             f"{checkpoint.name} was not converted: CTranslate2's logits differ from torch's by {exact:.2g}, "
-            f"and {AGREEMENT:g} is allowed.",
+            f"and {allowed:.2g} is allowed.",
             hint="The versions of transformers and ctranslate2 do not fit each other; transformers 4.57 does.",
         )
-    return exact
+    return expected, exact
 
 
 def _score_difference(folder: Path, pairs: list[Pair], expected: np.ndarray[Any, Any]) -> float:
@@ -187,8 +200,8 @@ def _scales(model: Any) -> bool:
 
 
 def _kept(checkpoint: Checkpoint) -> list[int]:
-    config = checkpoint.model.config
-    return [config.pad_token_id, config.eos_token_id, checkpoint.tokenizer.token_to_id("<unk>"), *checkpoint.labels()]
+    config, unknown = checkpoint.model.config, checkpoint.tokenizer.token_to_id("<unk>")
+    return [config.decoder_start_token_id, config.eos_token_id, unknown, *checkpoint.labels()]
 
 
 def _classifier(model: Any) -> Any:

@@ -91,12 +91,17 @@ def test_the_untied_head_of_a_v1_1_checkpoint_is_the_one_that_is_used(write: Any
 TWO = pytest.mark.parametrize("shape", ["classifier T5, two labels", "BERT, two labels"])
 
 
-def named(source: Path, *names: str) -> Path:
-    """The checkpoint in `source` with two outputs of these names."""
-    config = json.loads((source / "config.json").read_text("utf-8"))
-    config |= {"id2label": dict(enumerate(names)), "label2id": {name: n for n, name in enumerate(names)}}
+def configured(source: Path, **change: Any) -> Path:
+    """The checkpoint in `source` with these changes of its configuration."""
+    config = json.loads((source / "config.json").read_text("utf-8")) | change
     (source / "config.json").write_text(json.dumps(config), "utf-8")
     return source
+
+
+def named(source: Path, *names: str) -> Path:
+    """The checkpoint in `source` with two outputs of these names."""
+    places = {name: n for n, name in enumerate(names)}
+    return configured(source, id2label=dict(enumerate(names)), label2id=places)
 
 
 def logit(source: Path, **how: Any) -> float:
@@ -332,3 +337,38 @@ def test_weights_that_are_no_numbers_are_refused_as_such(write: Any, tmp_path: P
     loaded.model.classifier.weight.data[:] = float("nan")
     with pytest.raises(RqaError, match="scores texts with what is no number"):
         conversion.convert(loaded, tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("shape", "change"),
+    [
+        ("BERT, one label", {"hidden_act": "tanh"}),
+        ("label T5 v1.0", {"decoder_start_token_id": None}),
+        ("classifier T5 v1.0", {"decoder_start_token_id": None}),
+    ],
+)
+def test_a_configuration_that_an_engine_has_no_place_for_is_refused_by_name(
+    shape: str, change: dict[str, Any], write: Any, tmp_path: Path
+) -> None:
+    loaded = checkpoints.load(str(configured(write(shape), **change)))
+    told = f"{tmp_path}.* was not converted: torch or CTranslate2 has no place"
+    with pytest.raises(RqaError, match=told):
+        conversion.convert(loaded, tmp_path / "model")
+    with pytest.raises(RqaError, match=told):
+        conversion.check_convertible(loaded)
+
+
+def test_a_t5_that_starts_with_another_token_is_converted(write: Any, tmp_path: Path) -> None:
+    source = configured(write("label T5 v1.0"), decoder_start_token_id=7)
+    assert conversion.convert(checkpoints.load(str(source)), tmp_path / "model").exact < 1e-4
+
+
+def test_weights_that_a_quantisation_has_no_room_for_leave_what_is_there(write: Any, tmp_path: Path) -> None:
+    loaded = checkpoints.load(str(write("label T5 v1.0")))
+    conversion.convert(loaded, tmp_path / "model")
+    before = (tmp_path / "model" / "model.bin").read_bytes()
+    loaded.model.shared.weight.data *= 1e6  # more than a float16 holds; T5's norm takes it out again
+    with pytest.raises(RqaError, match="was not converted: in float16 its scores differ by nan") as error:
+        conversion.convert(loaded, tmp_path / "model", quantization="float16", force=True)
+    assert "--quantization float32" in error.value.hint
+    assert (tmp_path / "model" / "model.bin").read_bytes() == before
