@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,21 +16,32 @@ from .checkpoints import Checkpoint
 
 LABELS = ("<true>", "<false>")
 _SPECIAL = ["<pad>", "</s>", "<unk>", *LABELS]
+_LETTERS = 1000  # the most frequent ones are tokens, whatever else there is
 
 Vectors = Callable[[list[str]], NDArray[np.floating]]  # of each word, (words, width)
 
 
-def vocabulary(texts: Iterable[str], size: int) -> Tokenizer:
-    """A BPE tokenizer, without case, with T5's special tokens at T5's places and the two labels after them."""
+def vocabulary(texts: Sequence[str], size: int) -> Tokenizer:
+    """A BPE tokenizer, without case, with T5's special tokens at T5's places and the two labels after them.
+
+    Equal texts give an equal one.
+    """
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True))  # noqa: S106
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Lowercase()])
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation(), pre_tokenizers.Digits(individual_digits=True)]
     )
     tokenizer.decoder = decoders.Metaspace()
+    # The trainer's own limit would leave to chance which of equally rare letters it drops.
+    counts = Counter[str]()
+    for text in texts:
+        counts.update(tokenizer.normalizer.normalize_str(text))
+    del counts[" "]  # the pre-tokenizer writes SPACE for it
+    letters = sorted(counts, key=lambda letter: (-counts[letter], letter))[:_LETTERS]
+    alphabet = list({matching.ASKED, matching.TOLD, matching.SPACE, *letters})
     trainer = trainers.BpeTrainer(
-        vocab_size=size, special_tokens=_SPECIAL, limit_alphabet=1000, min_frequency=2, show_progress=False,
-        initial_alphabet=[matching.ASKED, matching.TOLD],
+        vocab_size=size, special_tokens=_SPECIAL, limit_alphabet=len(alphabet), min_frequency=2, show_progress=False,
+        initial_alphabet=alphabet,
     )  # fmt: skip
     tokenizer.train_from_iterator(texts, trainer)
     return tokenizer

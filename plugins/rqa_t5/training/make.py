@@ -9,12 +9,11 @@ from pathlib import Path
 
 import msgspec
 import torch
-from tokenizers import Tokenizer
 
 from robust_qa import InputError
 
 from ..engine import Engine
-from ..folder import TOKENIZER, read_settings, settle
+from ..folder import read_settings, settle
 from ..rows import Asked, judgeable, read_rows
 from ..thresholds import Judged, action_accuracy, auc, choose
 from . import fresh
@@ -22,7 +21,7 @@ from .card import CARD, card
 from .checkpoints import Checkpoint, load
 from .conversion import check_convertible, convert
 from .examples import Example, examples, labelled, split
-from .loop import STATE, Plan, encode, train
+from .loop import Plan, encode, train
 
 Teacher = Callable[[list[Example]], list[Example]]
 
@@ -63,7 +62,7 @@ def make(
     if teacher is not None:
         pairs = teacher(pairs)
     out.mkdir(parents=True, exist_ok=True)
-    checkpoint = _begin(out, making, asked, plan.seed, vectors)
+    checkpoint = _begin(making, asked, plan.seed, vectors)
     if (outputs := checkpoint.outputs()) is not None:
         yes, no = outputs
         say(f"of the outputs of {checkpoint.name} {yes!r} counts as relevant, {no!r} as not")
@@ -119,17 +118,12 @@ def measure(folder: Path, held: Sequence[Asked]) -> dict[str, object]:
     return figures
 
 
-def _begin(out: Path, making: Making, asked: Sequence[Asked], seed: int, vectors: fresh.Vectors | None) -> Checkpoint:
+def _begin(making: Making, asked: Sequence[Asked], seed: int, vectors: fresh.Vectors | None) -> Checkpoint:
     torch.manual_seed(seed)
     if making.base is not None:
         base = load(making.base, trainable=True).used(length=making.length)
         check_convertible(base)  # before hours of work
         return base
     texts = list(dict.fromkeys(candidate.text for one in asked for candidate in one.candidates))
-    file = out / TOKENIZER  # kept: a run that goes on must have the same
-    if not (file.exists() and (out / STATE).exists()):
-        fresh.vocabulary([*(one.question for one in asked), *texts], making.words).save(str(file))
-    return fresh.checkpoint(
-        Tokenizer.from_file(str(file)), texts, vectors,
-        width=making.width, layers=making.layers, length=making.length,
-    )  # fmt: skip
+    tokenizer = fresh.vocabulary([*(one.question for one in asked), *texts], making.words)
+    return fresh.checkpoint(tokenizer, texts, vectors, width=making.width, layers=making.layers, length=making.length)

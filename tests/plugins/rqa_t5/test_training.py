@@ -300,13 +300,21 @@ def test_a_run_with_another_model_does_not_go_on_from_it(
 
 
 def test_a_run_that_begins_anew_has_a_vocabulary_of_its_own(train: Any, data: Path, tmp_path: Path) -> None:
-    tokenizer = tmp_path / "out" / "tokenizer.json"
+    tokenizer = tmp_path / "out" / "torch" / "tokenizer.json"
     train(tmp_path / "out", "--epochs", 0.1)
     before = tokenizer.read_bytes()
     (tmp_path / "out" / "checkpoint.pt").unlink()
     data.write_text(data.read_text("utf-8").replace("melville", "ishmael"), "utf-8")
     assert train(tmp_path / "out", "--epochs", 0.1).code == 0
     assert tokenizer.read_bytes() != before
+
+
+def test_of_letters_that_are_equally_rare_the_same_are_always_in_the_vocabulary(torch: Any) -> None:
+    from rqa_t5.training.fresh import vocabulary
+
+    letters = [chr(0x4E00 + n) for n in range(3000)]
+    tokens = vocabulary(["".join(letters), f"{letters[-1]} {letters[-1]}"], 2000).get_vocab()
+    assert [letter for letter in letters if letter in tokens] == [*letters[:999], letters[-1]]
 
 
 def test_it_ends_early_when_it_gets_no_better(train: Any, tmp_path: Path) -> None:
