@@ -21,7 +21,7 @@ from ..thresholds import auc
 from .checkpoints import Checkpoint
 from .examples import Example
 
-STATE = "checkpoint.pt"  # in a run's folder: what it goes on from
+STATE, BEST = "checkpoint.pt", "best.pt"  # in a run's folder: what it goes on from, and the weights it ends with
 
 _PIECE = {"cpu": 2048, "cuda": 65_536}  # tokens whose gradient is computed at once
 _SAY_EVERY = 10.0  # seconds
@@ -76,8 +76,8 @@ def train(
     """Train the checkpoint's model in place, and return the AUC on `held` of the weights it ends with: the best.
 
     The state is in `folder`: a run that was killed goes on from its last measurement, and ends as it would have.
-    Raises InputError when the state is of a run with another plan, other rows, or another model, also by what was
-    `made`.
+    Raises InputError when the state is damaged, or of a run with another plan, other rows, or another model, also by
+    what was `made`.
     """
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.set_num_threads(_THREADS)
@@ -109,7 +109,7 @@ def train(
                 "signature": signature, **asdict(state),
                 "model": model.state_dict(), "optimiser": optimiser.state_dict(),
             })  # fmt: skip
-    model.load_state_dict(torch.load(folder / "best.pt", weights_only=True, map_location=device))
+    model.load_state_dict(_loaded(folder / BEST, device))
     checkpoint.model.to("cpu").eval()
     return state.best
 
@@ -122,7 +122,7 @@ def _measure(
     better = not found <= state.best
     state.best, state.stale = (found, 0) if better else (state.best, state.stale + 1)
     if better:
-        _save(folder / "best.pt", checkpoint.model.state_dict())
+        _save(folder / BEST, checkpoint.model.state_dict())
     say(f"step {state.step:,}  AUC on the held-out questions {found:.4f}{'  (best)' if better else ''}")
 
 
@@ -202,16 +202,28 @@ def _save(path: Path, content: Any) -> None:
     part.replace(path)  # a kill in between leaves the one before
 
 
+def _loaded(path: Path, device: Any) -> Any:
+    """What `_save` wrote. Raises InputError where it is not there or damaged."""
+    try:
+        return torch.load(path, weights_only=True, map_location=device)
+    except Exception as error:  # torch has another for each kind of damage
+        raise InputError(
+            f"{path} is damaged, or not there: the run cannot go on.",
+            hint=f"Delete {path.with_name(STATE)} to begin anew.",
+        ) from error
+
+
 def _resume(folder: Path, signature: str, model: Any, optimiser: torch.optim.Optimizer) -> _State:
     path = folder / STATE
     if not path.exists():
         return _State()
-    saved = torch.load(path, weights_only=True, map_location=model.device)
+    saved = _loaded(path, model.device)
     if saved["signature"] != signature:
         raise InputError(
             f"{path} is of a run with other options, other rows or another model.",
             hint="Continue it with what it was begun with, name another folder, or delete that file.",
         )
+    _loaded(folder / BEST, "cpu")  # what is wrong with it is told now, not at the end
     model.load_state_dict(saved["model"])
     optimiser.load_state_dict(saved["optimiser"])
     return _State(saved["step"], saved["best"], saved["stale"])

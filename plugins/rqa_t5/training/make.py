@@ -19,7 +19,7 @@ from ..thresholds import Judged, action_accuracy, auc, choose
 from . import fresh
 from .card import CARD, card
 from .checkpoints import Checkpoint, load
-from .conversion import check_convertible, convert
+from .conversion import check_convertible, check_free, convert
 from .examples import Example, examples, labelled, split
 from .loop import Plan, encode, train
 
@@ -55,6 +55,7 @@ def make(
 
     `vectors` tell a new T5 which words are alike.
     """
+    check_free(out / "model", force=True)  # before hours of work
     asked, held = split(read_rows(data))
     pairs = examples(asked, negatives=making.negatives, hard=making.hard, seed=plan.seed)
     if not pairs:

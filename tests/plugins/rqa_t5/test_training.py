@@ -278,6 +278,25 @@ def test_a_run_that_stopped_goes_on_and_ends_as_it_would_have(
     assert whole == parts
 
 
+@pytest.mark.parametrize("name", ["checkpoint.pt", "best.pt"])
+def test_a_run_whose_files_are_damaged_does_not_go_on(train: Any, tmp_path: Path, name: str) -> None:
+    train(tmp_path / "out", "--epochs", 0.3)
+    file = tmp_path / "out" / name
+    file.write_bytes(file.read_bytes()[:100])
+    ended = train(tmp_path / "out", "--epochs", 0.3)
+    assert ended.code == 2
+    assert f"{file} is damaged" in ended.err and "checkpoint.pt to begin anew" in ended.err
+    assert "steps of" not in ended.err
+
+
+def test_a_folder_that_may_not_be_replaced_is_told_before_training(train: Any, tmp_path: Path) -> None:
+    (tmp_path / "out" / "model").mkdir(parents=True)
+    (tmp_path / "out" / "model" / "notes.txt").write_text("years of work")
+    ended = train(tmp_path / "out")
+    assert ended.code == 2 and "is there already" in ended.err
+    assert "steps of" not in ended.err
+
+
 def test_a_run_with_other_options_does_not_go_on_from_it(train: Any, tmp_path: Path) -> None:
     train(tmp_path / "out", "--epochs", 0.3)
     ended = train(tmp_path / "out", "--epochs", 0.4)
