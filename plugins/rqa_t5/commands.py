@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from robust_qa import ConfigError
 
 from .command_parts import FILE, FOLDER, command_line, need, quantization_option
 
@@ -135,6 +138,7 @@ def calibrate(
     if preset and by != "action":
         raise click.UsageError("A --preset is what the paper chose; it is not chosen --by anything here.")
     table = run.load_config().table("strategy", strategy).values
+    _check_options(run, strategy, table, {"upper", "lower"} if by == "action" else {"upper", "lower", "ablation"})
     name = name or (str(table["evaluator"].value) if "evaluator" in table else None)
     asked = judgeable(read_rows(data)) if data else []
     if by == "answers":  # before any call
@@ -163,7 +167,8 @@ def calibrate(
         _print_answers(told["answers"])
     comment = f"# {preset}, as in the CRAG paper\n" if preset else f"# chosen on {len(judged)} questions\n"
     judge = f"evaluator = {json.dumps(name, ensure_ascii=False)}\n" if name else ""
-    click.echo(f"[strategy.{strategy}]\n{comment}{judge}upper = {upper}\nlower = {lower}")
+    key = strategy if re.fullmatch(r"[\w-]+", strategy, re.ASCII) else json.dumps(strategy, ensure_ascii=False)
+    click.echo(f"[strategy.{key}]\n{comment}{judge}upper = {upper}\nlower = {lower}")
     _tell_where(run, strategy, table)
 
 
@@ -183,6 +188,18 @@ def _measured(judged: Sequence[Judged], upper: float, lower: float) -> dict[str,
         "single": {"threshold": single[0], "accuracy": single[1]} if single else None,
         "curve": [dataclasses.asdict(point) for point in points],
     }
+
+
+def _check_options(run: Run, strategy: str, table: Mapping[str, Any], needed: set[str]) -> None:
+    """Raise ConfigError unless there is that strategy, and it has the options `needed`."""
+    plugin = table["plugin"].value if "plugin" in table else strategy
+    options = run.host.find("strategy", str(plugin)).options
+    lacking = needed - {field.name for field in dataclasses.fields(options)} if options else needed
+    if lacking:
+        raise ConfigError(
+            f"The strategy {strategy} has no option `{min(lacking)}` to choose for.",
+            hint="Name one that decides by scores with --strategy, as crag does.",
+        )
 
 
 def _tell_where(run: Run, strategy: str, table: Mapping[str, Any]) -> None:

@@ -150,13 +150,33 @@ def test_it_prints_lines_for_a_configuration_and_tells_the_curve(calibrate: Any,
 
 
 def test_the_lines_are_for_the_strategy_that_is_named(calibrate: Any, data: Path) -> None:
+    Path("rqa.toml").write_text('[strategy.mine]\nplugin = "crag"\n[strategy."my own"]\nplugin = "crag"\n')
     assert calibrate(data, "--strategy", "mine").out.startswith("[strategy.mine]\n")
+    assert "upper" in tomllib.loads(calibrate(data, "--strategy", "my own").out)["strategy"]["my own"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--strategy", "rag"], "The strategy rag has no option `lower`"),
+        (["--strategy", "rag", "--by", "answers"], "The strategy rag has no option `ablation`"),
+        (["--strategy", "nosuch"], "There is no strategy named 'nosuch'"),
+    ],
+)
+def test_a_strategy_without_thresholds_is_refused_before_anything_is_scored(
+    calibrate: Any, data: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
+) -> None:
+    monkeypatch.delattr("rqa_t5.commands._judged")
+    ended = calibrate(data, *arguments)
+    assert ended.code == 2 and told in ended.err
 
 
 def test_the_strategys_own_evaluator_is_calibrated_and_named_among_the_lines(
     calibrate: Any, rqa: Any, data: Path
 ) -> None:
-    Path("rqa.toml").write_text('[defaults]\nevaluator = "lexical"\n[strategy.crag]\nevaluator = "overlap"\n')
+    Path("rqa.toml").write_text(
+        '[defaults]\nevaluator = "lexical"\n[strategy.crag]\nevaluator = "overlap"\n[strategy.mine]\nplugin = "crag"\n'
+    )
     of_strategy = rqa("--plugin", data.with_name("overlap.py"), "evaluator", "calibrate", data)
     assert of_strategy.out == calibrate(data).out
     assert tomllib.loads(of_strategy.out)["strategy"]["crag"]["evaluator"] == "overlap"
