@@ -10,7 +10,8 @@ threshold above which a question's action is Correct.
 - AUC: of the passages of all questions, how often a relevant one scores above another: what thresholds live by
 - within: of the passages of one question, the mean over the questions that have both kinds: what the order lives by
 - accuracy: share of questions whose action is right, Correct where a passage is relevant and Incorrect where none is;
-  the threshold is chosen on one half of the questions and measured on the other, and the other way round
+  the threshold is chosen on one half of the questions and measured on the other, and the other way round (nan where
+  one half has questions of one kind only)
 - at @: the same at the threshold given
 - always: the same when every question's action is Correct
 """
@@ -49,8 +50,10 @@ def judge(asked: Sequence[Asked], scores: Sequence[Sequence[float]]) -> list[Jud
 
 
 def crossed(judged: Sequence[Judged]) -> float:
-    """Accuracy with a threshold that was chosen on the other half of the questions."""
+    """Accuracy with a threshold that was chosen on the other half of the questions; NaN where one half has one kind."""
     halves = judged[::2], judged[1::2]
+    if any(len({one.answerable for one in half}) < 2 for half in halves):
+        return float("nan")
     right = 0.0
     for chosen_on, measured in (halves, halves[::-1]):
         threshold, _ = single(chosen_on)
