@@ -20,6 +20,7 @@ from msgspec import Meta
 from robust_qa import MissingError
 
 PACKAGED = Path(__file__).parent / "model"
+WEIGHTS = "model.bin"
 SETTINGS = "evaluator.json"
 CHECKSUMS = "checksums.json"
 TOKENIZER = "tokenizer.json"
@@ -67,6 +68,8 @@ def check(folder: Path, *, contents: bool = False) -> None:
         raise MissingError(f"{folder} is not an evaluator's folder: it has no {SETTINGS}.", hint=_hint(folder))
     try:
         wanted = msgspec.json.decode((folder / CHECKSUMS).read_bytes(), type=dict[str, Sum])
+        if lacking := {WEIGHTS, SETTINGS, TOKENIZER} - wanted.keys():
+            raise MissingError(f"{folder / CHECKSUMS} does not list {min(lacking)}.", hint=_hint(folder))
         for name, written in wanted.items():
             path = folder / Path(name).name
             if path.stat().st_size != written.size or (contents and file_digest(path) != written.sha256):
@@ -78,7 +81,7 @@ def check(folder: Path, *, contents: bool = False) -> None:
 def settle(folder: Path, settings: Settings) -> Settings:
     """Write the settings, with the identity of what is in `folder`, and the checksums of all files."""
     digest = hashlib.sha256(msgspec.json.encode(msgspec.structs.replace(settings, identity="")))
-    for name in sorted(path.name for path in folder.iterdir() if path.name in ("model.bin", TOKENIZER, HEAD)):
+    for name in sorted(path.name for path in folder.iterdir() if path.name in (WEIGHTS, TOKENIZER, HEAD)):
         digest.update(file_digest(folder / name).encode())
     named = msgspec.structs.replace(settings, identity=digest.hexdigest()[:24])
     (folder / SETTINGS).write_bytes(msgspec.json.format(msgspec.json.encode(named), indent=2) + b"\n")

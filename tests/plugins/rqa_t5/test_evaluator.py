@@ -184,6 +184,10 @@ def damage_checksums(folder: Path) -> None:
     (folder / CHECKSUMS).write_bytes(b"\xff\xfe")
 
 
+def damage_list_of_checksums(folder: Path) -> None:
+    (folder / CHECKSUMS).write_text("{}")
+
+
 def damage_tokenizer_and_its_checksum(folder: Path) -> None:
     (folder / TOKENIZER).write_text("{}")
     sums = json.loads((folder / CHECKSUMS).read_text())
@@ -203,7 +207,7 @@ def damage_shape(folder: Path) -> None:
     "damage",
     [
         damage_nothing_left, damage_cut_short, damage_one_byte, damage_settings, damage_threshold, damage_checksums,
-        damage_tokenizer_and_its_checksum, damage_shape,
+        damage_list_of_checksums, damage_tokenizer_and_its_checksum, damage_shape,
     ],
 )  # fmt: skip
 def test_a_damaged_folder_is_missing_and_the_hint_says_how_to_mend(own: Path, damage: Callable[[Path], None]) -> None:
@@ -214,7 +218,7 @@ def test_a_damaged_folder_is_missing_and_the_hint_says_how_to_mend(own: Path, da
     assert "rqa evaluator convert" in error.value.hint
 
 
-@pytest.mark.parametrize("damage", [damage_nothing_left, damage_cut_short, damage_settings])
+@pytest.mark.parametrize("damage", [damage_nothing_left, damage_cut_short, damage_settings, damage_list_of_checksums])
 def test_what_can_be_seen_at_once_is_told_before_the_first_score(own: Path, damage: Callable[[Path], None]) -> None:
     damage(own)
     with pytest.raises(MissingError):
