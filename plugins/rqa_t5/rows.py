@@ -26,8 +26,8 @@ class Candidate:
 
     @property
     def text(self) -> str:
-        """Title and text, as evaluators read them."""
-        return titled(self.title, self.bare)
+        """Title and text, as evaluators read them; empty where there is a title alone, which no strategy has judged."""
+        return titled(self.title, self.bare) if self.bare.strip() else ""
 
 
 @dataclass(slots=True)

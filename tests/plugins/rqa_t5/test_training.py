@@ -41,6 +41,12 @@ def test_a_passage_that_holds_an_answer_is_relevant(tmp_path: Path) -> None:
     assert asked.candidates[1].text == "H. Melville: He wrote."
 
 
+def test_a_title_alone_is_no_text_that_holds_an_answer(tmp_path: Path) -> None:
+    row = {"question": "Who?", "answers": ["Melville"], "passages": [{"title": "By Melville", "text": " "}]}
+    (asked,) = read_rows([write(tmp_path / "a", row)])
+    assert (asked.candidates[0].text, asked.candidates[0].relevant) == ("", False)
+
+
 def test_where_the_gold_page_is_named_its_passages_are_the_relevant_ones(tmp_path: Path) -> None:
     passages = [{"title": "Whale", "text": "By nobody."}, {"title": "Sea", "text": "By Melville."}]
     (asked,) = read_rows(
