@@ -30,8 +30,8 @@ async def test_each_agent_sees_its_own_reply_apart_from_the_others(ask: Ask) -> 
     model = ScriptedModel([said("A"), said("B"), said("C"), *[said("A")] * 3])
     await ask(Madra, model)
     own, _, others = model.prompts[4].partition("The others said:")
-    assert "<<ANSWER>>> B" in own
-    assert "<<ANSWER>>> A" in others and "<<ANSWER>>> C" in others and "<<ANSWER>>> B" not in others
+    assert "<ANSWER>>> B" in own
+    assert "<ANSWER>>> A" in others and "<ANSWER>>> C" in others and "<ANSWER>>> B" not in others
     assert "<document number" in model.prompts[3] and "<document number" not in model.prompts[4]
 
 
