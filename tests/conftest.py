@@ -88,6 +88,7 @@ def rqa(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         with monkeypatch.context() as patch:
             patch.setattr(sys, "argv", ["rqa", *map(str, args)])
             patch.setattr(cli, "commands", {})  # those that plugins add stay with this run
+            patch.setattr(os, "_exit", sys.exit)  # a thread of an earlier test that is about to end would end them all
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8", "surrogateescape"))))
             with pytest.raises(SystemExit) as ended:
                 main()
