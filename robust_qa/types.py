@@ -117,8 +117,8 @@ class Reading:
     read, best first; `start` and `end` are character offsets of the answer in the first of them, for readers that
     point. `places`, where the reader tells, are offsets in each of `passages` at which the words begin that it was told
     by.
-    `rivals` are the answers that others of the passages give instead, likeliest first, each with the confidence that
-    these alone give it; they have no rivals.
+    `rivals` are the answers that others of the passages give instead, likeliest first, each with a confidence of its
+    own; they have no rivals.
     `reason` says in a sentence why there is no `text`, where it is not that the passages lack the answer.
     """
 

@@ -187,8 +187,8 @@ def choose(
         key, choice = _chosen(named, _lent(named))
         confidence = likelihood(settings.answer, choice.features)
         if confidence >= threshold:
-            rivals = tuple(
-                _reading(passages, rival, likelihood(settings.answer, rival.features))
+            rivals = tuple(  # of two answers one is right at most
+                _reading(passages, rival, min(likelihood(settings.answer, rival.features), 1 - confidence))
                 for rival in _rivals(passages, named, key)
             )
             return dataclasses.replace(_reading(passages, choice, confidence), rivals=rivals)

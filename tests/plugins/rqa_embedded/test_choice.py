@@ -314,6 +314,7 @@ def test_what_others_tell_more_likely_than_not_is_a_rival(engine):
     ((rival,), told) = reading.rivals, [reading.text, *(rival.text for rival in reading.rivals)]
     assert told == ["london", "paris"]
     assert (rival.passages, rival.rivals) == ((2,), ())  # the last names both, and takes no side
+    assert rival.score == 1 - reading.score < 0.5  # one of the two is right at most
     assert passages[2].text[rival.start : rival.end] == "paris"
 
 
