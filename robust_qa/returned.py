@@ -81,7 +81,12 @@ def _whole(plain: Any) -> Any:
     if isinstance(plain, str):
         return whole_characters(plain)
     if isinstance(plain, dict):
-        return {_whole(key): _whole(value) for key, value in plain.items()}
+        whole: dict[Any, Any] = {}
+        for key, value in plain.items():
+            whole.setdefault(
+                _whole(key), _whole(value)
+            )  # the first, as the likeliest of a token's, of what looks alike
+        return whole
     return list(map(_whole, plain)) if isinstance(plain, list | tuple) else plain
 
 

@@ -172,8 +172,8 @@ def check_rows(line: bytes, name: str = "The input") -> None:
         if len(names) > 1 and "question" in names and all(map(_NAME.fullmatch, names)):
             raise InputError(
                 f"{name} is a table, and a row is a JSON object.",
-                hint="Write one object a line: python3 -c 'import csv, json, sys; [print(json.dumps(row)) for row in "
-                f"csv.DictReader(sys.stdin{option})]' < FILE",
+                hint="Write one object a line: python3 -c 'import csv, json; [print(json.dumps(row)) for row in "
+                f'csv.DictReader(open(0, encoding="utf-8-sig"){option})]\' < FILE',
             )
 
 

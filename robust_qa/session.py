@@ -101,7 +101,8 @@ class Session:
         except RqaError as error:
             told = copy(error)  # others may be told the same one
             told.usage = toolbox.trace.usage
-            raise told.with_traceback(error.__traceback__) from error.__cause__ or error.__context__
+            cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+            raise told.with_traceback(error.__traceback__) from cause
         return dataclasses.replace(
             given,
             question=question.text,

@@ -93,6 +93,9 @@ def test_half_a_surrogate_pair_is_no_text_to_pass_on() -> None:
     given = Answer("x\ud800y", citations=(Citation("é\udfff"),), details={"\ud800": ["\ud800"]})
     whole = Answer("x\ufffdy", citations=(Citation("é\ufffd"),), details={"\ufffd": ["\ufffd"]})
     assert fitted(given, Answer) == (whole, "")
+    # Of details that then have one name the first counts.
+    given = Answer("x", details={chr(0xD83D): 1, chr(0xD83E): 2})
+    assert fitted(given, Answer) == (Answer("x", details={"\ufffd": 1}), "")
 
 
 def test_an_answer_whose_details_are_no_json_is_told() -> None:

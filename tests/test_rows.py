@@ -1,4 +1,7 @@
 import json
+import shlex
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -85,14 +88,23 @@ def test_a_line_that_is_no_row_says_why(line: bytes, message: str) -> None:
     ("line", "message", "hint"),
     [
         (b'[{"question": "Q"}, {', "in.x is a JSON array", "jq -c '.[]' FILE"),
-        (b"question,answers\r\n", "in.x is a table", "csv.DictReader(sys.stdin)]' < FILE"),
-        (b'\xef\xbb\xbf"id"\t"question"\n', "in.x is a table", 'csv.DictReader(sys.stdin, delimiter="\\t")]'),
+        (b"question,answers\r\n", "in.x is a table", 'csv.DictReader(open(0, encoding="utf-8-sig"))]'),
+        (b'\xef\xbb\xbf"id"\t"question"\n', "in.x is a table", '"utf-8-sig"), delimiter="\\t")]'),
     ],
 )
 def test_an_input_that_can_be_made_rows_of_says_how(line: bytes, message: str, hint: str) -> None:
     with pytest.raises(InputError) as caught:
         check_rows(line, "in.x")
     assert message in caught.value.message and hint in caught.value.hint
+
+
+@pytest.mark.parametrize("table", [b"\xef\xbb\xbfquestion,answer\r\nWho?,Ada\r\n", b"id\tquestion\n7\tWho?\n"])
+def test_what_is_said_of_a_table_makes_rows_of_it(table: bytes) -> None:
+    with pytest.raises(InputError) as caught:
+        check_rows(table.partition(b"\n")[0])
+    command = shlex.split(caught.value.hint.partition(": ")[2].removesuffix(" < FILE"))
+    made = subprocess.run([sys.executable, *command[1:]], input=table, capture_output=True, check=True, timeout=60)
+    assert parse_row(made.stdout, 1).question().text == "Who?"
 
 
 @pytest.mark.parametrize("line", [b"A question, what is it?", b"question", b'{"question": "Q, question"}', b"[1]", b""])

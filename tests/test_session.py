@@ -251,17 +251,30 @@ async def test_an_error_is_traced_once_with_what_led_to_it(host: Host, monkeypat
     def refuse() -> None:
         raise RefusedError("It knows no such key.")
 
+    def hide() -> None:
+        raise RefusedError("It knows no such key.") from None
+
     async def answer(*_: Any) -> None:
         try:
             raise KeyError("key")
         except KeyError:
             refuse()
 
+    async def answer_hiding(*_: Any) -> None:
+        try:
+            raise KeyError("key")
+        except KeyError:
+            hide()
+
     monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Reads, "answer", answer)
     with pytest.raises(RefusedError) as caught:
         await ask(host, SHELF)
     told = "".join(traceback.format_exception(caught.value))
     assert told.count("KeyError: 'key'") == told.count("RefusedError: It") == told.count("in refuse") == 1
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Reads, "answer", answer_hiding)
+    with pytest.raises(RefusedError) as caught:
+        await ask(host, SHELF)
+    assert "KeyError" not in "".join(traceback.format_exception(caught.value))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -220,9 +221,9 @@ def _popqa(path: Path) -> Iterator[Entry]:
 
     def change(line: bytes) -> dict[str, Any]:
         cells = _cells(_decoded(line))
-        if len(cells) != len(header):
+        if any(cells[len(header) :]):
             raise Malformed(f"it has {len(cells)} columns, and the first line names {len(header)}")
-        row = dict(zip(header, cells, strict=True))
+        row = dict(zip_longest(header, cells[: len(header)], fillvalue=""))
         return {**row, "answers": _loads(row["possible_answers"].encode(), "`possible_answers`")}
 
     # A row is a line, whatever its quotes: with those of csv a stray one would run on through the rows below.

@@ -116,6 +116,11 @@ def test_a_few_graded_answers_that_are_nearly_alike_have_about_as_wide_an_interv
     assert found["nearly"].high == pytest.approx(1, abs=0.01)
 
 
+def test_the_interval_of_graded_answers_is_within_0_and_1() -> None:
+    found = estimate({"low": [0.0] * 9 + [0.5], "high": [1.0] * 9 + [0.5]})
+    assert (found["low"].low, found["high"].high) == (0.0, 1.0)
+
+
 def test_one_graded_answer_says_little() -> None:
     found = estimate({"a": [0.5], "b": [0.6]}, {"b": "a"})
     assert (found["a"].low, found["a"].high) == (pytest.approx(0.103, abs=0.001), pytest.approx(0.897, abs=0.001))

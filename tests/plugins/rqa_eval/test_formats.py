@@ -104,6 +104,12 @@ def test_popqa(tmp_path: Path) -> None:
     assert items[0].rest["subj"] == "Givron"
 
 
+@pytest.mark.parametrize("end", ["", "\t", "\t\t\t"])
+def test_empty_cells_at_the_end_of_a_row_of_popqa_may_be_there_or_not(tmp_path: Path, end: str) -> None:
+    items, _ = read_set(put(tmp_path / "popqa.tsv", f'question\tpossible_answers\tpop\nQ\t["Rome"]{end}\n'))
+    assert told(items) == [("", "Q", [["Rome"]])]
+
+
 def test_a_row_of_popqa_is_a_line_whatever_its_quotes(tmp_path: Path) -> None:
     rows = ['"Weird Al" was born when?\t["Z"]', '"Weird Al was born when?\t["B"]', 'Who wrote "Q"?\t"[""C"", ""c""]"\r']
     items, _ = read_set(put(tmp_path / "popqa.tsv", "\n".join(["question\tpossible_answers", *rows, "", ""])))
@@ -118,8 +124,8 @@ def test_a_row_of_popqa_is_a_line_whatever_its_quotes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "complaint"),
     [
-        (b"Q", "line 2: it has 1 columns, and the first line names 2"),
-        (b'Q\t["A"]\t', "line 2: it has 3 columns, and the first line names 2"),
+        (b"Q", "line 2: `possible_answers` is not JSON"),
+        (b'Q\t["A"]\tB', "line 2: it has 3 columns, and the first line names 2"),
         (b'Q\t[""A""]', "line 2: `possible_answers` is not JSON"),
         (b'\xe9\t["A"]', "line 2: it is not UTF-8 text"),
     ],
