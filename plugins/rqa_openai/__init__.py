@@ -28,7 +28,19 @@ from urllib.parse import urlsplit, urlunsplit
 
 from msgspec import Meta
 
-from robust_qa import Completion, ConfigError, Continuation, Decoding, Key, Message, RefusedError, Url, hookimpl, remark
+from robust_qa import (
+    Completion,
+    ConfigError,
+    Continuation,
+    Decoding,
+    Key,
+    Message,
+    RefusedError,
+    UnavailableError,
+    Url,
+    hookimpl,
+    remark,
+)
 
 from .charging import charging
 from .dialect import Dialect, encode
@@ -83,6 +95,7 @@ class OpenAI:
         self._model = options.model
         self._body = options.body
         self._dialect = self._asked = Dialect(options.structured, options.max_tokens_field)
+        self._refused: dict[bytes, Reply] = {}  # by request: refusals whose plainer wording is still to be answered
         secret = _secret(options.key, url) if options.key else ""
         bearer = options.key_header.lower() == "authorization"
         headers = [{options.key_header: f"Bearer {secret}" if bearer else secret} if secret else {}, options.headers]
@@ -173,15 +186,21 @@ class OpenAI:
     ) -> tuple[Reply, Dialect]:
         """The reply to a request, and the dialect it was worded in: `dialect`, or a plainer one."""
         request = {"model": self._model, **worded(dialect), **self._body}
-        reply = await connections.post(encode(request))
+        body = encode(request)
+        reply = self._refused.pop(body, None) or await connections.post(body)
         refused = refusal_in(reply)
         if refused is None:
             return reply, dialect
-        if plainer := dialect.after(refused, request):
-            return await self._exchange(connections, worded, plainer, missing)
-        if guess := dialect.guess(refused, request):
-            with suppress(RefusedError):  # again, so that it was for something else
-                return await self._exchange(connections, worded, guess, missing)
+        try:
+            if plainer := dialect.after(refused, request):
+                return await self._exchange(connections, worded, plainer, missing)
+            if guess := dialect.guess(refused, request):
+                with suppress(RefusedError):  # again, so that it was for something else
+                    return await self._exchange(connections, worded, guess, missing)
+        except UnavailableError:
+            # Another try goes on from here: where refusals count to a rate limit, it would meet it again and again.
+            self._refused[body] = reply
+            raise
         error = error_for(refused, reply, self._endpoint)
         if missing and refused.status in {404, 405}:
             error.hint = f"{missing} {error.hint}".strip()

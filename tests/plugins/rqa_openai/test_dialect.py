@@ -156,7 +156,7 @@ async def test_what_is_refused_without_the_schema_too_was_refused_for_something_
     assert reader.structured
 
 
-async def test_what_is_unavailable_without_the_schema_is_asked_again_with_it(connect):
+async def test_what_is_unavailable_without_the_schema_ends_it_for_no_other_question(connect):
     script = lambda request, n: error(503) if format_of(request) == "json_object" else error(400, "No.")  # noqa: E731
     with serve(script) as server:
         reader = connect(server.url)
@@ -478,3 +478,19 @@ async def test_all_that_a_reasoning_model_refuses_is_learnt_in_one_call(connect)
     with serve(script) as server:
         await connect(server.url).generate(ASKED, Decoding(stop=("\n",)))
         assert server.count == 4
+
+
+async def test_a_request_that_meets_a_rate_limit_goes_on_from_its_refusals(connect):
+    def script(request, n):
+        if n % 2:  # every refusal used up what the limit left
+            return error(429)
+        return unsupported("max_tokens") if "max_tokens" in request else taking("none", refused=error(400))(request, n)
+
+    with serve(script) as server:
+        reader = connect(server.url)
+        for _ in range(3):
+            with pytest.raises(UnavailableError):
+                await reader.generate(ASKED, WITH_SCHEMA)
+        assert (await reader.generate(ASKED, WITH_SCHEMA)).text == "{}"
+    assert formats_sent(server) == ["json_schema"] * 3 + ["json_object"] * 2 + ["none"] * 2
+    assert not reader._refused
