@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,6 +30,9 @@ _BOUND = re.compile(
     r"|valid range of max_tokens|maximum allowed number of output tokens",
     re.IGNORECASE,
 )
+# Where providers put their reasons, and how deep.
+_REASONS = ("message", "msg", "error_msg", "error_message", "description", "detail", "error", "errors")
+_DEEPEST = 5
 # What was asked, and not who asks.
 _FLAGGED = re.compile(r"flagged|moderation|content_?filter|polic(y|ies)|safety", re.IGNORECASE)
 
@@ -38,12 +41,14 @@ _FLAGGED = re.compile(r"flagged|moderation|content_?filter|polic(y|ies)|safety",
 class Refusal:
     """Why there is no completion; `codes` are the provider's type, code and parameter.
 
-    `message` is "" where it is not known which of a body's texts is the reason: others may quote what was asked.
+    `message` is "" where it is not known which of the texts in the `body` is the reason: others may quote what was
+    asked.
     """
 
     status: int
     message: str
     codes: frozenset[str] = frozenset()
+    body: str = ""
 
     def mentions(self, pattern: re.Pattern[str]) -> bool:
         return any(map(pattern.search, (self.message, *self.codes)))
@@ -59,7 +64,9 @@ class Refusal:
             told = _A_MINUTE.search(self.message)
             return told is not None and int(told[2]) > int(told[1])
         if self.status in {400, 422}:
-            return self.mentions(_OVERFLOW) and not self.mentions(_BOUND)
+            # What is quoted may speak of windows too; it then costs the question that quotes it, and no other.
+            said = self if self.message else replace(self, message=self.body)
+            return said.mentions(_OVERFLOW) and not said.mentions(_BOUND)
         return self.status == 413
 
     @property
@@ -103,7 +110,7 @@ def refusal_in(reply: Reply) -> Refusal | None:
     unnamed = 502 if fine and (codes or "finish_reason" in body) else reply.status
     status = code if fine and isinstance(code, int) else unnamed
     said = ": ".join(words) if body else reply.text
-    return Refusal(status, said[:READ], frozenset(codes))
+    return Refusal(status, said[:READ], frozenset(codes), reply.text[:READ])
 
 
 def _parsed(body: bytes | str) -> dict[str, Any]:
@@ -125,10 +132,7 @@ def _error_in(body: dict[str, Any]) -> dict[str, Any]:
 def _told(body: dict[str, Any]) -> tuple[list[str], set[str]]:
     """What `body` says in words and in codes, with what OpenRouter hands on from the provider behind it."""
     error = _error_in(body)
-    told = error.get("message") or error.get("detail")
-    if isinstance(told, dict):  # from Mistral
-        told = told.get("detail")
-    words = [told] if isinstance(told, str) else _found(told)
+    words = _words(error, _DEEPEST)
     codes = {code for name in ("type", "code", "param") if isinstance(code := error.get(name), str)}
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, dict) else None
@@ -138,14 +142,18 @@ def _told(body: dict[str, Any]) -> tuple[list[str], set[str]]:
     return words, codes
 
 
-def _found(told: object) -> list[str]:
-    """What pydantic finds wrong with a request, as FastAPI tells it; but for `input`, which quotes the request."""
-    found = [each for each in told if isinstance(each, dict)] if isinstance(told, list) else []
-    places = [each["loc"] if isinstance(each.get("loc"), list) else [] for each in found]
-    return [
-        f"{'.'.join(map(str, place))}: {each.get('msg', '')} ({each.get('type', '')})"
-        for each, place in zip(found, places, strict=True)
-    ]
+def _words(told: object, depth: int) -> list[str]:
+    """The reasons that stand in `told` by a name for them: others, as pydantic's `input`, may quote the request."""
+    if isinstance(told, str) and told:
+        return [told]
+    if isinstance(told, list) and depth:
+        return [words for each in told if isinstance(each, dict) for words in _words(each, depth - 1)]
+    if not isinstance(told, dict) or not depth:
+        return []
+    words = next(filter(None, (_words(told.get(name), depth - 1) for name in _REASONS)), [])
+    if isinstance(place := told.get("loc"), list):  # what pydantic finds wrong with a request, as FastAPI tells it
+        return [f"{'.'.join(map(str, place))}: {': '.join(words)} ({told.get('type', '')})"]
+    return words
 
 
 def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint) -> RqaError:

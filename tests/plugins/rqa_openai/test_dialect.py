@@ -281,6 +281,7 @@ async def test_the_bound_can_be_named_from_the_start(connect):
         ("temperature", Fault(422, {"error": "Input validation error: `temperature` must be strictly positive"})),
         ("seed", Fault(422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "no"}]})),
         ("stop", unsupported("stop")),
+        ("stop", Fault(400, {"errors": [{"message": "Unsupported parameter: 'stop'", "code": 7}]})),
     ],
 )
 async def test_a_field_the_model_does_not_take_is_left_out_for_the_session(connect, name, refused):

@@ -192,6 +192,10 @@ async def test_other_refusals_tell_the_providers_reason(failure, status):
         {"message": "Not like this.", "object": "error", "code": 400},
         {"detail": "Not like this."},
         {"detail": [{"loc": ["body", "model"], "msg": "Not like this."}]},
+        {"errors": [{"message": "Not like this.", "code": 5021}], "success": False, "messages": []},
+        {"error": [{"message": "Not like this."}]},
+        {"error": {"message": "", "description": "Not like this."}},
+        {"detail": {"error": {"message": "Not like this."}}},
         b'[{"error": {"code": 400, "message": "Not like this.", "status": "INVALID_ARGUMENT"}}]',
         "Not like this.",
         *(
@@ -202,6 +206,30 @@ async def test_other_refusals_tell_the_providers_reason(failure, status):
 )
 async def test_the_reason_is_found_in_every_providers_form(failure, body):
     assert "Not like this." in (await failure(Fault(400, body), RefusedError)).message
+
+
+WINDOW = "This model's maximum context length is 4096 tokens."
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *({"error": {name: WINDOW}} for name in ("msg", "error", "error_message", "reason")),
+        *({name: WINDOW} for name in ("msg", "error_msg", "Message")),
+        *({name: [{"message": WINDOW}]} for name in ("error", "errors", "message")),
+        *({"detail": {name: WINDOW}} for name in ("message", "error")),
+        {"message": {"error": WINDOW}},
+        {"error": [WINDOW]},
+        {"fault": {"faultstring": WINDOW}},
+    ],
+)
+async def test_an_overflow_is_found_wherever_it_is_told(failure, body):
+    assert WINDOW in (await failure(Fault(400, body), ContextError, schema=SCHEMA)).message
+
+
+async def test_a_refusal_that_is_nested_without_end_is_still_told(failure):
+    body = b'{"error": ' * 400 + b'"x"' + b"}" * 400
+    assert "status 400" in (await failure(Fault(400, body), RefusedError)).message
 
 
 async def test_a_provider_behind_the_endpoint_says_what_overflows(failure):
