@@ -34,7 +34,10 @@ _BOUND = re.compile(
 _REASONS = ("message", "msg", "error_msg", "error_message", "description", "detail", "error", "errors")
 _DEEPEST = 5
 # What was asked, and not who asks.
-_FLAGGED = re.compile(r"flagged|moderation|content_?filter|polic(y|ies)|safety", re.IGNORECASE)
+_FLAGGED = re.compile(
+    r"flagged|moderation|filtered|content.{0,12}(?:filter|polic)|\b(?:use|usage|safety) (?:polic|system|filter)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,8 +173,19 @@ async def test_a_key_or_an_account_that_is_refused_as_a_bad_request_stops_every_
 
 
 async def test_what_a_filter_refused_says_so(failure):
-    for status, message in ((400, "The response was filtered by our content management policy."), (403, "Flagged.")):
-        assert "filter" in (await failure(error(status, message), RefusedError)).hint
+    for status, message in (
+        (400, "The response was filtered by our content management policy."),
+        (400, "It may violate our usage policies."),
+        (400, "Rejected as a result of our safety system."),
+        (403, "Flagged."),
+    ):
+        assert "filter" in (await failure(error(status, message), RefusedError, schema=SCHEMA)).hint
+
+
+async def test_a_policy_of_the_accounts_and_a_field_named_for_safety_are_no_filter(failure):
+    denied = "User: x is not authorized to perform: bedrock:InvokeModel, as no identity-based policy allows it"
+    assert "rqa keys set" in (await failure(error(403, denied), RefusedError)).hint
+    assert not (await failure(error(400, "safety_identifier is too long"), RefusedError)).hint
 
 
 @pytest.mark.parametrize("status", [400, 402, 405, 422, 451])
