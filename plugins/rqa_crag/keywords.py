@@ -89,8 +89,8 @@ def _runs(text: str, *, opening: bool) -> Iterator[tuple[bool, str]]:
         capital, says = _capital(word), _says(word)
         if capital and n == 0 and opening and not says:
             capital = False  # the first word of a question
-        if _first(word).isdigit():  # it goes with the run that it stands in, or with the word that follows
-            capital = is_name if run else not _says(following) or _capital(following)
+        if _first(word).isdigit():  # it begins a name that follows, or goes with the run that it stands in
+            capital = _capital(following) or (is_name if run else not _says(following))
         if run and is_name and not capital and word.lower() in _LINKS:
             links.append(word)  # as in Lord of the Rings, if another capital follows
             continue

@@ -39,6 +39,7 @@ from rqa_crag.keywords import extracted, parsed
         ("Which is older, the iPhone 4 or the iPad 2?", "older, iPhone 4, iPad 2"),
         ("who started world war 2", "started world war 2"),
         ("Who won the 2014 World Cup?", "won, 2014 World Cup"),
+        ("Who directed 12 Angry Men?", "directed, 12 Angry Men"),
         ("Who won World War 2 in 1945?", "won, World War 2, 1945"),
         ("Where - in Hull - is -it?", "Hull"),
         ("Who is it?", "Who is it"),
