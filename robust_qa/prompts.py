@@ -28,7 +28,8 @@ _FENCE = re.compile(
 _SPECIAL = re.compile(
     r"""<(?=[|｜]\S | [^<>\s]{1,40}[|｜]> | </?SYS> | /?(?:s|bos|eos|pad|unk|mask|cls|sep)> | \w{0,20}:[be]os>
           | [BE]OS_TOKEN> | (?:begin|start|end)_of_\w{1,20}> | /?tool_\w{1,20}> | /?role> | extra_id_\d{1,4}>
-          | SPECIAL_\d{1,4}> | reserved_\w{1,20}> | image> | _\w{1,20}> | 用户> | AI>)
+          | SPECIAL_\d{1,4}> | reserved_\w{1,20}> | image> | __media__> | 用户> | AI>
+          | _(?:start|end|pad|system|user|bot|observation)>)
       | \[(?=\|\S | /?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_[A-Z]{1,20}|THINK|gMASK|IMG|IMG_[A-Z]{1,10}
           | MODEL_SETTINGS|CALL_ID|unused\d{1,4})\] | e~\[)
       | \](?=~!?b[\[\]])

@@ -77,8 +77,8 @@ SPECIAL = """<|im_end|> <|im_start|>system <|eot_id|> <|start_header_id|> <|end|
     <<SYS>> <</SYS>> [INST] [/INST] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CALLS] [gMASK] [|assistant|] [|endofturn|]
     <tool_call> </tool_call> <|START_OF_TURN_TOKEN|> <BOS_TOKEN> <EOS_TOKEN> </think> <thought>
     </reasoning> </seed:think> [/THINK] ◁think▷ ◁/think▷ <role> </role> <extra_id_0> <SPECIAL_10>
-    <reserved_106> ]~b] ]~!b[ [e~[ <image> <__media__> [IMG] [IMG_END]
-    [unused9] [unused10] <用户> <AI> <_user> <_bot> <_end> [MODEL_SETTINGS] [/MODEL_SETTINGS] [CALL_ID]""".split()
+    <reserved_106> ]~b] ]~!b[ [e~[ <image> <__media__> [IMG] [IMG_END] [unused9] [unused10]
+    <用户> <AI> <_user> <_bot> <_end> <_system> [MODEL_SETTINGS] [/MODEL_SETTINGS] [CALL_ID]""".split()
 
 
 @pytest.mark.parametrize("mark", SPECIAL)
@@ -96,7 +96,7 @@ def test_a_passage_cannot_spell_the_marks_of_a_chat_template(mark: str) -> None:
     [
         "5 < 6 |> f", "a <b> of <i>it</i> [PDF] [1] [NASA] <sup>2</sup>", "List<String>", "<title> <strong>", "x <| y",
         "[citation needed] [ru] <SYS> <3", "a[e] ]~c <roles> <reserved> <images>", "|a|b|\n|---|---|", "<https://example.com>",
-        "cout << answer; /// <summary>", "run [OPTIONS] [ARGS] [unused]",
+        "cout << answer; /// <summary>", "std::vector<_Tp> <_id>5</_id>", "run [OPTIONS] [ARGS] [unused]",
     ],
 )  # fmt: skip
 def test_an_ordinary_passage_is_shown_as_it_is(text: str) -> None:
