@@ -44,8 +44,9 @@ def test_no_json_value_in_the_place_of_another_does_either(one: object, two: obj
     check(json.dumps({"corrections": one, "answer": two}))
 
 
-def test_a_thought_is_the_whole_reply_and_its_answer() -> None:
-    thought = parse_thought("Austen wrote novels.\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>")
+@pytest.mark.parametrize("reply", ["<<<ANSWER>>> Jane Austen <<</ANSWER>>>", "<<ANSWER>> Jane Austen <</ANSWER>>"])
+def test_a_thought_is_the_whole_reply_and_its_answer(reply: str) -> None:
+    thought = parse_thought(f"Austen wrote novels.\n{reply}")
     assert (thought.text, thought.answer) == ("Austen wrote novels.\nAnswer: Jane Austen", "Jane Austen")
 
 
@@ -53,6 +54,11 @@ def test_labels_may_end_in_a_full_width_colon() -> None:
     reply = "Corrections：\nBefore：Mary\nAfter：Jane\nDocuments：1\nThought：So.\nDocuments：2\nAnswer：Jane"
     expected = Revision("Jane", "So.", (Correction("Mary", "Jane", (1,)),), (2,))
     assert parse_revision(reply, 5, structured=False) == expected
+
+
+def test_a_field_ends_at_a_mark_of_two_brackets_too() -> None:
+    reply = "Thought: So.\n<<ANSWER>> Jane <</ANSWER>>"
+    assert parse_revision(reply, 5, structured=False) == Revision("Jane", "So.")
 
 
 def test_a_thought_keeps_what_stands_in_marks_of_its_own() -> None:

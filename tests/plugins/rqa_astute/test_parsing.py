@@ -97,6 +97,12 @@ def test_labels_may_end_in_a_full_width_colon() -> None:
     assert verdict == Verdict((Group((1, 2), "Paris", 0.9, "s"),), "Paris")
 
 
+def test_a_field_ends_at_a_mark_of_two_brackets_too() -> None:
+    reply = "Documents: 1\nAnswer: Paris\nReason: So.\n<<ANSWER>> Paris <</ANSWER>>"
+    verdict = parse_verdict(reply, 5, structured=False)
+    assert verdict == Verdict((Group((1,), "Paris"),), "Paris", "So.")
+
+
 @pytest.mark.parametrize(
     ("value", "share"),
     [

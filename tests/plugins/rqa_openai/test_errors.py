@@ -182,6 +182,11 @@ async def test_what_a_filter_refused_says_so(failure):
         assert "filter" in (await failure(error(status, message), RefusedError, schema=SCHEMA)).hint
 
 
+async def test_only_of_a_bad_request_do_words_of_a_key_say_more_than_the_status(failure):
+    raised = await failure(error(402, "Your API key is not funded."), RefusedError)
+    assert "no credit" in raised.hint
+
+
 async def test_a_policy_of_the_accounts_and_a_field_named_for_safety_are_no_filter(failure):
     denied = "User: x is not authorized to perform: bedrock:InvokeModel, as no identity-based policy allows it"
     assert "rqa keys set" in (await failure(error(403, denied), RefusedError)).hint

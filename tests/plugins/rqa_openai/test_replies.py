@@ -95,6 +95,7 @@ async def test_a_reply_that_ends_at_once_at_a_stop_sequence_is_a_reply(replied):
         (500, "stop", (7, 10), None),
         (500, "length", (4090, 6), "ended after 6 tokens of 1024"),
         (500, "length", (4090, 1024), None),
+        (500, "length", (4090, 1020), None),
         (500, "length", (4090, 0), None),
     ],
 )
@@ -105,6 +106,12 @@ async def test_counts_that_tell_of_a_window_that_is_full_are_remarked(connect, w
         await connect(server.url).generate([Message("user", "word " * words)], Decoding())
     assert all(isinstance(each, Lasting) for each in remarks)
     assert (told in remarks[0]) if told else remarks == []
+
+
+async def test_a_reply_that_ends_at_a_bound_of_the_users_own_tells_of_no_window(connect):
+    with serve(lambda request, n: completion("Par", finish="length")) as server, listening() as remarks:
+        await connect(server.url, body={"max_tokens": 3}).generate(ASKED, Decoding())
+    assert remarks == []
 
 
 async def test_content_in_parts_is_joined(replied):

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,7 @@ def test_an_address_may_stand_for_a_host() -> None:
         (html(b"\x00\xff\xfe" * 100), "no text"),
         (html(b"\x1f\x8bno gzip", **{"Content-Encoding": "gzip"}), ""),
         (html(gzip.compress(b"<p>The lighthouse stands.</p>" * 9)[:-9], **{"Content-Encoding": "gzip"}), "broke off"),
+        (html(b"", **{"Content-Encoding": "gzip"}), "no text"),
         (html("x", **{"Content-Encoding": "br"}), "encoding br"),
         (redirect("/page"), "more than 5 times"),
         (redirect("file:///etc/passwd"), "no web address"),
@@ -268,6 +270,16 @@ async def test_a_page_that_swells_is_cut_as_well(web: Web, connect: Any, search:
     bomb = gzip.compress(b"".join(b"<p>This is paragraph %d.</p>" % n for n in range(1_000_000)))
     text, (remark,) = await read(web, connect, search, html(bomb, **{"Content-Encoding": "gzip"}), page_bytes=100_000)
     assert text.startswith("This is paragraph 0.") and "cut at 100000 bytes" in remark
+
+
+async def test_a_page_swells_no_further_than_it_is_cut(web: Web, connect: Any, search: Any) -> None:
+    bomb = html(gzip.compress(bytes(30_000_000)), **{"Content-Encoding": "gzip"})
+    tracemalloc.start()
+    try:
+        await read(web, connect, search, bomb, page_bytes=100_000)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
 
 
 # -- where it may lead
