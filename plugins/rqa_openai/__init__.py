@@ -129,7 +129,7 @@ class OpenAI:
         self._tell(fields, dialect)
         with charging(reply):
             completion = completion_in(reply, self._endpoint, decoding.stop)
-        bound = 0 if dialect.tokens_field in self._body else limit
+        bound = 0 if self._body.keys() & {"max_tokens", "max_completion_tokens"} else limit
         if overrun := overrun_in(completion, messages, bound):
             remark(overrun, lasting=True)
         return completion

@@ -108,9 +108,10 @@ async def test_counts_that_tell_of_a_window_that_is_full_are_remarked(connect, w
     assert (told in remarks[0]) if told else remarks == []
 
 
-async def test_a_reply_that_ends_at_a_bound_of_the_users_own_tells_of_no_window(connect):
+@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
+async def test_a_reply_that_ends_at_a_bound_of_the_users_own_tells_of_no_window(connect, name):
     with serve(lambda request, n: completion("Par", finish="length")) as server, listening() as remarks:
-        await connect(server.url, body={"max_tokens": 3}).generate(ASKED, Decoding())
+        await connect(server.url, body={name: 3}).generate(ASKED, Decoding())
     assert remarks == []
 
 
