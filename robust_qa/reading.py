@@ -40,10 +40,12 @@ _LABEL = r"[^\w\n]*+(documents?|(?:the +)?(?:final +)?answer(?: +is)?)[^\w\n:：
 _LINE = re.compile(
     rf"^{_LABEL}[*_]*+(?:\s*+(?!{_LABEL})|[ \t]*+)(?:(?<=\n)[-•] +)?(?P<field>.*)$", re.IGNORECASE | re.MULTILINE
 )
-# The two lines that were asked for, with their labels in the language of the question. Only numbers tell them from
-# an answer below its heading, which may have a colon of its own.
+# The two lines that were asked for, with their labels in the language of the question: numbers, and a word for
+# documents or one in other letters, tell them from two lines of an answer.
 _NAME = r"\W*+\w[^\n:：\d]{0,30}+[:：]"
-_TRANSLATED = re.compile(rf"{_NAME}([^\w\n]*+(?:\d{{1,3}}(?!\d)[^\w\n]*+)++)\n{_NAME}(.+)")
+_TRANSLATED = re.compile(
+    rf"(?=[^\n:：]*(?:[Dd]o[ck]u|[^\W\x00-\x7f])){_NAME}([^\w\n]*+(?:\d{{1,3}}(?!\d)[^\w\n]*+)++)\n{_NAME}(.+)"
+)
 _ON_A_LINE = re.compile(r"\banswer\b", re.IGNORECASE)  # what documents end at, where the answer stands behind them
 
 

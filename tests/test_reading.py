@@ -41,6 +41,7 @@ PASSAGES = [Passage("a"), Passage("b"), Passage("c")]
         ("**Dokumente:** 2\n**Antwort:** Paris", "Paris", (1,)),
         ("Documentos : 1\nRespuesta : Paris", "Paris", (0,)),
         ("Paris: 2\nLyon: 3\nLille: 4", "Paris: 2\nLyon: 3\nLille: 4", ()),
+        ("Sons: 2\nDaughters: 3", "Sons: 2\nDaughters: 3", ()),
         ("Paris: big\nLyon: small", "Paris: big\nLyon: small", ()),
         ("The film is:\nStar Wars: A New Hope", "The film is:\nStar Wars: A New Hope", ()),
         ("Score:\n3:1", "Score:\n3:1", ()),

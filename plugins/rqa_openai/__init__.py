@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from .connections import Connections
 
 _OPENAI = Url("https://api.openai.com/v1")
+_MOST_REFUSED = 1000  # refusals that are kept; where all questions fail for want of a reply they would pile up
 _SHORTEST_KEY = 8  # characters of a word in a header that may be one
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110, 5.6.2
 
@@ -199,6 +200,8 @@ class OpenAI:
                     return await self._exchange(connections, worded, guess, missing)
         except UnavailableError:
             # Another try goes on from here: where refusals count to a rate limit, it would meet it again and again.
+            if len(self._refused) >= _MOST_REFUSED:
+                self._refused.clear()
             self._refused[body] = reply
             raise
         error = error_for(refused, reply, self._endpoint)
