@@ -97,12 +97,14 @@ def weighed(
 def _unnamed(told: Told, marked: Sequence[Marked]) -> Told:
     """The candidates that the question does not name.
 
-    Where it asks who and offers no choice, it does not have all of their words. Else they are more than the word for
-    what it asks for, as "option" is where it asks which option; unless there are no others.
+    Where it asks who, it does not have all of their words. Else they are more than the word for what it asks for, as
+    "option" is where it asks which option; unless there are no others. One that offers a choice names the right one.
     """
     question = marked[0][0].question if marked else ""
     asked = set(answer_key(question).split())
-    if asked & {"who", "whom", "whose"} and "or" not in asked:
+    if "or" in asked:
+        return told
+    if asked & {"who", "whom", "whose"}:
         return {key: group for key, group in told.items() if not asked.issuperset(key.split())}
     kinds = kinds_in(question)
     return {key: group for key, group in told.items() if not kinds.issuperset(key.split())} or told

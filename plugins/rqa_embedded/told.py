@@ -34,10 +34,19 @@ _CALENDAR = re.compile(
 _AFTER = re.compile(r"[+#]+(?!\w)")
 # A name that has no space: a URL; a path, an option, a variable; a file, an address, a version, a function.
 _UNSPACED = r"[^\s()\[\]{}<>\"“”‘’'`*|,;=]"
+# Usual ends of files and hosts. Those that are common words are not among them: a stop before such a one ends a
+# sentence, and the space behind it is missing, as in "born in London.it was".
+_SUFFIX = (
+    r"\.(?:com|org|net|edu|gov|io|dev|uk|eu|de|fr|html?|xml|css|php|txt|md|rst|tex|pdf|docx?|xlsx?|pptx?|od[tsp]|csv|tsv"
+    r"|jsonl?|ya?ml|toml|ini|cfg|conf|env|log|lock|sql|sqlite|db|png|jpe?g|gif|svg|webp|mp[34]|wav|zip|tar|t?gz|bz2|xz"
+    r"|deb|rpm|iso|exe|dll|jar|whl|[cm]?js|jsx|tsx?|py|ipynb|rb|rs|java|kt|cs|[ch]|[ch]pp|lua|sh|bat|ps1|bak|tmp)(?!\w)"
+)
+# Of a name that nothing at its beginning tells to be one: up to a stop and a word that does not go on.
+_JOINED = rf"(?!(?!{_SUFFIX})\.[^\W\d_]+(?!\w|\(|[./-]\w)){_UNSPACED}"
 _TECHNICAL = re.compile(
     rf"(?<!{_UNSPACED})(?:\w+://(?:\([^\s()]*\)|[^\s()\[\]<>\"“”‘’`])+"
-    r"|(?=[~.]{0,2}/[\w.]|--?(?:[a-z]|[A-Z]\b)|\.[a-z]|\$[A-Za-z_]"
-    rf"|{_UNSPACED}*?(?:\w{{2}}\.[a-z]|\w[_@]\w|\w\(\)|\d\.\d+\.\d))(?:{_UNSPACED}|\(\))+)(?<![.:!?,;])"
+    rf"|(?=[~.]{{0,2}}/[\w.]|--?(?:[a-z]|[A-Z]\b)|\.[a-z]|\$[A-Za-z_])(?:{_UNSPACED}|\(\))+"
+    rf"|(?=(?:{_JOINED})*?(?:\w{{2}}{_SUFFIX}|\w[_@]\w|\w\(\)|\d\.\d+\.\d))(?:{_JOINED}|\(\))+)(?<![.:!?,;])"
 )
 _LONGEST_NAME = 200  # characters; what is longer is no name
 # The words that name what is asked for: "which southern sea", "what police department".

@@ -197,6 +197,12 @@ def test_the_word_for_what_is_asked_for_is_no_answer_where_there_is_another(engi
     assert judged(passages, alone, SETTINGS)[0] > 0
 
 
+def test_what_the_question_offers_beside_that_word_may_be_the_answer(engine):
+    passages = [Passage("the river was in london")]
+    pairs = marked(engine, passages, (0, "river", 4.0), (0, "london", 1.0), question="which old river or lake ?")
+    assert choose(passages, pairs, SETTINGS, 0.0).text == "river"
+
+
 def test_numbers_that_differ_in_a_point_alone_do_not_agree(engine):
     passages = [Passage("it cost 15 pounds"), Passage("it cost 1.5 pounds")]
     reading = choose(passages, marked(engine, passages, (0, "15", 2.0), (1, "1.5", 1.5)), SETTINGS, 0.3)
@@ -258,12 +264,26 @@ def test_an_answer_has_the_accents_and_signs_at_its_end(engine, text, marked_as,
         ("a U.S.-born writer", "born", "born"),
         ("it was river;sea.txt", "river", "river"),
         ("it was /srv." + "a" * 300, "srv", "srv"),
+        ("at bbc.co.uk/news there", "bbc", "bbc.co.uk/news"),
+        ("in london.it was", "london", "london"),
+        ("in 1912.the river", "1912", "1912"),
+        ("it was 1.80m.tall", "1.80m", "1.80m"),
+        ("by st.paul.then:they there", "paul", "paul"),
+        ("in wiki.org.they had", "wiki", "wiki.org"),
+        ("at 10.1.2.3.the river", "10", "10.1.2.3"),
     ],
 )
 def test_a_technical_name_is_not_divided(engine, text, marked_as, answer):
     passages = [Passage(text, title="ada")]
     reading = choose(passages, marked(engine, passages, (0, marked_as, 4.0)), SETTINGS, 0.3)
     assert reading.text == text[reading.start : reading.end] == answer
+
+
+def test_sentences_without_a_space_between_them_are_no_other_answers(engine):
+    passages = [Passage("in london.she was there"), Passage("in london. She was"), Passage("in london.her river")]
+    pairs = marked(engine, passages, *((n, "london", 3.0) for n in range(3)))
+    reading = choose(passages, pairs, SETTINGS, 0.3)
+    assert (reading.text, len(reading.passages), reading.rivals) == ("london", 3, ())
 
 
 def test_a_number_and_its_negative_do_not_agree(engine):
