@@ -177,8 +177,10 @@ def _turn(name: str, model: Any, shape: Shape, labels: tuple[str, str] | None) -
     if not (_means_yes(first, second) if labels is None else labels[0] == first):
         return
     layer = model.classifier if shape == "cross-encoder" else model.classification_head.out_proj
-    for weights in layer.parameters():
-        weights.data = weights.data.flip(0)
+    # What was trained here was turned before, though the names may still be those of its base.
+    if labels is not None or not hasattr(config, OURS):
+        for weights in layer.parameters():
+            weights.data = weights.data.flip(0)
     config.id2label, config.label2id = {0: second, 1: first}, {second: 0, first: 1}
 
 

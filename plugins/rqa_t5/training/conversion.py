@@ -109,6 +109,8 @@ def _proved(checkpoint: Checkpoint, made: Path, pairs: list[Pair]) -> tuple[np.n
     try:
         expected = torch_logits(checkpoint, pairs)
         _written(checkpoint, made, "float32")
+    except (OSError, MemoryError):
+        raise
     except Exception as error:  # each library has its own way to say that it has no place for a configuration
         raise RqaError(
             f"{checkpoint.name} was not converted: torch or CTranslate2 has no place for its configuration: {error!r}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from collections.abc import Callable
@@ -151,6 +152,9 @@ def test_what_is_saved_with_its_outputs_turned_is_named_so(shape: str, write: An
     assert config["id2label"] == {"0": "irrelevant", "1": "relevant"}
     assert config["label2id"] == {"irrelevant": 0, "relevant": 1}
     assert logit(tmp_path / "ours") == pytest.approx(expected)
+    named(tmp_path / "ours", "relevant", "irrelevant")  # as those have it that kept the names of their base
+    assert logit(tmp_path / "ours") == pytest.approx(expected)
+    assert checkpoints.load(str(tmp_path / "ours")).outputs() == ("relevant", "irrelevant")
 
 
 def test_int8_stays_near_torch(write: Any, tmp_path: Path) -> None:
@@ -356,6 +360,15 @@ def test_a_configuration_that_an_engine_has_no_place_for_is_refused_by_name(
         conversion.convert(loaded, tmp_path / "model")
     with pytest.raises(RqaError, match=told):
         conversion.check_convertible(loaded)
+
+
+def test_a_full_disk_is_told_as_such(write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(conversion, "_written", fail)
+    with pytest.raises(OSError, match="No space left"):
+        conversion.convert(checkpoints.load(str(write("BERT, one label"))), tmp_path / "model")
 
 
 def test_a_t5_that_starts_with_another_token_is_converted(write: Any, tmp_path: Path) -> None:
