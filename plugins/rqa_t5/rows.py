@@ -69,8 +69,8 @@ def read_rows(paths: Iterable[Path]) -> list[Asked]:
 
     A line is a pair {question, passage or text, label} with label 1, or -1 or 0 (or a `score` alone), or a question
     {question, answers, passages}: a passage is relevant when it is of the gold `page` (a title), or where no page is
-    named, when it contains an answer of the line, both normalised. Of pairs of one question the first with answers
-    says which are right. Raises InputError.
+    named, when it contains an answer of the line, both normalised; one without text never is. Of pairs of one
+    question the first with answers says which are right. Raises InputError.
     """
     found: dict[tuple[str, str], Asked] = {}
     for path in paths:
@@ -114,7 +114,7 @@ def _add(found: dict[tuple[str, str], Asked], line: bytes, where: str) -> None:
         title, text = ("", passage) if isinstance(passage, str) else (passage.title or "", passage.text)
         candidate = Candidate(text, title=title)
         if row.page is not None:
-            candidate.relevant = title.strip().lower() == row.page.strip().lower()
+            candidate.relevant = bool(candidate.text) and title.strip().lower() == row.page.strip().lower()
         elif asked.facts:
             candidate.relevant = contains_answer(candidate.text, asked.answers)
         asked.candidates.append(candidate)
@@ -131,4 +131,5 @@ def _pair(row: _Row, pair: Any, where: str) -> Candidate:
         )
     if row.score is not None and not -1 <= row.score <= 1:
         raise InputError(f"{where} has a score of {row.score}; scores are from -1 to 1.")
-    return Candidate(text, None if row.label is None else row.label > 0, row.score, title or "")
+    relevant = None if row.label is None else row.label > 0 and bool(text.strip())
+    return Candidate(text, relevant, row.score, title or "")

@@ -47,6 +47,13 @@ def test_a_title_alone_is_no_text_that_holds_an_answer(tmp_path: Path) -> None:
     assert (asked.candidates[0].text, asked.candidates[0].relevant) == ("", False)
 
 
+def test_a_title_alone_is_not_relevant_by_its_page_or_label(tmp_path: Path) -> None:
+    passages = [{"title": "Ahab", "text": ""}, {"title": "Ahab", "text": "A captain."}]
+    pair = {"question": "Who?", "title": "Ahab", "passage": " ", "label": 1}
+    for asked in read_rows([write(tmp_path / "a", {"question": "Who?", "page": "ahab", "passages": passages}, pair)]):
+        assert [candidate.relevant for candidate in asked.candidates] == [bool(c.text) for c in asked.candidates]
+
+
 def test_where_the_gold_page_is_named_its_passages_are_the_relevant_ones(tmp_path: Path) -> None:
     passages = [{"title": "Whale", "text": "By nobody."}, {"title": "Sea", "text": "By Melville."}]
     (asked,) = read_rows(
