@@ -73,9 +73,10 @@ _COMMENT = re.compile(
     r"|(?P<comment><!--(?:-?>|.*?-->))",
     re.M | re.S,
 )
-# What stands behind an opening fence, such as the language, is not shown.
-_INFO = re.compile(
-    r"^([ \t>]*(?:(?:[-*+]|\d{1,2}[.)])[ \t]+)?(`{3,}+(?![^\n]*`)|~{3,}+))[^\n]*(\n.*?(?:^[ \t>]*\2|\Z)|\Z)",
+# The language behind an opening fence is not shown; what is more than one word may be a title, or the text of a note.
+_LANGUAGE = re.compile(
+    r"^([ \t>]*(?:(?:[-*+]|\d{1,2}[.)])[ \t]+)?(`{3,}+(?![^\n]*`)|~{3,}+))(?:[ \t]*[\w+#.-]+[ \t]*$)?"
+    r"([^\n]*(?:\n.*?(?:^[ \t>]*\2|\Z)|\Z))",
     re.M | re.S,
 )
 # A line over dashes is a heading only where it is a paragraph of its own: it may be a table's, or a list's last.
@@ -89,8 +90,8 @@ _CLOSING = re.compile(r"(?<![ \t])[ \t]+#+[ \t]*$")
 
 
 def shown(text: str) -> str:
-    """Markdown without what its reader does not see: comments of HTML outside of code, and the words behind fences."""
-    return _INFO.sub(r"\1\3", _uncommented(text))
+    """Markdown without what its reader does not see: comments of HTML outside of code, and fences' languages."""
+    return _LANGUAGE.sub(r"\1\3", _uncommented(text))
 
 
 def _uncommented(text: str) -> str:

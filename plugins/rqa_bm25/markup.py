@@ -29,7 +29,7 @@ _OWN_LINKS = frozenset("¶ # § 🔗".split())  # what the link of a heading to 
 
 def extract(html: str) -> tuple[str, str, tuple[Heading, ...]]:
     """The title (of <title>, else of the first <h1>, else ""), the text, a blank line between blocks, its headings."""
-    html = _STRAY.sub("&lt;", _CDATA.sub("", html.replace("\r\n", "\n")))
+    html = _STRAY.sub("&lt;", _CDATA.sub("", html.replace("\r\n", "\n").replace("\r", "\n")))
     if html.rfind("<!--") > html.rfind("-->"):
         html += "-->"
     page = _Page()
@@ -87,7 +87,12 @@ class _Page(HTMLParser):
         elif tag == "sup":
             self._end_raised()  # what is raised above it
             self._raised, self._refers = len(self.text), False
-        elif tag == "code" and self._depth["pre"] and self._code == len(self.text):
+        elif (
+            tag == "code"
+            and self._depth["pre"]
+            and self._code == len(self.text)
+            and "language-" in (dict(attrs).get("class") or "")  # else it may be a piece of the line
+        ):
             self.text.append("\n\n")  # the same in another language
 
     def handle_endtag(self, tag: str) -> None:

@@ -122,8 +122,13 @@ def test_a_comment_in_code_of_markdown_is_shown(tmp_path, shown):
     assert only(tmp_path / "a.md", shown).text == shown
 
 
+def test_more_than_a_word_behind_a_fence_of_markdown_is_text(tmp_path):
+    kept = "```{warning} Never do this\n```\n~~~ js title=a.js\n1\n~~~\n```{note}\n3\n```\n"
+    assert only(tmp_path / "a.md", f"{kept}~~~c++ \n2\n~~~").text == f"{kept}~~~\n2\n~~~"
+
+
 def test_the_word_behind_a_fence_of_markdown_is_not_text(tmp_path):
-    text = "Run:\n\n```bash\nnpm ls\n```\n1. So\n   ~~~ sh `y`\n   ls\n   ~~~\n````md\n```js\n1\n```\n````\n``` `\n```c"
+    text = "Run:\n\n```bash\nnpm ls\n```\n1. So\n   ~~~ sh\n   ls\n   ~~~\n````md\n```js\n1\n```\n````\n``` `\n```c"
     assert only(tmp_path / "a.md", text).text == (
         "Run:\n\n```\nnpm ls\n```\n1. So\n   ~~~\n   ls\n   ~~~\n````\n```js\n1\n```\n````\n``` `\n```"
     )
@@ -182,7 +187,11 @@ def test_html_gives_what_its_reader_sees(tmp_path):
     [
         ("<pre>A\n\n  B is 1\n\nC</pre>D\nE", "A\n\nB is 1\n\nC\n\nD E"),
         ("<pre>A\r\n\r\nB <b>is\n1</b></pre>", "A\n\nB is\n1"),
-        ("<pre><code class=mjs>import a</code><code class=cjs>const a</code></pre>", "import a\n\nconst a"),
+        (
+            '<pre><code class="language-js mjs">import a</code><code class="language-js cjs">const a</code></pre>',
+            "import a\n\nconst a",
+        ),
+        ("<pre>public <code>int</code><code class=mark>[]</code>\rx</pre>", "public int[]\nx"),
         ("<pre><code>a</code>, <code>b</code></pre><p><code>c</code><code>d</code>", "a, b\n\ncd"),
     ],
 )
