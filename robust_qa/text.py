@@ -158,20 +158,23 @@ def contains_answer(text: str, answers: Iterable[str]) -> bool:
 
 
 def gold_facts(answers: Sequence[Any]) -> list[list[str]]:
-    """The facts of the gold answers in a row, each with the ways to say it; numbers become texts, 1871.0 that of 1871.
+    """The facts of the gold answers in a row, each with the ways to say it; numbers become texts, 1871.0 two of them.
 
     A list of texts is one fact, a list of lists one fact each. Whole floats are what some programs write where a column
-    of whole numbers has gaps. What normalisation leaves nothing of is dropped, since
-    every answer would contain it.
+    of whole numbers has gaps; or the zero is part of the answer, as of a version. What normalisation leaves nothing of
+    is dropped, since every answer would contain it.
     """
     groups = answers if any(isinstance(one, list) for one in answers) else [answers]
-    found = [[_gold(one) for one in (it if isinstance(it, list) else [it]) if one is not None] for it in groups]
+    found = [[way for one in (it if isinstance(it, list) else [it]) for way in _gold(one)] for it in groups]
     kept = [list(dict.fromkeys(filter(normalise, fact))) for fact in found]
     return [fact for fact in kept if fact]
 
 
-def _gold(given: Any) -> str:
-    return str(int(given) if isinstance(given, float) and given.is_integer() else given).strip()
+def _gold(given: Any) -> list[str]:
+    if given is None:
+        return []
+    whole = isinstance(given, float) and given.is_integer()
+    return [str(way).strip() for way in ([int(given), given] if whole else [given])]
 
 
 def whole_characters(text: str) -> str:

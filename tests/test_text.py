@@ -144,9 +144,9 @@ def test_gold_answers_are_facts_with_the_ways_to_say_them() -> None:
     assert gold_facts([]) == gold_facts(["...", "the"]) == []
 
 
-def test_a_whole_number_is_the_same_gold_answer_as_a_float() -> None:
-    assert gold_facts([1871.0, 1871, 2.5, 1e16]) == [["1871", "2.5", "10000000000000000"]]
-    assert gold_facts([[float("inf"), float("nan")], [-0.0]]) == [["inf", "nan"], ["0"]]
+def test_a_whole_float_is_a_gold_answer_with_its_zero_and_without() -> None:
+    assert gold_facts([1871.0, 1871, 2.5, 1e16]) == [["1871", "1871.0", "2.5", "10000000000000000", "1e+16"]]
+    assert gold_facts([[float("inf"), float("nan")], [-0.0]]) == [["inf", "nan"], ["0", "-0.0"]]
 
 
 def test_half_a_character_is_replaced_and_a_whole_one_is_not() -> None:
