@@ -34,6 +34,15 @@ def test_where_nothing_that_was_named_is_read_the_command_fails(rqa, tmp_path):
     assert rqa("index", tmp_path / "new.docx", tmp_path / "readme.txt").code == 0  # nor has it changed
 
 
+def test_an_index_that_lost_its_last_file_is_a_success_whatever_else_is_in_the_folder(rqa, docs):
+    (docs / "a.txt").write_text("panda")
+    assert rqa("index", docs).code == 0
+    (docs / "a.txt").rename(docs / "a.png")
+    ended = rqa("index", docs)
+    assert ended.code == 0 and "1 removed" in ended.err
+    assert rqa("index", docs).code == 2
+
+
 def test_folders_are_read_to_the_bottom_but_for_what_is_hidden_or_unknown(docs, bm25):
     for name in ("a.txt", "sub/deep/b.MD", ".hidden.txt", ".git/c.txt", "d.jpeg"):
         (docs / name).parent.mkdir(parents=True, exist_ok=True)
