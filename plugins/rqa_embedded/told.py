@@ -41,12 +41,12 @@ _SUFFIX = (
     r"|jsonl?|ya?ml|toml|ini|cfg|conf|env|log|lock|sql|sqlite|db|png|jpe?g|gif|svg|webp|mp[34]|wav|zip|tar|t?gz|bz2|xz"
     r"|deb|rpm|iso|exe|dll|jar|whl|[cm]?js|jsx|tsx?|py|ipynb|rb|rs|java|kt|cs|[ch]|[ch]pp|lua|sh|bat|ps1|bak|tmp)(?!\w)"
 )
-# Of a name that nothing at its beginning tells to be one: up to a stop and a word that does not go on.
+# Of a name that may be followed by a sentence: up to a stop and a word that does not go on.
 _JOINED = rf"(?!(?!{_SUFFIX})\.[^\W\d_]+(?!\w|\(|[./-]\w)){_UNSPACED}"
 _TECHNICAL = re.compile(
     rf"(?<!{_UNSPACED})(?:\w+://(?:\([^\s()]*\)|[^\s()\[\]<>\"“”‘’`])+"
-    rf"|(?=[~.]{{0,2}}/[\w.]|--?(?:[a-z]|[A-Z]\b)|\.[a-z]|\$[A-Za-z_])(?:{_UNSPACED}|\(\))+"
-    rf"|(?=(?:{_JOINED})*?(?:\w{{2}}{_SUFFIX}|\w[_@]\w|\w\(\)|\d\.\d+\.\d))(?:{_JOINED}|\(\))+)(?<![.:!?,;])"
+    rf"|(?=[~.]{{0,2}}/[\w.]|--?(?:[a-z]|[A-Z]\b)|\.[a-z]|\$[A-Za-z_]|(?:{_JOINED})*?\w_\w)(?:{_UNSPACED}|\(\))+"
+    rf"|(?=(?:{_JOINED})*?(?:\w{{2}}{_SUFFIX}|\w@\w|\w\(\)|\d\.\d+\.\d))(?:{_JOINED}|\(\))+)(?<![.:!?,;])"
 )
 _LONGEST_NAME = 200  # characters; what is longer is no name
 # The words that name what is asked for: "which southern sea", "what police department".
