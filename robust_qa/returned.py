@@ -82,10 +82,8 @@ def _whole(plain: Any) -> Any:
         return whole_characters(plain)
     if isinstance(plain, dict):
         whole: dict[Any, Any] = {}
-        for key, value in plain.items():
-            whole.setdefault(
-                _whole(key), _whole(value)
-            )  # the first, as the likeliest of a token's, of what looks alike
+        for key, value in plain.items():  # of keys that then look alike the first, as the likeliest of a token's
+            whole.setdefault(_whole(key), _whole(value))
         return whole
     return list(map(_whole, plain)) if isinstance(plain, list | tuple) else plain
 
