@@ -40,11 +40,11 @@ _LABEL = r"[^\w\n]*+(documents?|(?:the +)?(?:final +)?answer(?: +is)?)[^\w\n:：
 _LINE = re.compile(
     rf"^{_LABEL}[*_]*+(?:\s*+(?!{_LABEL})|[ \t]*+)(?:(?<=\n)[-•] +)?(?P<field>.*)$", re.IGNORECASE | re.MULTILINE
 )
-# The two lines that were asked for, with their labels in the language of the question: numbers, and a word for
-# documents or one in other letters, tell them from two lines of an answer.
+# The two lines that were asked for, with their labels in the language of the question: numbers, or UNKNOWN, and a
+# word for documents or one in other letters, tell them from two lines of an answer.
 _NAME = r"\W*+\w[^\n:：\d]{0,30}+[:：]"
 _TRANSLATED = re.compile(
-    rf"(?=[^\n:：]*(?:[Dd]o[ck]u|[^\W\x00-\x7f])){_NAME}([^\w\n]*+(?:\d{{1,3}}(?!\d)[^\w\n]*+)++)\n{_NAME}(.+)"
+    rf"(?=[^\n:：]*(?:(?i:do[ck]u)|[^\W\x00-\x7f])){_NAME}([^\w\n]*+(?:\d{{1,3}}(?!\d)[^\w\n]*+)*+)\n{_NAME}(.+)"
 )
 _ON_A_LINE = re.compile(r"\banswer\b", re.IGNORECASE)  # what documents end at, where the answer stands behind them
 
@@ -79,7 +79,9 @@ def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Readin
         return Reading(None, usage=completion.usage, reason="The language model's reply is empty.")
     fields = parsed or {label: line["field"] for label, line in lines.items()}
     if not fields and (translated := _TRANSLATED.fullmatch(reply)):
-        fields = {"documents": translated[1], "answer": translated[2]}
+        documents, said = translated.groups()
+        if any(map(str.isdigit, documents)) or says_unknown(one_line(said)):
+            fields = {"documents": documents, "answer": said}
     nearly = parsed is None and reply.removeprefix("```json").lstrip().startswith("{")
     if "answer" in fields and not nearly:
         answer = one_line(fields["answer"])

@@ -39,6 +39,8 @@ PASSAGES = [Passage("a"), Passage("b"), Passage("c")]
         ("Documents：1，3\nThe final answer is：Paris", "Paris", (0, 2)),
         ("文档：1, 3\n答案：巴黎", "巴黎", (0, 2)),
         ("**Dokumente:** 2\n**Antwort:** Paris", "Paris", (1,)),
+        ("DOCUMENTOS: 2\nRESPUESTA: Paris", "Paris", (1,)),
+        ("Dokumente: -\nAntwort: UNKNOWN", None, ()),
         ("Documentos : 1\nRespuesta : Paris", "Paris", (0,)),
         ("Paris: 2\nLyon: 3\nLille: 4", "Paris: 2\nLyon: 3\nLille: 4", ()),
         ("Sons: 2\nDaughters: 3", "Sons: 2\nDaughters: 3", ()),

@@ -24,6 +24,7 @@ _STRAY = re.compile(r"<(?!!(?!\[))(?=[^<>]*(?:<|\Z))")
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LONGEST_HEADING = 300  # characters; one of more is text that was marked for its looks
+_A_BLOCK = re.compile(r"\blang(?:uage)?-|\bsourceCode\b|\bhljs\b")  # classes of code in a language
 _OWN_LINKS = frozenset("¶ # § 🔗".split())  # what the link of a heading to itself is shown as
 
 
@@ -91,7 +92,7 @@ class _Page(HTMLParser):
             tag == "code"
             and self._depth["pre"]
             and self._code == len(self.text)
-            and "language-" in (dict(attrs).get("class") or "")  # else it may be a piece of the line
+            and _A_BLOCK.search(dict(attrs).get("class") or "")  # else it may be a piece of the line
         ):
             self.text.append("\n\n")  # the same in another language
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from robust_qa import Candidate, Passage, answer_key, candidates, normalise, sentences
 
+from .names import undivided
 from .windows import Window, firsts, head
 
 if TYPE_CHECKING:
@@ -32,23 +33,6 @@ _CALENDAR = re.compile(
     r"|October|November|December)\b"
 )
 _AFTER = re.compile(r"[+#]+(?!\w)")
-# A name that has no space: a URL; a path, an option, a variable; a file, an address, a version, a function.
-_UNSPACED = r"[^\s()\[\]{}<>\"“”‘’'`*|,;=]"
-# Usual ends of files and hosts. Those that are common words are not among them: a stop before such a one ends a
-# sentence, and the space behind it is missing, as in "born in London.it was".
-_SUFFIX = (
-    r"\.(?:com|org|net|edu|gov|io|dev|uk|eu|de|fr|html?|xml|css|php|txt|md|rst|tex|pdf|docx?|xlsx?|pptx?|od[tsp]|csv|tsv"
-    r"|jsonl?|ya?ml|toml|ini|cfg|conf|env|log|lock|sql|sqlite|db|png|jpe?g|gif|svg|webp|mp[34]|wav|zip|tar|t?gz|bz2|xz"
-    r"|deb|rpm|iso|exe|dll|jar|whl|[cm]?js|jsx|tsx?|py|ipynb|rb|rs|java|kt|cs|[ch]|[ch]pp|lua|sh|bat|ps1|bak|tmp)(?!\w)"
-)
-# Of a name that may be followed by a sentence: up to a stop and a word that does not go on.
-_JOINED = rf"(?!(?!{_SUFFIX})\.[^\W\d_]+(?!\w|\(|[./-]\w)){_UNSPACED}"
-_TECHNICAL = re.compile(
-    rf"(?<!{_UNSPACED})(?:\w+://(?:\([^\s()]*\)|[^\s()\[\]<>\"“”‘’`])+"
-    rf"|(?=[~.]{{0,2}}/[\w.]|--?(?:[a-z]|[A-Z]\b)|\.[a-z]|\$[A-Za-z_]|(?:{_JOINED})*?\w_\w)(?:{_UNSPACED}|\(\))+"
-    rf"|(?=(?:{_JOINED})*?(?:\w{{2}}{_SUFFIX}|\w@\w|\w\(\)|\d\.\d+\.\d))(?:{_JOINED}|\(\))+)(?<![.:!?,;])"
-)
-_LONGEST_NAME = 200  # characters; what is longer is no name
 # The words that name what is asked for: "which southern sea", "what police department".
 _ASKED = re.compile(
     r"\b(?:what|which)((?: (?!(?:of|is|are|was|were|do|does|did|has|have|had|can|could|will|would)\b)[\w'’-]+){1,3})",
@@ -174,22 +158,8 @@ def _entire(span: Span, passage: Passage) -> Span:
         start -= 1
     if text[end - 1].isdigit() and text.startswith("%", end):
         end += 1
-    start, end = _undivided(text, start, end)
+    start, end = undivided(text, start, end)
     return dataclasses.replace(span, start=start, end=end)
-
-
-def _undivided(text: str, start: int, end: int) -> tuple[int, int]:
-    """`start` and `end`, moved to the ends of the technical names that they stand in."""
-    first, last = start, end
-    while start - first < _LONGEST_NAME and first > 0 and not text[first - 1].isspace():
-        first -= 1
-    while last - end < _LONGEST_NAME and last < len(text) and not text[last].isspace():
-        last += 1
-    for name in _TECHNICAL.finditer(text, first, last):
-        if len(name[0]) < _LONGEST_NAME:
-            start = name.start() if name.start() < start < name.end() else start
-            end = name.end() if name.start() < end < name.end() else end
-    return start, end
 
 
 def kinds_in(question: str) -> set[str]:

@@ -35,7 +35,8 @@ _REASONS = ("message", "msg", "error_msg", "error_message", "description", "deta
 _DEEPEST = 5
 # What was asked, and not who asks.
 _FLAGGED = re.compile(
-    r"flagged|moderation|filtered|content.{0,12}(?:filter|polic)|\b(?:use|usage|safety) (?:polic|system|filter)",
+    r"flagged|moderation|filtered|content.{0,12}(?:filter|polic)"
+    r"|\b(?:use|usage|safety) (?:polic|guideline|system|filter|setting|reason)|\bsafety_check",
     re.IGNORECASE,
 )
 

@@ -191,6 +191,7 @@ def test_html_gives_what_its_reader_sees(tmp_path):
             '<pre><code class="language-js mjs">import a</code><code class="language-js cjs">const a</code></pre>',
             "import a\n\nconst a",
         ),
+        ("<pre><code class='sourceCode sh'>a</code><code class=lang-sh>b</code></pre>", "a\n\nb"),
         ("<pre>public <code>int</code><code class=mark>[]</code>\rx</pre>", "public int[]\nx"),
         ("<pre><code>a</code>, <code>b</code></pre><p><code>c</code><code>d</code>", "a, b\n\ncd"),
     ],

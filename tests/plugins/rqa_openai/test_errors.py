@@ -177,6 +177,8 @@ async def test_what_a_filter_refused_says_so(failure):
         (400, "The response was filtered by our content management policy."),
         (400, "It may violate our usage policies."),
         (400, "Rejected as a result of our safety system."),
+        (400, "Invalid prompt: we've limited access to this content for safety reasons."),
+        (403, "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO"),
         (403, "Flagged."),
     ):
         assert "filter" in (await failure(error(status, message), RefusedError, schema=SCHEMA)).hint
