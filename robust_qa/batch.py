@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -64,28 +63,25 @@ class Tally:
         return time.monotonic() - self.began
 
 
-async def plan_for_first(plan: Callable[..., Plan], lines: Lines) -> Plan | None:
+async def plan_for_first(plan: Callable[..., Plan], lines: Lines, say: Callable[[str], object]) -> Plan | None:
     """What `plan(has_passages=...)` gives for rows like the first; None when there is no row.
 
-    So what cannot work is refused before anything is asked or written: raises ConfigError or MissingError where the
-    configuration cannot answer such a row, InputError where the input is not made of rows.
+    Says where that seems to bring passages under another name. What cannot work is refused before anything is asked or
+    written: raises ConfigError or MissingError where the configuration cannot answer such a row, InputError where the
+    input is not made of rows.
     """
     line = await lines.peek()
     if line is None:
         return None
     check_rows(line)
     try:
-        brings_passages = parse_row(line, 1).question().passages is not None
+        row = parse_row(line, 1)
+        if told := unread_passages(row.fields):
+            say(told)
+        brings_passages = row.question().passages is not None
     except InputError:
         brings_passages = True  # a bad row is its own matter; what cannot answer even with passages is not
     return plan(has_passages=brings_passages)
-
-
-def unread(line: bytes | None) -> str:
-    """What to tell of the first row, where it seems to bring passages under another name."""
-    with suppress(InputError):
-        return unread_passages(parse_row(line or b"", 1).fields)
-    return ""
 
 
 class Batch:

@@ -405,23 +405,23 @@ async def test_a_configuration_that_cannot_answer_the_first_row_is_refused() -> 
     host = Host(only=[], files=[PLUGIN], strict=True)
     with pytest.raises(ConfigError, match="no strategy named 'scriptd'"):
         async with Session(Config([Layer("t", {"defaults": {"strategy": "scriptd"}})]), host) as session:
-            await plan_for_first(session.plan, lines_of(b"{bad\n"))
+            await plan_for_first(session.plan, lines_of(b"{bad\n"), print)
     with pytest.raises(MissingError, match="nothing to answer from"):
         async with Session(Config([]), host) as session:
-            await plan_for_first(session.plan, lines_of(b"a question without passages\n"))
+            await plan_for_first(session.plan, lines_of(b"a question without passages\n"), print)
 
 
 async def test_a_first_row_that_cannot_be_read_is_not_the_configurations_fault() -> None:
     def plan(*, has_passages: bool) -> Any:
         return has_passages
 
-    assert await plan_for_first(plan, lines_of(b"{bad\n")) is True
-    assert await plan_for_first(plan, lines_of(b"a question\n")) is False
+    assert await plan_for_first(plan, lines_of(b"{bad\n"), print) is True
+    assert await plan_for_first(plan, lines_of(b"a question\n"), print) is False
 
 
 async def test_json_over_several_lines_is_refused(session: Session) -> None:
     with pytest.raises(InputError, match="over several lines"):
-        await plan_for_first(session.plan, lines_of(b'[\n  {"question": "Q"}\n]\n'))
+        await plan_for_first(session.plan, lines_of(b'[\n  {"question": "Q"}\n]\n'), print)
 
 
 @pytest.mark.parametrize(
@@ -439,13 +439,13 @@ async def test_what_is_no_text_yet_is_refused_with_how_it_becomes_some(
     session: Session, content: bytes, what: str
 ) -> None:
     with pytest.raises(InputError, match=f"The input is {what}") as caught:
-        await plan_for_first(session.plan, lines_of(content))
+        await plan_for_first(session.plan, lines_of(content), print)
     assert "FILE > ROWS" in caught.value.hint
 
 
 async def test_an_empty_input_is_no_rows(session: Session) -> None:
     lines = lines_of(b"")
-    assert await plan_for_first(session.plan, lines) is None
+    assert await plan_for_first(session.plan, lines, print) is None
     output = Memory()
     await Batch(session.answer, lines, output).run()
     assert output.written == []

@@ -62,6 +62,15 @@ async def ask(host: Host, tree: dict[str, Any], question: str | Question = "Q?",
         return await session.answer(Question(question) if isinstance(question, str) else question)
 
 
+async def give_up(host: Host, log: list[Any]) -> None:
+    """Ask, and cancel that when the reader has begun."""
+    run = asyncio.create_task(ask(host, {"reader": {"parrot": {}}}))
+    while ("begun", "parrot") not in log:
+        await asyncio.sleep(0)
+    run.cancel()
+    await asyncio.wait({run})
+
+
 async def test_the_host_fills_in_question_strategy_time_and_trace(host: Host) -> None:
     answer = await ask(host, SHELF)
     assert (answer.text, answer.question, answer.strategy) == ("alpha", "Q?", "reads")
@@ -404,11 +413,7 @@ async def test_what_was_given_up_has_come_to_its_end_when_its_component_is_close
         raise AssertionError("unreachable")
 
     monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Parrot, "generate", generate)
-    run = asyncio.create_task(ask(host, {"reader": {"parrot": {}}}))
-    while ("begun", "parrot") not in log:
-        await asyncio.sleep(0)
-    run.cancel()
-    await asyncio.wait({run})
+    await give_up(host, log)
     assert log == [("begun", "parrot"), ("ended", "parrot"), ("close", "parrot")]
 
 
@@ -427,11 +432,7 @@ async def test_a_component_that_does_not_come_to_the_end_of_its_calls_is_not_clo
 
     monkeypatch.setattr("robust_qa.calls._ENDING", 0.01)
     monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Parrot, "generate", generate)
-    run = asyncio.create_task(ask(host, {"reader": {"parrot": {}}}))
-    while ("begun", "parrot") not in log:
-        await asyncio.sleep(0)
-    run.cancel()
-    await asyncio.wait({run})
+    await give_up(host, log)
     go.set()
     assert log == [("begun", "parrot")]
 

@@ -134,7 +134,7 @@ def decoded(decoder: msgspec.json.Decoder[T], what: str, reply: Reply, endpoint:
 
 
 def cut(text: str, stops: Sequence[str]) -> str:
-    """`text` up to the first of `stops`, those that the endpoint itself does not take."""
+    """`text` up to the first of `stops`, which not every endpoint heeds."""
     for stop in stops:
         text = text.partition(stop)[0]
     return text

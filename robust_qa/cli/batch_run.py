@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ..batch import Batch, Tally, plan_for_first, unread
+from ..batch import Batch, Tally, plan_for_first
 from ..channels import Plan
 from ..errors import CallError, InputError
 from ..lines import Lines
@@ -113,9 +113,7 @@ async def answer_rows(
     lines = Lines(descriptor)
     planned = partial(session.plan, strategy=strategy, as_given=as_given)
     if has_passages is None:
-        if told := unread(await lines.peek()):
-            run.say(told)
-        plan = await plan_for_first(planned, lines)
+        plan = await plan_for_first(planned, lines, run.say)
     else:
         plan = planned(has_passages=has_passages)
     with _output(target, partial(_state, session, planned, plan, survey)) as output:
