@@ -4,7 +4,37 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from .errors import BusyError
+
+_WAIT = 30.0  # seconds for other processes that change the same file
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of `path`: read the file, change it and replace it inside.
+
+    Raises BusyError when another process keeps the lock.
+    """
+    import filelock  # here, because only commands that write a file need it
+
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # A file of its own: `path` is replaced, and a lock on it would be replaced with it.
+    lock = filelock.FileLock(path.with_name(f".{path.name}.lock"), timeout=_WAIT, mode=0o600)
+    try:
+        lock.acquire()
+    except filelock.Timeout as error:
+        raise BusyError(
+            f"Another process has kept {path} locked for {_WAIT:g} s.",
+            hint="Run the command again when that process has ended.",
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def write_private(path: Path, text: str) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from . import environment
 from .errors import ConfigError, InputError, MissingError
-from .files import write_private
+from .files import locked, write_private
 
 _FILE_NAME = "keys.json"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}\Z")
@@ -190,15 +190,20 @@ def stored_keys() -> dict[str, Key]:
 
 def store(key: Key) -> None:
     """Put `key` into the key file, in place of one of the same name."""
-    _write({**stored_keys(), check_name(key.name): key})
+    check_name(key.name)
+    with locked(key_file()):
+        _write({**stored_keys(), key.name: key})
 
 
 def remove(name: str) -> bool:
     """Take a key out of the key file; False when it is not there."""
-    keys = stored_keys()
-    found = keys.pop(name, None) is not None
-    if found:
-        _write(keys)
+    if name not in stored_keys():  # without a lock, which would make a folder for nothing
+        return False
+    with locked(key_file()):
+        keys = stored_keys()
+        found = keys.pop(name, None) is not None
+        if found:
+            _write(keys)
     return found
 
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from . import environment
-from .files import write_private
+from .files import locked, write_private
 
 _FILE_NAME = "trusted.json"
 
@@ -19,16 +19,26 @@ def is_trusted(path: Path, content: bytes) -> bool:
 
 def trust(path: Path, content: bytes) -> None:
     """Vouch for the file at `path` as long as `content` is what it holds."""
-    _store({**_load(), _place(path): _digest(content)})
+    place = _place(path)
+    with locked(_file()):
+        _store({**_load(), place: _digest(content)})
 
 
 def distrust(path: Path) -> bool:
     """Take that back; False when there was nothing to take back."""
-    known = _load()
-    found = known.pop(_place(path), None) is not None
-    if found:
-        _store(known)
+    place = _place(path)
+    if place not in _load():  # without a lock, which would make a folder for nothing
+        return False
+    with locked(_file()):
+        known = _load()
+        found = known.pop(place, None) is not None
+        if found:
+            _store(known)
     return found
+
+
+def _file() -> Path:
+    return environment.config_dir() / _FILE_NAME
 
 
 def _place(path: Path) -> str:
@@ -42,11 +52,11 @@ def _digest(content: bytes) -> str:
 
 def _load() -> dict[str, str]:
     try:
-        loaded = json.loads((environment.config_dir() / _FILE_NAME).read_text("utf-8"))
+        loaded = json.loads(_file().read_text("utf-8"))
     except (OSError, ValueError):
         loaded = None
     return loaded if isinstance(loaded, dict) else {}  # what cannot be read vouches for nothing
 
 
 def _store(known: dict[str, str]) -> None:
-    write_private(environment.config_dir() / _FILE_NAME, json.dumps(known, indent=2, sort_keys=True) + "\n")
+    write_private(_file(), json.dumps(known, indent=2, sort_keys=True) + "\n")

@@ -2,13 +2,14 @@
 
 import json
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from robust_qa import Key, secrets
+from robust_qa import Key, secrets, trust
 
 PLUGIN = Path(__file__).parents[1] / "standins" / "plugin.py"
 
@@ -238,6 +239,16 @@ def test_a_found_file_loads_code_only_once_it_is_trusted(rqa: Rqa) -> None:
 
     found("plugins = ['plugin.py']\n\n")  # an edit asks again
     assert "has run" not in rqa("config", "check").err
+
+
+def test_files_that_are_trusted_at_the_same_time_are_all_trusted(installed: str, tmp_path: Path) -> None:
+    files = [tmp_path / str(number) / "rqa.toml" for number in range(16)]
+    for file in files:
+        file.parent.mkdir()
+        file.touch()
+    together = [subprocess.Popen([installed, "config", "trust", file], stderr=subprocess.DEVNULL) for file in files]
+    assert [child.wait(60) for child in together] == [0] * 16
+    assert [file for file in files if not trust.is_trusted(file, b"")] == []
 
 
 def test_trust_can_be_taken_back(rqa: Rqa) -> None:

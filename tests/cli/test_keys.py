@@ -62,6 +62,23 @@ def test_list_shows_names_hosts_and_origins(rqa: Rqa, monkeypatch: pytest.Monkey
     assert ended.out == f"a\tany host\t{file}, overridden by RQA_KEY_A\nb\tb.example\t{file}\n"
 
 
+def test_keys_that_are_set_at_the_same_time_are_all_stored(installed: str) -> None:
+    names = [f"key{number}" for number in range(16)]
+    together = []
+    for name in names:
+        child = subprocess.Popen([installed, "keys", "set", name], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        together.append(child)
+    for name, child in zip(names, together, strict=True):  # each waits for its key
+        assert child.stdin is not None
+        child.stdin.write(f"secret-of-{name}\n".encode())
+        child.stdin.close()
+    for child in together:
+        assert child.stderr is not None
+        assert (child.wait(60), child.stderr.read().count(b"Stored the key")) == (0, 1)
+        child.stderr.close()
+    assert sorted(secrets.stored_keys()) == sorted(names)
+
+
 def test_rm_removes_a_key_and_says_when_there_is_none(rqa: Rqa) -> None:
     secrets.store(Key("a", SECRET))
     assert rqa("keys", "rm", "a").code == 0

@@ -236,7 +236,7 @@ def imported(arguments: list[str]) -> list[str]:
 @pytest.mark.parametrize("arguments", [["--version"], ["ask", "--help"], ["index", "--help"], ["keys", "list"]])
 def test_what_is_not_needed_is_not_imported(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RQA_PLUGINS")
-    heavy = {"httpx", "tantivy", "rich", "msgspec", "pluggy", "llama_cpp", "numpy", "sqlite3", "tomli"}
+    heavy = {"httpx", "tantivy", "rich", "msgspec", "pluggy", "llama_cpp", "numpy", "sqlite3", "tomli", "filelock"}
     assert [name for name in imported(arguments) if name in heavy or name.startswith("rqa_")] == []
 
 
