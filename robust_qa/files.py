@@ -45,6 +45,8 @@ def write_private(path: Path, text: str) -> None:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
         Path(temporary).replace(path)
-    except BaseException:  # also when interrupted: no draft with a secret stays behind
+    except BaseException as error:  # also when interrupted: no draft with a secret stays behind
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = str(path)  # a full disk names no file, and the draft means nothing to the user
         raise

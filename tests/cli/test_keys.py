@@ -2,6 +2,7 @@
 
 import os
 import pty
+import resource
 import select
 import subprocess
 import sys
@@ -93,6 +94,19 @@ def test_a_key_file_that_others_can_read_stops_every_command_that_needs_it(rqa: 
     for arguments in (["list"], ["set", "b"], ["rm", "a"]):
         ended = rqa("keys", *arguments, stdin="x")
         assert ended.code == 2 and "chmod 600" in ended.err and "hunter2" not in ended.err
+
+
+def test_a_key_file_that_cannot_be_written_is_named(installed: str) -> None:
+    def allow_no_bytes() -> None:  # the system refuses every write to a file, as on a full disk
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    ended = subprocess.run(
+        [installed, "keys", "set", "openai"],
+        input=SECRET, capture_output=True, text=True, timeout=60, check=False, preexec_fn=allow_no_bytes,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith(f"rqa: {secrets.key_file()} cannot be used: File too large.")
+    assert "set RQA_CONFIG_DIR" in ended.stderr and secrets.stored_keys() == {}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is needed")
