@@ -69,6 +69,7 @@ class IndexReport:
     unchanged: int = 0
     passages: int = 0
     skipped: tuple[tuple[str, str], ...] = ()  # (path, why)
+    folder: str = ""  # of the index; `rqa index` warns when other users can read it
 
 
 class IndexProgress(Protocol):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import shlex
 import shutil
+import stat
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -63,6 +65,20 @@ def index(assembly: Assembly, name: str, paths: Sequence[Path], progress: IndexP
     return report
 
 
+def open_to_others(report: IndexReport) -> str:
+    """A warning when other users can read the folder of the index, else ""."""
+    try:
+        mode = stat.S_IMODE(Path(report.folder).stat().st_mode) if report.folder else 0
+    except OSError:
+        return ""
+    if not mode & 0o055:
+        return ""
+    return (
+        f"Other users can read the index folder {report.folder} (mode {mode:04o}), which holds the text of your files. "
+        f"To keep it private: `chmod 700 {shlex.quote(report.folder)}`."
+    )
+
+
 def for_documents(
     config: Config, host: Host, paths: Sequence[Path], progress: IndexProgress | None = None, *, named: bool
 ) -> tuple[str, dict[str, str], IndexReport]:
@@ -81,7 +97,7 @@ def for_documents(
     assembly = kept_in(folder)
     try:
         shelf.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # a copy of their text, and the cache of calls
-        shelf.mkdir(exist_ok=True)
+        shelf.mkdir(exist_ok=True, mode=0o700)
         (shelf / f"{folder.name}.used").touch()  # first: also what a killed run leaves is forgotten one day
     except OSError as error:  # before the retriever, whose `index` could not be set here
         raise ConfigError(

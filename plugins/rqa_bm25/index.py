@@ -175,7 +175,7 @@ class Index:
         """The index for its one writer, made first where there is none. Raises BusyError, ConfigError."""
         self.language()  # before a file of ours is put into a folder that is not ours
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # it holds the text of private files
             lock = (self.folder / _LOCK).open("a")
         except OSError as error:
             raise ConfigError(

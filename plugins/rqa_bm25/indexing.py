@@ -55,7 +55,12 @@ def update(
             run.read(found.files)
             run.commit(engine)
         engine.reload()
-        return IndexReport(**run.counts, passages=engine.searcher().num_docs, skipped=tuple(found.skipped))
+        return IndexReport(
+            **run.counts,
+            passages=engine.searcher().num_docs,
+            skipped=tuple(found.skipped),
+            folder=str(index.folder),
+        )
 
 
 def _no_such(path: Path) -> InputError:

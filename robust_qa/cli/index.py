@@ -39,5 +39,7 @@ def command(run: Run, paths: tuple[Path, ...], retriever: str | None, option: tu
         f"{name}: {report.passages} passages; files: {report.added} added, {report.changed} changed, "
         f"{report.removed} removed, {report.unchanged} unchanged; {time.perf_counter() - began:.1f} s"
     )
+    if warning := indexing.open_to_others(report):
+        run.say(warning)
     if report.skipped and not report.added + report.changed + report.removed + report.unchanged:
         raise InputError("None of the files that were named could be read.")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from pathlib import Path
 
 import pytest
 
 from robust_qa import ConfigError, IndexReport, InputError, MissingError
+from robust_qa.environment import cache_dir
 from rqa_bm25 import Bm25, documents, renewal
 
 
@@ -41,6 +43,24 @@ def test_an_index_that_lost_its_last_file_is_a_success_whatever_else_is_in_the_f
     ended = rqa("index", docs)
     assert ended.code == 0 and "1 removed" in ended.err
     assert rqa("index", docs).code == 2
+
+
+def test_a_new_index_is_its_owners_alone_and_an_open_one_is_reported(rqa, docs, tmp_path):
+    (docs / "a.txt").write_text("panda")
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o755)
+    before = os.umask(0o022)
+    try:
+        private, shared = (rqa("index", "-o", f"retriever.bm25.index={tmp_path / it}", docs) for it in ("new", "open"))
+        made_for_ask = rqa("ask", "--docs", docs, "-s", "rag", "--reader", "lexical", "panda?")
+    finally:
+        os.umask(before)
+    assert (private.code, shared.code, made_for_ask.code) == (0, 0, 0)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700 and "chmod" not in private.err
+    assert stat.S_IMODE((tmp_path / "open").stat().st_mode) == 0o755
+    assert shared.err.count(f"`chmod 700 {tmp_path / 'open'}`") == 1
+    folders = [folder for folder in (cache_dir() / "docs").glob("*") if folder.is_dir()]
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (cache_dir() / "docs", *folders)] == [0o700] * 2
 
 
 def test_folders_are_read_to_the_bottom_but_for_what_is_hidden_or_unknown(docs, bm25):
