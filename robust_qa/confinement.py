@@ -1,7 +1,7 @@
 """What a configuration may not say that was found by walking up, and that nobody vouched for.
 
 Whoever wrote a repository wrote its rqa.toml. So its texts, whatever their options say they are, name no file
-outside its folder, and no host but this machine and those the user stored a key for; and it does not send
+outside its folder, and no host but this machine and the servers the user stored a key for; and it does not send
 elsewhere what the user's own configuration put into a table.
 """
 
@@ -26,9 +26,12 @@ def check_text(text: str, layer: Layer, *, is_path: bool) -> None:
     """ConfigError when `text` of a confined layer leads outside; a path also when links below it do."""
     if _is_url(text):
         host = _host(text)
-        if not secrets.is_loopback(host) and host not in {key.host for key in secrets.stored_keys().values()}:
+        server = secrets.origin(text) if host else ""
+        known = {key.host for key in secrets.stored_keys().values()}
+        if not secrets.is_loopback(host) and (not server or server not in known):
             raise ConfigError(
-                f"this would send questions and passages to {host or text}, and the file was found by walking up.",
+                f"this would send questions and passages to {server or host or text}, and the file was found by "
+                "walking up.",
                 hint=layer.allowing,
             )
         return

@@ -1,4 +1,4 @@
-"""Keys: named in the configuration, kept in the environment or a key file, revealed to one host each."""
+"""Keys: named in the configuration, kept in the environment or a key file, revealed to one server each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from . import environment
-from .errors import ConfigError, InputError, MissingError
+from .errors import BusyError, ConfigError, InputError, MissingError
 from .files import locked, write_private
 
 _FILE_NAME = "keys.json"
@@ -28,6 +28,7 @@ _NAMES_SECRET = re.compile(
 )
 _NAMES_COUNT = re.compile(r"\A(max|min)_\w*tokens(_\w*)?\Z")
 _KEY_OPTION = re.compile(r"[a-z]+\.[^.]+\.key\Z")
+_PORTS = {"http": 80, "https": 443}
 _HIDDEN = "********"
 _LONGEST_SHOWN = 200  # characters of a value in an error message
 
@@ -35,8 +36,9 @@ _LONGEST_SHOWN = 200  # characters of a value in an error message
 class Key:
     """A stored key, by name. An option of this type is written as the key's name: `key = "openai"`.
 
-    `host` is the one host the key was stored for, None when it was stored for any. A `confined` key was named
-    by a configuration that nobody vouched for, and goes to its own host only.
+    `host` is the one server that may get the key, by scheme, host and port: "https://api.openai.com". None: any.
+    A host alone ("api.openai.com") is an entry of an earlier version. The first `reveal` binds it to scheme and port.
+    A `confined` key was named by an untrusted configuration, and goes to a bound server only.
     """
 
     # No dataclass: what encodes or prints dataclasses by their fields must not find the secret.
@@ -54,11 +56,12 @@ class Key:
     def reveal(self, url: str) -> str:
         """The secret, to be sent to `url`.
 
-        Raises MissingError when no such key is stored, ConfigError when it was stored for another host.
+        Raises MissingError when no such key is stored, ConfigError when it was stored for another server.
         """
         parts = urlsplit(url)
         host = parts.hostname or ""
-        command = f"rqa keys set {self.name} --host {shlex.quote(host)}"
+        server = origin(url)
+        command = f"rqa keys set {self.name} --host {shlex.quote(server or host)}"
         if not self._secret:
             raise MissingError(
                 f"No key named {self.name!r} is stored, and {url} is to be called with it.",
@@ -69,11 +72,20 @@ class Key:
                 f"The key {self.name!r} would go to {host} unencrypted, as a file that nobody vouched for asks.",
                 hint="Use an https URL, or vouch for the file: `rqa config trust`.",
             )
-        if self.host == host or (self.host is None and not self.confined):
+        if self.host is None and not self.confined:
+            return self._secret
+        if self.host == host and server:
+            if self.confined:
+                raise ConfigError(
+                    f"The key {self.name!r} was stored for {host} without a port, so an untrusted file cannot use it.",
+                    hint=f"Store it again: `{command}`.",
+                )
+            self.host = _bind(self.name, host, server)
+        if self.host == server and server:
             return self._secret
         bound = f"is stored for {self.host}" if self.host else "is bound to no host"
         raise ConfigError(
-            f"The key {self.name!r} {bound}, and the configuration would send it to {host}.",
+            f"The key {self.name!r} {bound}, and the configuration would send it to {server or host}.",
             hint=f"If that is what you want, run `{command}`.",
         )
 
@@ -103,14 +115,40 @@ def check_secret(text: str) -> str:
 
 
 def check_host(host: str) -> str:
-    """The host that a host name, host:port or URL names. ConfigError when it names none."""
+    """The origin that a host name, host:port or URL names. ConfigError when it names none.
+
+    Without a scheme it is https, and http for a loopback host, which needs its port.
+    """
+    url = host if "//" in host else f"//{host}"
     try:
-        name = urlsplit(host if "//" in host else f"//{host}").hostname
+        parts = urlsplit(url)
+        name, port = parts.hostname or "", parts.port
     except ValueError:
-        name = None
-    if not name or not name.isprintable() or " " in name:
-        raise ConfigError(f"{host!r} names no host.", hint="Write it as in api.openai.com.")
-    return name
+        name, port = "", None
+    if name and not parts.scheme:
+        if is_loopback(name) and port is None:
+            raise ConfigError(
+                f"{host!r} names no port, and any program here may listen on another one.",
+                hint="Add the port of the server, as in `--host localhost:11434`.",
+            )
+        url = f"{'http' if is_loopback(name) else 'https'}:{url}"
+    found = origin(url)
+    if not found or not name.isprintable() or " " in name:
+        raise ConfigError(f"{host!r} names no host.", hint="Write it as in api.openai.com, or localhost:11434.")
+    return found
+
+
+def origin(url: str) -> str:
+    """Scheme, host and port of an http or https URL, without a default port; "" when `url` is none."""
+    try:
+        parts = urlsplit(url)
+        name, port = parts.hostname, parts.port
+    except ValueError:
+        return ""
+    if not name or parts.scheme not in _PORTS:
+        return ""
+    place = f"[{name}]" if ":" in name else name
+    return f"{parts.scheme}://{place}" + (f":{port}" if port not in (None, _PORTS[parts.scheme]) else "")
 
 
 def is_loopback(host: str) -> bool:
@@ -205,6 +243,24 @@ def remove(name: str) -> bool:
         if found:
             _write(keys)
     return found
+
+
+def _bind(name: str, host: str, server: str) -> str:
+    """Bind the stored key `name`, if it is still for all ports of `host`, to `server`. Returns its server."""
+    if name not in stored_keys():
+        return server
+    try:
+        with locked(key_file()):
+            keys = stored_keys()
+            found = keys.get(name)
+            if found is None or found.host is None:
+                return server
+            if found.host == host:
+                found.host = server
+                _write(keys)
+            return found.host
+    except (OSError, BusyError):  # a folder that cannot be written: the key stays bound as long as this process runs
+        return server
 
 
 def key_file() -> Path:

@@ -161,10 +161,18 @@ def test_it_may_name_this_machine(url: str, says: Says) -> None:
 
 
 def test_it_may_name_a_host_that_the_user_stored_a_key_for(says: Says) -> None:
-    secrets.store(Key("other", SECRET, "api.x.example"))
+    secrets.store(Key("other", SECRET, "https://api.x.example"))
     says("base_url = 'https://api.x.example/v1'\nkey = 'other'")
     built = options()
     assert built.key.reveal(built.base_url) == SECRET
+
+
+@pytest.mark.parametrize("host", ["https://api.x.example", "api.x.example"])
+@pytest.mark.parametrize("url", ["https://api.x.example:8443", "http://api.x.example", "http://api.x.example:443"])
+def test_it_names_no_other_port_or_scheme_of_that_host(host: str, url: str, says: Says) -> None:
+    secrets.store(Key("other", SECRET, host))
+    says(f"base_url = '{url}'")
+    assert f"this would send questions and passages to {url}" in refusal().message
 
 
 @pytest.fixture
@@ -172,7 +180,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Keys of every origin, and a host that the user knows besides."""
     secrets.store(Key("bound", SECRET, "api.openai.com"))
     secrets.store(Key("unbound", SECRET))
-    secrets.store(Key("known", "other", "api.x.example"))
+    secrets.store(Key("known", "other", "https://api.x.example"))
     monkeypatch.setenv("RQA_KEY_RQA", SECRET)
     monkeypatch.setenv("CONVENTIONAL_API_KEY", SECRET)
     return ["bound", "unbound", "rqa", "conventional"]

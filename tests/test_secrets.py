@@ -88,7 +88,7 @@ def test_environment_then_file_then_conventional_variable(monkeypatch: pytest.Mo
 
     with pytest.raises(MissingError, match="No key named 'open-ai' is stored") as caught:
         revealed()
-    assert caught.value.hint == "Run `rqa keys set open-ai --host x.example`, or set RQA_KEY_OPEN_AI."
+    assert caught.value.hint == "Run `rqa keys set open-ai --host https://x.example`, or set RQA_KEY_OPEN_AI."
     monkeypatch.setenv("OPEN_AI_API_KEY", " third\n")
     assert revealed() == "third"
     secrets.store(Key("open-ai", "second"))
@@ -126,8 +126,8 @@ def test_a_key_goes_to_no_host_but_its_own(url: str, confined: bool) -> None:
     assert confined or "is stored for api.openai.com" in caught.value.message
 
 
-def test_the_case_of_a_host_and_its_port_do_not_matter() -> None:
-    secrets.store(Key("openai", SECRET, "api.openai.com"))
+def test_the_case_of_a_host_and_its_default_port_do_not_matter() -> None:
+    secrets.store(Key("openai", SECRET, "https://api.openai.com"))
     assert secrets.find("openai").reveal("https://API.OpenAI.com:443/v1") == SECRET
 
 
@@ -142,8 +142,8 @@ def test_a_key_bound_to_no_host_is_for_the_users_own_configuration(monkeypatch: 
 
 
 def test_a_found_configuration_sends_no_key_unencrypted_over_the_network() -> None:
-    secrets.store(Key("openai", SECRET, "api.openai.com"))
-    secrets.store(Key("local", SECRET, "localhost"))
+    secrets.store(Key("openai", SECRET, "http://api.openai.com"))
+    secrets.store(Key("local", SECRET, "http://localhost:8000"))
     with pytest.raises(ConfigError, match="unencrypted"):
         secrets.find("openai", confined=True).reveal("http://api.openai.com")
     assert secrets.find("openai").reveal("http://api.openai.com") == SECRET
@@ -193,11 +193,32 @@ def test_space_and_a_byte_order_mark_around_a_key_are_no_part_of_it() -> None:
 @pytest.mark.parametrize(
     "given", ["api.x.ai", "API.x.ai", "api.x.ai:443", "https://api.x.ai/v1", "https://me@api.x.ai", "api.x.ai/v1"]
 )
-def test_a_host_may_be_given_as_a_url(given: str) -> None:
-    assert secrets.check_host(given) == "api.x.ai"
+def test_a_host_is_bound_to_https_by_default_and_may_be_given_as_a_url(given: str) -> None:
+    assert secrets.check_host(given) == "https://api.x.ai"
 
 
-@pytest.mark.parametrize("given", ["", "https://", "/v1", "http://[", "a b"])
+@pytest.mark.parametrize(
+    "given, server",
+    [
+        ("api.x.ai:8443", "https://api.x.ai:8443"),
+        ("http://api.x.ai", "http://api.x.ai"),
+        ("localhost:11434", "http://localhost:11434"),
+        ("[::1]:8000", "http://[::1]:8000"),
+        ("https://localhost:8443/v1", "https://localhost:8443"),
+    ],
+)
+def test_a_host_is_bound_to_its_scheme_and_port(given: str, server: str) -> None:
+    assert secrets.check_host(given) == server
+
+
+@pytest.mark.parametrize("given", ["localhost", "127.0.0.1", "[::1]/v1"])
+def test_a_loopback_host_needs_its_port(given: str) -> None:
+    with pytest.raises(ConfigError, match="names no port") as caught:
+        secrets.check_host(given)
+    assert "`--host localhost:11434`" in caught.value.hint
+
+
+@pytest.mark.parametrize("given", ["", "https://", "/v1", "http://[", "a b", "ftp://x.example", "x.example:port"])
 def test_what_names_no_host_is_refused(given: str) -> None:
     with pytest.raises(ConfigError, match="names no host"):
         secrets.check_host(given)

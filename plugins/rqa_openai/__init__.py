@@ -227,10 +227,12 @@ def _words(headers: Mapping[str, str]) -> list[str]:
 def _secret(key: Key, url: str) -> str:
     secret = key.reveal(url)
     if not _fits_header(secret):
+        parts = urlsplit(url)
+        server = f"{parts.scheme}://{parts.netloc}"
         # The HTTP library's own message would quote the secret.
         raise ConfigError(
             f"The key {key.name!r} holds characters that no HTTP header can carry.",
-            hint=f"Store it again: `rqa keys set {key.name} --host {urlsplit(url).hostname}`.",
+            hint=f"Store it again: `rqa keys set {key.name} --host {server}`.",
         )
     return secret
 

@@ -196,7 +196,8 @@ def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint) -> RqaError:
 def _advice(status: int, endpoint: Endpoint) -> str:
     if status in {401, 403}:
         name = endpoint.key or "NAME"
-        store = f"`rqa keys set {name} --host {urlsplit(endpoint.address).hostname}`"
+        parts = urlsplit(endpoint.address)
+        store = f"`rqa keys set {name} --host {parts.scheme}://{parts.netloc}`"
         if endpoint.key:
             return (
                 f"Check that the key {name!r} is right, may use this model and goes where the endpoint looks for it "

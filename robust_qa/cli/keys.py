@@ -1,4 +1,4 @@
-"""`rqa keys`: API keys, stored for the hosts they may be sent to."""
+"""`rqa keys`: API keys, stored for the servers they may be sent to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ def command() -> None:
     context_settings={"allow_extra_args": True},  # click would repeat a key that is given here
 )
 @click.argument("name")
-@click.option("--host", metavar="HOST", help="The only host the key may be sent to.")
+@click.option(
+    "--host",
+    metavar="HOST",
+    help="The only server to get the key: example.com (https) or localhost:11434.",
+)
 @click.pass_context
 def set_key(ctx: click.Context, name: str, host: str | None) -> None:
     """Store the key NAME. It is asked for without echo, or read from stdin."""

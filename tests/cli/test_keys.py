@@ -23,7 +23,7 @@ SECRET = "sk-hunter2-and-more"
 def test_a_key_is_read_from_stdin_and_not_shown(rqa: Rqa) -> None:
     ended = rqa("keys", "set", "openai", "--host", "https://API.openai.com/v1", stdin=f"{SECRET}\n")
     assert (ended.code, ended.out) == (0, "")
-    assert ended.err.startswith("Stored the key openai for api.openai.com in ")
+    assert ended.err.startswith("Stored the key openai for https://api.openai.com in ")
     assert secrets.find("openai").reveal("https://api.openai.com") == SECRET
     assert "hunter2" not in ended.err
 

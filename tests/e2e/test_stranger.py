@@ -1,5 +1,6 @@
 """The installed `rqa` in a stranger's repository, with an endpoint that would take what it gets."""
 
+import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 from standins.openai import Server, serve
 
-from robust_qa import Key, secrets
+from robust_qa import Key, files, secrets
 
 Ask = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -48,6 +49,10 @@ def ask(installed: str) -> Ask:
     return run
 
 
+def _server(endpoint: Server) -> str:
+    return endpoint.url.removesuffix("/v1")
+
+
 READER = "[reader.gpt]\nplugin = 'openai'\nmodel = 'm'\n"
 
 
@@ -63,7 +68,49 @@ def test_no_stored_key_reaches_its_endpoint(ask: Ask, repository: Path, endpoint
     (repository / "rqa.toml").write_text(f"{READER}base_url = '{endpoint.url}'\nkey = 'openai'\n")
     ended = ask()
     assert (ended.returncode, ended.stdout, endpoint.requests) == (2, "", [])
-    assert "rqa keys set openai --host 127.0.0.1" in ended.stderr and "hunter2" not in ended.stderr
+    assert f"rqa keys set openai --host {_server(endpoint)}`" in ended.stderr and "hunter2" not in ended.stderr
+
+
+@pytest.fixture
+def other() -> Iterator[Server]:
+    """Another endpoint, on another port of the same host."""
+    with serve(lambda request, n: "no") as server:
+        yield server
+
+
+def test_a_key_that_was_stored_for_a_port_reaches_no_other(
+    ask: Ask, installed: str, repository: Path, endpoint: Server, other: Server
+) -> None:
+    stored = [installed, "keys", "set", "mine", "--host", _server(endpoint).removeprefix("http://")]
+    subprocess.run(stored, input=SECRET, text=True, timeout=60, check=True)
+    (repository / "rqa.toml").write_text(f"{READER}base_url = '{other.url}'\nkey = 'mine'\n")
+    ended = ask()
+    assert (ended.returncode, other.requests) == (2, [])
+    assert f"is stored for {_server(endpoint)}, and the configuration would send it to {_server(other)}" in ended.stderr
+    (repository / "rqa.toml").write_text(f"{READER}base_url = '{endpoint.url}'\nkey = 'mine'\n")
+    assert ask().returncode == 0 and len(endpoint.requests) == 1
+
+
+def test_a_key_of_an_earlier_version_is_bound_on_first_use_by_the_users_own_configuration(
+    ask: Ask, repository: Path, endpoint: Server, other: Server
+) -> None:
+    entry = json.dumps({"mine": {"secret": SECRET, "host": "127.0.0.1"}})
+    files.write_private(secrets.key_file(), entry)
+    (repository / "rqa.toml").write_text(f"{READER}base_url = '{endpoint.url}'\nkey = 'mine'\n")
+    refused = ask()
+    assert (refused.returncode, endpoint.requests, secrets.key_file().read_text()) == (2, [], entry)
+    assert "an untrusted file cannot use it" in refused.stderr
+    assert f"rqa keys set mine --host {_server(endpoint)}`" in refused.stderr
+
+    (repository / "rqa.toml").unlink()
+    own(f"{READER}base_url = '{endpoint.url}'\nkey = 'mine'\n")
+    assert ask().returncode == 0 and len(endpoint.requests) == 1
+    assert secrets.stored_keys()["mine"].host == _server(endpoint)
+    own("")
+    (repository / "rqa.toml").write_text(f"{READER}base_url = '{endpoint.url}'\nkey = 'mine'\n")
+    assert ask().returncode == 0  # the reply is in the cache
+    (repository / "rqa.toml").write_text(f"{READER}base_url = '{other.url}'\nkey = 'mine'\n")
+    assert (ask().returncode, other.requests) == (2, [])
 
 
 @pytest.mark.parametrize("variable", ["RQA_KEY_OPENAI", "OPENAI_API_KEY"])
@@ -88,7 +135,7 @@ def test_the_users_own_reader_is_not_redirected(ask: Ask, repository: Path, endp
 def test_a_host_it_makes_up_is_not_called(ask: Ask, repository: Path) -> None:
     (repository / "rqa.toml").write_text(f"{READER}base_url = 'https://evil.example/v1'\n")
     ended = ask()
-    assert ended.returncode == 2 and "would send questions and passages to evil.example" in ended.stderr
+    assert ended.returncode == 2 and "would send questions and passages to https://evil.example" in ended.stderr
 
 
 def test_it_has_no_question_searched_for_on_the_web(installed: str, repository: Path) -> None:
