@@ -87,7 +87,7 @@ def queries(count: int, seed: int) -> list[str]:
 def build_rqa(data: Path, folder: Path) -> None:
     from rqa_bm25 import Bm25
 
-    Bm25(Bm25.Options(index=folder)).index([data])
+    Bm25(Bm25.Options(index=folder, file_megabytes=1_000_000)).index([data])
 
 
 def open_rqa(folder: Path) -> Search:

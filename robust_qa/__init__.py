@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from .expressions import parse_expression as parse_expression
     from .headers import retry_after as retry_after
     from .hookspecs import hookimpl as hookimpl
+    from .http import read_body as read_body
     from .metrics import Metric as Metric
     from .metrics import Outcome as Outcome
     from .order import Order as Order
@@ -165,6 +166,7 @@ _HOME = {
     "expressions": "Expression parse_expression",
     "headers": "retry_after",
     "hookspecs": "hookimpl",
+    "http": "read_body",
     "metrics": "Metric Outcome",
     "order": "Order arrange",
     "pool": "Pool",

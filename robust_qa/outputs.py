@@ -21,6 +21,8 @@ from .rows import parse_row
 from .text import printable_json
 
 _LINES_STAND = "The lines that are there stand. Make room, and run it again with --resume."
+_START_AGAIN = "Start again with --force."
+_MOST_ROWS = 10_000_000  # that any file may name; 40 MB of marks
 _NEW_RUN = "`--force` replaces the file by a new run's."
 
 
@@ -180,7 +182,10 @@ class OutFile:
 
     def _remember(self) -> None:
         """Learn which rows are there."""
+        most = max(_MOST_ROWS, os.fstat(self._descriptor).st_size)  # a row takes more than a byte
         for _, line in self._lines():
+            if line.row > most:
+                raise _changed(f"{self.path} names row {line.row}, and has too few lines for that.")
             if line.row >= len(self._marks):
                 self._marks.extend([0] * (line.row + 1 - len(self._marks)))
             self._marks[line.row] = _mark(line.question, line.id, line.passages)
@@ -196,6 +201,8 @@ class OutFile:
                 start, end = end, end + len(line)
                 try:
                     yield end, _decode_line(line)
+                except RecursionError as error:
+                    raise _changed(f"Line {number} of {self.path} is nested too deeply.") from error
                 except msgspec.DecodeError as error:
                     if file.read(1):
                         raise InputError(f"Line {number} of {self.path} is not of a batch.", hint=_NEW_RUN) from error
@@ -213,6 +220,8 @@ def check_continues(path: Path, state: State, *, retry: bool = False) -> None:
     """
     try:
         changes = State.load(_state_file(path)).changes(state, retry=retry)
+    except RecursionError as error:
+        raise _changed(f"{_state_file(path)} is nested too deeply.") from error
     except InputError as error:
         raise InputError(f"{path} cannot be continued: {error.message}", hint=_NEW_RUN) from error
     if changes:
@@ -220,6 +229,10 @@ def check_continues(path: Path, state: State, *, retry: bool = False) -> None:
             f"{path} cannot be continued: {'; '.join(changes)}.",
             hint=f"Continue it with what it was begun with. {_NEW_RUN}",
         )
+
+
+def _changed(how: str) -> InputError:
+    return InputError(f"{how} This output was changed.", hint=_START_AGAIN)
 
 
 def _state_file(path: Path) -> Path:

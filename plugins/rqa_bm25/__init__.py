@@ -45,6 +45,7 @@ class Bm25:
         language: Language = "en"  # stemming of a new index's words; "none" takes words as they stand
         words: Annotated[int, Meta(ge=10)] = 100  # words in a passage, about; sentences are kept whole
         overlap: Annotated[int, Meta(ge=0)] = 0  # sentences that a passage repeats from the one before it
+        file_megabytes: Annotated[int, Meta(ge=1)] = 200  # megabytes; larger files are skipped
         # megabytes that indexing fills before it writes to disk
         writer_memory: Annotated[int, Meta(ge=15, le=4000)] = 256
 
@@ -75,7 +76,13 @@ class Bm25:
         options = self._options
         cut = Cut(options.words, options.overlap)
         return update(
-            self._index, paths, cut, language=options.language, memory=options.writer_memory, progress=progress
+            self._index,
+            paths,
+            cut,
+            language=options.language,
+            memory=options.writer_memory,
+            file_megabytes=options.file_megabytes,
+            progress=progress,
         )
 
     def fingerprint(self) -> str:

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from robust_qa import charset
+from robust_qa import charset, flat
 
 from .headings import Heading, as_title, front_matter, of_markdown, of_rst, shown
-from .tables import read_csv, read_tsv
+from .tables import LongLineError, read_csv, read_tsv
 
 _BLOCK = 1 << 20  # characters of a text file that make one document; a longer file gives several
 _LONGEST_ROW = 1 << 24  # characters in a line of jsonl
+_LONGEST_WHY = 200  # characters of a parser's message
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,22 @@ class Document:
 
 class Unreadable(Exception):
     """The file cannot be read as what its name says; the message says why, to follow the path."""
+
+
+@contextmanager
+def unreadable_on_failure() -> Iterator[None]:
+    """Raise Unreadable for whatever fails inside but OSError: one odd file must not end the indexing of a folder."""
+    try:
+        yield
+    except (OSError, Unreadable):
+        raise
+    except LongLineError as error:
+        raise Unreadable(str(error)) from error
+    except MemoryError as error:
+        raise Unreadable("reading it needs more memory than there is") from error
+    except Exception as error:
+        why = f"{type(error).__name__}: {flat(str(error))}".removesuffix(": ")
+        raise Unreadable(f"reading it failed with {why[:_LONGEST_WHY]}") from error
 
 
 Report = Callable[[str, str], None]

@@ -14,7 +14,7 @@ from robust_qa import IndexProgress, IndexReport, InputError
 
 from .analysis import tidy
 from .chunking import Cut
-from .documents import Unreadable, read
+from .documents import Document, Unreadable, read, unreadable_on_failure
 from .files import Found, Skipped, find, is_gone, places, shown
 from .headings import sections, title_under
 from .index import Index, searched
@@ -32,9 +32,12 @@ def update(
     *,
     language: str,
     memory: int,
+    file_megabytes: int,
     progress: IndexProgress | None = None,
 ) -> IndexReport:
     """Make `index` hold what the files at and under `paths` hold now; `memory` is in megabytes.
+
+    Larger files than `file_megabytes` are skipped.
 
     Raises BusyError, InputError for a path that neither exists nor was indexed, ConfigError for a folder or a
     language that does not fit. Interrupted at any point, the index stays as it was.
@@ -50,7 +53,7 @@ def update(
         found = find(path for path in paths if path not in missing)
         with _transaction(index, engine, memory) as writer:
             named = places(paths)
-            run = _Run(index, writer, stamps, named, cut, found.skipped, progress)
+            run = _Run(index, writer, stamps, named, cut, file_megabytes, found.skipped, progress)
             run.remove(_leaving(stamps, named, found))
             run.read(found.files)
             run.commit(engine)
@@ -116,6 +119,7 @@ class _Run:
     stamps: Mapping[str, str]
     named: Set[Path]
     cut: Cut
+    file_megabytes: int
     skipped: Skipped
     progress: IndexProgress | None
     counts: dict[str, int] = field(
@@ -156,17 +160,22 @@ class _Run:
         file = shown(path)
         known = self.stamps.get(file)
         try:
-            stamp = self._stamp(path)
+            size = path.stat().st_size
+            too_large = size > self.file_megabytes * 1_000_000
+            stamp = "" if too_large else self._stamp(path)
         except OSError as error:  # perhaps it opens again tomorrow: what was indexed of it stays
             self.skipped.append((file, f"it does not open: {error.strerror}"))
             return
-        if stamp == known:
+        if stamp and stamp == known:
             self.counts["unchanged"] += 1
             return
         if known:
             self._drop(file)
         before = self.passages
         try:
+            if too_large:
+                limit = f"the option `file_megabytes` allows {self.file_megabytes:,} MB"
+                raise Unreadable(f"it has {size / 1e6:,.1f} MB, and {limit}")
             self._add(path, stamp)
             why = "it has no text"
         except (OSError, Unreadable) as error:
@@ -192,9 +201,8 @@ class _Run:
     def _add(self, path: Path, stamp: str) -> None:
         file = shown(path)
         rows = _BadRows(file)
-        for document in read(path, rows):
+        for document, passages in self._cut(path, rows):
             heading = any(heading.title == document.title for heading in document.headings)
-            passages = list(self.cut.sections(sections(document.text, document.headings)))
             for number, (above, text) in enumerate(passages, start=1):
                 title = title_under(tidy(document.title), above, heading=heading)
                 entry = tantivy.Document(file=file, words=searched(title, text))
@@ -213,6 +221,12 @@ class _Run:
                 if self.passages % _PROGRESS_EVERY == 0:
                     self._tell()
         self.skipped += rows.reported()
+
+    def _cut(self, path: Path, rows: _BadRows) -> Iterator[tuple[Document, list[tuple[list[str], str]]]]:
+        """The documents of the file, each with its passages."""
+        with unreadable_on_failure():  # not around what reads this: an index that cannot be written ends the run
+            for document in read(path, rows):
+                yield document, list(self.cut.sections(sections(document.text, document.headings)))
 
     def _drop(self, file: str) -> None:
         self.dropped.add(file)

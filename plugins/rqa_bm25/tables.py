@@ -6,11 +6,16 @@ import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, count, pairwise
 from typing import TextIO
 
 _LONGEST_CELL = 1 << 24  # characters
+_LONGEST_LINE = 1_000_000  # characters in a line of csv
 _QUOTED = re.compile(r'"((?:[^"]++|"")*+)"')
+
+
+class LongLineError(Exception):
+    """A line is too long for a table made by people; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +34,21 @@ class Row:
 
 
 def read_csv(stream: TextIO) -> Iterator[Row]:
-    """The rows of a csv file. A quoted cell may have many lines; one whose quotes do not match is wrong."""
+    """The rows of a csv file. A quoted cell may have many lines; one whose quotes do not match is wrong.
+
+    Raises LongLineError if a line has more than 1,000,000 characters.
+    """
     csv.field_size_limit(_LONGEST_CELL)  # the module's own limit is process-wide, and too short for articles
     line = ""
 
     def lines() -> Iterator[str]:
         nonlocal line
-        while line := stream.readline():
+        for number in count(1):
+            line = stream.readline(_LONGEST_LINE + 1)
+            if not line:
+                return
+            if len(line) > _LONGEST_LINE:
+                raise LongLineError(f"line {number} has more than {_LONGEST_LINE:,} characters")
             yield line
 
     rows = csv.reader(lines(), strict=True)

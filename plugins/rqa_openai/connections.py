@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import httpx
 
-from robust_qa import CallTimeout, ConfigError, ReplyError, UnavailableError, __version__, is_loopback
+from robust_qa import CallTimeout, ConfigError, UnavailableError, __version__, is_loopback, read_body
 
 from .replies import Endpoint, Reply
 
@@ -32,6 +32,7 @@ class Connections:
             {
                 "Content-Type": "application/json",
                 "Accept": "application/json",
+                "Accept-Encoding": "gzip",
                 "User-Agent": f"robust-qa/{__version__}",
             }
         )
@@ -56,8 +57,6 @@ class Connections:
                 hint="Check that `base_url` is right and that the network is up.",
                 general=True,
             ) from cause
-        except httpx.DecodingError as cause:
-            raise ReplyError(f"{self._endpoint} replied with a broken compressed body: {cause}") from cause
         except httpx.TransportError as cause:
             why = self._endpoint.excerpt(str(cause)) or type(cause).__name__
             if isinstance(cause, httpx.ConnectError):
@@ -99,15 +98,11 @@ class Connections:
             if "in location header" not in str(cause):
                 raise
             return Reply(307, {"location": "what is no address"}, b"")
-        body = bytearray()
         try:
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > BODY_BYTES:
-                    raise ReplyError(f"{self._endpoint} replied with more than {BODY_BYTES >> 20} MiB.")
+            body = await read_body(response, BODY_BYTES, server=str(self._endpoint))
         finally:
             await response.aclose()
-        return Reply(response.status_code, response.headers, bytes(body))
+        return Reply(response.status_code, response.headers, body)
 
     async def close(self) -> None:
         """Close every connection; a call in flight fails."""

@@ -18,6 +18,7 @@ from robust_qa import (
     UnavailableError,
     flat,
     is_loopback,
+    read_body,
     retry_after,
 )
 
@@ -44,7 +45,7 @@ class Provider:
         self._reveal()  # now, not with the first question
         here = is_loopback(urlsplit(self._base).hostname or "")
         self._client = client(
-            headers={"User-Agent": user_agent, "Accept": "application/json"},
+            headers={"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "gzip"},
             timeout=_SECONDS,
             mounts={"http://": None, "https://": None} if here else None,  # in place of the environment's proxies
         )
@@ -102,12 +103,8 @@ class Provider:
             json=request.json,
             headers=request.headers,
         ) as response:
-            body = bytearray()
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > _LONGEST_REPLY:
-                    raise ReplyError(f"{self._where} replied with more than {_LONGEST_REPLY >> 20} MiB.")
-            return response.status_code, response.headers, bytes(body)
+            body = await read_body(response, _LONGEST_REPLY, server=self._where)
+            return response.status_code, response.headers, body
 
     def _refusal(self, status: int, headers: Mapping[str, str], told: str, *, of_the_key: bool = False) -> CallError:
         said = f"{self._where} {told}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import zlib
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,7 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from robust_qa import ConfigError, printable, remark
+from robust_qa import ConfigError, ReplyError, printable, read_body, remark
 
 from .addresses import resolve
 from .pages import Page, read, read_markup
@@ -31,7 +30,6 @@ _READERS = 2  # threads; reading is Python's work, so more are no faster
 _LOOKUPS = 8  # threads
 _LONGEST_WAIT = 60.0  # seconds for one of them; the host gives a whole search 120
 _TYPES = {"", "text/html", "application/xhtml+xml", "text/plain"}
-_ENCODINGS = {"", "identity", "gzip"}  # that do not swell beyond all measure
 
 
 class UnreadableError(Exception):
@@ -209,7 +207,7 @@ class Fetcher:
             raise UnreadableError(str(error), lasting=True) from error
         except (OSError, UnicodeError) as error:
             raise UnreadableError("its host is not known") from error
-        except (httpx.HTTPError, httpx.InvalidURL, zlib.error) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, ReplyError) as error:
             raise UnreadableError(printable(str(error))[:200] or type(error).__name__) from error
 
     async def _exchange(self, target: httpx.URL, size: int, address: str = "", connect: float | None = None) -> _Reply:
@@ -230,19 +228,12 @@ class Fetcher:
             if response.has_redirect_location:
                 location = str(target.join(response.headers["Location"]))
                 return _Reply(response.status_code, location, Page(b"", kind, charset))
-            if (encoding := response.headers.get("Content-Encoding", "").lower()) not in _ENCODINGS:
-                raise UnreadableError(f"it comes in the encoding {printable(encoding)[:40]}, which nobody asked for")
-            body = bytearray()
-            zipped = zlib.decompressobj(16 + zlib.MAX_WBITS) if encoding == "gzip" else None
-            async for chunk in response.aiter_raw():
-                body += zipped.decompress(chunk, size + 1 - len(body)) if zipped else chunk
-                if len(body) > size:
-                    remark(f"{target}: cut at {size} bytes", lasting=True)
-                    break
-            else:
-                if zipped and body and not zipped.eof:  # httpx would take it for whole
-                    raise UnreadableError("it broke off")
-            return _Reply(response.status_code, "", Page(bytes(body[:size]), kind, charset))
+
+            def cut() -> None:
+                remark(f"{target}: cut at {size} bytes", lasting=True)
+
+            body = await read_body(response, size, server=target.host, on_cut=cut)
+            return _Reply(response.status_code, "", Page(body, kind, charset))
 
 
 def _proxied(target: httpx.URL) -> bool:

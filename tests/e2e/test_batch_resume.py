@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -15,6 +16,9 @@ import pytest
 
 PLUGIN = Path(__file__).parents[1] / "standins" / "scripted.py"
 RQA = [sys.executable, "-c", "from robust_qa.cli import main; main()", "--plugin", str(PLUGIN)]
+
+
+NESTED = '{"a": ' * 100_000 + "1" + "}" * 100_000
 
 
 class Run:
@@ -68,6 +72,31 @@ class Run:
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     return Run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("out.jsonl", '{"row": 3000000000, "question": "q1"}\n'),
+        ("out.jsonl", f'{{"row": 1, "question": {NESTED}}}\n'),
+        ("out.jsonl.state.json", f'{{"rqa": "0.1", "input": null, "plan": {{}}, "configuration": {NESTED}}}'),
+    ],
+)
+def test_an_output_that_was_changed_is_refused_in_little_memory(run: Run, file: str, content: str) -> None:
+    run.write("q1", "q2")
+    assert run.finish()[0] == 0
+    (run.folder / file).write_text(content)
+    before = run.out.read_bytes()
+    code, err = run.finish("--resume", preexec_fn=limit_memory)
+    assert (code, "This output was changed." in err, "Start again with --force." in err) == (2, True, True), err
+    assert "Traceback" not in err
+    assert run.out.read_bytes() == before
+    assert run.finish("--force")[0] == 0
+    assert len(run.rows) == 2
+
+
+def limit_memory() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 
 
 def test_kill_9_at_any_moment_loses_no_row_repeats_none_and_tears_none(run: Run) -> None:

@@ -36,6 +36,56 @@ def test_where_nothing_that_was_named_is_read_the_command_fails(rqa, tmp_path):
     assert rqa("index", tmp_path / "new.docx", tmp_path / "readme.txt").code == 0  # nor has it changed
 
 
+@pytest.fixture
+def unreadable(docs, monkeypatch) -> set[str]:
+    """A folder with one good file, and the lines that tell why each other one is left out."""
+
+    def fails(error: BaseException):
+        def parse(path, report):
+            yield documents.Document("The harbour opened in 1066.", "", str(path), str(path))
+            raise error
+
+        return parse
+
+    (docs / "good.txt").write_text("The harbour opened in 1884.")
+    (docs / "nines.html").write_text("<p>The harbour opened in &#" + "9" * 5000 + ";</p>")
+    with (docs / "sparse.html").open("wb") as file:
+        file.truncate(3_000_000_000)
+    (docs / "long.csv").write_text("text\nThe harbour opened in 1700.\n" + "x" * 1_000_001 + "\n")
+    monkeypatch.setitem(documents.READERS, ".rst", fails(RecursionError("maximum recursion depth\x1b[31m exceeded")))
+    monkeypatch.setitem(documents.READERS, ".md", fails(MemoryError()))
+    (docs / "deep.rst").write_text("x")
+    (docs / "vast.md").write_text("x")
+    return {
+        f"{docs}/nines.html is left out: reading it failed with ValueError: Exceeds the limit",
+        f"{docs}/sparse.html is left out: it has 3,000.0 MB, and the option `file_megabytes` allows 200 MB",
+        f"{docs}/long.csv is left out: line 3 has more than 1,000,000 characters",
+        f"{docs}/deep.rst is left out: reading it failed with RecursionError: maximum recursion depth",
+        f"{docs}/vast.md is left out: reading it needs more memory than there is",
+    }
+
+
+def test_files_that_cannot_be_read_are_left_out_with_the_reason_and_the_rest_is_indexed(rqa, docs, unreadable):
+    for counted in ("1 added", "1 unchanged"):
+        ended = rqa("index", docs)
+        assert (ended.code, "1 passages" in ended.err, counted in ended.err) == (0, True, True)
+        assert {line for line in unreadable if line not in ended.err} == set()
+        assert "\x1b" not in ended.err
+
+
+def test_files_that_cannot_be_read_do_not_keep_a_question_from_being_answered(rqa, docs, unreadable):
+    ended = rqa("ask", "--docs", docs, "-s", "rag", "--reader", "lexical", "When did the harbour open?")
+    assert (ended.code, "1884" in ended.out) == (0, True)
+    assert {line for line in unreadable if line not in ended.err} == set()
+
+
+def test_a_larger_file_leaves_the_index_when_the_limit_falls_and_returns_when_it_rises(docs, bm25):
+    (docs / "a.txt").write_text("panda " * 200_000)
+    assert counts(bm25().index([docs])) == (1, 0, 0, 0)
+    assert counts(bm25(file_megabytes=1).index([docs])) == (0, 0, 1, 0)
+    assert counts(bm25(file_megabytes=2).index([docs])) == (1, 0, 0, 0)
+
+
 def test_an_index_that_lost_its_last_file_is_a_success_whatever_else_is_in_the_folder(rqa, docs):
     (docs / "a.txt").write_text("panda")
     assert rqa("index", docs).code == 0

@@ -244,6 +244,12 @@ async def test_a_reply_that_decompresses_without_end_is_given_up(replied):
         await replied(Fault(body=body, headers={"Content-Encoding": "gzip"}))
 
 
+async def test_a_reply_with_stacked_content_codings_is_refused_before_it_is_decompressed(replied):
+    body = gzip.compress(gzip.compress(bytes(64 << 20)))
+    with pytest.raises(ReplyError, match="'gzip, gzip'"):
+        await replied(Fault(body=body, headers={"Content-Encoding": "gzip, gzip"}))
+
+
 async def test_an_error_inside_a_choice_is_an_error_and_no_end_of_the_reply(replied):
     def broken(**choice):
         return {"choices": [{"message": {"content": "Par"}, "finish_reason": "error", **choice}]}

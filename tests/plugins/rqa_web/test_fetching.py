@@ -142,7 +142,7 @@ def test_an_address_may_stand_for_a_host() -> None:
         (html(b"\x1f\x8bno gzip", **{"Content-Encoding": "gzip"}), ""),
         (html(gzip.compress(b"<p>The lighthouse stands.</p>" * 9)[:-9], **{"Content-Encoding": "gzip"}), "broke off"),
         (html(b"", **{"Content-Encoding": "gzip"}), "no text"),
-        (html("x", **{"Content-Encoding": "br"}), "encoding br"),
+        (html("x", **{"Content-Encoding": "br"}), "coding 'br'"),
         (redirect("/page"), "more than 5 times"),
         (redirect("file:///etc/passwd"), "no web address"),
         (redirect("http://user:pw@127.0.0.1/"), "no web address"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from robust_qa import CallError, CallTimeout, ConfigError, Key, MissingError, Re
 from rqa_web.providers import is_web
 
 KEY = Key("work", "s3cr3t-s3cr3t")
+STACKED = gzip.compress(gzip.compress(bytes(64 << 20)))
 
 REPLIES: dict[str, tuple[str, dict[str, Any]]] = {
     "serper": (
@@ -243,6 +245,7 @@ HTML = html("<!doctype html><title>\x1b[31mLog in</title>")
         (Fault(reset=True), UnavailableError, "failed"),
         (Fault(body="x" * 100, withheld=50), UnavailableError, "failed"),
         (Fault(body="x" * (9 << 20)), ReplyError, "more than 8 MiB"),
+        (Fault(body=STACKED, headers={"Content-Encoding": "gzip, gzip"}), ReplyError, "'gzip, gzip'"),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else None,
 )

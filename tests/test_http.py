@@ -1,0 +1,69 @@
+"""A plugin reads the body of a reply within a limit."""
+
+from __future__ import annotations
+
+import gzip
+import tracemalloc
+
+import httpx
+import pytest
+from standins.openai import Fault
+from standins.web import serve
+
+import robust_qa
+from robust_qa import ReplyError
+
+BOMB = gzip.compress(bytes(64 << 20))
+
+
+async def body(fault: Fault, limit: int = 1000, **how: object) -> bytes:
+    with serve({"/": fault}) as web:
+        async with httpx.AsyncClient(trust_env=False) as client, client.stream("GET", web.url) as response:
+            return await robust_qa.read_body(response, limit, **how)
+
+
+def zipped(content: bytes, coding: str = "gzip") -> Fault:
+    return Fault(body=content, headers={"Content-Encoding": coding})
+
+
+@pytest.mark.parametrize(
+    ("fault", "limit", "read"),
+    [
+        (Fault(body="x" * 1000), 1000, b"x" * 1000),
+        (zipped(gzip.compress(b"x" * 1000)), 1000, b"x" * 1000),
+        (zipped(gzip.compress(b"x"), "identity, X-GZIP"), 1000, b"x"),
+        (zipped(gzip.compress(b"x") + b"y" * (1 << 20)), 1000, b"x"),
+        (Fault(), 1000, b""),
+    ],
+)
+async def test_a_body_within_the_limit_is_read_whole(fault: Fault, limit: int, read: bytes) -> None:
+    assert await body(fault, limit) == read
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (Fault(body="x" * 1001), "127.0.0.1 replied with more than 1000 bytes"),
+        (zipped(BOMB), "more than 1000 bytes"),
+        (zipped(gzip.compress(BOMB), "gzip, gzip"), "'gzip, gzip'"),
+        (zipped(b"x", "br"), "'br'"),
+        (zipped(b"x"), "compressed"),
+        (zipped(gzip.compress(b"x" * 100)[:-9]), "broke off"),
+    ],
+)
+async def test_a_body_that_is_too_long_or_coded_otherwise_is_a_reply_error_in_little_memory(
+    fault: Fault, why: str
+) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(ReplyError, match=why):
+            await body(fault)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+async def test_the_start_of_a_body_that_is_too_long_is_returned_on_request() -> None:
+    cuts: list[str] = []
+    assert await body(zipped(BOMB), on_cut=lambda: cuts.append("cut")) == bytes(1000)
+    assert cuts == ["cut"]
