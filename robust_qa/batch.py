@@ -222,8 +222,8 @@ class Batch:
                 self._end(error)
                 return None
             return self._fail(row, error)
-        except (Exception, asyncio.CancelledError) as error:  # one row must not end the run, whatever is wrong with it
-            if passes(error):
+        except BaseException as error:  # one row must not end the run, whatever is wrong with it
+            if passes(error) or isinstance(error, SystemExit):
                 raise
             failure = PluginError(f"The row failed with {type(error).__name__}: {error}.")
             failure.usage = spent

@@ -140,16 +140,22 @@ def passes(error: BaseException, before: int = 0) -> bool:
     """
     if isinstance(error, asyncio.CancelledError):
         return cancellations() > before
-    return isinstance(error, GeneratorExit) or interrupted(error)
+    if isinstance(error, GeneratorExit):
+        return _task() is None  # Python closes the coroutine; in a running task, the plugin raised it
+    return interrupted(error)
 
 
 def cancellations() -> int:
     """How many times the current task was asked to end."""
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # there is no event loop
-        return 0
+    task = _task()
     return task.cancelling() if task else 0
+
+
+def _task() -> asyncio.Task[Any] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # there is no event loop
+        return None
 
 
 def _told(name: str, error: BaseException) -> RqaError:

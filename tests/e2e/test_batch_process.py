@@ -65,6 +65,14 @@ def test_rows_that_failed_make_exit_code_3(start: Any) -> None:
     assert process.returncode == 3
 
 
+def test_a_plugin_that_raises_generator_exit_fails_its_row_alone(start: Any) -> None:
+    process = start()
+    out, err = process.communicate(b"a\nclose\nc\n", timeout=60)
+    assert [row.get("error", {}).get("type") for row in rows(out)] == [None, "PluginError", None]
+    assert b"row 2: Strategy 'scripted' failed with GeneratorExit: of its own." in err
+    assert process.returncode == 3
+
+
 def test_quiet_says_nothing(start: Any) -> None:
     process = start(before=["-q"])
     assert process.communicate(b"a\n")[1] == b""
