@@ -30,6 +30,7 @@ from .answering import open_session
 from .batch_progress import rate, tell_first_failure, watch
 from .options import Answering
 from .run import Run
+from .stopping import stoppable
 
 T = TypeVar("T")
 
@@ -125,13 +126,14 @@ async def answer_rows(
         aloud = target.out is None and os.isatty(_STDOUT)
         progress = watch(run, batch.tally, size, answers_on_terminal=aloud, label=strategy or "")
         watching = asyncio.create_task(progress)
+        resumable = file is not None
         try:
-            with _signals(batch):
+            with stoppable(batch, partial(_say_interrupted, run, batch.tally, resumable=resumable)):
                 await batch.run()
         finally:
             watching.cancel()
             await asyncio.wait({watching})
-        _tell_end(run, batch, strategy or "", resumable=file is not None)
+        _tell_end(run, batch, strategy or "", resumable=resumable)
         if file:
             batch.tally.failed += file.failed
             if target.resume and ordered:
@@ -214,20 +216,6 @@ def _share_arenas() -> None:
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
 
 
-@contextmanager
-def _signals(batch: Batch) -> Iterator[None]:
-    """Ctrl-C and SIGTERM stop the batch; a signal that the parent had ignored stays ignored."""
-    loop = asyncio.get_running_loop()
-    taken = [s for s in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(s) is not signal.SIG_IGN]
-    for number in taken:
-        loop.add_signal_handler(number, batch.stop)
-    try:
-        yield
-    finally:
-        for number in taken:
-            loop.remove_signal_handler(number)
-
-
 def _tell_end(run: Run, batch: Batch, label: str, *, resumable: bool) -> None:
     """Say what was done, and raise why that is not all, with the way to go on."""
     if batch.tally.finished or not batch.trouble:
@@ -238,8 +226,12 @@ def _tell_end(run: Run, batch: Batch, label: str, *, resumable: bool) -> None:
             hint=f"{batch.trouble.hint}\n{_how_to_continue(batch.tally, resumable=resumable)}".strip(),
         )
     if batch.stopped:
-        run.say(f"interrupted; {_how_to_continue(batch.tally, resumable=resumable)}")
+        _say_interrupted(run, batch.tally, resumable=resumable)
         raise _Interrupted
+
+
+def _say_interrupted(run: Run, tally: Tally, *, resumable: bool) -> None:
+    run.say(f"interrupted; {_how_to_continue(tally, resumable=resumable)}")
 
 
 def _summarise(run: Run, tally: Tally, label: str) -> None:

@@ -173,6 +173,31 @@ def test_how_to_go_on_holds_also_for_an_input_that_is_no_option(start: Any, tmp_
     assert b"--no-cache -o out.jsonl --resume -- -in.jsonl" in err
 
 
+@pytest.mark.parametrize("way", ["sleep", "swallow", "deadlock"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_second_signal_ends_a_run_that_a_plugin_blocks_and_keeps_finished_rows(
+    start: Any, tmp_path: Path, number: signal.Signals, way: str
+) -> None:
+    (tmp_path / "in.jsonl").write_text(f"a\nwait\nb\nc\nstall {way}\nd\n")
+    arguments = ["in.jsonl", "-o", "out.jsonl", "-j", "2", "-O", "strategy.scripted.log=log"]
+    process = start(*arguments)
+    _await_lines(tmp_path / "log", 5)
+    process.send_signal(number)
+    time.sleep(0.3)
+    process.send_signal(number)
+    assert process.wait(timeout=10) == 130
+    assert b"interrupted; continue with: rqa" in process.stderr.read()
+    assert [row["answer"] for row in rows((tmp_path / "out.jsonl").read_bytes())] == ["a", "b", "c"]
+    (tmp_path / "mended").touch()
+    process = start(*arguments, "--resume")
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    written = rows((tmp_path / "out.jsonl").read_bytes())
+    assert [(row["row"], row["answer"]) for row in written] == list(
+        enumerate(["a", "wait", "b", "c", f"stall {way}", "d"], start=1)
+    )
+
+
 def test_one_interruption_ends_the_wait_for_a_reader_of_the_output(start: Any, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     process = start("-o", "fifo")

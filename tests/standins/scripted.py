@@ -1,10 +1,10 @@
 """A strategy that does what its question says, for tests of batches.
 
-"sleep 0.2", "abstain", "wait" and "refuse" (until there is a file "mended"), "crash", "close" (GeneratorExit), "cancel",
-"group" (a task group fails, and with "group cancel" a cancellation follows it), "block" (a thread, for a minute),
-"passages", "stray", "stall" (the event loop, in one of the ways of STALLS, until there is a file "mended") and "noise"
-(on file descriptor 1, also of a child process) are followed; any other question is its own answer. With the option `log` each question asked is a line of
-that file.
+"sleep 0.2", "abstain", "wait" and "refuse" (until there is a file "mended"), "crash", "close" (raises GeneratorExit),
+"cancel", "group" (a task group fails, and with "group cancel" a cancellation follows it), "block" (a thread, for a
+minute), "stall" (blocks the event loop, in one of the ways of STALLS, until there is a file "mended"), "noise" (writes
+to file descriptor 1 in three ways), "passages" and "stray" are followed; any other question is its own answer. With the
+option `log` each question asked is a line of that file.
 """
 
 import asyncio
