@@ -73,6 +73,18 @@ def test_a_plugin_that_raises_generator_exit_fails_its_row_alone(start: Any) -> 
     assert process.returncode == 3
 
 
+def test_what_a_plugin_writes_to_file_descriptor_1_goes_to_stderr(start: Any, tmp_path: Path) -> None:
+    noise = {b"noise of the plugin", b"noise of a C library", b"noise of a child process"}
+    out, err = start().communicate(b"a\nnoise\nc\n", timeout=60)
+    assert [row["answer"] for row in rows(out)] == ["a", "noise", "c"]
+    assert noise <= set(err.splitlines())
+    asked = subprocess.run(
+        [*RQA, "ask", "--json", "-s", "scripted", "--no-cache", "noise"], cwd=tmp_path, capture_output=True, check=True
+    )
+    assert json.loads(asked.stdout)["answer"] == "noise"
+    assert noise <= set(asked.stderr.splitlines())
+
+
 def test_quiet_says_nothing(start: Any) -> None:
     process = start(before=["-q"])
     assert process.communicate(b"a\n")[1] == b""
