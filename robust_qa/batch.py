@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -129,6 +130,7 @@ class Batch:
         self._finished: dict[int, bytes] = {}  # by place in the output, not yet written
         self._held = 0  # bytes of those, and of those that are being written
         self._writing = False
+        self._saving = threading.Lock()
         self._turn = asyncio.Lock()  # one worker reads at a time
         self._room = asyncio.Event()
         self._news = asyncio.Event()
@@ -222,8 +224,8 @@ class Batch:
                 self._end(error)
                 return None
             return self._fail(row, error)
-        except (Exception, asyncio.CancelledError) as error:  # one row must not end the run, whatever is wrong with it
-            if passes(error):
+        except BaseException as error:  # one row must not end the run, whatever is wrong with it
+            if passes(error) or isinstance(error, SystemExit):
                 raise
             failure = PluginError(f"The row failed with {type(error).__name__}: {error}.")
             failure.usage = spent
@@ -270,24 +272,38 @@ class Batch:
         while not self._ending:
             await self._news.wait()
             self._news.clear()
-            while lines := self._due():
-                self._writing = True
-                await self._put(lines, thread)
-                self._writing = False
+            while lines := await self._put(self._due, thread):
                 self._written += len(lines)
                 self._held -= sum(map(len, lines))
                 self._room.set()
-        await self._put([self._finished[place] for place in sorted(self._finished)], thread)
+        await self._put(self._rest, thread)
+
+    def save(self, seconds: float) -> None:
+        """Write every finished row to a file at once, before another thread ends the process; this run writes no more.
+
+        Gives up after `seconds`. A pipe is left alone: its reader may be gone or asleep.
+        """
+        if not self._output.blocking and self._saving.acquire(timeout=seconds):  # and never released
+            self._output.write(self._rest())
 
     def _due(self) -> list[bytes]:
-        """The finished lines that nothing slower stands before."""
+        """Take the finished lines that nothing slower stands before."""
         lines: list[bytes] = []
         while (line := self._finished.pop(self._written + len(lines), None)) is not None:
             lines.append(line)
         return lines
 
-    async def _put(self, lines: list[bytes], thread: ThreadPoolExecutor | None) -> None:
+    def _rest(self) -> list[bytes]:
+        """Take all finished lines, in the order of their places."""
+        return [self._finished.pop(place) for place in sorted(self._finished)]
+
+    async def _put(self, take: Callable[[], list[bytes]], thread: ThreadPoolExecutor | None) -> list[bytes]:
         if thread is None:
-            self._output.write(lines)
-        else:
+            with self._saving:  # no line may be taken and not yet written when the process is ended
+                if (lines := take()) or self._ending:
+                    self._output.write(lines)
+        elif lines := take():
+            self._writing = True
             await asyncio.get_running_loop().run_in_executor(thread, self._output.write, lines)
+            self._writing = False
+        return lines

@@ -32,7 +32,7 @@ _NUMBERS: dict[str, dict[str, tuple[type[Any], float, str]]] = {
     "reader": {"window": _COUNT, "max_tokens": _COUNT},
     "evaluator": {"upper": _NUMBER, "lower": _NUMBER},
 }
-_CLOSING = 30.0  # seconds that an `async def close` may take
+_CLOSING = 30.0  # seconds that an `async def close` may take by default
 
 
 def _check_strategy(name: str, strategy: Any) -> None:
@@ -117,12 +117,12 @@ def blaming(name: str) -> Iterator[None]:
         raise _told(name, first_of(error)) from error
 
 
-async def closed(name: str, component: Any) -> str:
+async def closed(name: str, component: Any, seconds: float = _CLOSING) -> str:
     """Close the component; what went wrong, so that others are closed, and answers stand, all the same."""
     before = cancellations()
     try:
         if (close := getattr(component, "close", None)) is not None:
-            async with asyncio.timeout(_CLOSING):
+            async with asyncio.timeout(seconds):
                 ending = close()
                 if inspect.isawaitable(ending):
                     await ending
@@ -140,16 +140,22 @@ def passes(error: BaseException, before: int = 0) -> bool:
     """
     if isinstance(error, asyncio.CancelledError):
         return cancellations() > before
-    return isinstance(error, GeneratorExit) or interrupted(error)
+    if isinstance(error, GeneratorExit):
+        return _task() is None  # Python closes the coroutine; in a running task, the plugin raised it
+    return interrupted(error)
 
 
 def cancellations() -> int:
     """How many times the current task was asked to end."""
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # there is no event loop
-        return 0
+    task = _task()
     return task.cancelling() if task else 0
+
+
+def _task() -> asyncio.Task[Any] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # there is no event loop
+        return None
 
 
 def _told(name: str, error: BaseException) -> RqaError:

@@ -15,6 +15,7 @@ import click
 
 from .. import __version__, environment
 from ..errors import ConfigError, Exit, RqaError, interrupted
+from . import stdout
 
 if TYPE_CHECKING:
     from .run import Run
@@ -135,7 +136,7 @@ def main() -> None:
     """The `rqa` command: runs it, tells errors on stderr, and ends with an exit code."""
     _open_missing_streams()
     if sys.__stdout__ in (None, sys.stdout) and isinstance(sys.stdout, io.TextIOWrapper):
-        old, raw = sys.stdout, _StandardOutput(sys.stdout.fileno(), "w", closefd=False)
+        old, raw = sys.stdout, _StandardOutput(stdout.make_private(), "w", closefd=False)
         sys.stdout = io.TextIOWrapper(
             raw if old.write_through else io.BufferedWriter(raw),  # python -u
             old.encoding, old.errors, line_buffering=bool(old.line_buffering), write_through=old.write_through,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from ..errors import InputError, RqaError
 from ..types import Answer, Question
 from .options import Answering, answering_options
 from .run import Run, pass_run
+from .stdout import plugins_write_to_stderr
 
 if TYPE_CHECKING:
     from ..session import Session
@@ -55,7 +55,7 @@ def command(
         raise click.UsageError(f"Put the question in quotes: rqa ask {shlex.quote(' '.join(question))}")
     asked = _question(question[0] if question else None, passages)
     trace = Trace()
-    with redirect_stdout(sys.stderr):  # what plugins print is no part of the answer
+    with plugins_write_to_stderr():
         session = open_session(run, options)  # before the event loop, where Ctrl-C would wait for an index to be built
         try:
             answer = asyncio.run(_answer(session, asked, trace))

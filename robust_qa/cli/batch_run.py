@@ -10,7 +10,7 @@ import signal
 import stat
 import sys
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -26,14 +26,17 @@ from ..lines import Lines
 from ..outputs import OutFile, Stream, check_continues
 from ..resume import State, retrieved, surveyed
 from ..session import Session
+from . import stdout
 from .answering import open_session
 from .batch_progress import rate, tell_first_failure, watch
 from .options import Answering
 from .run import Run
+from .stdout import plugins_write_to_stderr
+from .stopping import stoppable
 
 T = TypeVar("T")
 
-_STDIN, _STDOUT = 0, 1
+_STDIN = 0
 _M_ARENA_MAX = -8  # of malloc.h
 
 
@@ -82,7 +85,7 @@ def in_session(run: Run, answering: Answering, work: Callable[[Session], Awaitab
             run.say(session.trouble)
         return result
 
-    with redirect_stdout(sys.stderr):
+    with plugins_write_to_stderr():
         session = open_session(run, answering, detailed=detailed)
         try:
             return asyncio.run(whole(session))
@@ -122,16 +125,17 @@ async def answer_rows(
         answer = partial(session.answer, strategy=strategy, as_given=as_given)
         batch = Batch(answer, lines, output, ordered=ordered, done=done, **how)
         size = os.fstat(descriptor).st_size if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
-        aloud = target.out is None and os.isatty(_STDOUT)
+        aloud = target.out is None and os.isatty(stdout.descriptor())
         progress = watch(run, batch.tally, size, answers_on_terminal=aloud, label=strategy or "")
         watching = asyncio.create_task(progress)
+        resumable = file is not None
         try:
-            with _signals(batch):
+            with stoppable(batch, partial(_say_interrupted, run, batch.tally, resumable=resumable)):
                 await batch.run()
         finally:
             watching.cancel()
             await asyncio.wait({watching})
-        _tell_end(run, batch, strategy or "", resumable=file is not None)
+        _tell_end(run, batch, strategy or "", resumable=resumable)
         if file:
             batch.tally.failed += file.failed
             if target.resume and ordered:
@@ -144,7 +148,7 @@ async def answer_rows(
 def answer_stream(run: Run, source: Path, target: Target, answering: Answering, **how: Any) -> int:
     """Answer the rows of `source` as `answer_rows` does. The number of failed rows, earlier runs' included."""
     with _opened(source) as descriptor:
-        if _same(_STDOUT if target.out is None else target.out, descriptor):
+        if _same(stdout.descriptor() if target.out is None else target.out, descriptor):
             raise click.UsageError(f"{target.out or 'Standard output'} is the input itself.")
 
         async def work(session: Session) -> int:
@@ -181,7 +185,7 @@ def _state(session: Session, planned: Callable[..., Plan], plan: Plan | None, su
 @contextmanager
 def _output(target: Target, state: Callable[[], State]) -> Iterator[OutFile | Stream]:
     if target.out is None:
-        yield Stream(_STDOUT, "standard output")
+        yield Stream(stdout.descriptor(), "standard output")
     elif target.keeps:
         output = OutFile(target.out, state(), resume=target.resume, retry=target.retry, force=target.force)
         try:
@@ -214,20 +218,6 @@ def _share_arenas() -> None:
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
 
 
-@contextmanager
-def _signals(batch: Batch) -> Iterator[None]:
-    """Ctrl-C and SIGTERM stop the batch; a signal that the parent had ignored stays ignored."""
-    loop = asyncio.get_running_loop()
-    taken = [s for s in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(s) is not signal.SIG_IGN]
-    for number in taken:
-        loop.add_signal_handler(number, batch.stop)
-    try:
-        yield
-    finally:
-        for number in taken:
-            loop.remove_signal_handler(number)
-
-
 def _tell_end(run: Run, batch: Batch, label: str, *, resumable: bool) -> None:
     """Say what was done, and raise why that is not all, with the way to go on."""
     if batch.tally.finished or not batch.trouble:
@@ -238,8 +228,12 @@ def _tell_end(run: Run, batch: Batch, label: str, *, resumable: bool) -> None:
             hint=f"{batch.trouble.hint}\n{_how_to_continue(batch.tally, resumable=resumable)}".strip(),
         )
     if batch.stopped:
-        run.say(f"interrupted; {_how_to_continue(batch.tally, resumable=resumable)}")
+        _say_interrupted(run, batch.tally, resumable=resumable)
         raise _Interrupted
+
+
+def _say_interrupted(run: Run, tally: Tally, *, resumable: bool) -> None:
+    run.say(f"interrupted; {_how_to_continue(tally, resumable=resumable)}")
 
 
 def _summarise(run: Run, tally: Tally, label: str) -> None:

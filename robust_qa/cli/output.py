@@ -13,6 +13,7 @@ import click
 
 from ..text import flat, printable, printable_json
 from ..types import Answer, Citation, Step
+from . import stdout
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,7 +47,7 @@ def console(*, err: bool = False) -> Console:
 
     stream = sys.stderr if err else sys.stdout
     width = height = None  # asked of the terminal whenever something is drawn, as they may change
-    terminal = next(filter(os.isatty, range(3)), None)
+    terminal = next(filter(os.isatty, (*range(3), stdout.descriptor())), None)
     if "COLUMNS" in os.environ or terminal is None:
         width, height = shutil.get_terminal_size((100, 25))  # rich prints nothing where COLUMNS is 0
     elif os.environ.get("TERM", "").lower() in ("dumb", "unknown"):

@@ -6,14 +6,13 @@ import dataclasses
 import json
 import shlex
 import sys
-from collections import Counter
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from ..errors import ConfigError, Exit, MissingError, RqaError
+from ..errors import ConfigError, MissingError, RqaError
 from ..nearest import did_you_mean
 from ..registry import Plugin, Registration
 from ..text import printable
@@ -113,34 +112,46 @@ def new(name: str, kind: Kind, into: Path) -> None:
     show_default=True,
     help="What a retriever is to find something for.",
 )
+@click.option(
+    "--timeout",
+    "seconds",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="Fail a check that takes longer.",
+)
 @pass_run
-def check(run: Run, name: str, kind: Kind | None, query: str) -> None:
+def check(run: Run, name: str, kind: Kind | None, query: str, seconds: float) -> None:
     """Check a component against its contract. NAME is taken as it is configured."""
     from .. import testing
     from ..assembly import Assembly
+    from ..testing.side_effects import SideEffects
+    from .checking import Report
 
-    assembly = Assembly(run.load_config(), run.host)
-    kind = kind or _kind_of(name, assembly)
-    with redirect_stdout(sys.stderr):
-        part = assembly.part(kind, name)
-        component = part.build()
-        try:
-            with part.blaming():
-                getattr(component, "fingerprint", str)()
-        except MissingError:
-            raise
-        except RqaError:
-            pass  # a finding, as whatever else it raises than what is missing
-        findings = testing.check(kind, component, query=query, close=True)
-    for finding in findings:
-        mark = {"passed": "ok     ", "failed": "FAILED ", "skipped": "skipped"}[finding.state]
-        detail = f": {printable(finding.detail)}" if finding.detail else ""
-        click.echo(f"{mark} {finding.name}{detail}")
-    states = Counter(finding.state for finding in findings)
-    counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
-    click.echo(f"{kind} {name}: {counts}", err=True)
-    if states["failed"]:
-        sys.exit(Exit.FAILED)
+    effects = SideEffects()
+    report = Report(name, seconds, effects.findings)
+    with redirect_stdout(sys.stderr), effects, report:
+        with effects.during("when the plugins were loaded"):
+            assembly = Assembly(run.load_config(), run.host)
+        kind = kind or _kind_of(name, assembly)
+        report.subject = f"{kind} {name}"
+        with effects.during("when it was built"):
+            part = assembly.part(kind, name)
+            component = part.build()
+            try:
+                with part.blaming():
+                    getattr(component, "fingerprint", str)()
+            except MissingError:
+                raise
+            except RqaError:
+                pass  # a finding, as whatever else it raises than what is missing
+        with effects.during("when it was called"):
+            testing.check(kind, component, query=query, seconds=seconds, close=True, report=report)
+        code = report.finish()
+    report.leave(code)
+    if code:
+        sys.exit(code)
 
 
 def _kind_of(name: str, assembly: Assembly) -> Kind:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from robust_qa import PluginError, RqaError
 from robust_qa.faults import check_component, closed, passes
@@ -66,7 +69,7 @@ class Subject:
             arguments += (toolbox(self.query, reader=ScriptedModel("Yes."), evaluator=OverlapEvaluator()),)
         if inspect.iscoroutinefunction(function):
             return await function(*arguments)
-        result = await asyncio.to_thread(finished, function, *arguments)
+        result = await _in_thread(function, *arguments)
         return await result if inspect.isawaitable(result) else result
 
     async def survives(self, method: str, *cases: tuple[str, tuple[Any, ...]]) -> None:
@@ -113,6 +116,24 @@ class Suite(list[Behaviour]):
         return add
 
 
+class Report(Protocol):
+    """Who is told how the checks of a component go."""
+
+    def planned(self, names: Sequence[str], /) -> None: ...
+
+    def begin(self, name: str, /) -> None: ...
+
+    def found(self, finding: Finding, /) -> None: ...
+
+
+class _Silent:
+    def planned(self, names: Sequence[str], /) -> None: ...
+
+    def begin(self, name: str, /) -> None: ...
+
+    def found(self, finding: Finding, /) -> None: ...
+
+
 COMMON = Suite()
 
 
@@ -133,6 +154,22 @@ async def _fingerprint(subject: Subject) -> None:
     expect(first == second, f"it was {first!r}, then {second!r}")
 
 
+async def _in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What `function` returns, called in a daemon thread: if it hangs, the process does not wait for it."""
+    future: Future[Any] = Future()
+    future.set_running_or_notify_cancel()  # it cannot be cancelled
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            future.set_result(context.run(finished, function, *arguments))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=work, name="rqa_check", daemon=True).start()
+    return await asyncio.wrap_future(future)
+
+
 def told(error: BaseException) -> str:
     """An exception in one line."""
     text = f"{type(error).__name__}: {error}".rstrip(": ")
@@ -147,6 +184,7 @@ def check(
     query: str = "What is the capital of France?",
     seconds: float = 300.0,
     close: bool = False,
+    report: Report | None = None,
 ) -> list[Finding]:
     """Try every behaviour the host relies on in a component of `kind`, and say of each what was found.
 
@@ -155,7 +193,8 @@ def check(
     it is closed in the end, and how that went is one, too.
     Runs an event loop of its own. Raises ValueError when there is no such kind.
     """
-    return asyncio.run(_try_all(_suite(kind), Subject(kind, component, query), seconds, close=close))
+    subject = Subject(kind, component, query)
+    return asyncio.run(_try_all(_suite(kind), subject, seconds, report or _Silent(), close=close))
 
 
 def assert_conforms(kind: str, component: Any, *, query: str = "What is the capital of France?") -> None:
@@ -166,25 +205,38 @@ def assert_conforms(kind: str, component: Any, *, query: str = "What is the capi
         raise AssertionError(f"{type(component).__name__} is not a {kind} as the host needs one:\n{report}")
 
 
-async def _try_all(suite: Suite, subject: Subject, seconds: float, *, close: bool) -> list[Finding]:
-    shape, *others = suite
-    findings = [await _try(shape, subject, seconds)]
-    stop = "not tried, for lack of the above" if findings[0].state == "failed" else ""
-    for behaviour in (*others, *COMMON):
-        if behaviour.of and not hasattr(subject.component, behaviour.of):
-            continue
+async def _try_all(suite: Suite, subject: Subject, seconds: float, report: Report, *, close: bool) -> list[Finding]:
+    report.begin(suite[0].name)
+    tried = [each for each in (*suite, *COMMON) if not each.of or hasattr(subject.component, each.of)]
+    closing = ["`close` ends it"] if close and hasattr(subject.component, "close") else []
+    report.planned([*(behaviour.name for behaviour in tried), *closing])
+    findings: list[Finding] = []
+    stop = ""
+
+    def add(finding: Finding) -> None:
+        findings.append(finding)
+        report.found(finding)
+
+    for behaviour in tried:
         if stop:
-            findings.append(Finding(behaviour.name, "skipped", stop))
+            add(Finding(behaviour.name, "skipped", stop))
             continue
+        report.begin(behaviour.name)
         try:
-            findings.append(await _try(behaviour, subject, seconds))
+            add(await _try(behaviour, subject, seconds))
         except RqaError as error:
+            if behaviour is suite[0]:
+                raise
             # The checks provoke none: a model, a key or the network is missing, and stays so for the rest.
-            findings.append(Finding(behaviour.name, "failed", told(error)))
+            add(Finding(behaviour.name, "failed", told(error)))
             stop = f"not tried after the {error.kind}"
-    if close and hasattr(subject.component, "close"):
-        failure = await closed("it", subject.component)
-        findings.append(Finding("`close` ends it", "failed" if failure else "passed", failure))
+        if behaviour is suite[0] and findings[0].state == "failed":
+            stop = "not tried, for lack of the above"
+    for name in closing:
+        report.begin(name)
+        failure = await closed("it", subject.component, seconds)
+        add(Finding(name, "failed" if failure else "passed", failure))
+    report.begin("its tasks and threads end")
     return findings
 
 

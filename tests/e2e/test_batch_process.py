@@ -65,6 +65,26 @@ def test_rows_that_failed_make_exit_code_3(start: Any) -> None:
     assert process.returncode == 3
 
 
+def test_a_plugin_that_raises_generator_exit_fails_its_row_alone(start: Any) -> None:
+    process = start()
+    out, err = process.communicate(b"a\nclose\nc\n", timeout=60)
+    assert [row.get("error", {}).get("type") for row in rows(out)] == [None, "PluginError", None]
+    assert b"row 2: Strategy 'scripted' failed with GeneratorExit: of its own." in err
+    assert process.returncode == 3
+
+
+def test_what_a_plugin_writes_to_file_descriptor_1_goes_to_stderr(start: Any, tmp_path: Path) -> None:
+    noise = {b"noise of the plugin", b"noise of a C library", b"noise of a child process"}
+    out, err = start().communicate(b"a\nnoise\nc\n", timeout=60)
+    assert [row["answer"] for row in rows(out)] == ["a", "noise", "c"]
+    assert noise <= set(err.splitlines())
+    asked = subprocess.run(
+        [*RQA, "ask", "--json", "-s", "scripted", "--no-cache", "noise"], cwd=tmp_path, capture_output=True, check=True
+    )
+    assert json.loads(asked.stdout)["answer"] == "noise"
+    assert noise <= set(asked.stderr.splitlines())
+
+
 def test_quiet_says_nothing(start: Any) -> None:
     process = start(before=["-q"])
     assert process.communicate(b"a\n")[1] == b""
@@ -163,6 +183,31 @@ def test_how_to_go_on_holds_also_for_an_input_that_is_no_option(start: Any, tmp_
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert b"--no-cache -o out.jsonl --resume -- -in.jsonl" in err
+
+
+@pytest.mark.parametrize("way", ["sleep", "swallow", "deadlock"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_second_signal_ends_a_run_that_a_plugin_blocks_and_keeps_finished_rows(
+    start: Any, tmp_path: Path, number: signal.Signals, way: str
+) -> None:
+    (tmp_path / "in.jsonl").write_text(f"a\nwait\nb\nc\nstall {way}\nd\n")
+    arguments = ["in.jsonl", "-o", "out.jsonl", "-j", "2", "-O", "strategy.scripted.log=log"]
+    process = start(*arguments)
+    _await_lines(tmp_path / "log", 5)
+    process.send_signal(number)
+    time.sleep(0.3)
+    process.send_signal(number)
+    assert process.wait(timeout=10) == 130
+    assert b"interrupted; continue with: rqa" in process.stderr.read()
+    assert [row["answer"] for row in rows((tmp_path / "out.jsonl").read_bytes())] == ["a", "b", "c"]
+    (tmp_path / "mended").touch()
+    process = start(*arguments, "--resume")
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    written = rows((tmp_path / "out.jsonl").read_bytes())
+    assert [(row["row"], row["answer"]) for row in written] == list(
+        enumerate(["a", "wait", "b", "c", f"stall {way}", "d"], start=1)
+    )
 
 
 def test_one_interruption_ends_the_wait_for_a_reader_of_the_output(start: Any, tmp_path: Path) -> None:

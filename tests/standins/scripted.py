@@ -1,13 +1,16 @@
 """A strategy that does what its question says, for tests of batches.
 
-"sleep 0.2", "abstain", "wait" and "refuse" (until there is a file "mended"), "crash", "cancel", "group" (a task group
-fails, and with "group cancel" a cancellation follows it), "block" (a thread, for a minute), "passages"
-and "stray" are followed; any other question is its own answer. With the option `log` each question asked is a line of
-that file.
+"sleep 0.2", "abstain", "wait" and "refuse" (until there is a file "mended"), "crash", "close" (raises GeneratorExit),
+"cancel", "group" (a task group fails, and with "group cancel" a cancellation follows it), "block" (a thread, for a
+minute), "stall" (blocks the event loop, in one of the ways of STALLS, until there is a file "mended"), "noise" (writes
+to file descriptor 1 in three ways), "passages" and "stray" are followed; any other question is its own answer. With the
+option `log` each question asked is a line of that file.
 """
 
 import asyncio
+import ctypes
 import os
+import subprocess
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -51,6 +54,14 @@ class Scripted:
                 raise RefusedError("The key is wrong.", hint="Store another.")
             case ["crash"]:
                 raise ZeroDivisionError("by nothing")
+            case ["close", *_]:
+                raise GeneratorExit("of its own")
+            case ["stall", way] if not Path("mended").exists():
+                await STALLS[way]()
+            case ["noise"]:
+                os.write(1, b"noise of the plugin\n")
+                ctypes.CDLL(None).puts(b"noise of a C library")
+                subprocess.run(["echo", "noise of a child process"], check=True)
             case ["group", *others]:
                 with suppress(ExceptionGroup if others == ["cancel"] else ()):
                     async with asyncio.TaskGroup() as group:
@@ -70,6 +81,25 @@ class Scripted:
 
 async def _refused() -> None:
     raise RefusedError("The key is wrong.")
+
+
+async def _sleep() -> None:
+    time.sleep(60)
+
+
+async def _swallow() -> None:
+    while True:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+
+
+async def _deadlock() -> None:
+    mutex = ctypes.create_string_buffer(256)  # zeros: a pthread mutex that is free
+    for _ in range(2):
+        ctypes.CDLL(None).pthread_mutex_lock(mutex)  # unlike a sleep, no signal interrupts it
+
+
+STALLS = {"sleep": _sleep, "swallow": _swallow, "deadlock": _deadlock}
 
 
 class Blocking:
