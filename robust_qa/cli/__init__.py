@@ -92,6 +92,20 @@ class Commands(click.Group):
         self.commands.update({name: found for name, found in shelf.commands.items() if name not in COMMANDS})
 
 
+def _existing(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The plugin files of the command line. Usage is wrong where one is not there."""
+    for path in paths:
+        file = path / "__init__.py" if path.is_dir() else path
+        if not file.is_file():
+            raise click.BadParameter(
+                f"there is no file {str(file)!r}. Give the path of a plugin that exists, or write one: "
+                "rqa plugins new NAME",
+                ctx,
+                param,
+            )
+    return paths
+
+
 def _make_run(params: dict[str, Any]) -> Run:
     from .run import Run
 
@@ -120,6 +134,7 @@ def _make_run(params: dict[str, Any]) -> Run:
     type=click.Path(path_type=Path),
     multiple=True,
     is_eager=True,
+    callback=_existing,
     help="Load a plugin from a Python file. May be repeated.",
 )
 @click.option("--strict-plugins", is_flag=True, is_eager=True, help="Fail when a plugin is broken.")

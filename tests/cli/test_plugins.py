@@ -107,8 +107,15 @@ def test_none_means_none(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_plugin_by_path(rqa: Rqa, tmp_path: Path) -> None:
     (tmp_path / "notes.py").write_text(plugin_source("retriever", "notes"))
     assert ("notes", "loaded") in rows(rqa("--plugin", tmp_path / "notes.py", "plugins", "--json"))
-    ended = rqa("--plugin", tmp_path / "missing.py", "plugins", "--json")
-    assert ended.code == 0 and f"there is no file {tmp_path / 'missing.py'}" in ended.err
+
+
+@pytest.mark.parametrize("command", [["plugins"], ["ask", "Where?"], ["eval", "questions.jsonl"]])
+def test_a_plugin_path_that_does_not_exist_is_a_usage_error(rqa: Rqa, tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "empty").mkdir()
+    for path, missing in (("missing.py", "missing.py"), ("empty", "empty/__init__.py")):
+        ended = rqa("--plugin", tmp_path / path, *command)
+        assert (ended.code, ended.out) == (2, "")
+        assert f"there is no file '{tmp_path / missing}'" in ended.err and "rqa plugins new" in ended.err
 
 
 def test_the_users_and_a_named_configuration_load_plugins_by_path(rqa: Rqa, tmp_path: Path) -> None:
