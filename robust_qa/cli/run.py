@@ -37,6 +37,7 @@ class Run:
         self.verbosity = verbosity
         self._plugin_files = plugin_files
         self._strict_plugins = strict_plugins
+        self._held: list[str] | None = None
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Run:
@@ -74,8 +75,20 @@ class Run:
 
     def say(self, text: str) -> None:
         """A line on stderr, unless with -q; one also where a name in it holds line breaks."""
-        if self.verbosity >= 0:
+        if self._held is not None:
+            self._held.append(text)
+        elif self.verbosity >= 0:
             click.echo(f"rqa: {_BREAKS.sub(' ', printable(text))}", err=True)
+
+    def hold(self) -> None:
+        """Keep lines back until `release`, when the verbosity is known."""
+        self._held = []
+
+    def release(self) -> None:
+        """Say the lines that were kept back."""
+        held, self._held = self._held or [], None
+        for text in held:
+            self.say(text)
 
 
 pass_run = click.make_pass_decorator(Run)
