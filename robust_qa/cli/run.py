@@ -16,6 +16,7 @@ from ..text import printable
 
 if TYPE_CHECKING:
     from ..config import Config
+    from ..errors import RqaError
     from ..host import Host
 
 _BREAKS = re.compile(r"\s*[\t\n]\s*")
@@ -38,6 +39,8 @@ class Run:
         self._plugin_files = plugin_files
         self._strict_plugins = strict_plugins
         self._held: list[str] | None = None
+        self.problems: list[RqaError] | None = None
+        """Errors of the configuration, if they are to be collected; else the first one is raised."""
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Run:
@@ -56,7 +59,8 @@ class Run:
         from .. import config
         from ..host import Host
 
-        configured, refused = config.load(file=self.config_file).plugin_files()
+        loaded = config.load(file=self.config_file, problems=self.problems)
+        configured, refused = loaded.plugin_files(self.problems)
         for line in refused:
             self.say(line)
         host = Host.from_environment(files=[*configured, *self._plugin_files], strict=self._strict_plugins)
@@ -68,8 +72,8 @@ class Run:
         """The configuration in force, with the command line's KEY=VALUE pairs on top."""
         from .. import config
 
-        loaded = config.load(file=self.config_file, overrides=overrides)
-        if loaded.overridden():
+        loaded = config.load(file=self.config_file, overrides=overrides, problems=self.problems)
+        if self.problems is None and loaded.overridden():
             loaded.check_names(self.host)
         return loaded
 

@@ -131,6 +131,48 @@ def test_check_tells_all_that_is_wrong_with_one_table(rqa: Rqa, own: Path) -> No
     assert [part in rqa("config", "check").err for part in ("`repli`", "`reader.parrot.window`")] == [True, True]
 
 
+def test_check_tells_errors_of_every_sort_at_once(rqa: Rqa, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found(
+        "plugins = 'x.py'\ncolour = 1\n[readers.local]\nx = 1\n[retriever]\nk = 5\n"
+        "[defaults]\nk = 0\nreader = 'parot'\nretriever = 'named & bing & bong'\nexpressions = {named = 'web@'}\n"
+        "[defaults.prompts]\nread = 'x'\ncompres = 'y'\n"
+        "[reader.parrot]\nconcurrency = 0\nwindow = 'wide'\nrepli = 'x'\n"
+        "[reader.first]\none = 1\ntwo = 2\n[strategy.nowhere]\nx = 1\n"
+    )
+    own.write_text(own.read_text() + "[cache]\nsize = 'big'\n")
+    monkeypatch.setenv("RQA_STRATEGI", "rag")
+    monkeypatch.setenv("RQA_READER__PAROT__REPLY", "x")
+    ended = rqa("config", "check")
+    assert (ended.code, ended.out) == (2, "")
+    for told in (
+        "`plugins` must be a list",
+        "there is no table [colour]",
+        "there is no table [readers]",
+        "[retriever] holds named tables",
+        "`defaults.k` must be",
+        "There is no reader named 'parot'",
+        "`defaults.expressions`",
+        "There is no retriever named 'bing'",
+        "There is no retriever named 'bong'",
+        "There is no prompt named 'read'",
+        "There is no prompt named 'compres'",
+        "`reader.parrot.concurrency` must be",
+        "`reader.parrot.window` must be",
+        "[reader.parrot] has no option `repli`",
+        "[reader.first] sets `one`",
+        "[reader.first] sets `two`",
+        "There is no strategy named 'nowhere'",
+        "`cache.size` must be",
+        "RQA_STRATEGI means nothing to rqa",
+        "RQA_READER__PAROT__REPLY: [reader.parot] does not say which plugin it configures",
+    ):
+        assert told in ended.err, (told, ended.err)
+    assert "no retriever named 'named'" not in ended.err
+    own.write_text("[defaults\n")  # no TOML, and still the other file is checked
+    ended = rqa("config", "check")
+    assert f"{own} is not TOML" in ended.err and "there is no table [colour]" in ended.err
+
+
 def test_check_looks_at_what_the_defaults_name(rqa: Rqa, own: Path) -> None:
     found("[defaults]\nreader = 'parot'\n")
     ended = rqa("config", "check")
