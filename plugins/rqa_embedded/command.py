@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from robust_qa import MissingError
+from robust_qa import MissingError, output_option
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -17,12 +17,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.command("reader", epilog="Example: rqa train reader examples/training.jsonl -o my-reader")
 @click.argument("rows", nargs=-1, type=_FILE)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="The folder to write; taken up again if it is of the same run.",
+@output_option(
+    "PATH", "The folder to write; taken up again if it is of the same run.", name="output", required=True, stdout=False
 )
 @click.option(
     "--corpora",

@@ -19,7 +19,7 @@ from .run import Run, pass_run
     "rqa batch -d notes/ < questions.txt | jq -r .answer",
 )
 @click.argument("source", metavar="[IN]", required=False, type=click.Path(path_type=Path, allow_dash=True))
-@output_option("OUT", "Write to this file.")
+@output_option("OUT", "Write to this file; - is stdout, as without it.")
 @click.option("--resume", is_flag=True, help="Continue the interrupted run that wrote OUT.")
 @click.option("--retry-failed", is_flag=True, help="Continue it, and answer the rows that failed again.")
 @click.option("--force", is_flag=True, help="Replace OUT.")

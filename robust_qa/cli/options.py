@@ -87,16 +87,30 @@ def _expressions(config: Config) -> dict[str, str]:
 class _Output(click.Path):
     """A file or folder to write, and not a value meant for the option that sets one."""
 
+    def __init__(self, *, stdout: bool, **kinds: bool) -> None:
+        super().__init__(path_type=Path, **kinds)
+        self._stdout = stdout
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """As a path; usage is wrong where it reads like KEY=VALUE."""
+        """The path, None for standard output. Usage is wrong if it reads like KEY=VALUE."""
+        if value == "-":  # a file of that name is ./-
+            if not self._stdout:
+                self.fail("this command cannot write to standard output. Give a path, as in -o result", param, ctx)
+            return None
         if re.match(r"\w+(\.[\w-]+)+=", str(value)):
             self.fail(f"{value!r} looks like an option's value: -o names the output, and -O sets values", param, ctx)
         return super().convert(value, param, ctx)
 
 
-def output_option(metavar: str, help: str) -> Callable[[F], F]:
-    """Add the option -o of a command that writes to a place of its own; `out` takes the path."""
-    return click.option("-o", "--output", "out", metavar=metavar, type=_Output(path_type=Path), help=help)
+def output_option(
+    metavar: str, help: str, *, name: str = "out", required: bool = False, stdout: bool = True, **kinds: bool
+) -> Callable[[F], F]:
+    """Add the option -o, --output. The parameter `name` is the path, or None for standard output.
+
+    `-` means standard output; without `stdout` it is refused. `kinds` are file_okay and dir_okay of click.Path.
+    """
+    kind = _Output(stdout=stdout, **kinds)
+    return click.option("-o", "--output", name, metavar=metavar, type=kind, required=required, help=help)
 
 
 def jobs_option(command: F) -> F:

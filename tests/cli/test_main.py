@@ -194,6 +194,19 @@ def test_quiet_and_verbose_are_accepted_after_every_command(
     assert ended.err.count("a notice") == (notices if "plain" in command else 0)
 
 
+@pytest.mark.parametrize(
+    "command", ["eval in.jsonl", "train eor in.jsonl", "train evaluator in.jsonl", "train reader in.jsonl"]
+)
+def test_a_command_that_writes_several_files_refuses_standard_output(
+    rqa: Rqa, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.delenv("RQA_PLUGINS")
+    Path("in.jsonl").touch()
+    ended = rqa(*command.split(), "-o", "-")
+    assert (ended.code, ended.out) == (2, "") and "cannot write to standard output" in ended.err
+    assert [path.name for path in Path.cwd().iterdir()] == ["in.jsonl"]
+
+
 def test_quiet_is_accepted_after_a_built_in_command_and_listed_in_its_help(rqa: Rqa, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("raise ValueError('no luck')")
     broken = ("--plugin", tmp_path / "broken.py")
