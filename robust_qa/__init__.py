@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .cli.options import output_option as output_option
     from .cli.output import console as console
     from .cli.output import cost_line as cost_line
+    from .cli.output import print_to as print_to
     from .cli.passages import passages_in as passages_in
     from .cli.run import Run as Run
     from .command_groups import command_group as command_group
@@ -150,7 +151,7 @@ _HOME = {
     "citing": "citations cite stands_in",
     "cli.batch_run": "Target answer_rows in_session",
     "cli.options": "Answering KeyValue answering_options jobs_option output_option",
-    "cli.output": "console cost_line",
+    "cli.output": "console cost_line print_to",
     "cli.passages": "passages_in",
     "cli.run": "Run",
     "command_groups": "command_group",

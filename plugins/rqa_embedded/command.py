@@ -92,7 +92,7 @@ def reader(rows: tuple[Path, ...], output: Path, **plan: object) -> None:
     GPU where torch finds one. A run that was stopped goes on where it was. On stdout are the lines for a configuration.
     OUTPUT/model is then a model to read with:
 
-    rqa ask --reader embedded -o reader.embedded.model=OUTPUT/model ...
+    rqa ask --reader embedded -O reader.embedded.model=OUTPUT/model ...
     """
     try:
         from .training.make import make

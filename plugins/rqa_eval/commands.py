@@ -83,7 +83,7 @@ SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Se
 @click.option("--drop", metavar="SHARES", type=SHARES, help="Remove passages that hold the answer at random.")
 @click.option("--order", metavar="ORDERS", type=ORDERS, help="Give the passages in these orders.")
 @jobs_option
-@answering_options("-O", "--option", several=True)
+@answering_options(several=True)
 @click.pass_obj
 def evaluate_sets(
     run: Run,

@@ -28,7 +28,7 @@ from .run import Run, pass_run
 @click.option("--no-passages", is_flag=True, help="Leave the passages of the rows out of the output.")
 @click.option("--details", is_flag=True, help="Add the strategy's own account of each answer.")
 @click.option("--trace", is_flag=True, help="Add the calls and decisions that led to each answer.")
-@answering_options("-O", "--option")
+@answering_options()
 @pass_run
 def command(
     run: Run,

@@ -310,7 +310,7 @@ def test_a_component_that_was_checked_or_has_indexed_is_closed(rqa: Rqa, closing
 def test_an_index_that_fails_is_the_fault_of_its_retriever(
     rqa: Rqa, closing: Path, report: str, code: int, told: str
 ) -> None:
-    ended = rqa("--plugin", closing, "index", closing, "-r", "shelf", "-o", f"retriever.shelf.report={report}")
+    ended = rqa("--plugin", closing, "index", closing, "-r", "shelf", "-O", f"retriever.shelf.report={report}")
     assert ended.code == code and told in ended.err and "closed" in ended.out + ended.err
 
 
@@ -335,7 +335,7 @@ def test_what_a_plugin_prints_when_it_is_loaded_is_no_part_of_an_output(rqa: Rqa
 def test_an_interruption_while_documents_are_indexed_for_a_question_ends_at_once(
     installed: str, printing: Path, tmp_path: Path
 ) -> None:
-    command = [installed, "--plugin", printing, "-q", "ask", "-o", "defaults.retriever=slow", "-d", tmp_path, "Who?"]
+    command = [installed, "--plugin", printing, "-q", "ask", "-O", "defaults.retriever=slow", "-d", tmp_path, "Who?"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as child:
         while not (tmp_path / "indexing").exists():
             assert child.poll() is None

@@ -333,7 +333,7 @@ def test_the_steps_that_a_strategy_without_a_model_tells_lead_to_one_that_writes
     path = library.folder() / entry.repo / entry.file
     path.parent.mkdir(parents=True)
     path.write_bytes(tiny.read_bytes())  # what the pull would have left there
-    wrote = rqa("ask", "-s", "norag", *shlex.split(options), "-o", "reader.llamacpp.max_tokens=2", "Who?")
+    wrote = rqa("ask", "-s", "norag", *shlex.split(options), "-O", "reader.llamacpp.max_tokens=2", "Who?")
     assert "was cut at `max_tokens`" in wrote.err  # the tiny model never ends by itself
 
 
