@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from .expressions import parse_expression as parse_expression
     from .headers import retry_after as retry_after
     from .hookspecs import hookimpl as hookimpl
+    from .installation import install_hint as install_hint
     from .metrics import Metric as Metric
     from .metrics import Outcome as Outcome
     from .order import Order as Order
@@ -166,6 +167,7 @@ _HOME = {
     "expressions": "Expression parse_expression",
     "headers": "retry_after",
     "hookspecs": "hookimpl",
+    "installation": "install_hint",
     "metrics": "Metric Outcome",
     "order": "Order arrange",
     "pool": "Pool",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from robust_qa import MissingError, output_option
+from robust_qa import MissingError, install_hint, output_option
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -99,7 +99,7 @@ def reader(rows: tuple[Path, ...], output: Path, **plan: object) -> None:
     except ImportError as error:
         raise MissingError(
             f"Training needs {error.name}, which is not installed.",
-            hint="Install it: `pip install 'robust-qa[train]'`.",
+            hint=f"Install it: `{install_hint('train')}`.",
         ) from error
     words = sys.argv[sys.argv.index("train") :] if "train" in sys.argv else ["train", "reader"]
     command = shlex.join(["rqa", *words])
