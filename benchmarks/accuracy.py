@@ -1,7 +1,7 @@
 """How often `rqa batch` is right: question sets in, one table out.
 
     python benchmarks/accuracy.py popqa.jsonl nq.jsonl
-    python benchmarks/accuracy.py popqa.jsonl --reader lexical -o reader.lexical.span=sentence
+    python benchmarks/accuracy.py popqa.jsonl --reader lexical -O reader.lexical.span=sentence
 
 A set is JSONL; each row has `question`, `answers` and its own `passages`, which may be objects with `title` and
 `text` or plain strings. Every set is answered by the installed `rqa batch`, as a user would run it, and then scored:
@@ -135,7 +135,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="+", type=Path, metavar="FILE", help="question sets, JSONL")
     parser.add_argument("--strategy", help="strategy of the run (default: as configured)")
     parser.add_argument("--reader", help="reader of the run (default: as configured)")
-    parser.add_argument("-o", dest="options", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("-O", dest="options", action="append", default=[], metavar="KEY=VALUE")
     given = parser.parse_args()
     arguments = [f"--option={option}" for option in given.options]
     arguments += [f"--strategy={given.strategy}"] if given.strategy else []

@@ -1,7 +1,7 @@
 """Corrective RAG against RAG while passages that hold an answer are removed: question sets in, one table out.
 
     python benchmarks/correction.py popqa.jsonl nq.jsonl
-    python benchmarks/correction.py popqa.jsonl --rows 50 -o strategy.crag.upper=0.5 -o defaults.evaluator=t5
+    python benchmarks/correction.py popqa.jsonl --rows 50 -O strategy.crag.upper=0.5 -O defaults.evaluator=t5
 
 As in Figure 3 of the paper, a share of the passages that contain a gold answer is taken away at random; what is
 taken at a smaller share is taken at a larger one, too. The search is the `web` retriever's provider `static`, over
@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="+", type=Path, metavar="FILE", help="question sets, JSONL")
     parser.add_argument("--rows", type=int, metavar="N", help="only the first N rows of each set")
     parser.add_argument("--seed", type=int, default=0, help="of what is removed (default: 0)")
-    parser.add_argument("-o", dest="options", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("-O", dest="options", action="append", default=[], metavar="KEY=VALUE")
     given = parser.parse_args()
     arguments = [f"--option={option}" for option in given.options]
     print(HEADER)

@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--similarity", action="append", default=[], metavar="NAME")
     parser.add_argument("--metric", choices=["containment", "em", "f1"], default="containment")
     parser.add_argument("--restarts", type=int, default=4)
-    parser.add_argument("-o", dest="options", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("-O", dest="options", action="append", default=[], metavar="KEY=VALUE")
     given = parser.parse_args()
     arguments = [f"--option={option}" for option in given.options]
     arguments += [f"--reader={given.reader}"] if given.reader else []

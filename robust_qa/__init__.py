@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .cli.options import output_option as output_option
     from .cli.output import console as console
     from .cli.output import cost_line as cost_line
+    from .cli.output import print_to as print_to
     from .cli.passages import passages_in as passages_in
     from .cli.run import Run as Run
     from .command_groups import command_group as command_group
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
     from .headers import retry_after as retry_after
     from .hookspecs import hookimpl as hookimpl
     from .http import read_body as read_body
+    from .installation import install_hint as install_hint
     from .metrics import Metric as Metric
     from .metrics import Outcome as Outcome
     from .order import Order as Order
@@ -151,7 +153,7 @@ _HOME = {
     "citing": "citations cite stands_in",
     "cli.batch_run": "Target answer_rows in_session",
     "cli.options": "Answering KeyValue answering_options jobs_option output_option",
-    "cli.output": "console cost_line",
+    "cli.output": "console cost_line print_to",
     "cli.passages": "passages_in",
     "cli.run": "Run",
     "command_groups": "command_group",
@@ -167,6 +169,7 @@ _HOME = {
     "headers": "retry_after",
     "hookspecs": "hookimpl",
     "http": "read_body",
+    "installation": "install_hint",
     "metrics": "Metric Outcome",
     "order": "Order arrange",
     "pool": "Pool",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
@@ -18,6 +18,7 @@ from .config import Config, Layer, Table, Value
 from .errors import ConfigError, RqaError
 from .expressions import (
     BUILT_IN,
+    NOTHING,
     Applied,
     Expression,
     Source,
@@ -34,7 +35,7 @@ from .limits import Limits, reserved
 from .pool import PROMPTS
 from .prompts import Prompt, load_prompts
 from .registry import Registration
-from .types import Kind
+from .types import KINDS, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,20 +127,29 @@ class Assembly:
         registration = self._registration(kind, name, table)
         if kind == "retriever" and name in BUILT_IN:
             raise ConfigError(f"[{table.name}]: {name!r} means something else in retriever expressions.")
-        _check_reach(registration, table)
         kept = reserved(kind)
         own = {key: value for key, value in table.values.items() if key in kept and key != "plugin"}
-        limits = settings.build(Limits, Table(table.name, own))
+        problems: list[RqaError] = []
+        with _collected(problems):
+            _check_reach(registration, table)
+        with _collected(problems):
+            limits = settings.build(Limits, Table(table.name, own))
+        options = None
         if registration.options is not None:
-            options = settings.build(registration.options, table, reserved=kept)
-            self._check_expressions(options, table)
-            return Part(registration, limits, options)
-        for key, value in table.values.items():
-            if key not in kept:
-                raise ConfigError(
+            with _collected(problems):
+                options = settings.build(registration.options, table, reserved=kept)
+                self._check_expressions(options, table)
+        else:
+            problems += (
+                ConfigError(
                     f"{value.layer.origin}: [{table.name}] sets `{key}`, and {registration.name!r} has no options."
                 )
-        return Part(registration, limits, None)
+                for key, value in table.values.items()
+                if key not in kept
+            )
+        if problems:
+            raise ConfigError.of(problems)
+        return Part(registration, limits, options)
 
     def keeps_index(self, name: str) -> bool:
         """Whether the retriever `name` keeps an index; ConfigError where there is no such retriever."""
@@ -162,9 +172,13 @@ class Assembly:
             component = part.build()
             check_component(kind, name, component)
             named: tuple[tuple[Kind, str], ...] = (("strategy", "hands_to"), ("evaluator", "scored_by"))
+            problems: list[RqaError] = []
             for other_kind, attribute in named:
                 for other in getattr(component, attribute, ()):
-                    self._registration(other_kind, other, self._table(other_kind, other))
+                    with _collected(problems):
+                        self._registration(other_kind, other, self._table(other_kind, other))
+            if problems:
+                raise ConfigError.of(problems)
         except RqaError as error:
             raise RqaError(f"[{kind}.{name}]: {error.message}", hint=error.hint) from error
         by_option = groupby(settings.expressions(part.options, self._table(kind, name).values), key=itemgetter(0))
@@ -182,7 +196,7 @@ class Assembly:
             except RqaError as error:
                 errors.append(error)
         if len(errors) == len(expressions):
-            raise errors[0]
+            raise ConfigError.of(errors)
         return errors
 
     def _check_handing(self, strategy: Any, path: tuple[str, ...]) -> None:
@@ -195,6 +209,36 @@ class Assembly:
         for name in sources(tree):
             if name not in BUILT_IN:
                 self.part("retriever", name)
+
+    def check_defaults(self) -> list[RqaError]:
+        """Everything that is wrong with [defaults]. Its wrong values then count as not set."""
+        problems: list[RqaError] = []
+        try:
+            self.defaults  # noqa: B018
+        except ConfigError as error:
+            problems.append(error)
+            self.defaults = self._sound_defaults()
+        for kind in KINDS:
+            with _collected(problems):
+                self.check_default(kind)
+        return problems
+
+    def _sound_defaults(self) -> Defaults:
+        """[defaults] without its wrong values. Expressions keep their names if one is wrong, since others name them."""
+        table = self.config.table("defaults")
+        sound: dict[str, Value] = {}
+        for key, value in table.values.items():
+            with suppress(ConfigError):
+                settings.build(Defaults, Table(table.name, {key: value}))
+                sound[key] = value
+        defaults = settings.build(Defaults, Table(table.name, sound))
+        if "expressions" in table.values and "expressions" not in sound:
+            with suppress(ConfigError):
+                names = self.config.table("defaults", "expressions").values
+                defaults = replace(
+                    defaults, expressions=dict.fromkeys(filter(is_free_name, names), Expression(NOTHING))
+                )
+        return defaults
 
     def check_default(self, kind: Kind) -> None:
         """Check that what [defaults] names for that kind is configured or installed, and rightly."""
@@ -212,19 +256,27 @@ class Assembly:
 
     def _check_expressions(self, options: Any, table: Table) -> None:
         """ConfigError when an expression that `table` sets names what is neither configured nor installed."""
+        problems: list[RqaError] = []
         for key, text in settings.expressions(options, table.values):
             try:
-                for node in nodes(expanded(parse_expression(text), self.expressions)):
-                    match node:
-                        case Source(name) if name not in BUILT_IN:
-                            self._registration("retriever", name, self._table("retriever", name))
-                        case Applied(name):
-                            self.check_corrects(name)
+                self._check_expression(text)
             except ConfigError as error:
-                origin = table.values[key].layer.origin
-                raise ConfigError(
-                    f"{origin}: `{table.name}.{key}`: `{text}`: {error.message}", hint=error.hint
-                ) from error
+                told = f"{table.values[key].layer.origin}: `{table.name}.{key}`: `{text}`: {error.message}"
+                problems.append(ConfigError(told, hint=error.hint))
+        if problems:
+            raise ConfigError.of(problems)
+
+    def _check_expression(self, text: str) -> None:
+        problems: list[RqaError] = []
+        for node in nodes(expanded(parse_expression(text), self.expressions)):
+            with _collected(problems):
+                match node:
+                    case Source(name) if name not in BUILT_IN:
+                        self._registration("retriever", name, self._table("retriever", name))
+                    case Applied(name):
+                        self.check_corrects(name)
+        if problems:
+            raise ConfigError.of(problems)
 
     def check_corrects(self, strategy: str) -> None:
         """ConfigError when there is no such strategy, or it is none that corrects passages."""
@@ -264,6 +316,15 @@ class Assembly:
             return self.host.find(kind, named.value)
         except ConfigError as error:
             raise ConfigError(f"{named.layer.origin}: [{table.name}] {error.message}", hint=error.hint) from error
+
+
+@contextmanager
+def _collected(problems: list[RqaError]) -> Iterator[None]:
+    """Add the error that is raised inside to `problems`, so that the next check runs, too."""
+    try:
+        yield
+    except RqaError as error:
+        problems.append(error)
 
 
 def in_circle(strategies: Sequence[str]) -> ConfigError:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import environment, trust
-from .errors import ConfigError
+from .errors import ConfigError, RqaError
 from .nearest import did_you_mean
 from .secrets import shown
 from .types import KINDS, Kind
@@ -77,12 +78,20 @@ class Table:
 
 
 class Config:
-    """The layers, strongest first."""
+    """The layers, strongest first.
 
-    def __init__(self, layers: Sequence[Layer]) -> None:
-        self.layers = list(layers)
-        if problems := [problem for layer in self.layers for problem in _misshapen(layer)]:
-            raise ConfigError.of(problems)
+    Raises ConfigError if a layer has a wrong shape. With `problems` the errors are added to that list instead, and the
+    wrong parts are left out.
+    """
+
+    def __init__(self, layers: Sequence[Layer], *, problems: list[RqaError] | None = None) -> None:
+        wrong = [list(_misshapen(layer)) for layer in layers]
+        found = [error for parts in wrong for _, error in parts]
+        if found and problems is None:
+            raise ConfigError.of(found)
+        if problems is not None:
+            problems += found
+        self.layers = [_without(layer, [path for path, _ in parts]) for layer, parts in zip(layers, wrong, strict=True)]
 
     def table(self, *path: str) -> Table:
         """The table at `path`, empty when no layer has it. Tables under an option merge key by key.
@@ -128,8 +137,11 @@ class Config:
                             hint=did_you_mean(name, known) or f"Known: {', '.join(sorted(known)) or 'none'}.",
                         )
 
-    def plugin_files(self) -> tuple[list[Path], list[str]]:
-        """Plugin files to load, and a line for each that a confined configuration asks for in vain."""
+    def plugin_files(self, problems: list[RqaError] | None = None) -> tuple[list[Path], list[str]]:
+        """Plugin files to load, and a line for each that a confined configuration asks for in vain.
+
+        Raises ConfigError if a name is no path; with `problems` the errors are added to that list instead.
+        """
         allowed: list[Path] = []
         refused: list[str] = []
         for layer in self.layers:
@@ -143,7 +155,10 @@ class Config:
                 try:
                     allowed.append(absolute(name, layer.folder))
                 except ConfigError as error:
-                    raise ConfigError(f"{layer.origin}: `plugins`: {error.message}") from error
+                    told = ConfigError(f"{layer.origin}: `plugins`: {error.message}")
+                    if problems is None:
+                        raise told from error
+                    problems.append(told)
         return allowed, refused
 
 
@@ -151,23 +166,36 @@ def load(
     *,
     file: Path | None = None,
     overrides: Sequence[tuple[str, str]] = (),
+    problems: list[RqaError] | None = None,
 ) -> Config:
     """The configuration in force: command line, environment, `file` or the found one, the user's own.
 
-    `overrides` are the command line's KEY=VALUE pairs.
+    `overrides` are the command line's KEY=VALUE pairs. With `problems` errors are added to that list, and the wrong
+    parts are left out; without it the first error is raised.
     """
     if file is None and (named := os.environ.get(environment.CONFIG)):
         file = absolute(named, Path())
     found = None if file else find()
-    layers = [_textual("the command line", overrides), *_environment()]
-    if file:
-        layers.append(read(file))
-    elif found:
-        layers.append(read(found, found=True))
     user = environment.config_dir() / USER_FILE_NAME
+    readers: list[Callable[[], Layer | None]] = [
+        partial(_textual, "the command line", overrides),
+        *(partial(_variable, name, value) for name, value in sorted(os.environ.items())),
+    ]
+    if file:
+        readers.append(partial(read, file))
+    elif found:
+        readers.append(partial(read, found, found=True))
     if user.is_file():
-        layers.append(read(user))
-    return Config([layer for layer in layers if layer.tree])
+        readers.append(partial(read, user))
+    layers = []
+    for each in readers:
+        try:
+            layers.append(each())
+        except ConfigError as error:
+            if problems is None:
+                raise
+            problems.append(error)
+    return Config([layer for layer in layers if layer and layer.tree], problems=problems)
 
 
 def find(start: Path | None = None) -> Path | None:
@@ -242,49 +270,61 @@ def _textual(origin: str, pairs: Sequence[tuple[str, str]]) -> Layer:
     return Layer(origin, tree, textual=True)
 
 
-def _environment() -> Iterator[Layer]:
-    for name, value in sorted(os.environ.items()):
-        if not name.startswith(environment.PREFIX) or name.startswith(environment.KEY_PREFIX):
-            continue
-        if key := environment.SHORTCUTS.get(name):
-            yield _textual(name, [(key, value)])
-        elif "__" in name:
-            yield _textual(name, [(name.removeprefix(environment.PREFIX).lower().replace("__", "."), value)])
-        # Any other name may be a plugin's own, unless it is all but one of ours.
-        elif name not in environment.NAMES and (hint := did_you_mean(name, _VARIABLES, likeness=0.85)):
-            raise ConfigError(f"The environment variable {name} means nothing to rqa.", hint=hint)
+def _variable(name: str, value: str) -> Layer | None:
+    """The environment variable as a layer, None if it sets nothing."""
+    if not name.startswith(environment.PREFIX) or name.startswith(environment.KEY_PREFIX):
+        return None
+    if key := environment.SHORTCUTS.get(name):
+        return _textual(name, [(key, value)])
+    if "__" in name:
+        return _textual(name, [(name.removeprefix(environment.PREFIX).lower().replace("__", "."), value)])
+    # Any other name may be a plugin's own, unless it is all but one of ours.
+    if name not in environment.NAMES and (hint := did_you_mean(name, _VARIABLES, likeness=0.85)):
+        raise ConfigError(f"The environment variable {name} means nothing to rqa.", hint=hint)
+    return None
 
 
-def _misshapen(layer: Layer) -> Iterator[ConfigError]:
+def _misshapen(layer: Layer) -> Iterator[tuple[tuple[str, ...], ConfigError]]:
+    """The errors in the shape of a layer, each with the keys that lead to the wrong part."""
     if _deeper(layer.tree, _DEEPEST):
-        yield ConfigError(f"{layer.origin}: tables and lists are nested more than {_DEEPEST} deep.")
+        yield (), ConfigError(f"{layer.origin}: tables and lists are nested more than {_DEEPEST} deep.")
         return
     if odd := next((key for key in _keys(layer.tree) if not key.isprintable()), ""):
-        yield ConfigError(f"{layer.origin}: the key {odd!r} holds line breaks, or what else cannot be printed.")
+        yield (), ConfigError(f"{layer.origin}: the key {odd!r} holds line breaks, or what else cannot be printed.")
         return
     for key, value in layer.tree.items():
-        for problem, hint in _wrong_with(key, value, layer):
-            yield ConfigError(f"{layer.origin}: {problem}", hint=hint)
+        for path, problem, hint in _wrong_with(key, value, layer):
+            yield path, ConfigError(f"{layer.origin}: {problem}", hint=hint)
 
 
-def _wrong_with(key: str, value: Any, layer: Layer) -> Iterator[tuple[str, str]]:
-    """What is wrong with a top-level key and what stands there, each with a hint."""
+def _without(layer: Layer, paths: Sequence[tuple[str, ...]]) -> Layer:
+    """The layer without the parts at these paths, which have at most two keys; () is the whole layer."""
+    if () in paths:
+        return replace(layer, tree={})
+    tree = {key: dict(value) if isinstance(value, dict) else value for key, value in layer.tree.items()}
+    for *tables, last in paths:
+        (tree[tables[0]] if tables else tree).pop(last)
+    return replace(layer, tree=tree) if paths else layer
+
+
+def _wrong_with(key: str, value: Any, layer: Layer) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """What is wrong with a top-level key and what stands there, each with its path and a hint."""
     if key == "plugins":
         if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
             hint = "On the command line: --plugin FILE." if layer.textual else 'As in: plugins = ["notes.py"]'
-            yield "`plugins` must be a list of file names.", hint
+            yield (key,), "`plugins` must be a list of file names.", hint
     elif key not in TABLES:
         told = f"there is no table [{key}]; the tables are {', '.join(TABLES)}."
-        yield told, did_you_mean(key, (*TABLES, "plugins"))
+        yield (key,), told, did_you_mean(key, (*TABLES, "plugins"))
     elif not isinstance(value, dict):
-        yield f"`{key}` must be a table, not {shown(key, value)}.", ""
+        yield (key,), f"`{key}` must be a table, not {shown(key, value)}.", ""
     elif key in KINDS:
         for name, table in value.items():
             if not isinstance(table, dict):
                 told = f"[{key}] holds named tables; `{name}` must stand in one of them."
-                yield told, f"Write [{key}.NAME] above `{name} = ...`."
+                yield (key, name), told, f"Write [{key}.NAME] above `{name} = ...`."
     elif key == "cache" and layer.confined and "folder" in value:
-        yield "`cache.folder` is not for a file that was found by walking up.", layer.allowing
+        yield (key, "folder"), "`cache.folder` is not for a file that was found by walking up.", layer.allowing
 
 
 def _deeper(value: Any, levels: int) -> bool:

@@ -82,7 +82,7 @@ class ConfigError(RqaError):
     exit = Exit.USAGE
 
     @classmethod
-    def of(cls, problems: Sequence[ConfigError]) -> ConfigError:
+    def of(cls, problems: Sequence[RqaError]) -> RqaError:
         """Several problems as one, a line each."""
         if len(problems) == 1:
             return problems[0]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from .errors import ConfigError
+from .errors import ConfigError, RqaError
 from .nearest import did_you_mean
 from .text import UNSEEN, printable
 from .types import Message, Passage, Role
@@ -74,33 +74,43 @@ def load_prompts(folder: Path | None = None, overrides: Mapping[str, Path] | Non
     replaces does not have, or none of those that it has.
     """
     prompts = {path.stem: Prompt(_read(path), path.stem) for path in sorted((folder or _OWN).glob("*.txt"))}
+    problems: list[RqaError] = []
     for name, path in (overrides or {}).items():
-        if name not in prompts:
-            raise ConfigError(
-                f"There is no prompt named {name!r} to replace; the prompts are {', '.join(prompts)}.",
-                hint=did_you_mean(name, prompts),
-            )
         try:
-            replacement = Prompt(path.read_text(encoding="utf-8"), name)
-        except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            raise ConfigError(
-                f"Cannot read the prompt {name!r} from {path}: {why}.",
-                hint="A path begins in the folder of the configuration that has it.",
-            ) from error
-        unknown = replacement.fields - prompts[name].fields
-        if unknown:
-            raise ConfigError(
-                f"The prompt {path} uses {_braced(unknown)}; the prompt {name!r} "
-                f"has only {_braced(prompts[name].fields)}."
-            )
-        if prompts[name].fields and not replacement.fields:
-            raise ConfigError(
-                f"The prompt {path} has none of {_braced(prompts[name].fields)}: nothing would be asked.",
-                hint="Write {question} where the question is to stand, and the others likewise.",
-            )
-        prompts[name] = replacement
+            prompts[name] = _replacement(name, path, prompts)
+        except ConfigError as error:
+            problems.append(error)
+    if problems:
+        raise ConfigError.of(problems)
     return prompts
+
+
+def _replacement(name: str, path: Path, prompts: Mapping[str, Prompt]) -> Prompt:
+    """The prompt in the file `path`, to replace that of `name`. Raises ConfigError as load_prompts does."""
+    if name not in prompts:
+        raise ConfigError(
+            f"There is no prompt named {name!r} to replace; the prompts are {', '.join(prompts)}.",
+            hint=did_you_mean(name, prompts),
+        )
+    try:
+        replacement = Prompt(path.read_text(encoding="utf-8"), name)
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigError(
+            f"Cannot read the prompt {name!r} from {path}: {why}.",
+            hint="A path begins in the folder of the configuration that has it.",
+        ) from error
+    unknown = replacement.fields - prompts[name].fields
+    if unknown:
+        raise ConfigError(
+            f"The prompt {path} uses {_braced(unknown)}; the prompt {name!r} has only {_braced(prompts[name].fields)}."
+        )
+    if prompts[name].fields and not replacement.fields:
+        raise ConfigError(
+            f"The prompt {path} has none of {_braced(prompts[name].fields)}: nothing would be asked.",
+            hint="Write {question} where the question is to stand, and the others likewise.",
+        )
+    return replacement
 
 
 def _braced(names: Iterable[str]) -> str:

@@ -23,6 +23,7 @@ from robust_qa.assembly import Defaults
 from robust_qa.cache import CacheSettings
 from robust_qa.cli import cli
 from robust_qa.cli.manual import plain
+from robust_qa.cli.verbosity import VerbosityOption
 from robust_qa.host import Host
 
 ROOT = Path(__file__).parents[1]
@@ -134,8 +135,9 @@ def options_part(context: click.Context) -> Part:
 
 
 def options(context: click.Context, *, helping: bool = False) -> set[str]:
-    """The options of a command as its help writes them, such as `-k N`."""
+    """The options of a command as its help writes them, such as `-k N`, without those that every command has."""
     parameters = context.command.get_params(context) if helping else context.command.params
+    parameters = [p for p in parameters if not isinstance(p, VerbosityOption)]
     return {record[0] for p in parameters if isinstance(p, click.Option) and (record := p.get_help_record(context))}
 
 

@@ -112,6 +112,7 @@ def test_every_example_is_understood(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for folder in ("notes", "papers"):
         (tmp_path / folder).mkdir()
+    (tmp_path / "my_notes.py").touch()
     (tmp_path / "papers" / "*.pdf").touch()  # nobody expands it here
     understood: list[dict[str, Any]] = []
     for context in commands():

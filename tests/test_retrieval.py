@@ -134,19 +134,19 @@ def test_the_environment_names_one_too(ask: Ask, monkeypatch: pytest.MonkeyPatch
 
 
 def test_reranking_asks_the_evaluator(ask: Ask) -> None:
-    answer = ask("-s", "rag", "-r", "(web & wiki)@rr@1", "-o", "defaults.evaluator=overlap")
+    answer = ask("-s", "rag", "-r", "(web & wiki)@rr@1", "-O", "defaults.evaluator=overlap")
     assert answer["answer"] == "1871" and len(answer["citations"]) == 1
     assert [step["component"] for step in answer["trace"] if step["kind"] == "score"] == ["evaluator.overlap"]
 
 
 def test_a_strategy_that_corrects_stands_where_a_retriever_is_named(ask: Ask) -> None:
-    answer = ask("-s", "several", "-o", 'strategy.several.pool=["shout(wiki@1)"]')
+    answer = ask("-s", "several", "-O", 'strategy.several.pool=["shout(wiki@1)"]')
     assert answer["details"]["found"] == {"shout(wiki@1)": [WIKI[1].upper()]}
 
 
 def test_all_but_what_is_written_works_with_a_reader_that_only_points(ask: Ask) -> None:
     pool = ["web", "web@1 & wiki@1", "wiki@rr@2", "none", "pk", "wiki @cp"]
-    answer = ask("-s", "several", "-o", f"strategy.several.pool={json.dumps(pool)}", "-o", "defaults.evaluator=overlap")
+    answer = ask("-s", "several", "-O", f"strategy.several.pool={json.dumps(pool)}", "-O", "defaults.evaluator=overlap")
     assert list(answer["details"]["found"]) == pool[:4]
     assert answer["details"]["left_out"] == pool[4:]
 
@@ -169,7 +169,7 @@ def ask_model(run: Rqa) -> Any:
 
     def answer(*args: object) -> tuple[dict[str, Any], list[str]]:
         with serve(writing) as server:
-            reader = ["--reader", "openai", "-o", "reader.openai.model=m", "-o", f"reader.openai.base_url={server.url}"]
+            reader = ["--reader", "openai", "-O", "reader.openai.model=m", "-O", f"reader.openai.base_url={server.url}"]
             ended = run("ask", "--json", "-s", "rag", *reader, *args, QUESTION)
             assert ended.code == 0, ended.err
             return json.loads(ended.out), [str(request.body["messages"]) for request in server.requests]
@@ -194,7 +194,7 @@ def test_a_background_passage_is_read_and_cited_as_memory(ask_model: Any) -> Non
 
 def test_the_prompts_can_be_replaced(ask_model: Any) -> None:
     Path("mine.txt").write_text("Summary of the documents, my way: {passages} {question}")
-    _, (compressing, _) = ask_model("-r", "wiki@1 @cp", "-o", "defaults.prompts.compress=mine.txt")
+    _, (compressing, _) = ask_model("-r", "wiki@1 @cp", "-O", "defaults.prompts.compress=mine.txt")
     assert "my way: <document" in compressing
 
 
@@ -313,7 +313,7 @@ def test_what_a_strategy_names_by_default_need_not_be_there(ask: Ask) -> None:
 
 
 def test_the_option_holds_the_canonical_spelling(ask: Ask) -> None:
-    answer = ask("-s", "several", "-o", 'strategy.several.pool=[" wiki@1&none "]')
+    answer = ask("-s", "several", "-O", 'strategy.several.pool=[" wiki@1&none "]')
     assert list(answer["details"]["found"]) == ["wiki@1 & none"]
 
 
@@ -419,7 +419,7 @@ def test_an_index_of_documents_that_is_not_finished_is_known_to_be_forgotten(
 def test_documents_are_indexed_anew_for_other_options_of_the_retriever(rqa: Rqa) -> None:
     Path("more.txt").write_text("The lighthouse of Skerry was built in 1900.")
     for language in ("en", "de", "en"):
-        ended = rqa("ask", "--docs", "more.txt", "-o", f"retriever.bm25.language={language}", QUESTION)
+        ended = rqa("ask", "--docs", "more.txt", "-O", f"retriever.bm25.language={language}", QUESTION)
         assert ended.code == 0 and "1900" in ended.out, ended.err
 
 

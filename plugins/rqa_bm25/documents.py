@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from robust_qa import charset, flat
+from robust_qa import charset, flat, install_hint
 
 from .headings import Heading, as_title, front_matter, of_markdown, of_rst, shown
 from .tables import LongLineError, read_csv, read_tsv
@@ -146,7 +146,7 @@ def _pdf(path: Path, report: Report) -> Iterator[Document]:
     try:
         import pypdf
     except ModuleNotFoundError:
-        raise Unreadable("reading pdf needs `pip install 'robust-qa[pdf]'`") from None
+        raise Unreadable(f"reading pdf needs `{install_hint('pdf')}`") from None
     import logging
 
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # it warns of every oddity that it then copes with

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from robust_qa import MissingError
+from robust_qa import MissingError, install_hint, output_option
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -17,12 +17,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.command("reader", epilog="Example: rqa train reader examples/training.jsonl -o my-reader")
 @click.argument("rows", nargs=-1, type=_FILE)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="The folder to write; taken up again if it is of the same run.",
+@output_option(
+    "PATH", "The folder to write; taken up again if it is of the same run.", name="output", required=True, stdout=False
 )
 @click.option(
     "--corpora",
@@ -96,14 +92,14 @@ def reader(rows: tuple[Path, ...], output: Path, **plan: object) -> None:
     GPU where torch finds one. A run that was stopped goes on where it was. On stdout are the lines for a configuration.
     OUTPUT/model is then a model to read with:
 
-    rqa ask --reader embedded -o reader.embedded.model=OUTPUT/model ...
+    rqa ask --reader embedded -O reader.embedded.model=OUTPUT/model ...
     """
     try:
         from .training.make import make
     except ImportError as error:
         raise MissingError(
             f"Training needs {error.name}, which is not installed.",
-            hint="Install it: `pip install 'robust-qa[train]'`.",
+            hint=f"Install it: `{install_hint('train')}`.",
         ) from error
     words = sys.argv[sys.argv.index("train") :] if "train" in sys.argv else ["train", "reader"]
     command = shlex.join(["rqa", *words])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from robust_qa import MissingError, cores, even_batches, whole_characters
+from robust_qa import MissingError, cores, even_batches, install_hint, whole_characters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,7 +77,7 @@ class Engine:
         self._hint = (
             "Name the folder `model` that `rqa train reader` wrote."
             if folder
-            else "Install the package again: `pip install --force-reinstall --no-deps robust-qa`."
+            else f"Install the package again: `{install_hint(again=True)}`."
         )
         self._check()
         try:
@@ -87,7 +87,7 @@ class Engine:
         except ImportError as error:
             raise MissingError(
                 f"The embedded reader needs {error.name}, which is not installed.",
-                hint="Install the package again: `pip install --force-reinstall robust-qa`.",
+                hint=f"Install it: `{install_hint()}`.",
             ) from error
         self._np = np
         self._ct2 = ctranslate2

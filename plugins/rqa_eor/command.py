@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robust_qa import Answering, InputError, KeyValue, jobs_option
+from robust_qa import Answering, InputError, KeyValue, jobs_option, output_option
 
 if TYPE_CHECKING:
     from robust_qa import Run, Session
@@ -27,7 +27,9 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
     "rqa train eor questions.jsonl -o voter.toml --reader lexical --resume",
 )
 @click.argument("data", type=_PATH)
-@click.option("-o", "--output", required=True, metavar="FILE", type=_PATH, help="The TOML file to write.")
+@output_option(  # the run is kept beside FILE
+    "FILE", "The TOML file to write.", name="output", required=True, stdout=False, dir_okay=False
+)
 @click.option(
     "--similarity", "similarities", metavar="NAME", multiple=True, help="Compare answers by this. May be repeated."
 )

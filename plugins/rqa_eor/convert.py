@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from robust_qa import ConfigError, InputError, RqaError
+from robust_qa import ConfigError, InputError, RqaError, install_hint
 
 from .nli import Nli
 
@@ -38,7 +38,7 @@ def convert(checkpoint: str, folder: Path, quantization: str = "int8") -> None:
         import torch
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
     except ImportError as error:
-        raise ConfigError(f"Converting needs {error.name}.", hint="pip install 'robust-qa[train]'") from error
+        raise ConfigError(f"Converting needs {error.name}.", hint=f"Run `{install_hint('train')}`.") from error
 
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder} is not empty.", hint="Name a new folder.")

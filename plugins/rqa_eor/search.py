@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from robust_qa import ConfigError
+from robust_qa import ConfigError, install_hint
 
 from .ballots import Ballots
 
@@ -75,7 +75,7 @@ def minimiser() -> Any:
     try:
         from scipy.optimize import minimize
     except ImportError as error:
-        raise ConfigError("Training the voter needs SciPy.", hint="pip install 'robust-qa[train]'") from error
+        raise ConfigError("Training the voter needs SciPy.", hint=f"Run `{install_hint('train')}`.") from error
     return minimize
 
 

@@ -65,7 +65,7 @@ SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Se
     "rqa eval popqa.jsonl -s rag,astute --attack poison --rate 0,0.2,0.5",
 )
 @click.argument("data", metavar="DATA...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@output_option("RUN", "The folder of the run.")
+@output_option("RUN", "The folder of the run.", stdout=False)
 @click.option("--resume", is_flag=True, help="Continue the run in RUN, perhaps with more strategies or views.")
 @click.option("--retry-failed", is_flag=True, help="Continue it, and answer the questions that failed again.")
 @click.option("--force", is_flag=True, help="Replace RUN.")
@@ -83,7 +83,7 @@ SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Se
 @click.option("--drop", metavar="SHARES", type=SHARES, help="Remove passages that hold the answer at random.")
 @click.option("--order", metavar="ORDERS", type=ORDERS, help="Give the passages in these orders.")
 @jobs_option
-@answering_options("-O", "--option", several=True)
+@answering_options(several=True)
 @click.pass_obj
 def evaluate_sets(
     run: Run,

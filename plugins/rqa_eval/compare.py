@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robust_qa import Answering, Exit, InputError, Question, RqaError, answering_options
+from robust_qa import Answering, Exit, InputError, Question, RqaError, answering_options, output_option
 
 from .strategies import ALL, able, check, named, refused
 
@@ -29,7 +29,8 @@ _MOST_QUOTES = 3
     epilog='Example: rqa compare "When was the tower finished?" -s rag,astute,norag --docs notes/',
 )
 @click.argument("question")
-@answering_options("-o", "-O", "--option", several=True)
+@output_option("FILE", "Write the answers to this file; - is stdout, as without it.", dir_okay=False)
+@answering_options(several=True)
 @click.option(
     "--passages",
     metavar="FILE",
@@ -37,12 +38,21 @@ _MOST_QUOTES = 3
     help="Answer from the passages in this file (- is stdin): JSON lines, or plain text.",
 )
 @click.pass_obj
-def compare(run: Run, /, *, question: str, strategy: tuple[str, ...], passages: Path | None, **answering: Any) -> None:
+def compare(
+    run: Run,
+    /,
+    *,
+    question: str,
+    out: Path | None,
+    strategy: tuple[str, ...],
+    passages: Path | None,
+    **answering: Any,
+) -> None:
     """Answer QUESTION with the strategies that -s names, side by side.
 
     -s is required; `-s all` takes every strategy that the configuration can run.
     """
-    from robust_qa import console, in_session, passages_in
+    from robust_qa import console, in_session, passages_in, print_to
 
     options = Answering(**answering)
     if not strategy:
@@ -55,14 +65,15 @@ def compare(run: Run, /, *, question: str, strategy: tuple[str, ...], passages: 
     text = question.encode("utf-8", "replace").decode().strip()
     asked = Question(text, passages=passages_in(passages) if passages else None)
     check(run, options, strategy)
+    print_to(out)
     found = in_session(run, options, lambda session: _answers(run, session, asked, strategy))
     names, answers = list(found), list(found.values())
     failures = [answer for answer in answers if isinstance(answer, RqaError)]
     if len(failures) == len(answers):
         raise failures[0]
-    out = console()
-    for table in side_by_side(names, answers, out.width):
-        _print(out, table)
+    page = console()
+    for table in side_by_side(names, answers, page.width):
+        _print(page, table)
     if failures:
         raise click.exceptions.Exit(Exit.ROWS_FAILED)
 

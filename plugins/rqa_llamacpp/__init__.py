@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from robust_qa import hookimpl
+from robust_qa import hookimpl, install_hint
 
 if TYPE_CHECKING:
     import click
@@ -31,7 +31,7 @@ def rqa_register(registry: Registry) -> None:
 def _advice() -> str:
     """The steps to a language model, each as it is typed."""
     installed = find_spec("llama_cpp") and find_spec("huggingface_hub")
-    first = "" if installed else "`pip install 'robust-qa[llama]'`, "
+    first = "" if installed else f"`{install_hint('llama')}`, "
     return (
         f"For a language model on this machine: {first}`rqa models pull {_MODEL}`, and ask with "
         f"`--reader llamacpp --option reader.llamacpp.model={_MODEL}`."

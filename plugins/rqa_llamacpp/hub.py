@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from robust_qa import BusyError, MissingError, RefusedError, ReplyError, RqaError, UnavailableError, printable
+from robust_qa import (
+    BusyError,
+    MissingError,
+    RefusedError,
+    ReplyError,
+    RqaError,
+    UnavailableError,
+    install_hint,
+    printable,
+)
 
 from .gguf_files import parts
 from .library import Spec, choose
@@ -44,7 +53,7 @@ def fetch(spec: Spec, say: Callable[[str], None], endpoint: str | None = None) -
     except ImportError:
         raise MissingError(
             "Fetching models needs huggingface_hub, which is not installed.",
-            hint="Run `pip install 'robust-qa[llama]'`.",
+            hint=f"Run `{install_hint('llama')}`.",
         ) from None
     hub: Any = huggingface_hub
     if not sys.stderr.isatty():

@@ -23,6 +23,7 @@ from robust_qa import (
     RqaError,
     Usage,
     cores,
+    install_hint,
 )
 
 from . import gguf_files, library
@@ -67,7 +68,7 @@ class LlamaCpp:
         except (ImportError, OSError, RuntimeError) as error:  # not installed, or without a library it links to
             raise MissingError(
                 f"The reader llamacpp needs llama-cpp-python, which cannot be imported: {error}.",
-                hint="Run `pip install 'robust-qa[llama]'`. It is compiled on the spot, which takes minutes, "
+                hint=f"Run `{install_hint('llama')}`. It is compiled on the spot, which takes minutes, "
                 "unless pip is pointed at that project's own index of wheels.",
             ) from error
         self.max_tokens = options.max_tokens

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from robust_qa import InputError, printable
+from robust_qa import InputError, output_option, printable
 
 if TYPE_CHECKING:
     from .runs import Run
@@ -50,11 +50,7 @@ class Reports(click.Group):
 
 def _output_options(*formats: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     def add(function: Callable[..., None]) -> Callable[..., None]:
-        function = click.option(
-            "-o", "--output", "out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-            callback=lambda _ctx, _param, out: None if out == Path("-") else out,
-            help="Write to FILE, in place of what is there.",
-        )(function)  # fmt: skip
+        function = output_option("FILE", "Write to FILE, in place of what is there.", dir_okay=False)(function)
         how = "How to show it. Default: as the name of FILE ends, or terminal."
         return click.option("--to", "form", type=click.Choice(formats), help=how)(function)
 

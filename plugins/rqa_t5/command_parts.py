@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from robust_qa import MissingError, RqaError
+from robust_qa import MissingError, RqaError, install_hint
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -34,7 +34,7 @@ def need(*modules: str) -> None:
         except ImportError as error:
             raise MissingError(
                 f"This needs {error.name}, which is not installed.",
-                hint="Install it: `pip install 'robust-qa[train]'`.",
+                hint=f"Install it: `{install_hint('train')}`.",
             ) from error
         except OSError as error:  # a library that torch links to
             raise RqaError(f"{module} cannot be imported: {error}.") from error

@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from robust_qa import MissingError
+from robust_qa import MissingError, install_hint
 
 PACKAGED = Path(__file__).parent / "model"
 WEIGHTS = "model.bin"
@@ -99,6 +99,6 @@ def file_digest(path: Path) -> str:
 
 def _hint(folder: Path) -> str:
     if folder == PACKAGED:
-        return "Install the package again: `pip install --force-reinstall --no-deps robust-qa`."
+        return f"Install the package again: `{install_hint(again=True)}`."
     made = "`rqa train evaluator` and `rqa evaluator convert` write one"
     return f"Name a whole model folder in `model`, or write it again: {made}."

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .command_parts import FILE, FOLDER, command_line, need, quantization_option
+from robust_qa import output_option
+
+from .command_parts import FILE, command_line, need, quantization_option
 
 if TYPE_CHECKING:
     from robust_qa import Run
@@ -19,8 +21,13 @@ if TYPE_CHECKING:
 
 @click.command("evaluator", epilog="Example: rqa train evaluator questions.jsonl -o my-judge")
 @click.argument("data", nargs=-1, required=True, type=FILE)
-@click.option(
-    "-o", "--output", required=True, type=FOLDER, help="The folder to write; a run that was stopped there goes on."
+@output_option(
+    "DIRECTORY",
+    "The folder to write; a run that was stopped there goes on.",
+    name="output",
+    required=True,
+    stdout=False,
+    file_okay=False,
 )
 @click.option("--base", metavar="CHECKPOINT", help="A T5 or BERT, a folder or a hub's name. Default: a new small T5.")
 @click.option("--width", type=click.IntRange(32, 1024), default=256, show_default=True, help="Of the new T5.")

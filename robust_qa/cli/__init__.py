@@ -44,12 +44,17 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name; plugins are loaded only for a name that is not built in."""
+        command: click.Command | None
         if cmd_name in COMMANDS:
-            module = importlib.import_module(f".{cmd_name}", __name__)
-            command: click.Command = module.command
-            return command
-        self._add_plugin_commands(ctx)
-        return self.commands.get(cmd_name)
+            command = importlib.import_module(f".{cmd_name}", __name__).command
+        else:
+            self._add_plugin_commands(ctx, quiet_may_follow=True)
+            command = self.commands.get(cmd_name)
+        if command is not None:
+            from .verbosity import accept_verbosity
+
+            accept_verbosity(command)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -75,12 +80,15 @@ class Commands(click.Group):
             with formatter.section("Commands of plugins"):
                 formatter.write_dl(theirs)
 
-    def _add_plugin_commands(self, ctx: click.Context) -> None:
+    def _add_plugin_commands(self, ctx: click.Context, *, quiet_may_follow: bool = False) -> None:
         if ctx.meta.get("rqa.plugin_commands"):
             return
         ctx.meta["rqa.plugin_commands"] = True
         if ctx.obj is None:  # asked for help, before the options are all parsed
             ctx.obj = _make_run(ctx.params)
+        if quiet_may_follow:  # the command's own -q is not parsed yet
+            ctx.obj.hold()
+            ctx.call_on_close(ctx.obj.release)
         # Placeholders hold the built-in names, so that a plugin's command of such a name is seen and refused.
         shelf = click.Group(commands={name: click.Command(name) for name in COMMANDS})
         try:
@@ -91,6 +99,20 @@ class Commands(click.Group):
         for line in troubles:
             ctx.obj.say(line)
         self.commands.update({name: found for name, found in shelf.commands.items() if name not in COMMANDS})
+
+
+def _existing(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The plugin files of the command line. Usage is wrong where one is not there."""
+    for path in paths:
+        file = path / "__init__.py" if path.is_dir() else path
+        if not file.is_file():
+            raise click.BadParameter(
+                f"there is no file {str(file)!r}. Give the path of a plugin that exists, or write one: "
+                "rqa plugins new NAME",
+                ctx,
+                param,
+            )
+    return paths
 
 
 def _make_run(params: dict[str, Any]) -> Run:
@@ -121,6 +143,7 @@ def _make_run(params: dict[str, Any]) -> Run:
     type=click.Path(path_type=Path),
     multiple=True,
     is_eager=True,
+    callback=_existing,
     help="Load a plugin from a Python file. May be repeated.",
 )
 @click.option("--strict-plugins", is_flag=True, is_eager=True, help="Fail when a plugin is broken.")
@@ -129,7 +152,8 @@ def _make_run(params: dict[str, Any]) -> Run:
 @click.pass_context
 def cli(ctx: click.Context, /, **params: Any) -> None:
     """Answers that hold when the documents are irrelevant, contradictory or planted."""
-    ctx.obj = _make_run(params)
+    if ctx.obj is None:  # else the plugins were loaded to find the command
+        ctx.obj = _make_run(params)
 
 
 def main() -> None:

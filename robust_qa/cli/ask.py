@@ -11,7 +11,7 @@ import click
 
 from ..errors import InputError, RqaError
 from ..types import Answer, Question
-from .options import Answering, answering_options
+from .options import Answering, answering_options, output_option
 from .run import Run, pass_run
 from .stdout import plugins_write_to_stderr
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     'rqa ask --passages found.jsonl -s astute --explain "When was it finished?"',
 )
 @click.argument("question", metavar="[QUESTION]", nargs=-1)
-@answering_options("-o", "-O", "--option")
+@output_option("FILE", "Write the answer to this file; - is stdout, as without it.", dir_okay=False)
+@answering_options()
 @click.option(
     "--passages",
     metavar="FILE",
@@ -37,7 +38,15 @@ if TYPE_CHECKING:
 @click.option("--explain", is_flag=True, help="Tell every call and decision, on stderr.")
 @pass_run
 def command(
-    run: Run, /, question: tuple[str, ...], passages: Path | None, as_json: bool, explain: bool, **answering: Any
+    run: Run,
+    /,
+    *,
+    question: tuple[str, ...],
+    out: Path | None,
+    passages: Path | None,
+    as_json: bool,
+    explain: bool,
+    **answering: Any,
 ) -> None:
     """Answer QUESTION, or the question on stdin, and cite where the answer stands."""
     import asyncio
@@ -55,6 +64,7 @@ def command(
         raise click.UsageError(f"Put the question in quotes: rqa ask {shlex.quote(' '.join(question))}")
     asked = _question(question[0] if question else None, passages)
     trace = Trace()
+    output.print_to(out)
     with plugins_write_to_stderr():
         session = open_session(run, options)  # before the event loop, where Ctrl-C would wait for an index to be built
         try:

@@ -19,7 +19,7 @@ from .run import Run, pass_run
     "rqa batch -d notes/ < questions.txt | jq -r .answer",
 )
 @click.argument("source", metavar="[IN]", required=False, type=click.Path(path_type=Path, allow_dash=True))
-@output_option("OUT", "Write to this file.")
+@output_option("OUT", "Write to this file; - is stdout, as without it.")
 @click.option("--resume", is_flag=True, help="Continue the interrupted run that wrote OUT.")
 @click.option("--retry-failed", is_flag=True, help="Continue it, and answer the rows that failed again.")
 @click.option("--force", is_flag=True, help="Replace OUT.")
@@ -28,7 +28,7 @@ from .run import Run, pass_run
 @click.option("--no-passages", is_flag=True, help="Leave the passages of the rows out of the output.")
 @click.option("--details", is_flag=True, help="Add the strategy's own account of each answer.")
 @click.option("--trace", is_flag=True, help="Add the calls and decisions that led to each answer.")
-@answering_options("-O", "--option")
+@answering_options()
 @pass_run
 def command(
     run: Run,

@@ -53,13 +53,15 @@ def show(run: Run, as_json: bool) -> None:
 @command.command("check", short_help="Check every table.", epilog="Example: rqa config check")
 @pass_run
 def check(run: Run) -> None:
-    """Check every table, also of components that no question uses at present."""
+    """Check every table, also of components that no question uses at present. All errors are shown at once."""
     from .output import complain
 
+    run.problems = []
     config = run.load_config()
     assembly = Assembly(config, run.host)
     tables = [(kind, name) for kind in KINDS for name in config.names(kind)]
-    problems: dict[str, RqaError] = {}  # by message: two checks may find the same
+    # By message: two checks may find the same.
+    problems: dict[str, RqaError] = {error.message: error for error in (*run.problems, *assembly.check_defaults())}
     lacking: dict[str, RqaError] = {}  # likewise, what a question goes without
 
     def check_table(kind: Kind, name: str) -> None:
@@ -68,7 +70,6 @@ def check(run: Run) -> None:
     checks: list[Callable[[], object]] = [
         partial(settings.build, CacheSettings, config.table("cache")),
         *(partial(check_table, kind, name) for kind, name in tables),
-        *(partial(assembly.check_default, kind) for kind in KINDS),
         lambda: assembly.prompts,
     ]
     for one in checks:

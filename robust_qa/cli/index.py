@@ -7,16 +7,15 @@ from pathlib import Path
 
 import click
 
-from .options import KeyValue
+from .options import KeyValue, no_output_option
 from .run import Run, pass_run
 
 
 @click.command("index", epilog="Example: rqa index notes/ papers/*.pdf")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-r", "--retriever", metavar="NAME", help="The retriever whose index to build.")
-@click.option(
-    "-o", "-O", "--option", type=KeyValue(), multiple=True, help="Set any configuration value. May be repeated."
-)
+@no_output_option
+@click.option("-O", "--option", type=KeyValue(), multiple=True, help="Set any configuration value. May be repeated.")
 @pass_run
 def command(run: Run, paths: tuple[Path, ...], retriever: str | None, option: tuple[tuple[str, str], ...]) -> None:
     """Index the files and folders PATHS; only what changed since the last time is read again."""

@@ -87,16 +87,54 @@ def _expressions(config: Config) -> dict[str, str]:
 class _Output(click.Path):
     """A file or folder to write, and not a value meant for the option that sets one."""
 
+    def __init__(self, *, stdout: bool, **kinds: bool) -> None:
+        super().__init__(path_type=Path, **kinds)
+        self._stdout = stdout
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """As a path; usage is wrong where it reads like KEY=VALUE."""
-        if re.match(r"\w+(\.[\w-]+)+=", str(value)):
-            self.fail(f"{value!r} looks like an option's value: -o names the output, and -O sets values", param, ctx)
+        """The path, None for standard output. Usage is wrong if it reads like KEY=VALUE."""
+        if value == "-":  # a file of that name is ./-
+            if not self._stdout:
+                self.fail("this command cannot write to standard output. Give a path, as in -o result", param, ctx)
+            return None
+        _refuse_key_value(self, str(value), param, ctx)
         return super().convert(value, param, ctx)
 
 
-def output_option(metavar: str, help: str) -> Callable[[F], F]:
-    """Add the option -o of a command that writes to a place of its own; `out` takes the path."""
-    return click.option("-o", "--output", "out", metavar=metavar, type=_Output(path_type=Path), help=help)
+class _NoOutput(click.ParamType[str]):
+    """The value of -o where a command has no output: it is refused."""
+
+    name = "FILE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Never: usage is wrong."""
+        _refuse_key_value(self, str(value), param, ctx)
+        self.fail("this command writes no output file. To set a value: -O KEY=VALUE", param, ctx)
+
+
+def _refuse_key_value(
+    kind: click.ParamType[Any], value: str, param: click.Parameter | None, ctx: click.Context | None
+) -> None:
+    # The value may be a secret: it is not repeated.
+    if found := re.match(r"(\w+(?:\.[\w-]+)+)\s*=", value):
+        kind.fail(f"-o names the output file, and -O sets values. Write: -O {found[1]}=VALUE", param, ctx)
+
+
+def output_option(
+    metavar: str, help: str, *, name: str = "out", required: bool = False, stdout: bool = True, **kinds: bool
+) -> Callable[[F], F]:
+    """Add the option -o, --output. The parameter `name` is the path, or None for standard output.
+
+    `-` means standard output; without `stdout` it is refused. `kinds` are file_okay and dir_okay of click.Path.
+    """
+    kind = _Output(stdout=stdout, **kinds)
+    return click.option("-o", "--output", name, metavar=metavar, type=kind, required=required, help=help)
+
+
+def no_output_option(command: F) -> F:
+    """Refuse -o, which set values once, with an error that names -O."""
+    add = click.option("-o", "--output", hidden=True, expose_value=False, type=_NoOutput())
+    return add(command)
 
 
 def jobs_option(command: F) -> F:
@@ -120,7 +158,7 @@ def _split(ctx: click.Context, param: click.Parameter, values: Sequence[str]) ->
 
 
 def answering_options(*option_flags: str, several: bool = False) -> Callable[[F], F]:
-    """Add the answering options to a command; `option_flags` are the flags of the KEY=VALUE option.
+    """Add the answering options to a command; `option_flags` are the flags of the KEY=VALUE option (-O, --option).
 
     With `several` -s names strategies, separated by commas, and may be repeated: `strategy` is the tuple of them all.
     """
@@ -159,7 +197,7 @@ def answering_options(*option_flags: str, several: bool = False) -> Callable[[F]
             help="Answer from these files or folders. May be repeated.",
         ),
         click.option(
-            *option_flags,
+            *(option_flags or ("-O", "--option")),
             "option",
             type=KeyValue(),
             multiple=True,

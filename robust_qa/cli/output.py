@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..errors import InputError
 from ..text import flat, printable, printable_json
 from ..types import Answer, Citation, Step
 from . import stdout
@@ -32,6 +34,40 @@ def complain(error: RqaError) -> None:
     click.echo(f"rqa: {printable(error.message)}", err=True)
     for line in error.hint.splitlines():
         click.echo(f"     {printable(line)}", err=True)
+
+
+def print_to(out: Path | None) -> None:
+    """Send what the running command prints to the file `out`, or to standard output if it is None.
+
+    A file is replaced when the command succeeds. Raises InputError if it cannot be written.
+    """
+    if out is not None:
+        click.get_current_context().with_resource(_printed_to(out))
+
+
+@contextmanager
+def _printed_to(out: Path) -> Iterator[None]:
+    target = out.resolve()
+    whole = target.is_file() or not target.exists()  # else a device or a pipe
+    path = target.with_name(f".{target.name}.part") if whole else target
+    try:
+        with path.open("w", encoding="utf-8", errors="replace") as file, redirect_stdout(file):
+            ended = None
+            try:
+                yield
+            except click.exceptions.Exit as error:  # with a code, after everything is printed
+                ended = error
+        if whole:
+            path.replace(target)
+        if ended:
+            raise ended
+    except OSError as error:
+        if isinstance(error, BrokenPipeError) or error.filename not in (None, str(path)):
+            raise
+        raise InputError(f"Cannot write {out}: {error.strerror}.") from error
+    finally:
+        if whole:
+            path.unlink(missing_ok=True)
 
 
 def console(*, err: bool = False) -> Console:

@@ -16,6 +16,7 @@ from ..text import printable
 
 if TYPE_CHECKING:
     from ..config import Config
+    from ..errors import RqaError
     from ..host import Host
 
 _BREAKS = re.compile(r"\s*[\t\n]\s*")
@@ -37,6 +38,9 @@ class Run:
         self.verbosity = verbosity
         self._plugin_files = plugin_files
         self._strict_plugins = strict_plugins
+        self._held: list[str] | None = None
+        self.problems: list[RqaError] | None = None
+        """Errors of the configuration, if they are to be collected; else the first one is raised."""
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Run:
@@ -55,7 +59,8 @@ class Run:
         from .. import config
         from ..host import Host
 
-        configured, refused = config.load(file=self.config_file).plugin_files()
+        loaded = config.load(file=self.config_file, problems=self.problems)
+        configured, refused = loaded.plugin_files(self.problems)
         for line in refused:
             self.say(line)
         host = Host.from_environment(files=[*configured, *self._plugin_files], strict=self._strict_plugins)
@@ -67,15 +72,27 @@ class Run:
         """The configuration in force, with the command line's KEY=VALUE pairs on top."""
         from .. import config
 
-        loaded = config.load(file=self.config_file, overrides=overrides)
-        if loaded.overridden():
+        loaded = config.load(file=self.config_file, overrides=overrides, problems=self.problems)
+        if self.problems is None and loaded.overridden():
             loaded.check_names(self.host)
         return loaded
 
     def say(self, text: str) -> None:
         """A line on stderr, unless with -q; one also where a name in it holds line breaks."""
-        if self.verbosity >= 0:
+        if self._held is not None:
+            self._held.append(text)
+        elif self.verbosity >= 0:
             click.echo(f"rqa: {_BREAKS.sub(' ', printable(text))}", err=True)
+
+    def hold(self) -> None:
+        """Keep lines back until `release`, when the verbosity is known."""
+        self._held = []
+
+    def release(self) -> None:
+        """Say the lines that were kept back."""
+        held, self._held = self._held or [], None
+        for text in held:
+            self.say(text)
 
 
 pass_run = click.make_pass_decorator(Run)

@@ -62,7 +62,7 @@ def test_a_retriever_whose_name_begins_like_given_is_asked(installed: str, plugi
     assert json.loads(ended.stdout)["answer"] == "found"
 
 
-@pytest.mark.parametrize("misspelt", [("-s", "frist"), ("--reader", "lexicla"), ("-o", "defaults.evaluator=jugde")])
+@pytest.mark.parametrize("misspelt", [("-s", "frist"), ("--reader", "lexicla"), ("-O", "defaults.evaluator=jugde")])
 def test_a_misspelt_name_is_told_before_documents_are_indexed(
     installed: str, plugin: Path, misspelt: tuple[str, str]
 ) -> None:

@@ -132,6 +132,48 @@ def test_check_tells_all_that_is_wrong_with_one_table(rqa: Rqa, own: Path) -> No
     assert [part in rqa("config", "check").err for part in ("`repli`", "`reader.parrot.window`")] == [True, True]
 
 
+def test_check_tells_errors_of_every_sort_at_once(rqa: Rqa, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found(
+        "plugins = 'x.py'\ncolour = 1\n[readers.local]\nx = 1\n[retriever]\nk = 5\n"
+        "[defaults]\nk = 0\nreader = 'parot'\nretriever = 'named & bing & bong'\nexpressions = {named = 'web@'}\n"
+        "[defaults.prompts]\nread = 'x'\ncompres = 'y'\n"
+        "[reader.parrot]\nconcurrency = 0\nwindow = 'wide'\nrepli = 'x'\n"
+        "[reader.first]\none = 1\ntwo = 2\n[strategy.nowhere]\nx = 1\n"
+    )
+    own.write_text(own.read_text() + "[cache]\nsize = 'big'\n")
+    monkeypatch.setenv("RQA_STRATEGI", "rag")
+    monkeypatch.setenv("RQA_READER__PAROT__REPLY", "x")
+    ended = rqa("config", "check")
+    assert (ended.code, ended.out) == (2, "")
+    for told in (
+        "`plugins` must be a list",
+        "there is no table [colour]",
+        "there is no table [readers]",
+        "[retriever] holds named tables",
+        "`defaults.k` must be",
+        "There is no reader named 'parot'",
+        "`defaults.expressions`",
+        "There is no retriever named 'bing'",
+        "There is no retriever named 'bong'",
+        "There is no prompt named 'read'",
+        "There is no prompt named 'compres'",
+        "`reader.parrot.concurrency` must be",
+        "`reader.parrot.window` must be",
+        "[reader.parrot] has no option `repli`",
+        "[reader.first] sets `one`",
+        "[reader.first] sets `two`",
+        "There is no strategy named 'nowhere'",
+        "`cache.size` must be",
+        "RQA_STRATEGI means nothing to rqa",
+        "RQA_READER__PAROT__REPLY: [reader.parot] does not say which plugin it configures",
+    ):
+        assert told in ended.err, (told, ended.err)
+    assert "no retriever named 'named'" not in ended.err
+    own.write_text("[defaults\n")  # no TOML, and still the other file is checked
+    ended = rqa("config", "check")
+    assert f"{own} is not TOML" in ended.err and "there is no table [colour]" in ended.err
+
+
 def test_check_looks_at_what_the_defaults_name(rqa: Rqa, own: Path) -> None:
     found("[defaults]\nreader = 'parot'\n")
     ended = rqa("config", "check")
@@ -269,31 +311,74 @@ def test_what_is_not_there_or_not_toml_is_not_trusted(rqa: Rqa) -> None:
 
 
 def test_a_misspelt_table_on_the_command_line_is_refused_also_where_it_is_not_used(rqa: Rqa, own: Path) -> None:
-    ended = rqa("ask", "-s", "reads", "-r", "shelf", "-o", "reader.parot.reply=x", "Q?")
+    ended = rqa("ask", "-s", "reads", "-r", "shelf", "-O", "reader.parot.reply=x", "Q?")
     assert (ended.code, ended.out) == (2, "")
     assert "the command line: there is no reader 'parot', neither configured nor installed" in ended.err
     assert "Did you mean 'parrot'?" in ended.err
-    ended = rqa("ask", "-o", "reader.parrot.repli=x", "--reader", "first", "Q?")
+    ended = rqa("ask", "-O", "reader.parrot.repli=x", "--reader", "first", "Q?")
     assert ended.code == 2 and "the command line: [reader.parrot] has no option `repli`" in ended.err
 
 
 @pytest.mark.parametrize("pair", ["reader.parrot.key=sk-hunter2hunter2", "reader.parrot.headers=Bearer hunter2"])
 def test_a_secret_on_the_command_line_is_refused_and_not_repeated(rqa: Rqa, own: Path, pair: str) -> None:
-    ended = rqa("ask", "-o", pair, "Q?")
+    ended = rqa("ask", "-O", pair, "Q?")
     assert ended.code == 2 and "hunter2" not in ended.out + ended.err
 
 
 @pytest.mark.parametrize("pair", ["=x", "novalue", ".a=1", "reader..x=1", "reader.=1"])
 def test_what_is_no_key_and_value_is_a_usage_error(rqa: Rqa, pair: str) -> None:
-    ended = rqa("ask", "-o", pair, "Q?")
+    ended = rqa("ask", "-O", pair, "Q?")
     assert ended.code == 2 and "is not KEY=VALUE" in ended.err
 
 
-@pytest.mark.parametrize("flag", ["-o", "-O"])  # where -o names an output, -O alone sets values
+@pytest.mark.parametrize("flag", ["-O", "--option"])
 def test_values_of_the_command_line_reach_the_component(rqa: Rqa, own: Path, flag: str) -> None:
     texts = 'retriever.shelf.texts=["x=1", "it\'s"]'
     ended = rqa("ask", "-s", "reads", "-r", "shelf", "--reader", "first", flag, texts, "Q?")
     assert ended.code == 0 and ended.out.splitlines()[0] == "x=1"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ask Q?",
+        "batch",
+        "index notes.txt",
+        "compare -s reads Q?",
+        "eval in.jsonl",
+        "report run",
+        "train eor in.jsonl",
+        "train evaluator in.jsonl",
+        "train reader in.jsonl",
+    ],
+)
+def test_o_no_longer_sets_values_and_the_error_names_the_flag_that_does(
+    rqa: Rqa, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.delenv("RQA_PLUGINS")
+    Path("in.jsonl").touch()
+    before = list(Path.cwd().iterdir())
+    ended = rqa(*command.split(), "-o", "reader.parrot.key=sk-hunter2")
+    assert (ended.code, ended.out) == (2, "")
+    assert "-o names the output file, and -O sets values. Write: -O reader.parrot.key=VALUE" in ended.err
+    assert "hunter2" not in ended.err and list(Path.cwd().iterdir()) == before
+
+
+def test_the_answer_is_written_to_the_output_file_once_there_is_one(rqa: Rqa, own: Path) -> None:
+    texts = ("-O", 'retriever.shelf.texts=["é"]')
+    command = ("ask", "-s", "reads", "-r", "shelf", "--reader", "first", "Q?")
+    printed = rqa(*command, *texts).out
+    assert "é" in printed and rqa(*command, *texts, "-o", "-").out == printed
+    ended = rqa(*command, *texts, "-o", "answer.txt")
+    assert (ended.code, ended.out) == (0, "")
+    assert Path("answer.txt").read_text("utf-8") == printed
+    assert rqa(*command, *texts, "--json", "-o", "answer.json").code == 0
+    assert json.loads(Path("answer.json").read_bytes())["answer"] == "é"
+    assert rqa(*command, "-O", "retriever.shelf.texts=1", "-o", "answer.txt").code == 2
+    assert Path("answer.txt").read_text("utf-8") == printed
+    ended = rqa(*command, *texts, "-o", "nowhere/answer.txt")
+    assert ended.code == 2 and "Cannot write nowhere/answer.txt: No such file or directory." in ended.err
+    assert sorted(path.name for path in Path.cwd().iterdir()) == ["answer.json", "answer.txt"]
 
 
 def test_a_table_that_names_no_plugin_is_told_so(rqa: Rqa, own: Path) -> None:

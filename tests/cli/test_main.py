@@ -144,6 +144,77 @@ def test_a_fault_is_told_without_a_traceback_unless_asked_for(
     assert ended.code == 1 and "Traceback" in ended.err and "failing.py" in ended.err
 
 
+TALKING = """
+import click
+from robust_qa import Run, command_group, hookimpl
+
+@click.command()
+@click.option("-q", "count", type=int, default=0)
+@click.pass_obj
+def own(run, count):
+    click.echo(f"{count} {run.verbosity}")
+
+@click.command()
+@click.pass_obj
+def plain(run):
+    run.say("a notice")
+    click.echo(run.verbosity)
+
+@hookimpl
+def rqa_commands(cli):
+    cli.add_command(plain)
+    group = command_group(cli, "train", "Train.")
+    group.add_command(plain)
+    group.add_command(own)
+"""
+
+
+@pytest.mark.parametrize(
+    "command, verbosity",
+    [
+        ("plain -q", -1),
+        ("plain -vv", 2),
+        ("-q plain --quiet", -2),
+        ("train -q plain", -1),
+        ("train plain -q", -1),
+        ("train plain --verbose", 1),
+        ("train own -q 3", "3 0"),  # a command's own option keeps its meaning
+        ("train own --quiet", "0 -1"),
+    ],
+)
+def test_quiet_and_verbose_are_accepted_after_every_command(
+    rqa: Rqa, tmp_path: Path, command: str, verbosity: int | str
+) -> None:
+    (tmp_path / "talking.py").write_text(TALKING)
+    (tmp_path / "broken.py").write_text("raise ValueError('no luck')")
+    ended = rqa("--plugin", tmp_path / "talking.py", "--plugin", tmp_path / "broken.py", *command.split())
+    assert (ended.code, ended.out) == (0, f"{verbosity}\n")
+    notices = 0 if "-1" in str(verbosity) or "-2" in str(verbosity) else 1
+    assert ended.err.count("no luck") == notices
+    assert ended.err.count("a notice") == (notices if "plain" in command else 0)
+
+
+@pytest.mark.parametrize(
+    "command", ["eval in.jsonl", "train eor in.jsonl", "train evaluator in.jsonl", "train reader in.jsonl"]
+)
+def test_a_command_that_writes_several_files_refuses_standard_output(
+    rqa: Rqa, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.delenv("RQA_PLUGINS")
+    Path("in.jsonl").touch()
+    ended = rqa(*command.split(), "-o", "-")
+    assert (ended.code, ended.out) == (2, "") and "cannot write to standard output" in ended.err
+    assert [path.name for path in Path.cwd().iterdir()] == ["in.jsonl"]
+
+
+def test_quiet_is_accepted_after_a_built_in_command_and_listed_in_its_help(rqa: Rqa, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("raise ValueError('no luck')")
+    broken = ("--plugin", tmp_path / "broken.py")
+    assert "no luck" in rqa(*broken, "config", "check").err
+    assert rqa(*broken, "config", "check", "-q").err == ""
+    assert "-q, --quiet" in rqa("config", "check", "--help").out
+
+
 def test_the_commands_of_a_plugin_that_is_named_before_help_are_listed(rqa: Rqa, failing: Path) -> None:
     assert "\n  fail" in rqa("--plugin", failing, "--help").out
 

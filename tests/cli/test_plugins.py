@@ -107,8 +107,15 @@ def test_none_means_none(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_plugin_by_path(rqa: Rqa, tmp_path: Path) -> None:
     (tmp_path / "notes.py").write_text(plugin_source("retriever", "notes"))
     assert ("notes", "loaded") in rows(rqa("--plugin", tmp_path / "notes.py", "plugins", "--json"))
-    ended = rqa("--plugin", tmp_path / "missing.py", "plugins", "--json")
-    assert ended.code == 0 and f"there is no file {tmp_path / 'missing.py'}" in ended.err
+
+
+@pytest.mark.parametrize("command", [["plugins"], ["ask", "Where?"], ["eval", "questions.jsonl"]])
+def test_a_plugin_path_that_does_not_exist_is_a_usage_error(rqa: Rqa, tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "empty").mkdir()
+    for path, missing in (("missing.py", "missing.py"), ("empty", "empty/__init__.py")):
+        ended = rqa("--plugin", tmp_path / path, *command)
+        assert (ended.code, ended.out) == (2, "")
+        assert f"there is no file '{tmp_path / missing}'" in ended.err and "rqa plugins new" in ended.err
 
 
 def test_the_users_and_a_named_configuration_load_plugins_by_path(rqa: Rqa, tmp_path: Path) -> None:
@@ -303,7 +310,7 @@ def test_a_component_that_was_checked_or_has_indexed_is_closed(rqa: Rqa, closing
 def test_an_index_that_fails_is_the_fault_of_its_retriever(
     rqa: Rqa, closing: Path, report: str, code: int, told: str
 ) -> None:
-    ended = rqa("--plugin", closing, "index", closing, "-r", "shelf", "-o", f"retriever.shelf.report={report}")
+    ended = rqa("--plugin", closing, "index", closing, "-r", "shelf", "-O", f"retriever.shelf.report={report}")
     assert ended.code == code and told in ended.err and "closed" in ended.out + ended.err
 
 
@@ -328,7 +335,7 @@ def test_what_a_plugin_prints_when_it_is_loaded_is_no_part_of_an_output(rqa: Rqa
 def test_an_interruption_while_documents_are_indexed_for_a_question_ends_at_once(
     installed: str, printing: Path, tmp_path: Path
 ) -> None:
-    command = [installed, "--plugin", printing, "-q", "ask", "-o", "defaults.retriever=slow", "-d", tmp_path, "Who?"]
+    command = [installed, "--plugin", printing, "-q", "ask", "-O", "defaults.retriever=slow", "-d", tmp_path, "Who?"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as child:
         while not (tmp_path / "indexing").exists():
             assert child.poll() is None

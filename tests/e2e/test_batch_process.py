@@ -51,6 +51,13 @@ def test_rows_in_lines_out_and_a_summary_on_stderr(start: Any) -> None:
     assert process.returncode == 0
 
 
+def test_an_output_of_a_hyphen_is_standard_output(start: Any, tmp_path: Path) -> None:
+    process = start("-o", "-")
+    out, _ = process.communicate(b"a\nb\n")
+    assert [row["answer"] for row in rows(out)] == ["a", "b"]
+    assert list(tmp_path.iterdir()) == [] and process.returncode == 0
+
+
 def test_passages_of_the_first_row_under_another_name_are_told(start: Any) -> None:
     rows = b'{"question": "Q", "ctxs": [{"text": "T"}]}\n'
     assert b"rqa: `ctxs` is not read: passages are in `passages`" in start().communicate(rows)[1]

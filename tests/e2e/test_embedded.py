@@ -59,7 +59,7 @@ def test_a_model_that_is_damaged_or_gone_ends_with_4_and_the_way_out(
         content = bytearray(weights.read_bytes())
         content[len(content) // 2] ^= 0xFF
         weights.write_bytes(content)
-    asked = ["ask", "--docs", HARBOUR, "--reader", "embedded", "-o", f"reader.embedded.model={folder}", "Who?"]
+    asked = ["ask", "--docs", HARBOUR, "--reader", "embedded", "-O", f"reader.embedded.model={folder}", "Who?"]
     ended = subprocess.run([installed, *map(str, asked)], capture_output=True, text=True, check=False, timeout=60)
     assert (ended.returncode, ended.stdout) == (4, "")
     assert told in ended.stderr and "rqa train reader" in ended.stderr

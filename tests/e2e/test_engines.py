@@ -34,7 +34,7 @@ def ask(installed: str, *arguments: object) -> dict[str, Any]:
 
 
 def endpoint(server: Server) -> list[object]:
-    return ["--reader", "openai", "-o", "reader.openai.model=m", "-o", f"reader.openai.base_url={server.url}"]
+    return ["--reader", "openai", "-O", "reader.openai.model=m", "-O", f"reader.openai.base_url={server.url}"]
 
 
 def test_a_machine_with_nothing_on_it_is_told_the_commands_that_help(installed: str) -> None:
@@ -96,7 +96,7 @@ def test_astute_makes_one_call_more_than_it_has_rounds(installed: str, iteration
             "-d",
             HARBOUR,
             *endpoint(server),
-            "-o",
+            "-O",
             f"strategy.astute.iterations={iterations}",
         )
     assert len(server.requests) == calls
@@ -125,7 +125,7 @@ def test_every_strategy_survives_the_noise_of_a_random_model(installed: str, str
 
     model = write_tiny_gguf(tmp_path / "tiny.gguf", window=8192)
     options = {"model": model, "max_tokens": 48, "n_threads": 1}
-    pairs = [part for key, value in options.items() for part in ("-o", f"reader.llamacpp.{key}={value}")]
+    pairs = [part for key, value in options.items() for part in ("-O", f"reader.llamacpp.{key}={value}")]
     command = [installed, "ask", "--json", "-s", strategy, "-d", HARBOUR, "--reader", "llamacpp", *pairs, QUESTION]
     ended = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, timeout=120)
     if ended.returncode == 5:  # noise has no end, and is no answer where one is to be marked

@@ -3,12 +3,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from robust_qa import install_hint
 from rqa_bm25.documents import Document, Unreadable, read
 from rqa_bm25.headings import sections
 
@@ -466,5 +468,5 @@ def test_a_damaged_pdf_is_refused(tmp_path):
 
 def test_a_pdf_without_pypdf_is_refused_with_the_command_that_installs_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pypdf", None)
-    with pytest.raises(Unreadable, match=r"pip install 'robust-qa\[pdf\]'"):
+    with pytest.raises(Unreadable, match=re.escape(install_hint("pdf"))):
         documents(tmp_path / "a.pdf", pdf_with("Text."))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robust_qa import InputError
+from robust_qa import InputError, install_hint
 from robust_qa.config import load as load_config
 from rqa_eor import Eor
 from rqa_eor.ballots import Ballots, check_gold, load, right
@@ -276,7 +276,7 @@ def test_without_scipy_the_command_says_what_to_install(rqa: Any, data: Path, mo
 
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     ended = rqa("train", "eor", data, "-o", "voter.toml", "--reader", "lexical")
-    assert ended.code == 2 and "pip install 'robust-qa[train]'" in ended.err
+    assert ended.code == 2 and install_hint("train") in ended.err
     assert not Path("voter.jsonl").exists()
 
 

@@ -85,6 +85,14 @@ def test_a_strategy_that_fails_says_what_to_do(rqa: Any) -> None:
     assert "`rqa init` starts a configuration." in " ".join(ended.out.split())
 
 
+def test_answers_are_written_to_the_output_file_also_when_a_strategy_fails(rqa: Any) -> None:
+    Path("passages.txt").write_text("The capital of Gondal is Gg.", encoding="utf-8")
+    options = ("--passages", "passages.txt", "-s", "rag,norag", "-o", "answers.txt")
+    ended = rqa("compare", "What is the capital of Gondal?", *options)
+    assert (ended.code, ended.out) == (3, "")
+    assert "needs a language model" in Path("answers.txt").read_text("utf-8")
+
+
 def test_when_all_fail_that_is_the_error(compare: Any) -> None:
     ended = compare("norag,rag", model=lambda request, number: error(400, "not today"))
     assert (ended.code, ended.out) == (5, "")

@@ -25,6 +25,7 @@ from robust_qa import (
     MissingError,
     PluginError,
     RqaError,
+    install_hint,
 )
 from robust_qa.testing import assert_conforms
 
@@ -322,7 +323,7 @@ def test_without_llama_cpp_python_the_extra_is_named(tiny, monkeypatch):
     monkeypatch.setitem(sys.modules, "llama_cpp", None)
     with pytest.raises(MissingError) as missing:
         LlamaCpp(LlamaCpp.Options(model=str(tiny)))
-    assert "pip install 'robust-qa[llama]'" in missing.value.hint
+    assert install_hint("llama") in missing.value.hint
 
 
 def test_the_steps_that_a_strategy_without_a_model_tells_lead_to_one_that_writes(rqa, tiny):
@@ -333,12 +334,13 @@ def test_the_steps_that_a_strategy_without_a_model_tells_lead_to_one_that_writes
     path = library.folder() / entry.repo / entry.file
     path.parent.mkdir(parents=True)
     path.write_bytes(tiny.read_bytes())  # what the pull would have left there
-    wrote = rqa("ask", "-s", "norag", *shlex.split(options), "-o", "reader.llamacpp.max_tokens=2", "Who?")
+    wrote = rqa("ask", "-s", "norag", *shlex.split(options), "-O", "reader.llamacpp.max_tokens=2", "Who?")
     assert "was cut at `max_tokens`" in wrote.err  # the tiny model never ends by itself
 
 
-@pytest.mark.parametrize(("there", "first"), [(True, ""), (False, "`pip install 'robust-qa[llama]'`, ")])
-def test_installing_the_extra_is_a_step_only_where_it_lacks(rqa, monkeypatch, there, first):
+@pytest.mark.parametrize("there", [True, False])
+def test_installing_the_extra_is_a_step_only_where_it_lacks(rqa, monkeypatch, there):
+    first = "" if there else f"`{install_hint('llama')}`, "
     monkeypatch.setattr("rqa_llamacpp.find_spec", lambda name: there or None)
     assert f"on this machine: {first}`rqa models pull" in rqa("ask", "-s", "norag", "Who?").err
 

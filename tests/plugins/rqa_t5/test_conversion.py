@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from standins.tiny_models import write_bert, write_mt5, write_old_t5, write_t5
 
-from robust_qa import ConfigError, MissingError, RqaError
+from robust_qa import ConfigError, MissingError, RqaError, install_hint
 from rqa_t5 import T5
 from rqa_t5.engine import Engine
 from rqa_t5.folder import read_settings
@@ -307,7 +307,7 @@ def test_what_reads_the_words_of_an_older_checkpoint_is_named(tmp_path: Path, mo
     monkeypatch.setitem(sys.modules, "sentencepiece.sentencepiece_model_pb2", None)
     with pytest.raises(MissingError, match=r"needs sentencepiece.*, which is not installed") as error:
         checkpoints.load(str(source))
-    assert "robust-qa[train]" in error.value.hint
+    assert install_hint("train") in error.value.hint
 
 
 @pytest.mark.parametrize("base", [False, True], ids=["convert", "train"])

@@ -14,7 +14,7 @@ import pytest
 from standins.tiny_t5 import write_model
 
 import rqa_t5
-from robust_qa import MissingError, RqaError
+from robust_qa import MissingError, RqaError, install_hint
 from robust_qa.testing import assert_conforms
 from rqa_t5 import T5
 from rqa_t5.engine import Engine
@@ -236,7 +236,7 @@ def test_without_the_packages_model_it_says_how_to_have_it_again(
     monkeypatch.setattr("rqa_t5.folder.PACKAGED", tmp_path / "model")
     with pytest.raises(MissingError, match="is not an evaluator's folder") as error:
         T5(T5.Options())
-    assert "pip install --force-reinstall" in error.value.hint
+    assert install_hint(again=True) in error.value.hint
 
 
 def test_the_fingerprint_is_of_weights_and_settings(tmp_path: Path, judge: T5) -> None:

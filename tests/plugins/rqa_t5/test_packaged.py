@@ -45,7 +45,7 @@ def test_a_long_passage_and_another_language_have_a_score(judge: T5) -> None:
 
 def test_crag_judges_with_it_when_it_is_named(rqa: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(TOLD, "utf-8")
-    ended = rqa("ask", "-s", "crag", "--docs", tmp_path / "a.txt", "-o", "defaults.evaluator=t5", "--explain", QUESTION)
+    ended = rqa("ask", "-s", "crag", "--docs", tmp_path / "a.txt", "-O", "defaults.evaluator=t5", "--explain", QUESTION)
     assert ended.code == 0, ended.err
     assert "1871" in ended.out
     assert "correct (correct from" in " ".join(ended.err.split())

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from standins.tiny_models import write_bert, write_t5
 
-from robust_qa import InputError, RqaError
+from robust_qa import InputError, RqaError, install_hint
 from rqa_t5 import T5
 from rqa_t5.folder import read_settings
 from rqa_t5.rows import Asked, Candidate, read_rows
@@ -402,7 +402,7 @@ def test_without_torch_it_says_what_to_install(
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     ended = rqa("train", "evaluator", data, "-o", tmp_path / "out")
     assert ended.code == 4
-    assert "robust-qa[train]" in ended.err
+    assert install_hint("train") in ended.err
 
 
 def test_where_every_question_is_answered_thresholds_are_chosen_text_by_text(train: Any, data: Path) -> None:

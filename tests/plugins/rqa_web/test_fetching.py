@@ -243,7 +243,7 @@ main()
     web.routes["/page"] = PAGE
     found(web, f"http:{url}" if "//" in url else url, snippet="The lighthouse at Skerry Point was built in 1871.")
     options = {"provider": "searxng", "base_url": web.url, "private": "true", "robots": "false", "page_seconds": "0.2"}
-    overrides = [part for key, value in options.items() for part in ("-o", f"retriever.web.{key}={value}")]
+    overrides = [part for key, value in options.items() for part in ("-O", f"retriever.web.{key}={value}")]
     asked = ["ask", "-r", "web", "-s", "rag", "--reader", "lexical", *overrides, "When was the lighthouse built?"]
     done = subprocess.run([sys.executable, "-c", run, *asked], check=False, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "1871"), done.stderr

@@ -1,0 +1,116 @@
+"""Hints print an install command that works for the way the package was installed."""
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import install_hint
+
+Recorded = Callable[..., None]
+
+
+@pytest.fixture
+def recorded(install: Callable[..., Path]) -> Recorded:
+    """Record where the package was installed from, as installers do in direct_url.json (PEP 610)."""
+
+    def record(origin: dict[str, Any] | None = None) -> None:
+        folder = install("robust-qa", {}, entry_points="")
+        if origin is not None:
+            (folder / "robust_qa-1.0.dist-info" / "direct_url.json").write_text(json.dumps(origin), "utf-8")
+
+    return record
+
+
+@pytest.fixture(autouse=True)
+def _pip_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An environment of its own whose pip is the first on the path."""
+    folder = tmp_path / "env" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "pip").write_text("#!/bin/sh\n")
+    (folder / "pip").chmod(0o755)
+    monkeypatch.setattr(sys, "prefix", str(folder.parent))
+    monkeypatch.setattr(sys, "executable", str(folder / "python"))
+    monkeypatch.setenv("PATH", str(folder))
+    return folder.parent
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    folder = tmp_path / "a checkout"
+    folder.mkdir()
+    return folder
+
+
+def test_from_an_index_the_name_is_enough(recorded: Recorded) -> None:
+    recorded()
+    assert install_hint("llama") == "pip install 'robust-qa[llama]'"
+    assert install_hint(again=True) == "pip install --force-reinstall --no-deps robust-qa"
+
+
+@pytest.mark.parametrize(("editable", "flag"), [(False, ""), (True, "--editable ")])
+def test_from_a_checkout_its_path_is_named(
+    recorded: Recorded, checkout: Path, monkeypatch: pytest.MonkeyPatch, editable: bool, flag: str
+) -> None:
+    recorded({"url": checkout.as_uri(), "dir_info": {"editable": editable} if editable else {}})
+    assert install_hint("llama") == f"pip install {flag}'{checkout}[llama]'"
+    monkeypatch.chdir(checkout)
+    assert install_hint("llama") == f"pip install {flag}'.[llama]'"
+
+
+def test_a_checkout_that_is_gone_is_not_named(recorded: Recorded, tmp_path: Path) -> None:
+    recorded({"url": (tmp_path / "gone").as_uri(), "dir_info": {}})
+    assert install_hint("llama") == "pip install 'robust-qa[llama]'"
+
+
+@pytest.mark.parametrize(
+    ("origin", "requirement"),
+    [
+        (
+            {"url": "https://example.com/r.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            "robust-qa[llama] @ git+https://example.com/r.git@abc",
+        ),
+        ({"url": "https://example.com/r.whl", "archive_info": {}}, "robust-qa[llama] @ https://example.com/r.whl"),
+    ],
+)
+def test_from_elsewhere_its_address_is_named(recorded: Recorded, origin: dict[str, Any], requirement: str) -> None:
+    recorded(origin)
+    assert shlex.split(install_hint("llama")) == ["pip", "install", requirement]
+
+
+def test_where_another_pip_is_first_on_the_path_the_interpreter_is_named(
+    recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded()
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert install_hint("llama") == f"{sys.executable} -m pip install 'robust-qa[llama]'"
+    monkeypatch.chdir(tmp_path)
+    assert install_hint("llama") == "env/bin/python -m pip install 'robust-qa[llama]'"
+
+
+@pytest.mark.parametrize(
+    ("receipt", "command"),
+    [("pipx_metadata.json", "pipx install --force"), ("uv-receipt.toml", "uv tool install --force")],
+)
+def test_what_a_tool_installed_is_installed_by_that_tool(
+    recorded: Recorded, checkout: Path, receipt: str, command: str
+) -> None:
+    Path(sys.prefix, receipt).touch()
+    recorded({"url": checkout.as_uri(), "dir_info": {"editable": True}})
+    assert install_hint("llama") == f"{command} --editable '{checkout}[llama]'"
+
+
+def test_a_command_that_lacks_an_extra_prints_it(
+    recorded: Recorded, checkout: Path, rqa: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded({"url": checkout.as_uri(), "dir_info": {}})
+    monkeypatch.setitem(sys.modules, "llama_cpp", None)
+    plugins = "\n".join(f"{name} = rqa_{name}" for name in ("llamacpp", "norag"))
+    site = next(Path(entry) for entry in sys.path if (Path(entry) / "robust_qa-1.0.dist-info").is_dir())
+    (site / "robust_qa-1.0.dist-info" / "entry_points.txt").write_text(f"[rqa]\n{plugins}\n")
+    ended = rqa("ask", "-s", "norag", "--reader", "llamacpp", "-O", "reader.llamacpp.model=x.gguf", "Who?")
+    assert f"Run `pip install '{checkout}[llama]'`." in ended.err
