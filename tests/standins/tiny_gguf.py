@@ -17,6 +17,7 @@ CHATML = (
 )
 SPECIALS = ("<unk>", "<s>", "</s>", "<|im_start|>", "<|im_end|>", "[INST]")
 EMBEDDING, HEADS, LAYERS, FEED_FORWARD = 64, 4, 2, 128
+END = 4  # <|im_end|>
 
 
 def vocabulary(specials: Sequence[str] = ()) -> list[tuple[str, int]]:
@@ -29,6 +30,26 @@ def vocabulary(specials: Sequence[str] = ()) -> list[tuple[str, int]]:
     return [*tokens, ("\u2581", kinds.NORMAL), *((text, kinds.CONTROL) for text in specials)]
 
 
+def says_pieces(text: str) -> list[str]:
+    """`text` in pieces: llama-cpp-python reads no token that is longer than 32 bytes."""
+    return [text[at : at + 20] for at in range(0, len(text), 20)]
+
+
+def says_embedding(size: int, pieces: int) -> np.ndarray:
+    """Embeddings of a model that says its last tokens, the `pieces`, one after another."""
+    values = np.zeros((size, EMBEDDING), np.float32)
+    values[: size - pieces, 0] = 1
+    values[range(size - pieces, size), range(1, pieces + 1)] = 1
+    return values
+
+
+def says_output(size: int, pieces: int, end: int) -> np.ndarray:
+    """The output weights for `says_embedding`: the first piece follows all other tokens, `end` the last piece."""
+    values = np.zeros((size, EMBEDDING), np.float32)
+    values[[*range(size - pieces, size), end], range(pieces + 1)] = 10
+    return values
+
+
 def write_tiny_gguf(
     path: Path,
     *,
@@ -37,14 +58,19 @@ def write_tiny_gguf(
     seed: int = 1,
     pooling: gguf.PoolingType | None = None,
     specials: Sequence[str] = (),
+    says: str = "",
+    architecture: str = "llama",
 ) -> Path:
     """Write the model to `path`; the same arguments give the same bytes.
 
-    `specials` are further control tokens, which it writes often.
+    `specials` are further control tokens, which it writes often. With `says` the model replies with that text
+    to everything.
     """
     random = np.random.default_rng(seed)
     tokens = vocabulary(specials)
-    writer = gguf.GGUFWriter(path, "llama")
+    pieces = says_pieces(says)
+    tokens += [(piece.replace(" ", "\u2581"), gguf.TokenType.NORMAL) for piece in pieces]
+    writer = gguf.GGUFWriter(path, architecture)
     writer.add_name("tiny")
     writer.add_context_length(window)
     writer.add_embedding_length(EMBEDDING)
@@ -62,7 +88,7 @@ def write_tiny_gguf(
     writer.add_token_types([kind for _, kind in tokens])
     writer.add_unk_token_id(0)
     writer.add_bos_token_id(1)
-    writer.add_eos_token_id(4)
+    writer.add_eos_token_id(END)
     if template is not None:
         writer.add_chat_template(template)
 
@@ -70,6 +96,14 @@ def write_tiny_gguf(
         values = random.normal(0.0, 0.3, shape).astype(np.float32)
         if name == "output.weight" and specials:
             values[-len(specials) :] *= 4
+        if says and name == "output_norm.weight":
+            values[:] = 1
+        if says and name.endswith(("attn_output.weight", "ffn_down.weight")):
+            values[:] = 0  # the last token alone decides
+        if says and name == "token_embd.weight":
+            values[:] = says_embedding(len(tokens), len(pieces))
+        if says and name == "output.weight":
+            values[:] = says_output(len(tokens), len(pieces), END)
         writer.add_tensor(name, values)
 
     tensor("token_embd.weight", len(tokens), EMBEDDING)
