@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
@@ -64,7 +65,7 @@ def write_tiny_gguf(
     """Write the model to `path`; the same arguments give the same bytes.
 
     `specials` are further control tokens, which it writes often. With `says` the model replies with that text
-    to everything.
+    to everything. The `architecture` may be "qwen35", whose first layer is recurrent; others get a llama's tensors.
     """
     random = np.random.default_rng(seed)
     tokens = vocabulary(specials)
@@ -80,6 +81,15 @@ def write_tiny_gguf(
     writer.add_head_count_kv(HEADS)
     writer.add_rope_dimension_count(EMBEDDING // HEADS)
     writer.add_layer_norm_rms_eps(1e-5)
+    hybrid = architecture == "qwen35"
+    if hybrid:  # every second layer attends, the others are gated delta nets
+        writer.add_full_attention_interval(2)
+        writer.add_rope_dimension_sections([3, 3, 2, 0])
+        writer.add_ssm_conv_kernel(4)
+        writer.add_ssm_inner_size(EMBEDDING)
+        writer.add_ssm_state_size(EMBEDDING // HEADS)
+        writer.add_ssm_time_step_rank(HEADS)
+        writer.add_ssm_group_count(HEADS)
     if pooling is not None:  # as embedding models have
         writer.add_pooling_type(pooling)
     writer.add_tokenizer_model("llama")
@@ -96,6 +106,8 @@ def write_tiny_gguf(
         values = random.normal(0.0, 0.3, shape).astype(np.float32)
         if name == "output.weight" and specials:
             values[-len(specials) :] *= 4
+        if name.endswith("ssm_a"):
+            values = -np.abs(values)  # a state that decays
         if says and name == "output_norm.weight":
             values[:] = 1
         if says and name.endswith(("attn_output.weight", "ffn_down.weight")):
@@ -110,10 +122,10 @@ def write_tiny_gguf(
     tensor("output.weight", len(tokens), EMBEDDING)
     tensor("output_norm.weight", EMBEDDING)
     for layer in range(LAYERS):
-        for norm in ("attn_norm", "ffn_norm"):
+        for norm in ("attn_norm", "post_attention_norm" if hybrid else "ffn_norm"):
             tensor(f"blk.{layer}.{norm}.weight", EMBEDDING)
-        for square in ("attn_q", "attn_k", "attn_v", "attn_output"):
-            tensor(f"blk.{layer}.{square}.weight", EMBEDDING, EMBEDDING)
+        for name, *shape in _attention(layer, hybrid):
+            tensor(f"blk.{layer}.{name}", *shape)
         for wide in ("ffn_gate", "ffn_up"):
             tensor(f"blk.{layer}.{wide}.weight", FEED_FORWARD, EMBEDDING)
         tensor(f"blk.{layer}.ffn_down.weight", EMBEDDING, FEED_FORWARD)
@@ -122,3 +134,25 @@ def write_tiny_gguf(
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+def _attention(layer: int, hybrid: bool) -> list[tuple[Any, ...]]:
+    """The names and shapes of the tensors that mix tokens in `layer`."""
+    head = EMBEDDING // HEADS
+    square = [(f"attn_{name}.weight", EMBEDDING, EMBEDDING) for name in ("q", "k", "v", "output")]
+    if hybrid and layer % 2 == 0:
+        return [
+            ("attn_qkv.weight", 3 * EMBEDDING, EMBEDDING),
+            ("attn_gate.weight", EMBEDDING, EMBEDDING),
+            ("ssm_conv1d.weight", 3 * EMBEDDING, 4),
+            ("ssm_dt.bias", HEADS),
+            ("ssm_a", HEADS),
+            ("ssm_beta.weight", HEADS, EMBEDDING),
+            ("ssm_alpha.weight", HEADS, EMBEDDING),
+            ("ssm_norm.weight", head),
+            ("ssm_out.weight", EMBEDDING, EMBEDDING),
+        ]
+    if hybrid:  # a gate beside each query
+        norms = [("attn_q_norm.weight", head), ("attn_k_norm.weight", head)]
+        return [("attn_q.weight", 2 * EMBEDDING, EMBEDDING), *square[1:], *norms]
+    return [*square]
