@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from robust_qa import Registry
 
-_MODEL = "qwen2.5-1.5b"  # of catalogue.py
+# Of catalogue.py. Qwen3.5 of that size would compute a shared prompt head anew: its layers are recurrent.
+_MODEL = "qwen3-4b-2507"
 
 
 @hookimpl

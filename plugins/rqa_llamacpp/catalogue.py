@@ -1,4 +1,4 @@
-"""Instruct models on the hub, by short name: one of each common size. Figures are rounded."""
+"""Instruct models on the hub, by short name: current families under free licences. Figures are rounded."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ class Entry:
     licence: str
 
 
+# Every file is a 4-bit Q4_K_M. Repositories, files, sizes and licences were confirmed in public
+# catalogues that pin a revision and a checksum of each file, not by a download.
 # name, repository, file, GB to download, GB of memory, licence
 _TABLE = """
-qwen2.5-0.5b, Qwen/Qwen2.5-0.5B-Instruct-GGUF, qwen2.5-0.5b-instruct-q4_k_m.gguf, 0.5, 0.9, Apache-2.0
-llama3.2-1b, bartowski/Llama-3.2-1B-Instruct-GGUF, Llama-3.2-1B-Instruct-Q4_K_M.gguf, 0.8, 1.4, Llama 3.2
-qwen2.5-1.5b, Qwen/Qwen2.5-1.5B-Instruct-GGUF, qwen2.5-1.5b-instruct-q4_k_m.gguf, 1.1, 1.7, Apache-2.0
-llama3.2-3b, bartowski/Llama-3.2-3B-Instruct-GGUF, Llama-3.2-3B-Instruct-Q4_K_M.gguf, 2.0, 3.3, Llama 3.2
-qwen2.5-3b, Qwen/Qwen2.5-3B-Instruct-GGUF, qwen2.5-3b-instruct-q4_k_m.gguf, 2.1, 2.8, Qwen Research (non-commercial)
-qwen3-4b, Qwen/Qwen3-4B-GGUF, Qwen3-4B-Q4_K_M.gguf, 2.5, 4.1, Apache-2.0
-qwen2.5-7b, bartowski/Qwen2.5-7B-Instruct-GGUF, Qwen2.5-7B-Instruct-Q4_K_M.gguf, 4.7, 5.7, Apache-2.0
-llama3.1-8b, bartowski/Meta-Llama-3.1-8B-Instruct-GGUF, Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf, 4.9, 6.4, Llama 3.1
+qwen3.5-0.8b, unsloth/Qwen3.5-0.8B-GGUF, Qwen3.5-0.8B-Q4_K_M.gguf, 0.5, 1.0, Apache-2.0
+qwen3.5-2b, unsloth/Qwen3.5-2B-GGUF, Qwen3.5-2B-Q4_K_M.gguf, 1.3, 1.8, Apache-2.0
+smollm3-3b, ggml-org/SmolLM3-3B-GGUF, SmolLM3-Q4_K_M.gguf, 1.9, 2.8, Apache-2.0
+qwen3-4b-2507, unsloth/Qwen3-4B-Instruct-2507-GGUF, Qwen3-4B-Instruct-2507-Q4_K_M.gguf, 2.5, 4.1, Apache-2.0
+phi4-mini, unsloth/Phi-4-mini-instruct-GGUF, Phi-4-mini-instruct-Q4_K_M.gguf, 2.5, 3.9, MIT
+qwen3.5-4b, unsloth/Qwen3.5-4B-GGUF, Qwen3.5-4B-Q4_K_M.gguf, 2.7, 3.5, Apache-2.0
+gemma4-e2b, unsloth/gemma-4-E2B-it-GGUF, gemma-4-E2B-it-Q4_K_M.gguf, 3.1, 3.8, Apache-2.0
+gemma4-e4b, unsloth/gemma-4-E4B-it-GGUF, gemma-4-E4B-it-Q4_K_M.gguf, 5.0, 5.9, Apache-2.0
+qwen3.5-9b, unsloth/Qwen3.5-9B-GGUF, Qwen3.5-9B-Q4_K_M.gguf, 5.7, 6.5, Apache-2.0
 """
 
 

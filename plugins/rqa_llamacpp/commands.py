@@ -10,7 +10,7 @@ import click
 _GB = 10**9
 
 
-@click.group(epilog="Example: rqa models pull qwen2.5-1.5b")
+@click.group(epilog="Example: rqa models pull qwen3-4b-2507")
 def models() -> None:
     """Models for the reader llamacpp: what there is, and fetching it."""
 
@@ -81,7 +81,7 @@ def _print_tables(root: str, pulled: list[dict[str, Any]], known: list[dict[str,
     out.print(table)
 
 
-@models.command(epilog="Example: rqa models pull Qwen/Qwen2.5-1.5B-Instruct-GGUF:q5_k_m")
+@models.command(epilog="Example: rqa models pull unsloth/Qwen3.5-2B-GGUF:q5_k_m")
 @click.argument("model")
 def pull(model: str) -> None:
     """Fetch a model from the Hugging Face hub.

@@ -16,8 +16,9 @@ from typing import Any
 
 import llama_cpp
 
-from robust_qa import ConfigError, RqaError, Token
+from robust_qa import ConfigError, RqaError, Token, flat
 
+from .gguf_files import architecture
 from .sampling import Sampler, Sampling
 
 lib: Any = llama_cpp  # ctypes all through
@@ -73,11 +74,7 @@ class Engine:
         parameters.n_gpu_layers = _ALL_LAYERS if n_gpu_layers < 0 else n_gpu_layers
         self._model: Any = lib.llama_model_load_from_file(os.fsencode(path), parameters)
         if not self._model:
-            raise RqaError(
-                f"llama.cpp cannot load {path}: {_last_words()}",
-                hint="Fetch the file again with `rqa models pull`; an architecture newer than the installed "
-                "llama-cpp-python needs `pip install -U llama-cpp-python`.",
-            )
+            raise _not_loaded(path)
         trained: int = lib.llama_model_n_ctx_train(self._model)
         context = lib.llama_context_default_params()
         context.n_ctx = self.window = min(n_ctx or trained, trained)
@@ -257,6 +254,20 @@ class Engine:
         """Free the model and the context; no call may be under way, and none may follow."""
         lib.llama_free(self._context)
         lib.llama_model_free(self._model)
+
+
+def _not_loaded(path: Path) -> RqaError:
+    family, said = flat(architecture(path)), _last_words()
+    if "unknown model architecture" in said:
+        return RqaError(
+            f"llama.cpp cannot load {path}: "
+            f"llama-cpp-python {lib.__version__} does not know the architecture {family!r}.",
+            hint="Run `pip install -U llama-cpp-python`, or choose another model with `rqa models list`.",
+        )
+    return RqaError(
+        f"llama.cpp cannot load {path}: {said}",
+        hint=f"The file's architecture is {family!r}. Fetch it again with `rqa models pull`.",
+    )
 
 
 def _last_words() -> str:

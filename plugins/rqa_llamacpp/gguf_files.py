@@ -11,6 +11,8 @@ from robust_qa import ConfigError, MissingError, RqaError
 
 _PART = re.compile(r"-(\d{5})-of-(\d{5})\.gguf\Z", re.IGNORECASE)
 _VERSIONS = (2, 3)
+_KEY = b"general.architecture"
+_ARCHITECTURE = len(_KEY).to_bytes(8, "little") + _KEY + (8).to_bytes(4, "little")  # 8: the value is a string
 _HEAD = 1 << 20
 _SAMPLE = 1 << 12
 _SAMPLES = 64
@@ -54,6 +56,14 @@ def check(path: Path) -> None:
     version = int.from_bytes(start[4:8], "little")
     if version not in _VERSIONS:
         raise ConfigError(f"{path} is GGUF version {version}; llama.cpp reads versions 2 and 3.")
+
+
+def architecture(path: Path) -> str:
+    """The model family that llama.cpp has to know to load `path`, such as "qwen3"; "" if the header names none."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    _, _, value = head.partition(_ARCHITECTURE)
+    return value[8 : 8 + int.from_bytes(value[:8], "little")].decode("utf-8", "replace")
 
 
 def identity(path: Path) -> str:

@@ -43,7 +43,7 @@ from robust_qa import (
 )
 
 from .charging import charging
-from .dialect import Dialect, encode
+from .dialect import Dialect, encode, names_field
 from .refusals import error_for, refusal_in
 from .replies import Endpoint, Reply, completion_in, overrun_in
 
@@ -204,7 +204,7 @@ class OpenAI:
                 self._refused.clear()
             self._refused[body] = reply
             raise
-        error = error_for(refused, reply, self._endpoint)
+        error = error_for(refused, reply, self._endpoint, names_field=names_field(refused, request))
         if missing and refused.status in {404, 405}:
             error.hint = f"{missing} {error.hint}".strip()
         raise error

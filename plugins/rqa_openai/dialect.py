@@ -18,6 +18,7 @@ Structured = Literal["json_schema", "json_object", "none"]
 _PLAINER: dict[Structured, Structured] = {"json_schema": "json_object", "json_object": "none"}
 _FORMAT = re.compile(r"response_?format|schema|json_object|structured output", re.IGNORECASE)
 _OPTIONAL = ("temperature", "seed", "stop", "skip_special_tokens", "spaces_between_special_tokens")
+_NOT_OF_WORDING = {401, 403, 429}  # refusals of a key, an account or a rate, whatever else they mention
 # "This model supports at most 4096 completion tokens" refuses a value, not a field.
 _NOT_TAKEN = re.compile(
     r"unsupported|not support|not permitted|not allowed|unrecogni[sz]ed|unknown|unexpected|deprecated"
@@ -82,7 +83,7 @@ class Dialect:
             return None
         if refusal.status in {400, 422, 500} and _has_system(request) and refusal.mentions(_NO_SYSTEM):
             return replace(self, system=False)
-        if refusal.status not in {400, 404, 422} or not refusal.mentions(_NOT_TAKEN):
+        if refusal.status in _NOT_OF_WORDING or not refusal.mentions(_NOT_TAKEN):
             return None
         if self.tokens_field == "max_tokens" and "messages" in request and refusal.names("max_tokens"):
             return replace(self, tokens_field="max_completion_tokens")
@@ -96,16 +97,17 @@ class Dialect:
 
         To be kept only if that is answered: the request may have been refused for anything else.
         """
-        # 404 is for models and pages that are not there, too.
-        of_wording = refusal.status in {400, 422} or (refusal.status == 404 and refusal.mentions(_FORMAT))
-        if not of_wording or refusal.names_cause:
+        if refusal.status in _NOT_OF_WORDING or refusal.names_cause:
             return None
         heat = request.get("temperature")
         # A value that no model has a reason to refuse, unless it takes none, or a single one.
         fair = isinstance(heat, int | float) and 0 <= heat <= 1
-        if fair and "temperature" not in self.omitted and refusal.names("temperature"):
-            return replace(self, omitted=self.omitted | {"temperature"})
-        if "response_format" in request and self.structured != "none":
+        for name in _OPTIONAL:
+            if name in request and name not in self.omitted and refusal.names(name) and (fair or name != "temperature"):
+                return replace(self, omitted=self.omitted | {name})
+        # A bad request may be one for its schema without saying so; other statuses have to name it.
+        blamed = refusal.status in {400, 422} or refusal.mentions(_FORMAT)
+        if blamed and "response_format" in request and self.structured != "none":
             return replace(self, structured=_PLAINER[self.structured])
         return None
 
@@ -114,6 +116,14 @@ class Dialect:
         formats = [asked.structured] if self.structured != asked.structured else []
         tokens = [asked.tokens_field] if self.tokens_field != asked.tokens_field else []
         return [*formats, *tokens, *sorted(self.omitted), *([] if self.system else ["the role system"])]
+
+
+def names_field(refusal: Refusal, request: Mapping[str, Any]) -> bool:
+    """Whether `refusal` names a field of `request` that not every endpoint takes, so that no retry helps."""
+    if refusal.status in _NOT_OF_WORDING:
+        return False
+    named = any(name in request and refusal.names(name) for name in (*_OPTIONAL, "logprobs"))
+    return named or ("response_format" in request and refusal.mentions(_FORMAT))
 
 
 def encode(request: Mapping[str, Any]) -> bytes:

@@ -59,7 +59,10 @@ class Refusal:
 
     def names(self, name: str) -> bool:
         """Whether the refusal is about the request's field `name`."""
-        return name in self.codes or re.search(rf"\b{name}\b", self.message) is not None
+        # "The GPU's temperature is too high, stop" is a server's fault: there an English word has to be quoted.
+        prose = self.status in {400, 404, 422} or name not in {"seed", "stop", "temperature"}
+        written = rf"\b{name}\b" if prose else rf"['\"`.]{name}\b"
+        return name in self.codes or re.search(written, self.message) is not None
 
     @property
     def overflows(self) -> bool:
@@ -160,8 +163,8 @@ def _words(told: object, depth: int) -> list[str]:
     return words
 
 
-def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint) -> RqaError:
-    """The error to raise for `refusal`."""
+def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint, *, names_field: bool = False) -> RqaError:
+    """The error to raise for `refusal`. One that names a field of the request is final, whatever its status."""
     status, said = refusal.status, endpoint.excerpt(refusal.message or reply.text) or "no reason given"
     failed = f"Asking {endpoint} failed with status {status}: {said}"
     if refusal.broke_form:
@@ -174,7 +177,7 @@ def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint) -> RqaError:
             hint="Set the reader's `window` to the model's context length in tokens, or to a lower limit that is told "
             "here, so that passages are dropped to fit, or ask for fewer of them.",
         )
-    if status in {200, 408, 409, 429} or status >= 500:
+    if not names_field and (status in {200, 408, 409, 429} or status >= 500):
         if "insufficient_quota" in refusal.codes:
             return RefusedError(failed, hint=_advice(402, endpoint), general=True)
         wait = retry_after(reply.headers)

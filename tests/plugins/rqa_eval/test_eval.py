@@ -469,7 +469,7 @@ def test_a_strategy_that_fails_on_every_row_is_told_and_the_others_go_on(evaluat
 def test_a_strategy_that_cannot_run_is_left_out_and_told(rqa: Any, question_set: Any) -> None:
     ended = rqa("eval", question_set(ROWS), "-s", "norag,cot,rag", "-o", RUN)  # the offline reader does not write
     assert ended.code == 3
-    assert ended.err.count("`rqa models pull qwen2.5-1.5b`") == 1  # what to do, once for both
+    assert ended.err.count("`rqa models pull qwen3-4b-2507`") == 1  # what to do, once for both
     assert "norag was left out: Strategy 'norag' needs a language model" in ended.out
     assert list(figures("accuracy")) == ["rag"]
 

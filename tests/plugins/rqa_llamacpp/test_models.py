@@ -15,7 +15,7 @@ from rqa_llamacpp import library
 from rqa_llamacpp.catalogue import CATALOGUE
 from rqa_llamacpp.commands import models
 
-SHORT = "qwen2.5-1.5b"
+SHORT = "qwen3-4b-2507"
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +77,7 @@ def test_a_path_that_is_not_there_is_named_in_full(name):
 
 def test_a_name_that_is_nearly_known_is_suggested():
     with pytest.raises(ConfigError) as unknown:
-        library.parse("qwen2.5-1.5")
+        library.parse("qwen3-4b-250")
     assert SHORT in unknown.value.hint
 
 

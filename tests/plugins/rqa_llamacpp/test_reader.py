@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -163,6 +164,16 @@ async def test_the_shared_head_of_two_prompts_is_computed_once(reader):
     assert evaluated(reader) - before < 2 * 32
 
 
+async def test_a_hybrid_model_which_cannot_go_back_part_of_the_way_answers_as_after_a_cold_start(open_reader, tmp_path):
+    from standins.tiny_gguf import write_tiny_gguf
+
+    path = write_tiny_gguf(tmp_path / "hybrid.gguf", architecture="qwen35")
+    head, greedy = "A passage that both prompts begin with. " * 8, Decoding(max_tokens=24)
+    warm, cold = open_reader(path, n_batch=32), open_reader(path, n_batch=32)
+    await ask(warm, head + "First?", greedy)
+    assert await ask(warm, head + "Second?", greedy) == await ask(cold, head + "Second?", greedy)
+
+
 async def test_a_prompt_that_overflows_the_window_is_refused_before_it_is_computed(open_reader):
     reader = open_reader(n_ctx=256)
     with pytest.raises(ContextError, match=r"\d+ tokens and the window of tiny\.gguf only 256"):
@@ -301,6 +312,25 @@ def test_a_truncated_model_is_refused_when_it_is_loaded(open_reader, tiny, tmp_p
     path.write_bytes(tiny.read_bytes()[:size])
     with pytest.raises(RqaError, match="cannot load"):
         _ = open_reader(path).window
+
+
+@pytest.mark.parametrize(
+    ("architecture", "said", "step"),
+    [
+        ("qwen99", "does not know the architecture 'qwen99'", "`pip install -U llama-cpp-python`"),
+        ("gemma4", "architecture is 'gemma4'", "`rqa models pull`"),
+    ],
+)
+def test_a_model_that_cannot_be_loaded_is_told_with_its_architecture(rqa, tmp_path, architecture, said, step):
+    from standins.tiny_gguf import write_tiny_gguf
+
+    path = write_tiny_gguf(tmp_path / "new.gguf", architecture=architecture)  # with a llama's tensors
+    settings = Path(os.environ["RQA_CONFIG_DIR"], "config.toml")
+    settings.parent.mkdir()
+    settings.write_text(f'[reader.local]\nplugin = "llamacpp"\nmodel = "{path}"\n')
+    ended = rqa("ask", "-s", "norag", "Who?")
+    assert ended.code == 1
+    assert said in ended.err and step in ended.err
 
 
 def test_a_split_model_without_all_its_parts_is_refused(open_reader, tiny, tmp_path):

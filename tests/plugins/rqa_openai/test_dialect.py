@@ -165,6 +165,31 @@ async def test_what_is_unavailable_without_the_schema_ends_it_for_no_other_quest
         assert reader._dialect.structured == "json_schema"
 
 
+LITERAL = "1 validation error: {'type': 'literal_error', 'loc': ('body', 'response_format', 'type')}"
+
+
+@pytest.mark.parametrize("status", [402, 404, 409, 500, 501, 503])
+async def test_a_field_that_is_named_is_given_up_whatever_the_status(connect, status):
+    with serve(taking("json_object", refused=error(status, LITERAL))) as server:
+        await connect(server.url).generate(ASKED, WITH_SCHEMA)
+    assert formats_sent(server) == ["json_schema", "json_object"]
+
+
+async def test_a_fault_that_names_a_field_is_not_to_be_retried_where_nothing_plainer_helps(connect):
+    with serve(lambda request, n: error(500, LITERAL)) as server, pytest.raises(RefusedError):
+        await connect(server.url, body={"response_format": {"type": "json_schema"}}).generate(ASKED, DECODING)
+
+
+@pytest.mark.parametrize(
+    "fault", [error(429, LITERAL), error(503, "The temperature of a GPU is too high: we stop, and seed nothing.")]
+)
+async def test_a_rate_limit_or_a_fault_in_prose_gives_up_no_field(connect, fault):
+    with serve(lambda request, n: fault) as server:
+        with pytest.raises(UnavailableError):
+            await connect(server.url, seed=1).generate(ASKED, Decoding(schema=SCHEMA, stop=("\n",)))
+        assert server.count == 1
+
+
 @pytest.mark.parametrize(
     ("refused", "expected"),
     [
