@@ -101,7 +101,7 @@ def test_a_new_index_is_its_owners_alone_and_an_open_one_is_reported(rqa, docs, 
     (tmp_path / "open").chmod(0o755)
     before = os.umask(0o022)
     try:
-        private, shared = (rqa("index", "-o", f"retriever.bm25.index={tmp_path / it}", docs) for it in ("new", "open"))
+        private, shared = (rqa("index", "-O", f"retriever.bm25.index={tmp_path / it}", docs) for it in ("new", "open"))
         made_for_ask = rqa("ask", "--docs", docs, "-s", "rag", "--reader", "lexical", "panda?")
     finally:
         os.umask(before)
