@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robust_qa import contains_answer, gold_facts, normalise
+from robust_qa.kit import contains_answer, gold_facts, normalise
 
 Row = dict[str, Any]
 

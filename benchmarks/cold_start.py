@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-RQA = "import sys; sys.argv[0] = 'rqa'; from robust_qa.cli import main; main()"
+RQA = "import sys; sys.argv[0] = 'rqa'; from robust_qa.main import main; main()"
 WORDS = "harbour keeper lamp granite tower engineer quarry barge cottage pilot ferry season storm channel".split()
 
 

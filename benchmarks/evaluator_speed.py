@@ -26,9 +26,9 @@ import torch
 import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from robust_qa import config
-from robust_qa.host import Host
-from robust_qa.session import Session
+from robust_qa.answering.session import Session
+from robust_qa.config import layers as config
+from robust_qa.host.loading import Host
 from rqa_t5.engine import Engine
 from rqa_t5.folder import Settings
 from rqa_t5.pairs import LABEL_TEMPLATE

@@ -25,9 +25,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 
-from robust_qa import Toolbox, config, words
-from robust_qa.host import Host
-from robust_qa.session import Session
+from robust_qa import Toolbox
+from robust_qa.answering.session import Session
+from robust_qa.config import layers as config
+from robust_qa.host.loading import Host
+from robust_qa.kit import words
 from rqa_t5.rows import Asked, read_rows
 from rqa_t5.thresholds import Judged, action_accuracy, auc, single
 

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-RQA = "from robust_qa.cli import main; main()"
+RQA = "from robust_qa.main import main; main()"
 
 
 def peak(rows: int, folder: Path) -> float:

@@ -30,7 +30,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from robust_qa import Passage, Reading, contains_answer, gold_facts, titled
+from robust_qa import Passage, Reading
+from robust_qa.kit import contains_answer, gold_facts, titled
 from rqa_embedded.training.data import qamr_rows
 from rqa_embedded.training.metrics import auc, exact, f1
 

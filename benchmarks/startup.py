@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-RQA = "import sys; sys.argv[0] = 'rqa'; from robust_qa.cli import main; main()"
+RQA = "import sys; sys.argv[0] = 'rqa'; from robust_qa.main import main; main()"
 BASELINE = "import click"
 COMMANDS = {"rqa --version": ["--version"], "rqa ask --help": ["ask", "--help"]}
 # Engines, and what is slow to import.

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from endpoint import calls, running
 
-RQA = [sys.executable, "-c", "from robust_qa.cli import main; main()"]
+RQA = [sys.executable, "-c", "from robust_qa.main import main; main()"]
 LATENCY, JOBS = 0.2, 64  # seconds; questions in flight
 CALLS = {"rag": 1, "astute": 2}  # calls a question takes, one after the other
 

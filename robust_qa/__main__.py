@@ -9,7 +9,7 @@ _INTERRUPTED = 130  # Exit.INTERRUPTED, before anything is there to say so
 def main() -> None:
     """Run the command. An interruption ends it quietly, also one that comes while its modules are imported."""
     try:
-        from .cli import main as run
+        from .main import main as run
 
         run()
     except KeyboardInterrupt:

@@ -19,10 +19,19 @@ RqaError                      1   something failed; the message says what, the h
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 from .types import Usage
+
+
+def did_you_mean(name: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
+    """ "Did you mean 'x'?", or nothing when no known name is near. `likeness` is from 0 to 1: how near."""
+    import difflib
+
+    folded = {each.casefold(): each for each in known}
+    close = difflib.get_close_matches(name.casefold(), folded, 1, likeness)
+    return f"Did you mean {folded[close[0]]!r}?" if close else ""
 
 
 class Exit(enum.IntEnum):

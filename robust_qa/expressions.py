@@ -16,14 +16,10 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NewType, NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias
 
 from .errors import ConfigError, ExpressionError
 from .types import Passage
-
-Expression = NewType("Expression", str)
-"""An option that holds a retriever expression. Its names must be configured or installed; the value is as `str` of
-its tree has it."""
 
 MEMORY = "pk"  # parametric knowledge: a passage that the reader writes
 NOTHING = "none"  # retrieval-free

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NewType, get_args
 
 Kind = Literal["retriever", "reader", "evaluator", "strategy"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Origin = Literal["external", "memory"]
 Role = Literal["system", "user", "assistant"]
+Order = Literal["descending", "ascending", "random", "ping-pong-top", "ping-pong-bottom"]
+"""The order of passages in a prompt, by relevance (Astute RAG, Appendix F, Table 8)."""
+ORDERS: tuple[Order, ...] = get_args(Order)
+Url = NewType("Url", str)
+"""An endpoint. An untrusted configuration may point it only at this machine or at a host with a stored key."""
+Expression = NewType("Expression", str)
+"""An option that holds a retriever expression. Its names must be configured or installed."""
 Power = Literal["retrieve", "read", "generate", "continue_text", "score"]
 
 

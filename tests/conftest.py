@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from standins.distributions import write_distribution
 
-from robust_qa.cli import cli, main
+from robust_qa.main import cli, main
 
 # A shell starts what it runs in the background with Ctrl-C ignored, and the processes that tests interrupt would
 # inherit that.

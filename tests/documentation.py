@@ -18,13 +18,13 @@ from typing import Any
 
 import click
 
-from robust_qa import settings
-from robust_qa.assembly import Defaults
-from robust_qa.cache import CacheSettings
-from robust_qa.cli import cli
+from robust_qa.answering.assembly import Defaults
+from robust_qa.calls.cache import CacheSettings
 from robust_qa.cli.manual import plain
 from robust_qa.cli.verbosity import VerbosityOption
-from robust_qa.host import Host
+from robust_qa.config import options as settings
+from robust_qa.host.loading import Host
+from robust_qa.main import cli
 
 ROOT = Path(__file__).parents[1]
 PAGES = {f"{page.stem}({page.suffix[1:]})": page for page in sorted((ROOT / "man").glob("*.[1-9]"))}

@@ -14,13 +14,15 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Answer, ConfigError, InputError, MissingError, Question, RqaError, UnavailableError, Usage, batch
-from robust_qa.batch import Batch, plan_for_first
+from robust_qa import Answer, ConfigError, InputError, MissingError, Question, RqaError, UnavailableError, Usage
+from robust_qa.answering.session import Session
+from robust_qa.batch import run as batch
+from robust_qa.batch.run import Batch, plan_for_first
 from robust_qa.cli.batch_progress import share
-from robust_qa.config import Config, Layer
-from robust_qa.host import Host
-from robust_qa.lines import Lines
-from robust_qa.session import Session
+from robust_qa.config.layers import Config
+from robust_qa.config.values import Layer
+from robust_qa.documents.lines import Lines
+from robust_qa.host.loading import Host
 
 PLUGIN = Path(__file__).parent / "standins" / "scripted.py"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from robust_qa import cache as caching
-from robust_qa.cache import Cache
+from robust_qa.calls import cache as caching
+from robust_qa.calls.cache import Cache
 
 MEGABYTE = 1024 * 1024
 

@@ -21,15 +21,15 @@ from robust_qa import (
     ReplyError,
     UnavailableError,
     Usage,
-    remark,
 )
-from robust_qa.batching import Batcher
-from robust_qa.cache import Cache
-from robust_qa.calls import Call, Channel
-from robust_qa.limits import Limits
-from robust_qa.pace import Pace
-from robust_qa.patience import Patience
-from robust_qa.trace import Trace
+from robust_qa.calls.batching import Batcher
+from robust_qa.calls.cache import Cache
+from robust_qa.calls.limits import Limits
+from robust_qa.calls.pipeline import Call, Pipeline
+from robust_qa.calls.rate_limit import RateLimit
+from robust_qa.calls.retries import RetryPolicy
+from robust_qa.calls.trace import Trace
+from robust_qa.kit import remark
 
 REPLY = Completion("yes", Usage(1, 10, 2))
 
@@ -41,13 +41,13 @@ def cache(tmp_path: Path) -> Iterator[Cache]:
     opened.close()
 
 
-Build = Callable[..., Channel]
+Build = Callable[..., Pipeline]
 
 
 @pytest.fixture
 def build() -> Build:
-    def make(component: Any, *, cache: Cache | None = None, identity: str | None = "i", **limits: Any) -> Channel:
-        return Channel("reader.r", component, Limits(**limits), identity=identity, cache=cache)
+    def make(component: Any, *, cache: Cache | None = None, identity: str | None = "i", **limits: Any) -> Pipeline:
+        return Pipeline("reader.r", component, Limits(**limits), identity=identity, cache=cache)
 
     return make
 
@@ -250,7 +250,7 @@ async def test_what_was_found_is_kept_no_longer_than_a_component_says_also_while
         max_age = 60.0
 
     now = 6_000.0
-    monkeypatch.setattr("robust_qa.calls.time", SimpleNamespace(time=lambda: now))
+    monkeypatch.setattr("robust_qa.calls.pipeline.time", SimpleNamespace(time=lambda: now))
     model = News()
     channel = build(model, cache=cache)
     for seconds, calls in ((0, 1), (59, 1), (60, 2), (119, 2), (121, 3)):
@@ -294,9 +294,9 @@ async def test_retry_after_is_honoured_by_all_calls(build: Build) -> None:
 async def test_a_wish_to_wait_for_hours_is_a_failure_of_all_calls_and_made_once(build: Build) -> None:
     model = Model(UnavailableError("Too many today.", retry_after=7200), delay=0.01)
     channel = build(model)
-    with pytest.raises(UnavailableError, match=r"reader\.r asks for a wait of 7,200 s.* Too many today\.") as first:
+    with pytest.raises(UnavailableError, match=r"reader\.r asks for a pause of 7,200 s.* Too many today\.") as first:
         await channel.call(generate(), Trace())
-    with pytest.raises(UnavailableError, match=r"a wait of 7,\d\d\d s.* Too many today\."):
+    with pytest.raises(UnavailableError, match=r"a pause of 7,\d\d\d s.* Too many today\."):
         await channel.call(generate("another"), Trace())
     assert first.value.general and model.calls == 1
 
@@ -327,7 +327,7 @@ async def test_without_retries_a_refusal_is_the_end(build: Build) -> None:
 async def test_a_provider_that_refuses_all_for_too_long_is_given_up(
     build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("robust_qa.patience.LIMITED_AT_MOST", 0.2)
+    monkeypatch.setattr("robust_qa.calls.retries.LONGEST_LIMITED", 0.2)
     model = Model(*(UnavailableError("busy", limited=True) for _ in range(9)))
     with pytest.raises(UnavailableError) as caught:
         await build(model).call(generate(), Trace())
@@ -335,13 +335,13 @@ async def test_a_provider_that_refuses_all_for_too_long_is_given_up(
 
 
 async def test_of_an_error_that_several_calls_are_told_the_hint_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robust_qa.patience.LIMITED_AT_MOST", 0.0)
+    monkeypatch.setattr("robust_qa.calls.retries.LONGEST_LIMITED", 0.0)
     error = UnavailableError("busy", hint="Buy more.", limited=True)
-    pace = Pace(None)
+    pace = RateLimit(None)
     pace.taken_at = math.inf  # other calls are taken meanwhile
     for _ in range(3):
-        assert Patience(1, pace, given_up=lambda: False)(error) is None
-    assert error.hint == "It was asked for 0 minutes. Buy more."
+        assert RetryPolicy(1, pace).wait(error) is None
+    assert error.hint == "rqa tried for 0 minutes. Buy more."
 
 
 async def test_a_call_that_alone_is_refused_is_given_up_as_that_calls_own_matter(
@@ -353,7 +353,7 @@ async def test_a_call_that_alone_is_refused_is_given_up_as_that_calls_own_matter
                 raise UnavailableError("Too many tokens.", limited=True)
             return await super().generate(messages, decoding)
 
-    monkeypatch.setattr("robust_qa.patience.LIMITED_AT_MOST", 1.2)
+    monkeypatch.setattr("robust_qa.calls.retries.LONGEST_LIMITED", 1.2)
     channel = build(Choosy())
     refused = asyncio.create_task(channel.call(generate("long"), Trace()))
     await asyncio.sleep(0.05)
@@ -594,7 +594,7 @@ async def test_a_thread_that_outlives_its_time_keeps_its_place(build: Build) -> 
     calls = [asyncio.create_task(channel.call(generate(str(n)), Trace())) for n in range(8)]
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [CallTimeout] * 8
-    assert "did not come to generate within 0.05 s" in str(outcomes[-1])
+    assert "could not generate within 0.05 s" in str(outcomes[-1])
     assert blocking.most == 2 and channel.busy
     await asyncio.sleep(0.3)
     assert not channel.busy
@@ -647,7 +647,7 @@ async def test_a_result_of_another_type_is_the_fault_of_the_component_that_gave_
         async def generate(self, messages: Any, decoding: Any) -> Any:
             return None
 
-    with pytest.raises(PluginError, match=r"reader\.r gave None, and not a Completion") as told:
+    with pytest.raises(PluginError, match=r"reader\.r returned None, not a Completion") as told:
         await build(Mute()).call(generate(), Trace())
     assert "rqa plugins check r" in told.value.hint
 
@@ -728,13 +728,13 @@ async def test_a_batch_of_too_few_results_leaves_nobody_waiting(requests: int) -
     assert {type(error) for error in await asyncio.wait_for(waiting, 5)} == {ValueError}
 
 
-@pytest.mark.parametrize(("given", "told"), [(None, "NoneType, and no list,"), ([], "0 results")])
+@pytest.mark.parametrize(("given", "told"), [(None, "NoneType, not a list,"), ([], "0 results")])
 async def test_a_batch_that_comes_back_short_is_the_fault_of_the_component(build: Build, given: Any, told: str) -> None:
     class Judge:
         def score_many(self, requests: Any) -> Any:
             return given
 
-    with pytest.raises(PluginError, match=rf"`score_many` of reader\.r gave {told} for 1 requests"):
+    with pytest.raises(PluginError, match=rf"`score_many` of reader\.r returned {told} for 1 requests"):
         await build(Judge()).call(Call("score", ("q", ["x"]), list[float], "texts"), Trace())
 
 

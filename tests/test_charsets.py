@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from robust_qa import charset
+from robust_qa.documents import charset
 
 # The labels of whatwg's Encoding Standard (4.2), by Python's name of what they stand for; those of its "replacement"
 # and "x-user-defined" are none of text.

@@ -1,7 +1,8 @@
 import pytest
 
-from robust_qa import Passage, Reading, citations, cite, stands_in
-from robust_qa.citing import bearing_out
+from robust_qa import Passage, Reading
+from robust_qa.kit import cite, cite_reading, stands_in
+from robust_qa.kit.citations import bearing_out
 
 TEXT = "Ada was born in London. She wrote the first program in 1843. It was for the Engine."
 
@@ -30,14 +31,14 @@ def test_a_reading_is_cited_where_each_passage_tells_it() -> None:
         Passage("No bees. None."),
     ]
     reading = Reading("bees", passages=(1, 0, 2), places=(12, 8, None))
-    assert [one.quote for one in citations(reading, passages)] == [
+    assert [one.quote for one in cite_reading(reading, passages)] == [
         "Bees woke in June.",
         "Bees came in May.",
         "No bees.",
     ]
     reading = Reading("Bees", passages=(1, 0), start=12, end=16)
-    assert [one.quote for one in citations(reading, passages)] == ["Bees woke in June.", "Bees came in May."]
-    assert citations(Reading("bees"), passages) == ()
+    assert [one.quote for one in cite_reading(reading, passages)] == ["Bees woke in June.", "Bees came in May."]
+    assert cite_reading(Reading("bees"), passages) == ()
 
 
 def test_an_answer_in_other_words_cites_the_sentence_that_shares_most() -> None:
@@ -82,7 +83,7 @@ def test_of_documents_that_a_model_names_those_are_cited_that_hold_the_answer() 
     assert bearing_out("1.8", [*ROSES, Passage("1.8 %")]) == [Passage("1.8 %")]  # and no other number
     quoted = Passage("It was \u201cO\u2019Brien\u201d.")
     assert bearing_out("O'Brien", [ROSES[0], quoted]) == [quoted]
-    assert [one.quote for one in citations(Reading("1871", passages=(2, 0)), ROSES)] == ["Sold in 1871."]
+    assert [one.quote for one in cite_reading(Reading("1871", passages=(2, 0)), ROSES)] == ["Sold in 1871."]
 
 
 @pytest.mark.parametrize(

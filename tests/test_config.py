@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from standins.distributions import plugin_source
 
-from robust_qa import ConfigError, config, trust
-from robust_qa.config import Config, Layer
-from robust_qa.host import Host
+from robust_qa import ConfigError
+from robust_qa.config import layers as config
+from robust_qa.config import trust
+from robust_qa.config.layers import Config
+from robust_qa.config.values import Layer
+from robust_qa.host.loading import Host
 
 Write = Callable[..., Path]
 
@@ -254,7 +257,7 @@ def test_options_for_a_component_that_there_is_not_are_refused_with_the_nearest_
         monkeypatch.setenv("RQA_READER__LCAL__TEMPERATURE", "1")
     pairs = [] if by_variable else [("reader.lcal.temperature", "1")]
     with pytest.raises(ConfigError, match="there is no reader 'lcal', neither configured nor installed") as caught:
-        config.load(overrides=pairs).check_names(host)
+        config.load(overrides=pairs).check_names(host.names)
     assert caught.value.hint == "Did you mean 'local'?"
 
 
@@ -268,12 +271,12 @@ def test_options_for_a_component_that_there_is_not_are_refused_with_the_nearest_
 )
 def test_options_for_a_component_that_there_is_are_not(pairs: list[tuple[str, str]], host: Host) -> None:
     found("[reader.local]\nplugin = 'lexical'\n")
-    config.load(overrides=pairs).check_names(host)
+    config.load(overrides=pairs).check_names(host.names)
 
 
 def test_a_file_may_hold_tables_of_plugins_that_are_not_installed_here(host: Host) -> None:
     found("[reader.elsewhere]\na = 1\n")
-    config.load().check_names(host)
+    config.load().check_names(host.names)
 
 
 def test_the_users_and_a_named_file_load_plugins_relative_to_themselves(user: Write, tmp_path: Path) -> None:

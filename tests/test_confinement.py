@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
-from robust_qa import ConfigError, Key, Url, config, secrets, trust
-from robust_qa.settings import build
+from robust_qa import ConfigError, Key, Url
+from robust_qa.config import keys as secrets
+from robust_qa.config import layers as config
+from robust_qa.config import trust
+from robust_qa.config.options import build
 
 SECRET = "sk-hunter2-and-more"
 

@@ -3,8 +3,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from robust_qa import ContextError, Message, Passage, Prompt
-from robust_qa.context import Layout, estimate_tokens, fit
+from robust_qa import ContextError, Message, Passage
+from robust_qa.answering.context_window import Layout, estimate_tokens, fit
+from robust_qa.kit import Prompt
 
 PROMPT = Prompt("{passages}\n{question}")
 FIELDS = {"question": "Why?"}

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from robust_qa import Answer, ConfigError, MissingError, Passage, PluginError, Question
-from robust_qa.config import Config, Layer
-from robust_qa.host import Host
-from robust_qa.session import Session
+from robust_qa.answering.session import Session
+from robust_qa.config.layers import Config
+from robust_qa.config.values import Layer
+from robust_qa.host.loading import Host
 from robust_qa.testing import SentenceReader, toolbox
 
 PLUGIN = """
@@ -127,7 +128,7 @@ async def test_it_is_tried_again_after_a_failure_that_may_pass(ask: Ask) -> None
 
 
 async def test_a_reader_that_gives_something_else_is_told_so(ask: Ask) -> None:
-    with pytest.raises(PluginError, match="gave a Completion, and not a Continuation"):
+    with pytest.raises(PluginError, match="returned a Completion, not a Continuation"):
         await ask(gives="nonsense")
 
 

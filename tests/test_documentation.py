@@ -35,15 +35,17 @@ from documentation import (
 )
 
 import robust_qa
-from robust_qa import RqaError, __version__, config, environment, errors
-from robust_qa.assembly import Assembly
-from robust_qa.cli import cli
+from robust_qa import RqaError, __version__, errors
+from robust_qa.answering.assembly import Assembly
+from robust_qa.answering.session import Session
+from robust_qa.batch.rows import OWN_FIELDS
+from robust_qa.calls.limits import RESERVED, Limits
 from robust_qa.cli.manual import plain
 from robust_qa.cli.output import as_json
-from robust_qa.host import GROUP, OWN_DISTRIBUTION
-from robust_qa.limits import RESERVED, Limits
-from robust_qa.rows import OWN_FIELDS
-from robust_qa.session import Session
+from robust_qa.config import environment
+from robust_qa.config import layers as config
+from robust_qa.host.loading import GROUP, OWN_DISTRIBUTION
+from robust_qa.main import cli
 from robust_qa.types import Answer, Passage, Question
 
 EXAMPLE = ROOT / "config.example.toml"
@@ -197,7 +199,7 @@ def types_told() -> dict[str, list[str]]:
 
 def test_rqa_plugin_7_has_the_fields_of_every_type_as_they_are_declared() -> None:
     told = types_told()
-    modules = [ROOT / "robust_qa" / f"{name}.py" for name in ("types", "metrics", "components")]
+    modules = [ROOT / "robust_qa" / f"{name}.py" for name in ("types", "host/metrics", "protocols")]
     code = {name: fields for module in modules for name, fields in declared(module.read_text("utf-8")).items()}
     assert told == {name: code.get(name) for name in told}
 

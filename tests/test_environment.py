@@ -3,7 +3,8 @@
 import platformdirs
 import pytest
 
-from robust_qa import ConfigError, environment
+from robust_qa import ConfigError
+from robust_qa.config import environment
 
 
 def _no_home(*_: object, **__: object) -> None:

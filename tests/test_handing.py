@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from robust_qa import Answer, ConfigError, Passage, PluginError, Question, Toolbox
-from robust_qa.config import Config, Layer
-from robust_qa.host import Host
-from robust_qa.session import Session
+from robust_qa.answering.session import Session
+from robust_qa.config.layers import Config
+from robust_qa.config.values import Layer
+from robust_qa.host.loading import Host
 from robust_qa.testing import OverlapEvaluator, toolbox
 
 PLUGIN = """
@@ -131,7 +132,7 @@ async def test_a_circle_that_nobody_declared_ends_as_well() -> None:
 
 async def test_the_other_is_blamed_for_what_it_returns() -> None:
     tools = toolbox(Question("Which?", passages=PASSAGES), names={"odd": Nonsense()})
-    with pytest.raises(PluginError, match="Strategy 'odd' gave a str"):
+    with pytest.raises(PluginError, match="Strategy 'odd' returned a str"):
         await tools.answer_with("odd", [])
 
 

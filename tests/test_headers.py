@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from robust_qa import retry_after
+from robust_qa.kit import retry_after
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 from standins.distributions import plugin_source
 
 from robust_qa import ConfigError, PluginError
-from robust_qa.host import Host
+from robust_qa.cli.groups import add_plugin_commands
+from robust_qa.host.loading import Host
 
 Install = Callable[..., Path]
 
@@ -289,7 +290,7 @@ def commands(tmp_path: Path, **bodies: str) -> tuple[Host, click.Group, list[str
         (tmp_path / f"{name}.py").write_text(COMMANDS.format(name=name, body=body))
     loaded = host(files=[tmp_path / f"{name}.py" for name in bodies])
     cli = click.Group(commands={"ask": click.Command("ask", help="the built-in one")})
-    return loaded, cli, loaded.add_commands(cli)
+    return loaded, cli, add_plugin_commands(cli, loaded)
 
 
 def test_a_plugin_adds_commands(tmp_path: Path) -> None:
@@ -353,7 +354,7 @@ def test_no_command_is_replaced_neither_a_built_in_one_nor_another_plugins(tmp_p
     assert len(loaded.components()) == 2  # the components stay
 
 
-TRAIN = "from robust_qa import command_group; command_group(cli, 'train', 'Fit.').add_command(click.Command('{}'))"
+TRAIN = "from robust_qa.cli import command_group; command_group(cli, 'train', 'Fit.').add_command(click.Command('{}'))"
 
 
 def test_a_group_is_shared_by_the_plugins_that_ask_for_it(tmp_path: Path) -> None:

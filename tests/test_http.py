@@ -10,8 +10,7 @@ import pytest
 from standins.openai import Fault
 from standins.web import serve
 
-import robust_qa
-from robust_qa import ReplyError
+from robust_qa import ReplyError, kit
 
 BOMB = gzip.compress(bytes(64 << 20))
 
@@ -19,7 +18,7 @@ BOMB = gzip.compress(bytes(64 << 20))
 async def body(fault: Fault, limit: int = 1000, **how: object) -> bytes:
     with serve({"/": fault}) as web:
         async with httpx.AsyncClient(trust_env=False) as client, client.stream("GET", web.url) as response:
-            return await robust_qa.read_body(response, limit, **how)
+            return await kit.read_body(response, limit, **how)
 
 
 def zipped(content: bytes, coding: str = "gzip") -> Fault:

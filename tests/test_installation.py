@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from robust_qa import install_hint
+from robust_qa.kit import install_hint
 
 Recorded = Callable[..., None]
 

@@ -5,8 +5,9 @@ from contextlib import suppress
 
 import pytest
 
-from robust_qa import InputError, lines
-from robust_qa.lines import Lines
+from robust_qa import InputError
+from robust_qa.documents import lines
+from robust_qa.documents.lines import Lines
 
 
 @pytest.fixture

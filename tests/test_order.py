@@ -1,7 +1,7 @@
 import pytest
 
-from robust_qa import arrange
-from robust_qa.order import ORDERS, Order
+from robust_qa.kit import arrange
+from robust_qa.types import ORDERS, Order
 
 
 @pytest.mark.parametrize(

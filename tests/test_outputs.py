@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Answer, BusyError, InputError, RqaError, printable
-from robust_qa.config import Config, Layer
-from robust_qa.outputs import OutFile, Stream
-from robust_qa.resume import State, surveyed
-from robust_qa.rows import Row, parse_row
+from robust_qa import Answer, BusyError, InputError, RqaError
+from robust_qa.batch.output import OutFile, Stream
+from robust_qa.batch.resume import State, surveyed
+from robust_qa.batch.rows import Row, parse_row
+from robust_qa.config.layers import Config
+from robust_qa.config.values import Layer
+from robust_qa.kit import printable
 
 STATE = State("0.1", "abc", {"strategy": "rag"}, {})
 
@@ -374,7 +376,7 @@ def test_it_is_known_whether_a_row_lacks_passages(tmp_path: Path, line: str, lac
 
 
 def test_no_line_is_held_whole_however_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robust_qa.resume.LONGEST", 100_000)
+    monkeypatch.setattr("robust_qa.batch.resume.LONGEST", 100_000)
     with (tmp_path / "in").open("wb+", buffering=0) as file:
         file.truncate(50_000_000)
         tracemalloc.start()

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from robust_qa import Completion, Decoding, Message
-from robust_qa.calls import Call, Channel
-from robust_qa.limits import Limits
-from robust_qa.trace import Trace
+from robust_qa.calls.limits import Limits
+from robust_qa.calls.pipeline import Call, Pipeline
+from robust_qa.calls.trace import Trace
 from rqa_openai import OpenAI
 
 from .standins.openai import Fault, Server, error, serve
@@ -41,7 +41,7 @@ def answered(
 
     async def ask(server: Server) -> float:
         reader = OpenAI(OpenAI.Options(base_url=server.url, model="m"))
-        channel = Channel("reader.r", reader, Limits(**limits), identity=None, cache=None)
+        channel = Pipeline("reader.r", reader, Limits(**limits), identity=None, cache=None)
         began = time.monotonic()
         asked = [Call("generate", ([Message("user", str(n))], Decoding()), Completion, "q") for n in range(calls)]
         await asyncio.gather(*(channel.call(call, Trace()) for call in asked))

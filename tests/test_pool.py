@@ -16,8 +16,8 @@ from robust_qa import (
     Question,
     Toolbox,
     UnavailableError,
-    cite,
 )
+from robust_qa.kit import cite
 from robust_qa.testing import OverlapEvaluator, ScriptedModel, StaticRetriever, toolbox
 
 QUESTION = "Who built Skerry lighthouse?"
@@ -216,7 +216,7 @@ async def test_an_expression_reaches_a_retriever_also_when_the_question_brought_
 
 
 async def test_given_of_a_question_that_brought_none_is_said_to_be_missing() -> None:
-    with pytest.raises(MissingError, match="`given-odd` stands for the passages that a question brings"):
+    with pytest.raises(MissingError, match="`given-odd` means the passages that come with a question"):
         await found("given-odd")
 
 
@@ -299,7 +299,7 @@ async def test_what_it_needs_must_be_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "result, told", [(ValueError("oops"), "failed with ValueError: oops"), (["x"], "to a list that holds a str")]
+    "result, told", [(ValueError("oops"), "failed with ValueError: oops"), (["x"], "returned a list with a str")]
 )
 async def test_a_fault_of_its_own_is_told_with_its_name(result: Any, told: str) -> None:
     class Faulty(Shouting):
@@ -372,7 +372,7 @@ async def test_what_cannot_be_evaluated_is_left_out_with_the_reason() -> None:
     assert list(pool.left_out) == ["bing@5", "web@rr", "pk", "web @cp", "given", "crag(web)"]
     told = [error.message for error in pool.left_out.values()]
     for reason, message in zip(
-        ["'bing'", "no evaluator", "no reader does not write", "no reader", "brings none", "'crag'"], told, strict=True
+        ["'bing'", "no evaluator", "no reader does not write", "no reader", "has none", "'crag'"], told, strict=True
     ):
         assert reason in message
     with pytest.raises(ConfigError, match="'bing'"):

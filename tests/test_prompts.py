@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa import ConfigError, Message, Passage, Prompt, contains_answer, fenced, load_prompts
-from robust_qa.prompts import render_passages
+from robust_qa import ConfigError, Message, Passage
+from robust_qa.kit import Prompt, contains_answer, fenced, load_prompts
+from robust_qa.kit.prompts import render_passages
 
 
 def test_fields_are_filled_and_the_line_of_dashes_parts_system_from_user() -> None:

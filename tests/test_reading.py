@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa import Completion, CutError, Passage, spoken
-from robust_qa.reading import parse_reading
+from robust_qa import Completion, CutError, Passage
+from robust_qa.answering.reading import parse_reading
+from robust_qa.kit import spoken
 
 PASSAGES = [Passage("a"), Passage("b"), Passage("c")]
 

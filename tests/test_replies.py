@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa import (
+from robust_qa.kit import (
     between,
     declines,
     named_documents,

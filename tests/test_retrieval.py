@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 from standins.openai import serve
 
-from robust_qa import RqaError, indexing
-from robust_qa.assembly import Assembly
-from robust_qa.environment import cache_dir
+from robust_qa import RqaError
+from robust_qa.answering import assembly as indexing
+from robust_qa.answering.assembly import Assembly
+from robust_qa.config.environment import cache_dir
 
 PLUGIN = """
 from dataclasses import dataclass, field
-from robust_qa import Answer, Expression, Passage, hookimpl, words
+from robust_qa import Answer, Expression, Passage, hookimpl
+from robust_qa.kit import words
 
 class Overlap:
     "Counts shared words."
@@ -243,7 +245,7 @@ def test_rows_of_a_batch_are_cut_each_by_its_own_passages(run: Rqa) -> None:
 
 def test_a_question_without_passages_is_told_that_they_are_what_is_missing(run: Rqa) -> None:
     ended = run("ask", "-s", "rag", "-r", "given@5 & wiki", QUESTION)
-    assert ended.code == 4 and "this one brings none" in ended.err
+    assert ended.code == 4 and "this question has none" in ended.err
 
 
 # -- what is wrong is said before anything is asked

@@ -1,5 +1,6 @@
 """What a component returns is looked at where it comes in, so that the fault is told of whose it is."""
 
+from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -9,7 +10,11 @@ import numpy as np
 import pytest
 
 from robust_qa import Answer, Citation, Completion, Passage, Position, Reading, Usage
-from robust_qa.returned import fitted, misfit
+from robust_qa.calls.contract import validated
+
+
+def problem(result: Any, promised: Any, arguments: Sequence[Any] = ()) -> str:
+    return validated(result, promised, arguments)[1]
 
 
 def nothing() -> Any:
@@ -19,53 +24,53 @@ def nothing() -> Any:
 @pytest.mark.parametrize(
     ("result", "told"),
     [
-        (None, "None, and not a list"),
-        ("text", "a str, and not a list"),
-        (nothing(), "a generator, and not a list"),
-        (["text"], "a list that holds a str, and not a Passage"),
-        ([{"text": "x"}], "a list that holds a dict, and not a Passage"),
-        ([Passage("x"), None], "a list that holds None, and not a Passage"),
-        ([Passage(None)], "a list that holds a Passage that is out of order: Expected `str`, got `null` - at `$.text`"),  # type: ignore[arg-type]
+        (None, "None, not a list"),
+        ("text", "a str, not a list"),
+        (nothing(), "a generator, not a list"),
+        (["text"], "a list with a str, not a Passage"),
+        ([{"text": "x"}], "a list with a dict, not a Passage"),
+        ([Passage("x"), None], "a list with None, not a Passage"),
+        ([Passage(None)], "a list with a Passage that is not valid: Expected `str`, got `null` - at `$.text`"),  # type: ignore[arg-type]
         (
             [Passage("x", id=1)],
-            "a list that holds a Passage that is out of order: Expected `str`, got `int` - at `$.id`",
+            "a list with a Passage that is not valid: Expected `str`, got `int` - at `$.id`",
         ),  # type: ignore[arg-type]
     ],
 )
 def test_passages_that_are_none_are_told(result: Any, told: str) -> None:
-    assert misfit(result, list[Passage], ("query", 3)) == told
+    assert problem(result, list[Passage], ("query", 3)) == told
 
 
 @pytest.mark.parametrize(
     ("result", "told"),
     [
-        (["0.5"], "a list that holds a str, and not a float"),
+        (["0.5"], "a list with a str, not a float"),
         ([0.5, 0.5], "2 scores for 1 texts"),
-        ([float("nan")], "a list that holds a score of nan, and not one from -1 to 1"),
-        ([float("inf")], "a list that holds a score of inf, and not one from -1 to 1"),
-        ([7], "a list that holds a score of 7, and not one from -1 to 1"),
+        ([float("nan")], "a list with a score of nan, not one from -1 to 1"),
+        ([float("inf")], "a list with a score of inf, not one from -1 to 1"),
+        ([7], "a list with a score of 7, not one from -1 to 1"),
     ],
 )
 def test_scores_that_are_none_are_told(result: Any, told: str) -> None:
-    assert misfit(result, list[float], ("question", ["text"])) == told
+    assert problem(result, list[float], ("question", ["text"])) == told
 
 
 def test_a_reading_of_a_passage_that_was_not_there_is_told() -> None:
     told = "a Reading that points at passage 3 of 3, counted from 0"
     for reading in (Reading("x", passages=(0, 3)), Reading("x", rivals=(Reading("y", passages=(3,)),))):
-        assert misfit(reading, Reading, ("question", [Passage("x")] * 3)) == told
+        assert problem(reading, Reading, ("question", [Passage("x")] * 3)) == told
 
 
 @pytest.mark.parametrize("text", [b"x", bytearray(b"x"), memoryview(b"x"), date(1911, 1, 1), Decimal(1), UUID(int=1)])
 @pytest.mark.parametrize("kind", [Completion, Reading, Answer, Passage])
 def test_what_could_only_be_written_as_text_is_none(kind: Any, text: Any) -> None:
-    told = misfit(kind(text), kind, ("question", ["text"]))
-    assert f"{kind.__name__} that is out of order: Expected `str" in told and told.endswith("at `$.text`")
+    told = problem(kind(text), kind, ("question", ["text"]))
+    assert f"{kind.__name__} that is not valid: Expected `str" in told and told.endswith("at `$.text`")
 
 
 def test_what_is_passed_on_is_what_was_promised() -> None:
     given: Any = Answer("x", confidence=1, citations=({"quote": "a"},), conflicts=[{"text": "b", "confidence": 1}])  # type: ignore[arg-type]
-    answer, wrong = fitted(given, Answer)
+    answer, wrong = validated(given, Answer)
     assert (answer, wrong) == (Answer("x", 1.0, (Citation("a"),), (Position("b", 1.0),)), "")
     assert (type(answer.confidence), type(answer.conflicts[0].confidence)) == (float, float)
 
@@ -75,31 +80,31 @@ class Text(str):
 
 
 def test_what_is_a_kind_of_number_or_text_is_taken_for_it() -> None:
-    found, wrong = fitted([Passage(Text("x"), score=np.float64(0.5))], list[Passage])
+    found, wrong = validated([Passage(Text("x"), score=np.float64(0.5))], list[Passage])
     assert (found, wrong, type(found[0].text), type(found[0].score)) == ([Passage("x", score=0.5)], "", str, float)
-    scores, wrong = fitted(list(np.linspace(0, 1, 2)), list[float], ("question", ["a", "b"]))
+    scores, wrong = validated(list(np.linspace(0, 1, 2)), list[float], ("question", ["a", "b"]))
     assert (scores, wrong, {*map(type, scores)}) == ([0.0, 1.0], "", {float})
-    answer, wrong = fitted(Answer("x", np.float64(0.3), details={"by": np.float64(0.3)}), Answer)
+    answer, wrong = validated(Answer("x", np.float64(0.3), details={"by": np.float64(0.3)}), Answer)
     assert (answer, wrong, type(answer.details["by"])) == (Answer("x", 0.3, details={"by": 0.3}), "", float)
 
 
 def test_a_number_of_another_kind_is_named() -> None:
-    assert misfit([Passage("x", score=np.float32(0.5))], list[Passage]) == (  # type: ignore[arg-type]
-        "a list that holds a Passage that is out of order: it holds a float32"
+    assert problem([Passage("x", score=np.float32(0.5))], list[Passage]) == (  # type: ignore[arg-type]
+        "a list with a Passage that is not valid: it holds a float32"
     )
 
 
 def test_half_a_surrogate_pair_is_no_text_to_pass_on() -> None:
     given = Answer("x\ud800y", citations=(Citation("é\udfff"),), details={"\ud800": ["\ud800"]})
     whole = Answer("x\ufffdy", citations=(Citation("é\ufffd"),), details={"\ufffd": ["\ufffd"]})
-    assert fitted(given, Answer) == (whole, "")
+    assert validated(given, Answer) == (whole, "")
     # Of details that then have one name the first counts.
     given = Answer("x", details={chr(0xD83D): 1, chr(0xD83E): 2})
-    assert fitted(given, Answer) == (Answer("x", details={"\ufffd": 1}), "")
+    assert validated(given, Answer) == (Answer("x", details={"\ufffd": 1}), "")
 
 
 def test_an_answer_whose_details_are_no_json_is_told() -> None:
-    assert "out of order" in misfit(Answer("x", details={"engine": object()}), Answer)
+    assert "not valid" in problem(Answer("x", details={"engine": object()}), Answer)
 
 
 @pytest.mark.parametrize(
@@ -115,31 +120,31 @@ def test_an_answer_whose_details_are_no_json_is_told() -> None:
     ],
 )
 def test_what_is_promised_fits(result: Any, promised: Any) -> None:
-    assert misfit(result, promised, ("question", ["a", "b"])) == ""
+    assert problem(result, promised, ("question", ["a", "b"])) == ""
 
 
 @pytest.mark.parametrize(
     ("result", "promised", "told"),
     [
-        (Reading("x", score=7.0), Reading, "a confidence of 7, and not one from 0 to 1"),
-        (Reading("x", score=float("nan")), Reading, "a confidence of nan, and not one from 0 to 1"),
-        (Answer("x", confidence=-0.5), Answer, "a confidence of -0.5, and not one from 0 to 1"),
+        (Reading("x", score=7.0), Reading, "a confidence of 7, not one from 0 to 1"),
+        (Reading("x", score=float("nan")), Reading, "a confidence of nan, not one from 0 to 1"),
+        (Answer("x", confidence=-0.5), Answer, "a confidence of -0.5, not one from 0 to 1"),
         (
             Answer("x", conflicts=(Position("y", confidence=2.0),)),
             Answer,
-            "a confidence of 2, and not one from 0 to 1",
+            "a confidence of 2, not one from 0 to 1",
         ),
         (
             Completion("x", Usage(calls=1, prompt_tokens=-10)),
             Completion,
-            "a usage of less than nothing: Usage(calls=1, prompt_tokens=-10, completion_tokens=0, cached=0)",
+            "a negative usage: Usage(calls=1, prompt_tokens=-10, completion_tokens=0, cached=0)",
         ),
-        ([Passage("x", score=float("nan"))], list[Passage], "a list that holds a passage with a score of nan"),
+        ([Passage("x", score=float("nan"))], list[Passage], "a list with a passage with a score of nan"),
     ],
 )
 def test_numbers_out_of_their_range_are_told(result: Any, promised: Any, told: str) -> None:
-    assert misfit(result, promised, ("q", [Passage("x")])) == told
+    assert problem(result, promised, ("q", [Passage("x")])) == told
 
 
 def test_a_sum_of_floats_may_end_beside_its_bound() -> None:
-    assert not misfit([1.0000001], list[float], ("q", ["x"]))
+    assert not problem([1.0000001], list[float], ("q", ["x"]))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robust_qa import Answer, InputError, MissingError, Passage, Question, Step, Usage
-from robust_qa.rows import check_rows, parse_row, read_passages, unread_passages
+from robust_qa.batch.rows import check_rows, parse_row, read_passages, unread_passages
 
 
 def ask(row: Any) -> Question:

@@ -15,8 +15,8 @@ import pytest
 
 import robust_qa
 from robust_qa import ConfigError, InputError
-from robust_qa.host import KINDS, Host
-from robust_qa.scaffold import write_plugin
+from robust_qa.host.loading import KINDS, Host
+from robust_qa.host.scaffold import write_plugin
 
 REPOSITORY = Path(robust_qa.__file__).parents[1]
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from robust_qa import ConfigError, InputError, Key, MissingError, files, secrets
+from robust_qa import ConfigError, InputError, Key, MissingError
+from robust_qa.config import files, redaction
+from robust_qa.config import keys as secrets
 
 SECRET = "sk-hunter2-and-more"
 
@@ -258,9 +260,9 @@ def test_other_machines(host: str) -> None:
     ],
 )
 def test_what_may_be_a_secret_is_scrubbed(key: str, value: object) -> None:
-    scrubbed = str(secrets.scrubbed(key, value))
+    scrubbed = str(redaction.scrubbed(key, value))
     assert "hunter2" not in scrubbed and "********" in scrubbed
-    assert "hunter2" not in secrets.shown(key, value)
+    assert "hunter2" not in redaction.shown(key, value)
 
 
 @pytest.mark.parametrize(
@@ -277,8 +279,8 @@ def test_what_may_be_a_secret_is_scrubbed(key: str, value: object) -> None:
     ],
 )
 def test_what_is_none_stays(key: str, value: object) -> None:
-    assert secrets.scrubbed(key, value) == value
+    assert redaction.scrubbed(key, value) == value
 
 
 def test_what_is_shown_in_an_error_is_not_long() -> None:
-    assert len(secrets.shown("a", "x " * 10_000)) < 250
+    assert len(redaction.shown("a", "x " * 10_000)) < 250

@@ -21,11 +21,12 @@ from robust_qa import (
     RqaError,
     Usage,
 )
-from robust_qa.assembly import Assembly
-from robust_qa.config import Config, Layer
-from robust_qa.host import Host
-from robust_qa.resume import answered_by
-from robust_qa.session import Session
+from robust_qa.answering.assembly import Assembly
+from robust_qa.answering.session import Session
+from robust_qa.batch.resume import answered_by
+from robust_qa.config.layers import Config
+from robust_qa.config.values import Layer
+from robust_qa.host.loading import Host
 
 PLUGIN = Path(__file__).parent / "standins" / "plugin.py"
 SHELF = {"retriever": {"shelf": {"texts": ["alpha beta", "gamma"]}}}
@@ -122,7 +123,7 @@ async def test_a_retriever_asked_for_by_name_is_used_even_so(host: Host) -> None
 async def test_given_means_the_questions_own_passages_only(
     host: Host, retriever: str, strategy: dict[str, str], model: dict[str, Any]
 ) -> None:
-    with pytest.raises(MissingError, match="`given` stands for the passages that a question brings"):
+    with pytest.raises(MissingError, match="`given` means the passages that come with a question"):
         await ask(host, {**SHELF, **model, "defaults": {"retriever": retriever, **strategy}})
 
 
@@ -391,7 +392,7 @@ async def test_a_session_that_has_ended_says_so(host: Host) -> None:
 async def test_a_component_that_does_not_come_to_an_end_is_left_behind(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("robust_qa.faults._CLOSING", 0.01)
+    monkeypatch.setattr("robust_qa.calls.contract._CLOSING", 0.01)
     monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Parrot, "close", lambda self: asyncio.sleep(60))
     session = Session(Config([Layer("test.toml", {"reader": {"parrot": {}}})]), host)
     async with session:
@@ -430,7 +431,7 @@ async def test_a_component_that_does_not_come_to_the_end_of_its_calls_is_not_clo
             await go.wait()
         raise AssertionError("unreachable")
 
-    monkeypatch.setattr("robust_qa.calls._ENDING", 0.01)
+    monkeypatch.setattr("robust_qa.calls.pipeline._ENDING", 0.01)
     monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Parrot, "generate", generate)
     await give_up(host, log)
     go.set()
@@ -524,7 +525,7 @@ async def test_a_strategy_that_gives_no_answer_object_is_a_fault_of_the_plugin(
         return None
 
     monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Reads, "answer", nothing)
-    with pytest.raises(PluginError, match="gave None, and not an Answer"):
+    with pytest.raises(PluginError, match="returned None, not an Answer"):
         await ask(host, SHELF)
 
 
@@ -536,7 +537,7 @@ async def test_a_strategy_without_needs_is_a_fault_of_the_plugin(host: Host, mon
 
 async def test_a_misspelt_need_of_a_strategy_is_named(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Fails, "needs", {"retrive", "read"})
-    with pytest.raises(PluginError, match="Strategy 'fails' needs 'retrive', and can need continue_text, "):
+    with pytest.raises(PluginError, match=r"Strategy 'fails' needs 'retrive'\. It can need continue_text, "):
         await ask(host, {**SHELF, "defaults": {"strategy": "fails"}})
 
 
@@ -544,7 +545,7 @@ async def test_an_answer_method_that_is_no_async_def_is_a_fault_of_the_plugin(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Reads, "answer", lambda *_: Answer("x"))
-    with pytest.raises(PluginError, match="`answer` of strategy 'reads' is a plain `def`: write `async def`"):
+    with pytest.raises(PluginError, match=r"`answer` of strategy 'reads' is a plain `def`\. Write `async def`"):
         await ask(host, SHELF)
 
 
@@ -552,10 +553,10 @@ async def test_an_answer_method_that_is_no_async_def_is_a_fault_of_the_plugin(
     ("fault", "told"),
     [
         ({"retrieve": None}, "Retriever 'shelf' lacks the method `retrieve`"),
-        ({"concurrency": "many"}, "Retriever 'shelf' has 'many' as `concurrency`, and not a whole number from 1 on"),
-        ({"max_age": "1h"}, "Retriever 'shelf' has '1h' as `max_age`, and not a number from 0 on"),
-        ({"needs": {"genrate"}}, "Retriever 'shelf' needs 'genrate', and can need"),
-        ({"needs": None}, "Retriever 'shelf' has None as `needs`, and not a set"),
+        ({"concurrency": "many"}, "Retriever 'shelf' has 'many' as `concurrency`, not a whole number of 1 or more"),
+        ({"max_age": "1h"}, "Retriever 'shelf' has '1h' as `max_age`, not a number of 0 or more"),
+        ({"needs": {"genrate"}}, "Retriever 'shelf' needs 'genrate'. It can need"),
+        ({"needs": None}, "Retriever 'shelf' has None as `needs`, not a set"),
     ],
 )
 async def test_a_component_that_is_not_whole_is_named_and_no_strategy(
@@ -575,8 +576,8 @@ async def test_a_component_that_is_not_whole_is_named_and_no_strategy(
         ("Parrot", {"count_tokens": lambda *_: None}, "reader.parrot failed with TypeError"),
         ("Shelf", {"max_age": property(lambda _: "7 days")}, r"retriever\.shelf failed with TypeError"),
         ("Shelf", {"concurrency": property(lambda _: -1)}, r"retriever\.shelf failed with ValueError"),
-        ("Length", {"upper": "high", "lower": 0}, "Evaluator 'length' has 'high' as `upper`, and not a number"),
-        ("Length", {"upper": float("nan"), "lower": 0}, "Evaluator 'length' has nan as `upper`, and not a number"),
+        ("Length", {"upper": "high", "lower": 0}, "Evaluator 'length' has 'high' as `upper`, not a number"),
+        ("Length", {"upper": float("nan"), "lower": 0}, "Evaluator 'length' has nan as `upper`, not a number"),
     ],
 )
 async def test_what_is_wrong_beside_its_calls_is_told_of_the_component_and_no_strategy(

@@ -9,8 +9,9 @@ import pytest
 from msgspec import Meta
 
 from robust_qa import ConfigError, Key, PluginError, Url
-from robust_qa.config import Config, Layer
-from robust_qa.settings import build, describe
+from robust_qa.config.layers import Config
+from robust_qa.config.options import build, describe
+from robust_qa.config.values import Layer
 
 
 @dataclass

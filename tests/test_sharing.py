@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa import even_batches
+from robust_qa.kit import even_batches
 
 
 @given(st.lists(st.integers(1, 3000)), st.integers(1, 9))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa import stated_answer
+from robust_qa.kit import stated_answer
 
 _LINES = "answer: w|Final answer:|```json|<<<ANSWER>>>|<<</ANSWER>>>|{'answer': 1e999|}|The answer is|<<<x>>>"
 texts = st.lists(st.one_of(st.sampled_from(_LINES.split("|")), st.text(max_size=9))).map("\n".join)

@@ -28,8 +28,8 @@ from robust_qa import (
     Token,
     UnavailableError,
     Usage,
-    cite,
 )
+from robust_qa.kit import cite
 from robust_qa.testing import (
     Finding,
     OverlapEvaluator,

@@ -2,7 +2,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa import answer_key, contains_answer, gold_facts, normalise, printable, sentences, whole_characters, words
+from robust_qa.kit import (
+    answer_key,
+    contains_answer,
+    gold_facts,
+    normalise,
+    printable,
+    sentences,
+    whole_characters,
+    words,
+)
 
 
 def split(text: str) -> list[str]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Completion, ConfigError, Passage, PluginError, Prompt, Question
+from robust_qa import Completion, ConfigError, Passage, PluginError, Question
+from robust_qa.kit import Prompt
 from robust_qa.testing import OverlapEvaluator, ScriptedModel, StaticRetriever, toolbox
 
 
@@ -40,7 +41,7 @@ async def test_an_evaluator_without_them_is_a_configuration_error() -> None:
 
 
 async def test_vectors_of_other_texts_than_asked_are_a_fault_of_the_plugin() -> None:
-    with pytest.raises(PluginError, match="gave the tokens of 1 texts for 2"):
+    with pytest.raises(PluginError, match="returned the tokens of 1 texts for 2"):
         await toolbox("Who?", evaluator=Encoder()).tokens(["a", "lost"])
 
 
@@ -103,7 +104,7 @@ async def shuffled(question: str, reader_seed: int | None = None, **given: int) 
     """The order in which six passages stand in the prompt, and the seed of the sampling."""
     model = ScriptedModel("Ada.")
     tools = toolbox(question, reader=model)
-    tools._need("reader").options = SimpleNamespace(seed=reader_seed)
+    tools._reader().options = SimpleNamespace(seed=reader_seed)
     await tools.generate(Prompt("{passages}"), passages=[Passage("It was.")] * 6, order="random", **given)
     [([message], decoding)] = model.calls
     return "".join(re.findall(r'number="(\d)"', message.content)), decoding.seed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from robust_qa import trust
+from robust_qa.config import trust
 
 
 @pytest.fixture

@@ -14,18 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta
 
-from robust_qa import (
-    Answer,
-    Completion,
-    ContextError,
-    CutError,
-    Order,
-    Passage,
-    fenced,
-    hookimpl,
-    load_prompts,
-    spoken,
-)
+from robust_qa import Answer, Completion, ContextError, CutError, Order, Passage, hookimpl
+from robust_qa.kit import fenced, load_prompts, spoken
 
 from . import schemas
 from .account import Lesson, answered, details, explained, remembered

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from robust_qa import Answer, Citation, Passage, Position, Reading, citations, cite, stands_in, titled
+from robust_qa import Answer, Citation, Passage, Position, Reading
+from robust_qa.kit import cite, cite_reading, stands_in, titled
 
 from .parsing import Revision, Thought, references
 from .voting import agree, elect
@@ -120,7 +121,7 @@ def _citations(lesson: Lesson, answer: str, pool: Sequence[Passage]) -> tuple[Ci
     if not named:
         learnt = [number - 1 for number in references(lesson.knowledge, len(pool))]
         named = tuple(n for n in learnt if stands_in(answer, titled(pool[n].title, pool[n].text)))
-    return citations(Reading(answer, passages=named), pool)
+    return cite_reading(Reading(answer, passages=named), pool)
 
 
 def _from_memory(thought: Thought) -> tuple[Citation, ...]:

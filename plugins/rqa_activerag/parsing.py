@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from robust_qa import between, named_documents, one_line, parse_object, printable, says_unknown, stated_answer
+from robust_qa.kit import between, named_documents, one_line, parse_object, printable, says_unknown, stated_answer
 
 _OPENING = re.compile(r"<{2,3}\s*ANSWER\s*>{2,3}[ \t]*", re.I)
 _MARK = re.compile(r"<{1,3}[\s/]*+ANSWER\s*+>{1,3}", re.I)

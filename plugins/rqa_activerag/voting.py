@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robust_qa import stands_in
+from robust_qa.kit import stands_in
 
 
 def elect(answers: Sequence[str]) -> list[int]:

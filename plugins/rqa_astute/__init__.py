@@ -16,19 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
-from robust_qa import (
-    Answer,
-    Completion,
-    ContextError,
-    CutError,
-    Order,
-    Passage,
-    fenced,
-    hookimpl,
-    load_prompts,
-    spoken,
-    stated_answer,
-)
+from robust_qa import Answer, Completion, ContextError, CutError, Order, Passage, hookimpl
+from robust_qa.kit import fenced, load_prompts, spoken, stated_answer
 
 from . import schemas
 from .account import details, explained, listed, rendered

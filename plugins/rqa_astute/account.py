@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from robust_qa import Answer, Passage, fenced
+from robust_qa import Answer, Passage
+from robust_qa.kit import fenced
 
 from .parsing import Consolidated, Verdict
 

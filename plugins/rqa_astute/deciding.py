@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from robust_qa import Answer, Passage, Position, Reading, answer_key, citations, says_unknown
+from robust_qa import Answer, Passage, Position, Reading
+from robust_qa.kit import answer_key, cite_reading, says_unknown
 
 from .parsing import Group, Verdict
 
@@ -49,7 +50,7 @@ def _position(agreeing: Sequence[Group], pool: Sequence[Passage]) -> Position:
     text = agreeing[0].answer
     named = dict.fromkeys(number - 1 for group in agreeing for number in group.documents)
     confidences = [group.confidence for group in agreeing if group.confidence is not None]
-    return Position(text, max(confidences, default=None), citations(Reading(text, passages=tuple(named)), pool))
+    return Position(text, max(confidences, default=None), cite_reading(Reading(text, passages=tuple(named)), pool))
 
 
 def _favoured(answer: str, positions: Sequence[Position]) -> Position | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from robust_qa import (
+from robust_qa.kit import (
     between,
     declines,
     named_documents,

@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
-from robust_qa import (
-    CutError,
-    Order,
-    Passage,
-    Prompt,
-    Reading,
-    declines,
-    each_alone,
-    fenced,
-    load_prompts,
-    spoken,
-)
+from robust_qa import CutError, Order, Passage, Reading
+from robust_qa.kit import Prompt, declines, each_alone, fenced, load_prompts, spoken
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox

@@ -9,19 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from robust_qa import (
-    Answer,
-    Citation,
-    Passage,
-    Reading,
-    citations,
-    cite,
-    named_documents,
-    says_unknown,
-    stands_in,
-    stated_answer,
-    titled,
-)
+from robust_qa import Answer, Citation, Passage, Reading
+from robust_qa.kit import cite, cite_reading, named_documents, says_unknown, stands_in, stated_answer, titled
 
 _DOCUMENTS = re.compile(r"^[^\w\n]*documents?[^\w\n]*[:：](.*)$", re.I | re.M)
 
@@ -61,14 +50,14 @@ def concluded(reply: str, passages: Sequence[Passage] = ()) -> Answer:
 
 def cited(found: Found, passages: Sequence[Passage]) -> tuple[Citation, ...]:
     """The documents that a reply names for its answer, and that bear it out."""
-    return citations(Reading(found.answer, passages=tuple(number - 1 for number in found.documents)), passages)
+    return cite_reading(Reading(found.answer, passages=tuple(number - 1 for number in found.documents)), passages)
 
 
 def read(reading: Reading, passages: Sequence[Passage]) -> Answer:
     """A reading of `passages` as an Answer; abstains where they do not hold one."""
     if reading.text is None:
         return Answer(None, reading.score, reason=reading.reason or "The passages do not hold an answer.")
-    return Answer(reading.text, reading.score, citations(reading, passages))
+    return Answer(reading.text, reading.score, cite_reading(reading, passages))
 
 
 def holding(answer: str, passages: Sequence[Passage]) -> tuple[Citation, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robust_qa import Answer, Passage, Position, answer_key
+from robust_qa import Answer, Passage, Position
+from robust_qa.kit import answer_key
 
 from .replies import cited, find
 

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from robust_qa import data_dir, hookimpl
+from robust_qa import hookimpl
+from robust_qa.kit import data_dir
 
 if TYPE_CHECKING:
     from robust_qa import IndexProgress, IndexReport, Passage, Registry
-
-    from .index import Index
+    from rqa_bm25.index import Index
 
 Language = Literal[
     "none", "ar", "da", "de", "el", "en", "es", "fi", "fr", "hu", "it", "nl", "no", "pt", "ro", "ru", "sv", "ta", "tr"
@@ -50,7 +50,7 @@ class Bm25:
         writer_memory: Annotated[int, Meta(ge=15, le=4000)] = 256
 
     def __init__(self, options: Options) -> None:
-        from .index import Index
+        from rqa_bm25.index import Index
 
         self._options = options
         self._index: Index = Index(options.index or data_dir() / "index" / "default")
@@ -70,8 +70,8 @@ class Bm25:
         after the other. A file that is gone leaves when it, or a folder it was in, is named again. Raises
         BusyError while another process writes, InputError when a path neither exists nor was ever indexed.
         """
-        from .chunking import Cut
-        from .indexing import update
+        from robust_qa.documents import Cut
+        from rqa_bm25.indexing import update
 
         options = self._options
         cut = Cut(options.words, options.overlap)

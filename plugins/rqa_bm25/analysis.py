@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,13 +37,6 @@ _TOKEN = rf"[{_UNSPACED}]|[\w--[_{_UNSPACED}]]+"
 _ACCENTED_ENDINGS = frozenset("es fr hu it pt ro tr".split())
 _LONGEST_WORD = 128  # bytes; longer ones are base64 and its like, and only swell the index
 
-# Soft hyphen, zero width space, word joiner and byte order mark: not seen, and not of the word, which they would part.
-# As does U+2010 at the end of a line where a small letter goes on, as man(1) writes it.
-_WITHIN_WORDS = re.compile(
-    "\u00ad(?:[ \\t]*\\n[ \\t]*(?=\\w))?|[\u200b\u2060\ufeff]"
-    r"|(?<=[^\W\d_])\u2010[ \t]*\n[ \t]*(?=[^\W\d_A-Z])"
-)
-
 
 def analyzer(language: str) -> TextAnalyzer:
     """Words lower-cased, stemmed in `language` (one of LANGUAGES), without accents."""
@@ -65,11 +56,3 @@ def analyzer(language: str) -> TextAnalyzer:
 def searchable(text: str) -> str:
     """Tidy `text` as it is searched: an İ in lower case would be an i and a dot of its own."""
     return text.replace("İ", "I")
-
-
-def tidy(text: str) -> str:
-    """`text` as the index can hold it: composed characters (NFC), no NULs, no lone surrogates, words in one piece."""
-    if not text.isascii():
-        text = _WITHIN_WORDS.sub("", text)
-        text = unicodedata.normalize("NFC", text).encode("utf-8", "replace").decode()
-    return text.replace("\0", " ")

@@ -24,13 +24,13 @@ from pathlib import Path
 
 import tantivy
 
-from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError, visible
-
-from .analysis import LANGUAGES, analyzer, searchable, tidy
-from .opening import lockable
+from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError
+from robust_qa.documents import MARKER, tidy
+from robust_qa.kit import visible
+from rqa_bm25.analysis import LANGUAGES, analyzer, searchable
+from rqa_bm25.opening import lockable
 
 FORMAT = 4
-MARKER = "rqa-index.json"
 _DRAFT = "rqa-index.json.new"
 _LOCK = "lock"
 _LONGEST_QUERY = 200_000  # characters that are looked at

@@ -11,14 +11,24 @@ from pathlib import Path
 import tantivy
 
 from robust_qa import IndexProgress, IndexReport, InputError
-
-from .analysis import tidy
-from .chunking import Cut
-from .documents import Document, Unreadable, read, unreadable_on_failure
-from .files import Found, Skipped, find, is_gone, places, shown
-from .headings import sections, title_under
-from .index import Index, searched
-from .renewal import is_due, renew
+from robust_qa.documents import (
+    Cut,
+    Document,
+    Found,
+    Skipped,
+    Unreadable,
+    find,
+    is_gone,
+    places,
+    read,
+    sections,
+    shown,
+    tidy,
+    title_under,
+    unreadable_on_failure,
+)
+from rqa_bm25.index import Index, searched
+from rqa_bm25.renewal import is_due, renew
 
 _REPORTED_ROWS = 20  # of one file; the rest are counted
 _PROGRESS_EVERY = 1000  # passages

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import tantivy
 
-from .index import decoded, searched
+from rqa_bm25.index import decoded, searched
 
 _MOST_DELETED = 0.1  # of all passages in the files of the index
 _AT_ONCE = 10_000  # passages that are looked up

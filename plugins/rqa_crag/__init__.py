@@ -13,18 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from robust_qa import (
-    Answer,
-    CallError,
-    ConfigError,
-    Expression,
-    Passage,
-    fenced,
-    hookimpl,
-    load_prompts,
-    titled,
-    without_thoughts,
-)
+from robust_qa import Answer, CallError, ConfigError, Expression, Passage, hookimpl
+from robust_qa.kit import fenced, load_prompts, titled, without_thoughts
 
 from . import keywords
 from .account import Correction, kept, listed

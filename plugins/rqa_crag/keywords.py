@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from robust_qa import STOPWORDS, declines, flat, parse_objects, printable
+from robust_qa.english import STOPWORDS
+from robust_qa.kit import declines, flat, parse_objects, printable
 
 MOST = 3  # keywords
 _LONGEST = 80  # characters of a keyword

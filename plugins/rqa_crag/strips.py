@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Literal
 
-from robust_qa import Passage, sentences, visible
+from robust_qa import Passage
+from robust_qa.kit import sentences, visible
 
 Spans = Iterator[tuple[int, int]]
 Mode = Literal["excerption", "fixed_num", "selection"]

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from robust_qa import command_group, hookimpl
+from robust_qa import hookimpl
+from robust_qa.cli import command_group
 
 from .reader import EmbeddedEvaluator, EmbeddedReader
 

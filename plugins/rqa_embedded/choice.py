@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from robust_qa import Passage, Reading, answer_key
+from robust_qa import Passage, Reading
+from robust_qa.kit import answer_key
 
 from .told import Fits, Marked, Span, Told, kinds_in, likelihood, seconded, text_of, told_by
 from .windows import firsts, head

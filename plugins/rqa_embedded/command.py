@@ -9,7 +9,9 @@ from pathlib import Path
 
 import click
 
-from robust_qa import MissingError, install_hint, output_option
+from robust_qa import MissingError
+from robust_qa.cli import output_option
+from robust_qa.kit import install_hint
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)

@@ -12,7 +12,8 @@ from collections.abc import Callable, Generator, Sequence
 from math import prod
 from typing import NamedTuple, TypeAlias
 
-from robust_qa import Passage, Reading, answer_key, normalise
+from robust_qa import Passage, Reading
+from robust_qa.kit import answer_key, normalise
 
 from .told import Fits
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from robust_qa import MissingError, cores, even_batches, install_hint, whole_characters
+from robust_qa import MissingError
+from robust_qa.kit import cores, even_batches, install_hint, whole_characters
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from robust_qa import Candidate, Passage, answer_key, candidates, normalise, sentences
+from robust_qa import Passage
+from robust_qa.english import Candidate, candidates
+from robust_qa.kit import answer_key, normalise, sentences
 
 from .names import undivided
 from .windows import Window, firsts, head

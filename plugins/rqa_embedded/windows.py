@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from robust_qa import Passage, sentences, visible
+from robust_qa import Passage
+from robust_qa.kit import sentences, visible
 
 if TYPE_CHECKING:
     from .engine import Marking, Marks

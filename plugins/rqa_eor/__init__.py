@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import Answer, Expression, Order, command_group, hookimpl, load_prompts
+from robust_qa import Answer, Expression, Order, hookimpl
+from robust_qa.cli import command_group
+from robust_qa.kit import load_prompts
 
 from .voting import Pooling
 

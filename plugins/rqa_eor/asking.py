@@ -7,17 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from robust_qa import (
-    CallError,
-    Citation,
-    ContextError,
-    Passage,
-    Prompt,
-    citations,
-    fenced,
-    says_unknown,
-    spoken,
-)
+from robust_qa import CallError, Citation, ContextError, Passage
+from robust_qa.kit import Prompt, cite_reading, fenced, says_unknown, spoken
 
 from .pools import NOTHING
 
@@ -119,4 +110,4 @@ async def _read(
     )
     if found.text is None or not found.text.strip():
         return None
-    return Reply(found.text, citations(found, passages), found.score)
+    return Reply(found.text, cite_reading(found, passages), found.score)

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from robust_qa import InputError, contains_answer, gold_facts, normalise
+from robust_qa import InputError
+from robust_qa.kit import contains_answer, gold_facts, normalise
 
 from .similarity import f1
 from .voting import Pooling, scores, winners

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robust_qa import Answering, InputError, KeyValue, jobs_option, output_option
+from robust_qa import InputError
+from robust_qa.cli import Answering, KeyValue, jobs_option, output_option
 
 if TYPE_CHECKING:
-    from robust_qa import Run, Session
+    from robust_qa.answering import Session
+    from robust_qa.cli import Run
 
     from .ballots import Ballots
     from .search import Fit, Held
@@ -73,7 +75,7 @@ def eor(
     A row has `question`, `answers` (a list of gold answers) and, if it likes, `passages`. The pool answers all of
     them first, as `rqa batch` does, into FILE's name with the ending .jsonl.
     """
-    from robust_qa import Target, answer_rows, in_session
+    from robust_qa.cli.batch_run import Target, answer_rows, in_session
 
     from .ballots import check_gold, load
     from .search import cross_validate, fit, minimiser, plain

@@ -14,7 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from robust_qa import ConfigError, InputError, RqaError, install_hint
+from robust_qa import ConfigError, InputError, RqaError
+from robust_qa.kit import install_hint
 
 from .nli import Nli
 

@@ -16,7 +16,8 @@ from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robust_qa import MissingError, even_batches, whole_characters
+from robust_qa import MissingError
+from robust_qa.kit import even_batches, whole_characters
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from robust_qa import MissingError, parse_expression
+from robust_qa import MissingError
+from robust_qa.kit import parse_expression
 
 if TYPE_CHECKING:
     from robust_qa import RqaError, Toolbox

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from robust_qa import ConfigError, install_hint
+from robust_qa import ConfigError
+from robust_qa.kit import install_hint
 
 from .ballots import Ballots
 

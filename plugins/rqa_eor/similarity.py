@@ -14,7 +14,8 @@ from pathlib import Path
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
-from robust_qa import ConfigError, answer_key
+from robust_qa import ConfigError
+from robust_qa.kit import answer_key
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from robust_qa import Passage, Question, Session, unread_passages
+from robust_qa import Passage, Question
+from robust_qa.answering import Session
+from robust_qa.batch import unread_passages
 
 from . import items
 from .conditions import Asked, Condition

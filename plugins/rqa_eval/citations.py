@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from robust_qa import Outcome, normalise, sentences
+from robust_qa import Outcome
+from robust_qa.kit import normalise, sentences
 
 from .holding import in_words, searched
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
-from robust_qa import Answering, Exit, Order, answering_options, jobs_option, output_option
+from robust_qa import Exit, Order
+from robust_qa.cli import Answering, answering_options, jobs_option, output_option
 
 if TYPE_CHECKING:
-    from robust_qa import Metric, Run
+    from robust_qa import Metric
+    from robust_qa.cli import Run
 
     from .conditions import Condition
 
@@ -120,7 +122,7 @@ def evaluate_sets(
         told = "--retry-failed" if retry_failed else "--resume"
         raise click.UsageError(f"{told} keeps RUN and --force replaces it: give one of them.")
     conditions = _conditions(worst_case, attack, rates, drop, order)
-    from robust_qa import in_session
+    from robust_qa.cli.batch_run import in_session
 
     from .asking import read_sets, unread
     from .running import Plan, evaluate
@@ -197,7 +199,7 @@ def _metrics(run: Run, names: Sequence[str]) -> list[Metric]:
 
 
 def _show(figures: dict[str, Any], chosen: Sequence[str]) -> None:
-    from robust_qa import console
+    from robust_qa.cli import console
 
     from .table import legend, tables
 

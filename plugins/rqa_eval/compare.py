@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robust_qa import Answering, Exit, InputError, Question, RqaError, answering_options, output_option
+from robust_qa import Exit, InputError, Question, RqaError
+from robust_qa.cli import Answering, answering_options, output_option
 
 from .strategies import ALL, able, check, named, refused
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from robust_qa import Answer, Run, Session
+    from robust_qa import Answer
+    from robust_qa.answering import Session
+    from robust_qa.cli import Run
 
 _NARROWEST = 24  # characters of a column; with less, strategies go below one another
 _GAP = 2
@@ -52,7 +55,8 @@ def compare(
 
     -s is required; `-s all` takes every strategy that the configuration can run.
     """
-    from robust_qa import console, in_session, passages_in, print_to
+    from robust_qa.cli import console, passages_in, print_to
+    from robust_qa.cli.batch_run import in_session
 
     options = Answering(**answering)
     if not strategy:
@@ -105,7 +109,7 @@ def side_by_side(names: Sequence[str], answers: Sequence[Answer | RqaError], wid
     from rich.table import Table
     from rich.text import Text
 
-    from robust_qa import printable
+    from robust_qa.kit import printable
 
     abreast = max(1, min(len(names), (width + _GAP) // (_NARROWEST + _GAP)))
     abreast = -(-len(names) // -(-len(names) // abreast))  # rows of even length
@@ -123,7 +127,8 @@ def side_by_side(names: Sequence[str], answers: Sequence[Answer | RqaError], wid
 def _told(answer: Answer | RqaError) -> Text:
     from rich.text import Text
 
-    from robust_qa import cost_line, flat, printable
+    from robust_qa.cli import cost_line
+    from robust_qa.kit import flat, printable
 
     text = Text()
     if isinstance(answer, RqaError):

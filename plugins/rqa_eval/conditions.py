@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from robust_qa import Order, arrange
+from robust_qa import Order
+from robust_qa.kit import arrange
 
 from .holding import holds, text_of
 from .items import Item, Passage

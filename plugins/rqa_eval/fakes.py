@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from robust_qa import contains_answer, normalise
+from robust_qa.kit import contains_answer, normalise
 
 from .items import Item
 

@@ -16,7 +16,8 @@ from typing import Any
 
 import msgspec
 
-from robust_qa import InputError, check_rows, portable
+from robust_qa import InputError
+from robust_qa.batch import check_rows, portable
 
 from .items import Item, Malformed, item
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from robust_qa import contains_answer, normalise
+from robust_qa.kit import contains_answer, normalise
 
 # A letter or digit, but not of Thai, Chinese and the like, which put no spaces between words.
 _LETTER = r"[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]"

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from robust_qa import gold_facts, portable
+from robust_qa.batch import portable
+from robust_qa.kit import gold_facts
 
 Passage = dict[str, Any]  # as `passage` gives it: text, and perhaps id, title, source and score
 

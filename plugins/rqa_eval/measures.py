@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from robust_qa import Metric, Outcome, Passage, contains_answer, normalise
+from robust_qa import Metric, Outcome, Passage
+from robust_qa.kit import contains_answer, normalise
 
 from . import citations
 from .holding import contains_words, precision

@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from robust_qa import InputError, Metric, Question, Target, __version__, answer_rows, answered_by
+from robust_qa import InputError, Metric, Question, __version__
+from robust_qa.batch import answered_by
+from robust_qa.cli.batch_run import Target, answer_rows
 
 from .asking import QuestionSet, lines, with_passages
 from .conditions import Condition
@@ -21,7 +23,8 @@ from .slices import VIEWS, View
 from .strategies import ALL, able, named, refused
 
 if TYPE_CHECKING:
-    from robust_qa import Run, Session
+    from robust_qa.answering import Session
+    from robust_qa.cli import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +207,7 @@ async def _write_questions(run: Run, session: Session, plan: Plan, folder: Folde
 
 def _judging(session: Session, strategy: str) -> dict[str, Any]:
     """What judges texts for metrics of plugins, as fields of Outcome; none where no evaluator is configured."""
-    if not session.plan(has_passages=True, strategy=strategy, as_given=True).channels.evaluator:
+    if not session.plan(has_passages=True, strategy=strategy, as_given=True).components.evaluator:
         return {}
     toolbox = session.toolbox("evaluator")
     return {"judge": toolbox.score, "bar": (toolbox.thresholds() or (0.0,))[0]}

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from robust_qa import RqaError
 
 if TYPE_CHECKING:
-    from robust_qa import Answering, Run, Session
+    from robust_qa.answering import Session
+    from robust_qa.cli import Answering, Run
 
 ALL = "all"  # in the place of names: every strategy that the configuration can run
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from robust_qa import flat, printable
+from robust_qa.kit import flat, printable
 
 Group: TypeAlias = Mapping[str, Any]
 Column: TypeAlias = tuple[str, Callable[[str], str]]  # a heading, and the cell of a strategy

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from robust_qa import CutError, Passage, RqaError, each_alone, fenced, hookimpl, load_prompts, without_thoughts
+from robust_qa import CutError, Passage, RqaError, hookimpl
+from robust_qa.kit import each_alone, fenced, load_prompts, without_thoughts
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from robust_qa import Candidate, Passage, candidates, normalise
+from robust_qa import Passage
+from robust_qa.english import Candidate, candidates
+from robust_qa.kit import normalise
 
 # By how much a span has to be likelier than its sentence. Where the span would be wrong one time in three, the
 # whole sentence is the better answer.

@@ -17,7 +17,9 @@ class Overlap:
     lower = -0.34  # less than one word of three
 
     def __init__(self) -> None:
-        from robust_qa import content_terms  # here: compiling the patterns takes longer than `rqa --version` may
+        from robust_qa.english import (
+            content_terms,  # here: compiling the patterns takes longer than `rqa --version` may
+        )
 
         self._terms = content_terms
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from robust_qa import hookimpl, install_hint
+from robust_qa import hookimpl
+from robust_qa.kit import install_hint
 
 if TYPE_CHECKING:
     import click

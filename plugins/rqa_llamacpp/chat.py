@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from robust_qa import ConfigError, Message, without_thoughts
+from robust_qa import ConfigError, Message
+from robust_qa.kit import without_thoughts
 
 _PROBE = "rqa-probe"
 _MARKER = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,40}\]")

@@ -60,7 +60,8 @@ def _print_tables(root: str, pulled: list[dict[str, Any]], known: list[dict[str,
     from rich.table import Table
     from rich.text import Text
 
-    from robust_qa import console, printable
+    from robust_qa.cli import console
+    from robust_qa.kit import printable
 
     out = console()
     if not out.is_terminal:
@@ -89,7 +90,7 @@ def pull(model: str) -> None:
     MODEL is a name of `rqa models list`, or OWNER/REPO, OWNER/REPO:FILE, OWNER/REPO:QUANTISATION. An
     interrupted download goes on where it stopped. HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE are honoured.
     """
-    from robust_qa import printable
+    from robust_qa.kit import printable
 
     from . import hub, library
 

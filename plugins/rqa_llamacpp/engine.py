@@ -16,7 +16,8 @@ from typing import Any
 
 import llama_cpp
 
-from robust_qa import ConfigError, RqaError, Token, flat
+from robust_qa import ConfigError, RqaError, Token
+from robust_qa.kit import flat
 
 from .gguf_files import architecture
 from .sampling import Sampler, Sampling

@@ -12,16 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from robust_qa import (
-    BusyError,
-    MissingError,
-    RefusedError,
-    ReplyError,
-    RqaError,
-    UnavailableError,
-    install_hint,
-    printable,
-)
+from robust_qa import BusyError, MissingError, RefusedError, ReplyError, RqaError, UnavailableError
+from robust_qa.kit import install_hint, printable
 
 from .gguf_files import parts
 from .library import Spec, choose

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from robust_qa import ConfigError, MissingError, data_dir, printable
+from robust_qa import ConfigError, MissingError
+from robust_qa.kit import data_dir, printable
 
 from .catalogue import CATALOGUE
 from .gguf_files import is_whole_or_first, parts

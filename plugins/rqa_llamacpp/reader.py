@@ -22,9 +22,8 @@ from robust_qa import (
     MissingError,
     RqaError,
     Usage,
-    cores,
-    install_hint,
 )
+from robust_qa.kit import cores, install_hint
 
 from . import gguf_files, library
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import Answer, CutError, declines, fenced, hookimpl, load_prompts, spoken
+from robust_qa import Answer, CutError, hookimpl
+from robust_qa.kit import declines, fenced, load_prompts, spoken
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox

@@ -39,8 +39,8 @@ from robust_qa import (
     UnavailableError,
     Url,
     hookimpl,
-    remark,
 )
+from robust_qa.kit import remark
 
 from .charging import charging
 from .dialect import Dialect, encode, names_field

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import httpx
 
-from robust_qa import CallTimeout, ConfigError, UnavailableError, __version__, is_loopback, read_body
+from robust_qa import CallTimeout, ConfigError, UnavailableError, __version__
+from robust_qa.kit import is_loopback, read_body
 
 from .replies import Endpoint, Reply
 

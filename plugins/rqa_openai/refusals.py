@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from robust_qa import ContextError, RefusedError, ReplyError, RqaError, UnavailableError, retry_after
+from robust_qa import ContextError, RefusedError, ReplyError, RqaError, UnavailableError
+from robust_qa.kit import retry_after
 
 from .replies import CHECK_URL, FILTERED, READ, Endpoint, Reply
 

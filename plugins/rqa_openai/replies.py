@@ -9,18 +9,8 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from robust_qa import (
-    CallError,
-    Completion,
-    CutError,
-    Message,
-    RefusedError,
-    ReplyError,
-    UnavailableError,
-    Usage,
-    flat,
-    without_thoughts,
-)
+from robust_qa import CallError, Completion, CutError, Message, RefusedError, ReplyError, UnavailableError, Usage
+from robust_qa.kit import flat, without_thoughts
 
 T = TypeVar("T")
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robust_qa import Answer, Order, Position, citations, hookimpl, load_prompts
+from robust_qa import Answer, Order, Position, hookimpl
+from robust_qa.kit import cite_reading, load_prompts
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
@@ -37,7 +38,7 @@ class Rag:
         if reading.text is None:
             return Answer(None, reading.score, reason=reading.reason or "The passages do not hold an answer.")
         sides = tuple(
-            Position(side.text or "", side.score, citations(side, passages), chosen=side is reading)
+            Position(side.text or "", side.score, cite_reading(side, passages), chosen=side is reading)
             for side in (reading, *reading.rivals)
         )
         return Answer(reading.text, reading.score, sides[0].citations, sides if reading.rivals else ())

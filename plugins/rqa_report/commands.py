@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from robust_qa import InputError, output_option, printable
+from robust_qa import InputError
+from robust_qa.cli import output_option
+from robust_qa.kit import printable
 
 if TYPE_CHECKING:
     from .runs import Run

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from robust_qa import printable
+from robust_qa.kit import printable
 
 from .rows import Row, Rows
 from .runs import Run

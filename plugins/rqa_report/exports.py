@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from robust_qa import flat, printable
+from robust_qa.kit import flat, printable
 
 from .runs import Run
 from .tables import Cell, Table

@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
-from robust_qa import InputError, normalise, words
+from robust_qa import InputError
+from robust_qa.kit import normalise, words
 
 from .inconsistency import Outcomes, Questions, questions
 from .rows import Asked, Row, Rows

@@ -8,7 +8,7 @@ import importlib.resources
 from collections.abc import Iterable, Iterator
 from html import escape as escape_html
 
-from robust_qa import printable
+from robust_qa.kit import printable
 
 from .tables import ABOVE, BELOW, Cell, Column, Table
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robust_qa import console, flat, printable
+from robust_qa.cli import console
+from robust_qa.kit import flat, printable
 
 from .tables import Cell, Table
 

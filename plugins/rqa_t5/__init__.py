@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import RqaError, command_group, hookimpl
+from robust_qa import RqaError, hookimpl
+from robust_qa.cli import command_group
 
 if TYPE_CHECKING:
     import click

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robust_qa import Answering, InputError, Passage, Question, contains_answer, in_session
+from robust_qa import InputError, Passage, Question
+from robust_qa.cli import Answering
+from robust_qa.cli.batch_run import in_session
+from robust_qa.kit import contains_answer
 
 from .thresholds import midway
 
 if TYPE_CHECKING:
-    from robust_qa import Run, Session
+    from robust_qa.answering import Session
+    from robust_qa.cli import Run
 
     from .rows import Asked
 

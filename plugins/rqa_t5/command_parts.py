@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from robust_qa import MissingError, RqaError, install_hint
+from robust_qa import MissingError, RqaError
+from robust_qa.kit import install_hint
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)

@@ -16,7 +16,7 @@ from robust_qa import ConfigError
 from .command_parts import FILE, FOLDER, command_line, need, quantization_option
 
 if TYPE_CHECKING:
-    from robust_qa import Run
+    from robust_qa.cli import Run
 
     from .rows import Asked
     from .thresholds import Judged

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_qa import MissingError, cores, even_batches
+from robust_qa import MissingError
+from robust_qa.kit import cores, even_batches
 
 from .folder import Settings, check, read_settings
 from .pairs import Pair, Pairing, empty

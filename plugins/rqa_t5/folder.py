@@ -17,7 +17,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from robust_qa import MissingError, install_hint
+from robust_qa import MissingError
+from robust_qa.kit import install_hint
 
 PACKAGED = Path(__file__).parent / "model"
 WEIGHTS = "model.bin"

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from tokenizers import Tokenizer
 
-from robust_qa import ConfigError, whole_characters
+from robust_qa import ConfigError
+from robust_qa.kit import whole_characters
 
 from .folder import TOKENIZER, Settings
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from robust_qa import InputError, contains_answer, gold_facts, titled
+from robust_qa import InputError
+from robust_qa.kit import contains_answer, gold_facts, titled
 
 
 @dataclass(slots=True)

@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from robust_qa import Answering, in_session
+from robust_qa.cli import Answering
+from robust_qa.cli.batch_run import in_session
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from robust_qa import Run, Toolbox
+    from robust_qa import Toolbox
+    from robust_qa.cli import Run
 
 T = TypeVar("T")
 

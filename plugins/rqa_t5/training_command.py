@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robust_qa import output_option
+from robust_qa.cli import output_option
 
 from .command_parts import FILE, command_line, need, quantization_option
 
 if TYPE_CHECKING:
-    from robust_qa import Run
+    from robust_qa.cli import Run
 
     from .training.examples import Example
 

@@ -23,7 +23,8 @@ from urllib.parse import urldefrag
 
 from msgspec import Meta
 
-from robust_qa import Key, Passage, Url, __version__, hookimpl, remark, visible
+from robust_qa import Key, Passage, Url, __version__, hookimpl
+from robust_qa.kit import remark, visible
 
 if TYPE_CHECKING:
     from robust_qa import Registry

@@ -9,18 +9,8 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
-from robust_qa import (
-    CallError,
-    CallTimeout,
-    Key,
-    RefusedError,
-    ReplyError,
-    UnavailableError,
-    flat,
-    is_loopback,
-    read_body,
-    retry_after,
-)
+from robust_qa import CallError, CallTimeout, Key, RefusedError, ReplyError, UnavailableError
+from robust_qa.kit import flat, is_loopback, read_body, retry_after
 
 from .fetching import client
 from .providers import APIS, Query, Request, Result, UnsearchedError

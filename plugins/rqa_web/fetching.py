@@ -16,7 +16,8 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from robust_qa import ConfigError, ReplyError, printable, read_body, remark
+from robust_qa import ConfigError, ReplyError
+from robust_qa.kit import printable, read_body, remark
 
 from .addresses import resolve
 from .pages import Page, read, read_markup

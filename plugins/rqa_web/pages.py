@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from robust_qa import charset, flat, raised
+from robust_qa.documents import charset
+from robust_qa.kit import flat, raised
 
 _SHORTEST = 10  # characters; a paragraph has more than that (published code of CRAG)
 _TAG = re.compile(r"<(/?[a-z][a-z0-9]*)\b[^<>]*>", re.IGNORECASE)

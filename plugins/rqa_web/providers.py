@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from robust_qa import flat
+from robust_qa.kit import flat
 
 from .pages import unescaped
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from robust_qa import InputError, MissingError, words
+from robust_qa import InputError, MissingError
+from robust_qa.kit import words
 
 from .providers import Result, is_web
 

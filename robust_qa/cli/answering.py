@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..assembly import Assembly
+from ..answering.assembly import Assembly
+from ..answering.session import Session
 from ..errors import MissingError
-from ..session import Session
 from ..types import Kind
 from .options import Answering
 from .run import Run
@@ -18,7 +18,7 @@ def open_session(run: Run, answering: Answering, *, detailed: bool = True) -> Se
     pairs = answering.overrides()
     overrides: dict[tuple[Kind, str], Mapping[str, Any]] = {}
     if answering.docs:
-        from .. import indexing
+        from ..answering import assembly as indexing
         from .progress import indexing_progress
 
         config = run.load_config(pairs)

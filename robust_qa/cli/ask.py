@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InputError, RqaError
+from ..stdout import plugins_write_to_stderr
 from ..types import Answer, Question
 from .options import Answering, answering_options, output_option
 from .run import Run, pass_run
-from .stdout import plugins_write_to_stderr
 
 if TYPE_CHECKING:
-    from ..session import Session
-    from ..trace import Trace
+    from ..answering.session import Session
+    from ..calls.trace import Trace
 
 
 @click.command(
@@ -51,7 +51,7 @@ def command(
     """Answer QUESTION, or the question on stdin, and cite where the answer stands."""
     import asyncio
 
-    from ..trace import Trace
+    from ..calls.trace import Trace
     from . import output
     from .answering import open_session
 

@@ -7,7 +7,7 @@ import sys
 import time
 from datetime import timedelta
 
-from ..batch import Tally
+from ..batch.run import Tally
 from .progress import can_draw
 from .run import Run
 

@@ -19,19 +19,19 @@ from typing import Any, TypeVar
 
 import click
 
-from ..batch import Batch, Tally, plan_for_first
-from ..channels import Plan
+from .. import stdout
+from ..answering.components import Plan
+from ..answering.session import Session
+from ..batch.output import OutFile, Stream, check_continues
+from ..batch.resume import State, retrieved, surveyed
+from ..batch.run import Batch, Tally, plan_for_first
+from ..documents.lines import Lines
 from ..errors import CallError, InputError
-from ..lines import Lines
-from ..outputs import OutFile, Stream, check_continues
-from ..resume import State, retrieved, surveyed
-from ..session import Session
-from . import stdout
+from ..stdout import plugins_write_to_stderr
 from .answering import open_session
 from .batch_progress import rate, tell_first_failure, watch
 from .options import Answering
 from .run import Run
-from .stdout import plugins_write_to_stderr
 from .stopping import stoppable
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ import shutil
 
 import click
 
-from .. import environment
+from ..config import environment
 from .run import Run, pass_run
 
 
@@ -19,7 +19,7 @@ def command() -> None:
 @pass_run
 def info(run: Run) -> None:
     """Where the cache is, and what it holds."""
-    from ..cache import open_cache
+    from ..calls.cache import open_cache
 
     cache = open_cache(run.load_config([("cache.enabled", "true")]))
     assert cache is not None
@@ -36,7 +36,7 @@ def info(run: Run) -> None:
 @pass_run
 def clear(run: Run) -> None:
     """Forget all finished calls, and the indexes of --docs."""
-    from ..cache import open_cache
+    from ..calls.cache import open_cache
 
     cache = open_cache(run.load_config([("cache.enabled", "true")]))
     assert cache is not None

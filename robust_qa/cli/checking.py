@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 import click
 
 from ..errors import Exit
+from ..sanitize import printable
 from ..testing import Finding
-from ..text import printable
 
 _MARKS = {"passed": "ok     ", "failed": "FAILED ", "skipped": "skipped"}
 _MARGIN = 1.0  # seconds: a check that can be cancelled is cancelled before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from .. import environment
+from ..config import environment
 
 
 @click.command("completion", epilog="Example: rqa completion bash >> ~/.bashrc")

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import click
 
-from .. import config as configuration
-from .. import environment, secrets, settings, trust
-from ..assembly import Assembly, Defaults
-from ..cache import CacheSettings
+from ..answering.assembly import Assembly, Defaults
+from ..calls.cache import CacheSettings
+from ..config import environment, redaction, trust
+from ..config import layers as configuration
+from ..config import options as settings
 from ..errors import Exit, InputError, MissingError, RqaError
-from ..text import printable
+from ..sanitize import printable
 from ..types import KINDS, Kind
 from .run import Run, pass_run
 
@@ -39,7 +40,7 @@ def show(run: Run, as_json: bool) -> None:
             if (value := getattr(options, option.name)) not in (None, {}):
                 values.setdefault(f"{table}.{option.name}", (value, "built in"))
     rows = [
-        {"key": key, "value": secrets.scrubbed(key, value), "origin": origin}
+        {"key": key, "value": redaction.scrubbed(key, value), "origin": origin}
         for key, (value, origin) in sorted(values.items())
     ]
     if as_json:

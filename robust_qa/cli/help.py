@@ -9,8 +9,7 @@ from pathlib import Path
 
 import click
 
-from ..errors import InputError
-from ..nearest import did_you_mean
+from ..errors import InputError, did_you_mean
 
 _PACKAGE = Path(__file__).parents[1]
 

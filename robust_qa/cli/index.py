@@ -19,8 +19,8 @@ from .run import Run, pass_run
 @pass_run
 def command(run: Run, paths: tuple[Path, ...], retriever: str | None, option: tuple[tuple[str, str], ...]) -> None:
     """Index the files and folders PATHS; only what changed since the last time is read again."""
-    from .. import indexing
-    from ..assembly import Assembly
+    from ..answering import assembly as indexing
+    from ..answering.assembly import Assembly
     from ..errors import InputError
     from .progress import indexing_progress
 

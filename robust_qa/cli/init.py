@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from .. import config, environment, trust
+from ..config import environment, trust
+from ..config import layers as config
 from ..errors import InputError
 
 _PACKAGE = Path(__file__).parents[1]
-_STARTER = _PACKAGE / "templates" / "starter.toml"
+_STARTER = _PACKAGE / "host" / "templates" / "starter.toml"
 
 
 @click.command("init", epilog="Example: rqa init")

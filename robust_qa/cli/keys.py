@@ -7,9 +7,9 @@ import sys
 
 import click
 
-from .. import secrets
+from ..config import keys as secrets
+from ..config.keys import Key
 from ..errors import InputError
-from ..secrets import Key
 
 
 @click.group("keys", epilog="Example: rqa keys set openai --host api.openai.com")

@@ -16,7 +16,7 @@ from ..types import Kind
 from .run import Run
 
 if TYPE_CHECKING:
-    from ..config import Config
+    from ..config.layers import Config
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .. import stdout
 from ..errors import InputError
-from ..text import flat, printable, printable_json
+from ..sanitize import flat, printable, printable_json
 from ..types import Answer, Citation, Step
-from . import stdout
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 from ..errors import InputError
-from ..rows import read_passages
 from ..types import Passage
 
 
@@ -18,4 +17,6 @@ def passages_in(path: Path) -> tuple[Passage, ...]:
         raise InputError(
             f"Cannot read passages from {path}: {error.strerror}.", hint="Name a file, or - for standard input."
         ) from error
+    from ..batch.rows import read_passages
+
     return tuple(read_passages(raw, "standard input" if path == Path("-") else str(path)))

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from ..errors import ConfigError, MissingError, RqaError
-from ..nearest import did_you_mean
-from ..registry import Plugin, Registration
-from ..text import printable
+from ..errors import ConfigError, MissingError, RqaError, did_you_mean
+from ..host.registry import Plugin, Registration
+from ..sanitize import printable
 from ..types import KINDS, Kind
 from .run import Run, pass_run
 
 if TYPE_CHECKING:
-    from ..assembly import Assembly
+    from ..answering.assembly import Assembly
 
 
 @click.group("plugins", invoke_without_command=True, epilog="Example: rqa plugins")
@@ -91,7 +90,7 @@ def _plugin_row(plugin: Plugin) -> dict[str, Any]:
 )
 def new(name: str, kind: Kind, into: Path) -> None:
     """Write a plugin project. It has a component NAME that works, with its tests and its packaging."""
-    from ..scaffold import plugin_name, write_plugin
+    from ..host.scaffold import plugin_name, write_plugin
 
     name = plugin_name(name, kind)
     written = write_plugin(name, kind, into)
@@ -125,7 +124,7 @@ def new(name: str, kind: Kind, into: Path) -> None:
 def check(run: Run, name: str, kind: Kind | None, query: str, seconds: float) -> None:
     """Check a component against its contract. NAME is taken as it is configured."""
     from .. import testing
-    from ..assembly import Assembly
+    from ..answering.assembly import Assembly
     from ..testing.side_effects import SideEffects
     from .checking import Report
 
@@ -140,7 +139,7 @@ def check(run: Run, name: str, kind: Kind | None, query: str, seconds: float) ->
             part = assembly.part(kind, name)
             component = part.build()
             try:
-                with part.blaming():
+                with part.attributed():
                     getattr(component, "fingerprint", str)()
             except MissingError:
                 raise

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import click
 
-from ..components import IndexProgress
+from ..protocols import IndexProgress
 from .run import Run
 
 _LINE_EVERY = 30.0  # seconds between plain lines

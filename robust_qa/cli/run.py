@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import environment
-from ..text import printable
+from ..config import environment
+from ..sanitize import printable
 
 if TYPE_CHECKING:
-    from ..config import Config
+    from ..config.layers import Config
     from ..errors import RqaError
-    from ..host import Host
+    from ..host.loading import Host
 
 _BREAKS = re.compile(r"\s*[\t\n]\s*")
 _SILENT = 100  # times -q: the Tab key is no place for complaints
@@ -56,8 +56,8 @@ class Run:
     @cached_property
     def host(self) -> Host:
         """The plugins, loaded once; what is wrong with any of them is said once."""
-        from .. import config
-        from ..host import Host
+        from ..config import layers as config
+        from ..host.loading import Host
 
         loaded = config.load(file=self.config_file, problems=self.problems)
         configured, refused = loaded.plugin_files(self.problems)
@@ -70,11 +70,11 @@ class Run:
 
     def load_config(self, overrides: Sequence[tuple[str, str]] = ()) -> Config:
         """The configuration in force, with the command line's KEY=VALUE pairs on top."""
-        from .. import config
+        from ..config import layers as config
 
         loaded = config.load(file=self.config_file, overrides=overrides, problems=self.problems)
         if self.problems is None and loaded.overridden():
-            loaded.check_names(self.host)
+            loaded.check_names(self.host.names)
         return loaded
 
     def say(self, text: str) -> None:

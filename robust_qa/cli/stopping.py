@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 
-from ..batch import Batch
+from ..batch.run import Batch
 from ..errors import Exit
 
 _ORDERLY = 2.0  # seconds that the second signal leaves for closing components

@@ -1,4 +1,9 @@
-"""What questions in English ask for, and where English text says it: a library for readers, by patterns and no model.
+"""Patterns for questions and answers in English, for readers without a language model."""
 
-The host does not import it; readers get at it by the public face (`candidates`, `content_terms`).
-"""
+from __future__ import annotations
+
+from .candidate_answers import candidates
+from .evidence import Candidate
+from .terms import STOPWORDS, content_terms
+
+__all__ = ["STOPWORDS", "Candidate", "candidates", "content_terms"]

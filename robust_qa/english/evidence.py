@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..text import sentences as sentence_spans
+from ..kit.text import sentences as sentence_spans
 from ..types import Passage
 from .question import Query
 from .terms import terms

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
 
-from robust_qa import Answer, ConfigError, Question, Toolbox
-from robust_qa.calls import Channel
-from robust_qa.channels import Channels
-from robust_qa.expressions import Source
-from robust_qa.limits import Limits
-from robust_qa.pool import Names
+from ..answering.components import Components, Names
+from ..answering.toolbox import Toolbox
+from ..calls.limits import Limits
+from ..calls.pipeline import Pipeline
+from ..errors import ConfigError
+from ..expressions import Source
+from ..types import Answer, Question
 
 
 def toolbox(
@@ -34,10 +35,10 @@ def toolbox(
     question = question if isinstance(question, Question) else Question(question)
     known = {} if names is None else names  # a defaultdict, empty as it is, knows every name
 
-    def channel(name: str, component: Any) -> Channel:
+    def pipeline(name: str, component: Any) -> Pipeline:
         fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else None
         limits = Limits(retries=0)
-        return Channel(name, component, limits, identity=None, fingerprint=fingerprint, cache=None)
+        return Pipeline(name, component, limits, identity=None, fingerprint=fingerprint, cache=None)
 
     def named(power: str, name: str) -> Any:
         try:
@@ -48,20 +49,20 @@ def toolbox(
             raise ConfigError(f"This toolbox has nothing named {name!r} that can {power}.")
         return component
 
-    judge = channel("evaluator.test", evaluator) if evaluator else None
-    channels = Channels(
-        reader=channel("reader.test", reader) if reader else None,
+    judge = pipeline("evaluator.test", evaluator) if evaluator else None
+    components = Components(
+        reader=pipeline("reader.test", reader) if reader else None,
         judge=lambda: judge,
         k=k,
         expression=Source("test") if retriever and question.passages is None else None,
         names=Names(
-            retriever=cache(lambda name: channel(f"retriever.{name}", named("retrieve", name))),
+            retriever=cache(lambda name: pipeline(f"retriever.{name}", named("retrieve", name))),
             corrector=partial(named, "correct"),
             strategy=partial(named, "answer"),
-            evaluator=cache(lambda name: channel(f"evaluator.{name}", named("score", name))),
+            evaluator=cache(lambda name: pipeline(f"evaluator.{name}", named("score", name))),
         ),
     )
-    return Toolbox(question, channels)
+    return Toolbox(question, components)
 
 
 def ask(

@@ -11,11 +11,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
-from robust_qa import PluginError, RqaError
-from robust_qa.faults import check_component, closed, passes
-from robust_qa.gate import finished
-from robust_qa.returned import misfit
-
+from ..calls.concurrency import call
+from ..calls.contract import check_component, closed, passes, validated
+from ..errors import PluginError, RqaError
 from .bench import toolbox
 from .fakes import OverlapEvaluator, ScriptedModel
 
@@ -50,7 +48,7 @@ def expect(holds: bool, otherwise: str) -> None:
 
 def fits(result: Any, promised: Any, *arguments: Any, case: str = "") -> None:
     """Fail the check unless the host would take `result`, given for `arguments`, as what was promised."""
-    wrong = misfit(result, promised, arguments)
+    wrong = validated(result, promised, arguments)[1]
     expect(not wrong, f"{case}it returned {wrong}")
 
 
@@ -162,7 +160,7 @@ async def _in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
 
     def work() -> None:
         try:
-            future.set_result(context.run(finished, function, *arguments))
+            future.set_result(context.run(call, function, *arguments))
         except BaseException as error:
             future.set_exception(error)
 

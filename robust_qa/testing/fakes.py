@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from robust_qa import Completion, Continuation, Decoding, Message, Passage, Reading, Token, Usage, sentences, words
+from ..kit.text import sentences, words
+from ..types import Completion, Continuation, Decoding, Message, Passage, Reading, Token, Usage
 
 Reply: TypeAlias = str | Mapping[str, Any] | Completion | Continuation | Exception
 Script: TypeAlias = Reply | Iterable[Reply] | Callable[[list[Message], Decoding], Reply]

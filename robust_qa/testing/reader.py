@@ -7,8 +7,8 @@ import inspect
 import json
 from typing import Any
 
-from robust_qa import Completion, Continuation, Decoding, Message, Passage, Reading, flat
-
+from ..sanitize import flat
+from ..types import Completion, Continuation, Decoding, Message, Passage, Reading
 from .conformance import Skipped, Subject, Suite, expect, fits
 from .samples import ODD_TEXTS, PASSAGES, QUESTION
 

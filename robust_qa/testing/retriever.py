@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from robust_qa import Passage
-
+from ..types import Passage
 from .conformance import Failed, Skipped, Subject, Suite, expect, fits
 from .samples import ODD_TEXTS
 

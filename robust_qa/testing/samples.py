@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robust_qa import Passage
+from ..types import Passage
 
 # What each is, and the text: every component has to take them as data.
 ODD_TEXTS: tuple[tuple[str, str], ...] = (

@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from robust_qa import Answer, Passage, Question, RefusedError, RqaError, cite
-from robust_qa.types import Power
-
+from ..errors import RefusedError, RqaError
+from ..kit.citations import cite
+from ..types import Answer, Passage, Power, Question
 from .bench import toolbox
 from .conformance import Failed, Skipped, Subject, Suite, expect, fits, told
 from .fakes import OverlapEvaluator, ScriptedModel, SentenceReader, StaticRetriever

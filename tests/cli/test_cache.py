@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from robust_qa import environment
-from robust_qa.cache import Cache
+from robust_qa.calls.cache import Cache
+from robust_qa.config import environment
 
 Rqa = Callable[..., Any]
 

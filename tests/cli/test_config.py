@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Key, secrets, trust
+from robust_qa import Key
+from robust_qa.config import keys as secrets
+from robust_qa.config import trust
 
 PLUGIN = Path(__file__).parents[1] / "standins" / "plugin.py"
 

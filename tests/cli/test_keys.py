@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Key, secrets
+from robust_qa import Key
+from robust_qa.config import keys as secrets
 
 Rqa = Callable[..., Any]
 

@@ -19,9 +19,10 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Exit, __version__, environment
-from robust_qa.cache import Cache
-from robust_qa.cli import COMMANDS
+from robust_qa import Exit, __version__
+from robust_qa.calls.cache import Cache
+from robust_qa.config import environment
+from robust_qa.main import COMMANDS
 
 Rqa = Callable[..., Any]
 
@@ -146,7 +147,8 @@ def test_a_fault_is_told_without_a_traceback_unless_asked_for(
 
 TALKING = """
 import click
-from robust_qa import Run, command_group, hookimpl
+from robust_qa import hookimpl
+from robust_qa.cli import Run, command_group
 
 @click.command()
 @click.option("-q", "count", type=int, default=0)
@@ -294,20 +296,20 @@ def test_a_full_disk_is_told(installed: str, command: str) -> None:
 def imported(arguments: list[str]) -> list[str]:
     program = (
         f"import sys; sys.argv[1:] = {arguments!r}\n"
-        "from robust_qa.cli import main\n"
+        "from robust_qa.main import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
         "print(*sys.modules, file=sys.stderr)"
     )
     found = process(sys.executable, "-c", program).stderr.split()
-    assert "robust_qa.cli" in found
+    assert "robust_qa.main" in found
     return found
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["ask", "--help"], ["index", "--help"], ["keys", "list"]])
 def test_what_is_not_needed_is_not_imported(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RQA_PLUGINS")
-    heavy = {"httpx", "tantivy", "rich", "msgspec", "pluggy", "llama_cpp", "numpy", "sqlite3", "tomli", "filelock"}
+    heavy = {"httpx", "tantivy", "rich", "msgspec", "llama_cpp", "numpy", "sqlite3", "tomli", "filelock"}
     assert [name for name in imported(arguments) if name in heavy or name.startswith("rqa_")] == []
 
 
@@ -318,7 +320,7 @@ def test_a_list_of_all_commands_begins_no_session() -> None:
 def test_what_is_to_be_written_at_once_is_not_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     program = (
-        "import sys; sys.argv[1:] = ['--version']\nfrom robust_qa.cli import main\n"
+        "import sys; sys.argv[1:] = ['--version']\nfrom robust_qa.main import main\n"
         "try: main()\nexcept SystemExit: pass\nprint(sys.stdout.write_through, file=sys.stderr)"
     )
     for how, told in (["-u"], "True"), ([], "False"):

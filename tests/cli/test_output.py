@@ -3,9 +3,10 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Answer, Citation, Position, Step, Usage, printable
+from robust_qa import Answer, Citation, Position, Step, Usage
+from robust_qa.calls.trace import outline
 from robust_qa.cli import output
-from robust_qa.trace import outline
+from robust_qa.kit import printable
 
 ADA = Citation("Ada was born in 1815.", title="Ada", source="ada.md", id="1")
 BOOK = Citation("Ada was born in 1816.", title="A book", source="https://example.org/book")

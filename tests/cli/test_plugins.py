@@ -304,7 +304,7 @@ def test_a_component_that_was_checked_or_has_indexed_is_closed(rqa: Rqa, closing
         ("__import__('sys').exit(3)", 1, "retriever.shelf failed with SystemExit: 3."),
         ("open(__file__ + '/x')", 1, "retriever.shelf failed with NotADirectoryError: "),
         ("__import__('socket').create_connection(('127.0.0.1', 1))", 5, "retriever.shelf failed: "),
-        ("None", 1, "`index` of retriever.shelf gave None, and not an IndexReport."),
+        ("None", 1, "`index` of retriever.shelf returned None, not an IndexReport."),
     ],
 )
 def test_an_index_that_fails_is_the_fault_of_its_retriever(

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import pytest
 
-from robust_qa.batch import Tally
+from robust_qa.batch.run import Tally
 from robust_qa.cli import batch_progress, progress
 from robust_qa.cli.run import Run
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 PLUGIN = Path(__file__).parents[1] / "standins" / "scripted.py"
-RQA = [sys.executable, "-c", "from robust_qa.cli import main; main()", "--plugin", str(PLUGIN)]
+RQA = [sys.executable, "-c", "from robust_qa.main import main; main()", "--plugin", str(PLUGIN)]
 BATCH = ["batch", "-s", "scripted", "--no-cache"]
 
 

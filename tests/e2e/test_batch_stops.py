@@ -14,7 +14,7 @@ import pytest
 
 from ..standins.openai import Fault, completion, error, rate_limited, serve
 
-RQA = [sys.executable, "-c", "from robust_qa.cli import main; main()"]
+RQA = [sys.executable, "-c", "from robust_qa.main import main; main()"]
 UNAUTHORISED = error(401, "Incorrect API key provided.", code="invalid_api_key")
 
 
@@ -99,7 +99,7 @@ def test_a_wish_to_wait_for_long_ends_the_run_and_leaves_its_rows_to_be_resumed(
     with serve(lambda request, n: "yes" if n < 10 or mended else rate_limited("7200")) as server:
         code, err = run.finish(server.url)
         assert code == 5 and server.count <= 14
-        assert "reader.s asks for a wait of 7,200 s" in err and err.rstrip().endswith("--resume")
+        assert "reader.s asks for a pause of 7,200 s" in err and err.rstrip().endswith("--resume")
         assert [row["answer"] for row in run.rows] == ["yes"] * 10
         mended.append(True)
         assert run.finish(server.url, "--resume")[0] == 0

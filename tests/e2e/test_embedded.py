@@ -24,7 +24,7 @@ OFFLINE = (
     "        os.write(2, f'{event} {arguments}'.encode()); os._exit(99)\n"
     "sys.addaudithook(guard)\n"
     "sys.argv[0] = 'rqa'\n"
-    "from robust_qa.cli import main; main()"
+    "from robust_qa.main import main; main()"
 )
 
 
@@ -41,7 +41,7 @@ def test_a_question_is_answered_with_the_network_forbidden() -> None:
 
 def test_the_guard_would_have_seen_a_connection() -> None:
     code = OFFLINE.replace(
-        "from robust_qa.cli import main; main()", "import socket; socket.create_connection(('a', 1))"
+        "from robust_qa.main import main; main()", "import socket; socket.create_connection(('a', 1))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 99
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-RQA = [sys.executable, "-c", "from robust_qa.cli import main; main()"]
+RQA = [sys.executable, "-c", "from robust_qa.main import main; main()"]
 PLUGIN = """
 import asyncio, ctypes, os, signal, threading, time
 from contextlib import suppress

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from standins.openai import Server, serve
 
-from robust_qa import Key, files, secrets
+from robust_qa import Key
+from robust_qa.config import files
+from robust_qa.config import keys as secrets
 
 Ask = Callable[..., subprocess.CompletedProcess[str]]
 

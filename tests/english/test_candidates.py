@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from robust_qa import Passage, candidates, content_terms
+from robust_qa import Passage
+from robust_qa.english import candidates, content_terms
 
 TEXT = "Ada Lovelace (10 December 1815 – 27 November 1852) was an English mathematician. She was born in London."
 
@@ -107,5 +108,5 @@ def test_content_terms_are_stems_in_order_without_stopwords() -> None:
 
 
 def test_the_host_does_not_import_it() -> None:
-    program = "import sys, robust_qa.session, robust_qa.cli; sys.exit('robust_qa.english' in sys.modules)"
+    program = "import sys, robust_qa.answering, robust_qa.main; sys.exit('robust_qa.english' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -10,7 +10,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from robust_qa import Answer, Position, stands_in
+from robust_qa import Answer, Position
+from robust_qa.kit import stands_in
 
 from .. import asking
 from ..replies import concluded, find

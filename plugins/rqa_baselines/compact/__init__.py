@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import Answer, Passage, between
+from robust_qa import Answer, Passage
+from robust_qa.kit import between
 
 from .. import asking
 from ..replies import holding

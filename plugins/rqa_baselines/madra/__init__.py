@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import Answer, ContextError, CutError, Passage, answer_key
+from robust_qa import Answer, ContextError, CutError, Passage
+from robust_qa.kit import answer_key
 
 from .. import asking
 from ..replies import find, numbers

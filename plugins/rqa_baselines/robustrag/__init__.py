@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import Answer, answer_key, cite, says_unknown, stands_in
+from robust_qa import Answer
+from robust_qa.kit import answer_key, cite, says_unknown, stands_in
 
 from .. import asking
 from ..replies import concluded

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from robust_qa import Answer, ContextError, Continuation, Passage, answer_key, cite, each_alone, says_unknown
+from robust_qa import Answer, ContextError, Continuation, Passage
+from robust_qa.kit import answer_key, cite, each_alone, says_unknown
 
 from .. import asking
 from .paths import Path, Segment

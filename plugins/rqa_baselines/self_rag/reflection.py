@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from robust_qa import Token, flat, printable
+from robust_qa import Token
+from robust_qa.kit import flat, printable
 
 RETRIEVE, NO_RETRIEVAL = "[Retrieval]", "[No Retrieval]"
 IRRELEVANT, UNSUPPORTED = "[Irrelevant]", "[No support / Contradictory]"

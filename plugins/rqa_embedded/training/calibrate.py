@@ -10,7 +10,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_qa import Passage, normalise, sentences
+from robust_qa import Passage
+from robust_qa.kit import normalise, sentences
 
 from ..choice import Choice, chosen, judged, weighed
 from ..engine import PACKAGED, Marking, Settings

@@ -10,7 +10,7 @@ import random
 import re
 from collections.abc import Iterator
 
-from robust_qa import sentences
+from robust_qa.kit import sentences
 
 from .people import DATE, MONTH, YEAR, style, subject
 from .rows import Row

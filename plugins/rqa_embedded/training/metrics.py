@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robust_qa import normalise
+from robust_qa.kit import normalise
 
 
 def exact(answer: str, gold: Sequence[str]) -> float:

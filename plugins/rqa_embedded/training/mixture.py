@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from robust_qa import sentences
+from robust_qa.kit import sentences
 
 from .cloze import cloze_rows
 from .data import held_out, load_jsonl, qamr_rows, sentence_rows

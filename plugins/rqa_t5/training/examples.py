@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from robust_qa import contains_answer
+from robust_qa.kit import contains_answer
 
 from ..rows import Asked
 from .neighbours import Neighbours

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from robust_qa import InputError, even_batches
+from robust_qa import InputError
+from robust_qa.kit import even_batches
 
 from ..pairs import Pair
 from ..thresholds import auc

@@ -7,7 +7,7 @@ from typing import Any
 
 import tantivy
 
-from robust_qa import words
+from robust_qa.kit import words
 
 
 class Neighbours:

@@ -10,9 +10,10 @@ from standins.model import ScriptedModel, toolbox_over
 from standins.openai import Server, serve
 
 from robust_qa import Answer, Completion, ConfigError, CutError, Message, Passage, Question, RqaError, UnavailableError
-from robust_qa.config import Config, Layer
-from robust_qa.host import Host
-from robust_qa.session import Session
+from robust_qa.answering.session import Session
+from robust_qa.config.layers import Config
+from robust_qa.config.values import Layer
+from robust_qa.host.loading import Host
 from robust_qa.testing import assert_conforms
 from rqa_activerag import ActiveRag
 

@@ -15,10 +15,11 @@ from standins.openai import serve
 
 import rqa_baselines
 from robust_qa import Answer, Completion, CutError, Passage, Question
-from robust_qa.config import Config, Layer
-from robust_qa.host import Host
-from robust_qa.registry import Plugin, Registry
-from robust_qa.session import Session
+from robust_qa.answering.session import Session
+from robust_qa.config.layers import Config
+from robust_qa.config.values import Layer
+from robust_qa.host.loading import Host
+from robust_qa.host.registry import Plugin, Registry
 from robust_qa.testing import assert_conforms
 
 Ask = Callable[..., Awaitable[Answer]]

@@ -16,9 +16,10 @@ from standins.model import toolbox_over
 from standins.openai import Server, continuation, error, serve
 
 from robust_qa import Answer, ContextError, Passage, Question, Token
-from robust_qa.config import Config, Layer
-from robust_qa.host import Host
-from robust_qa.session import Session
+from robust_qa.answering.session import Session
+from robust_qa.config.layers import Config
+from robust_qa.config.values import Layer
+from robust_qa.host.loading import Host
 from robust_qa.testing import ScriptedModel, ask
 from rqa_baselines.self_rag import SelfRag
 from rqa_baselines.self_rag.reflection import critique, defused, quoted, said, wish

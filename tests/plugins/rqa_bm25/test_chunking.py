@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rqa_bm25.chunking import Cut
-from rqa_bm25.headings import Section
+from robust_qa.documents.chunking import Cut
+from robust_qa.documents.headings import Section
 
 SENTENCE = "The small brown fox jumps over that very lazy dog. "  # ten words
 

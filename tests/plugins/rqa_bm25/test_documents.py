@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from robust_qa import install_hint
-from rqa_bm25.documents import Document, Unreadable, read
-from rqa_bm25.headings import sections
+from robust_qa.documents.formats import Document, Unreadable, read
+from robust_qa.documents.headings import sections
+from robust_qa.kit import install_hint
 
 Skipped = list[tuple[str, str]]
 

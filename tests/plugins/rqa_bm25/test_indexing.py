@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from robust_qa import ConfigError, IndexReport, InputError, MissingError
-from robust_qa.environment import cache_dir
-from rqa_bm25 import Bm25, documents, renewal
+from robust_qa.config.environment import cache_dir
+from robust_qa.documents import formats as documents
+from rqa_bm25 import Bm25, renewal
 
 
 def sources(retriever, query: str = "panda") -> set[str]:

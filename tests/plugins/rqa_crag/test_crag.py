@@ -9,18 +9,8 @@ from typing import Any
 
 import pytest
 
-from robust_qa import (
-    Answer,
-    ConfigError,
-    Passage,
-    Question,
-    Reading,
-    RefusedError,
-    Toolbox,
-    UnavailableError,
-    cite,
-    fenced,
-)
+from robust_qa import Answer, ConfigError, Passage, Question, Reading, RefusedError, Toolbox, UnavailableError
+from robust_qa.kit import cite, fenced
 from robust_qa.testing import ScriptedModel, SentenceReader, StaticRetriever, assert_conforms, toolbox
 from rqa_crag import Crag
 

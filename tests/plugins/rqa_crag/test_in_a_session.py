@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from robust_qa import Answer, ConfigError, Passage, Question
-from robust_qa.config import Config, Layer
-from robust_qa.host import Host
-from robust_qa.session import Session
+from robust_qa.answering.session import Session
+from robust_qa.config.layers import Config
+from robust_qa.config.values import Layer
+from robust_qa.host.loading import Host
 
 PLUGINS = Path(__file__).parents[3] / "plugins"
 QUESTION = "When was the lighthouse at Skerry Point built?"

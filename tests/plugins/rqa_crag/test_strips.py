@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robust_qa import Passage, cite
+from robust_qa import Passage
+from robust_qa.kit import cite
 from rqa_crag.strips import Mode, choose, cut, paragraphs, recompose
 
 LONG = "The first sentence is here now. The second sentence is here too. And a third sentence is here. "

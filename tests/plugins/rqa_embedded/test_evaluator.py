@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robust_qa import Passage, titled
+from robust_qa import Passage
+from robust_qa.kit import titled
 from rqa_embedded import EmbeddedEvaluator, windows
 
 TEXTS = ["ada was born in london", "the river", "", "   ", "of paris . " * 300, "東京は日本の首都である。"]

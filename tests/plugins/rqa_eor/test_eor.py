@@ -21,9 +21,10 @@ from robust_qa import (
     RefusedError,
     UnavailableError,
 )
-from robust_qa.config import Config, Layer
-from robust_qa.host import Host
-from robust_qa.session import Session
+from robust_qa.answering.session import Session
+from robust_qa.config.layers import Config
+from robust_qa.config.values import Layer
+from robust_qa.host.loading import Host
 from robust_qa.testing import OverlapEvaluator, ScriptedModel, StaticRetriever, assert_conforms, toolbox
 from rqa_eor import Eor
 from rqa_eor.pools import PAPER

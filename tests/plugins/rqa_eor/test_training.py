@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robust_qa import InputError, install_hint
-from robust_qa.config import load as load_config
+from robust_qa import InputError
+from robust_qa.config.layers import load as load_config
+from robust_qa.kit import install_hint
 from rqa_eor import Eor
 from rqa_eor.ballots import Ballots, check_gold, load, right
 from rqa_eor.command import report

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Answer, Citation, Metric, Outcome, Passage, Step, Usage, normalise
+from robust_qa import Answer, Citation, Metric, Outcome, Passage, Step, Usage
+from robust_qa.kit import normalise
 from rqa_eval import citations, holding
 from rqa_eval.measures import METRICS
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from standins.mind import ROWS
 
-from robust_qa import environment
+from robust_qa.config import environment
 
 SCRIPTED = Path(__file__).parents[2] / "standins" / "scripted.py"
-RQA = [sys.executable, "-c", "from robust_qa.cli import main; main()", "--plugin", str(SCRIPTED)]
+RQA = [sys.executable, "-c", "from robust_qa.main import main; main()", "--plugin", str(SCRIPTED)]
 QUESTIONS = [f"sleep 0.0{n % 10} q{n}" for n in range(60)]
 
 

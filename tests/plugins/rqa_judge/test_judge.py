@@ -110,9 +110,10 @@ async def test_a_reader_that_does_not_write_is_refused_with_what_to_do() -> None
 async def test_a_failed_call_is_retried_by_its_own_channel_and_not_again_above() -> None:
 
     from robust_qa import Question
-    from robust_qa.calls import Channel
-    from robust_qa.channels import Channels
-    from robust_qa.limits import Limits
+    from robust_qa.answering import toolbox as real
+    from robust_qa.answering.components import Components
+    from robust_qa.calls.limits import Limits
+    from robust_qa.calls.pipeline import Pipeline
 
     class Down:
         calls = 0
@@ -121,11 +122,11 @@ async def test_a_failed_call_is_retried_by_its_own_channel_and_not_again_above()
             Down.calls += 1
             raise UnavailableError("It is down.")
 
-    def channel(component: Any) -> Channel:
-        return Channel("x", component, Limits(retries=1), identity=None, cache=None)
+    def channel(component: Any) -> Pipeline:
+        return Pipeline("x", component, Limits(retries=1), identity=None, cache=None)
 
     judge = channel(Judge(Judge.Options()))
-    tools = Toolbox(Question(QUESTION), Channels(reader=channel(Down()), judge=lambda: judge))
+    tools = real.Toolbox(Question(QUESTION), Components(reader=channel(Down()), judge=lambda: judge))
     with pytest.raises(UnavailableError):
         await tools.score(QUESTION, ["Austen"])
     assert Down.calls == 2

@@ -14,15 +14,7 @@ from pathlib import Path
 import pytest
 from standins.hub import Hub, running_hub
 
-from robust_qa import (
-    BusyError,
-    ConfigError,
-    MissingError,
-    RefusedError,
-    ReplyError,
-    RqaError,
-    UnavailableError,
-)
+from robust_qa import BusyError, ConfigError, MissingError, RefusedError, ReplyError, RqaError, UnavailableError
 
 pytest.importorskip("huggingface_hub", reason="needs the extra [llama]")
 

@@ -17,17 +17,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from robust_qa import (
-    Completion,
-    ConfigError,
-    ContextError,
-    Decoding,
-    Message,
-    MissingError,
-    PluginError,
-    RqaError,
-    install_hint,
-)
+from robust_qa import Completion, ConfigError, ContextError, Decoding, Message, MissingError, PluginError, RqaError
+from robust_qa.kit import install_hint
 from robust_qa.testing import assert_conforms
 
 pytest.importorskip("llama_cpp", reason="needs the extra [llama]")

@@ -10,7 +10,7 @@ import pytest
 from standins.openai import Fault, error, serve, unsupported
 
 from robust_qa import ContextError, Decoding, Message, RefusedError, ReplyError, UnavailableError
-from robust_qa.remarks import Lasting, listening
+from robust_qa.kit.warnings import Lasting, listening
 
 ASKED = [Message("user", "Where is the Louvre?")]
 SCHEMA = {

@@ -11,15 +11,7 @@ from email.utils import formatdate
 import pytest
 from standins.openai import HTML, Fault, error, rate_limited, serve
 
-from robust_qa import (
-    ContextError,
-    Decoding,
-    Key,
-    Message,
-    RefusedError,
-    ReplyError,
-    UnavailableError,
-)
+from robust_qa import ContextError, Decoding, Key, Message, RefusedError, ReplyError, UnavailableError
 
 ASKED = [Message("user", "Where is the Louvre?")]
 SECRET = "sk-very-secret"

@@ -19,7 +19,7 @@ from robust_qa import (
     UnavailableError,
     Usage,
 )
-from robust_qa.remarks import Lasting, listening
+from robust_qa.kit.warnings import Lasting, listening
 
 ASKED = [Message("user", "Where is the Louvre?")]
 

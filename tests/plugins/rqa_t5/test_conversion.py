@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from standins.tiny_models import write_bert, write_mt5, write_old_t5, write_t5
 
-from robust_qa import ConfigError, MissingError, RqaError, install_hint
+from robust_qa import ConfigError, MissingError, RqaError
+from robust_qa.kit import install_hint
 from rqa_t5 import T5
 from rqa_t5.engine import Engine
 from rqa_t5.folder import read_settings

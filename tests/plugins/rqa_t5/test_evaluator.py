@@ -14,7 +14,8 @@ import pytest
 from standins.tiny_t5 import write_model
 
 import rqa_t5
-from robust_qa import MissingError, RqaError, install_hint
+from robust_qa import MissingError, RqaError
+from robust_qa.kit import install_hint
 from robust_qa.testing import assert_conforms
 from rqa_t5 import T5
 from rqa_t5.engine import Engine

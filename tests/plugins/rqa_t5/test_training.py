@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from standins.tiny_models import write_bert, write_t5
 
-from robust_qa import InputError, RqaError, install_hint
+from robust_qa import InputError, RqaError
+from robust_qa.kit import install_hint
 from rqa_t5 import T5
 from rqa_t5.folder import read_settings
 from rqa_t5.rows import Asked, Candidate, read_rows

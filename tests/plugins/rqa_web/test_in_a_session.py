@@ -11,9 +11,10 @@ from standins.openai import Fault
 from standins.web import Web, html, plain, redirect, reply
 
 from robust_qa import Question
-from robust_qa.config import Config, Layer
-from robust_qa.host import Host
-from robust_qa.session import Session
+from robust_qa.answering.session import Session
+from robust_qa.config.layers import Config
+from robust_qa.config.values import Layer
+from robust_qa.host.loading import Host
 
 PLUGINS = Path(__file__).parents[3] / "plugins"
 PAGE = html("<p>The lighthouse at Skerry Point was built in 1871.</p>")

@@ -1,0 +1,77 @@
+"""The components that a question may call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from ..calls.pipeline import Pipeline
+from ..errors import ConfigError
+from ..expressions import Tree
+from ..kit.prompts import load_prompts
+from ..prompt import Prompt
+from ..types import Power
+
+EXPRESSION_PROMPTS = Path(__file__).parents[1] / "prompts" / "expressions"
+
+
+def _unknown(name: str) -> NoReturn:
+    raise ConfigError(f"There is nothing named {name!r}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Components by name: retrievers, strategies that correct passages, all strategies, evaluators; and expressions.
+
+    The functions raise ConfigError or MissingError if there is no such component.
+    """
+
+    retriever: Callable[[str], Pipeline] = _unknown
+    corrector: Callable[[str], Any] = _unknown
+    strategy: Callable[[str], Any] = _unknown
+    evaluator: Callable[[str], Pipeline] = _unknown
+    expressions: Mapping[str, Tree] = field(default_factory=dict)
+    prompts: Mapping[str, Prompt] = field(default_factory=lambda: load_prompts(EXPRESSION_PROMPTS))
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """The reader, the evaluator, and all others by name.
+
+    `judge` returns the evaluator: it is built only when a question needs it. `expression` is what is retrieved by
+    default, None for the passages that the question brings. `asked_for`: the command line named it, with -r or --docs.
+    `k` is the number of passages to retrieve, `given_k` how many of a question's own to use (None: all). `within` are
+    the strategies and evaluators that are at work on this question, one inside the other.
+    """
+
+    reader: Pipeline | None = None
+    judge: Callable[[], Pipeline | None] = lambda: None
+    k: int = 10
+    given_k: int | None = None
+    expression: Tree | None = None
+    asked_for: bool = False
+    names: Names = field(default_factory=Names)
+    within: frozenset[str] = frozenset()
+
+    @property
+    def evaluator(self) -> Pipeline | None:
+        """The evaluator. Raises the error of building it."""
+        return self.judge()
+
+    def can(self, power: Power) -> bool:
+        """Whether the reader or the evaluator has that power. False for "retrieve"."""
+        if power == "score":
+            return self.evaluator is not None
+        if power == "retrieve" or self.reader is None:
+            return False
+        return power == "read" or hasattr(self.reader.component, power)  # a model reads with the host's prompt
+
+
+class Plan(NamedTuple):
+    """How questions are answered: a strategy, its name, and the components that it may call."""
+
+    name: str
+    strategy: Any
+    components: Components

@@ -1,0 +1,233 @@
+"""Retriever expressions evaluated: several over one question, with what they share computed once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ..calls.deduplication import SharedCall
+from ..errors import ConfigError, MissingError, RqaError
+from ..expressions import (
+    GIVEN_PARTS,
+    MEMORY,
+    NOTHING,
+    Applied,
+    Compressed,
+    Joined,
+    Reranked,
+    Source,
+    Top,
+    Tree,
+    expanded,
+    nodes,
+    parse_expression,
+    sized,
+)
+from ..kit.replies import declines
+from ..kit.text import normalise, sentences, titled
+from ..sanitize import visible
+from ..types import Origin, Passage
+from .components import Components
+
+LONGEST_SUMMARY = 200  # words; Li et al. 2024, Appendix C.2
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What the operators of an expression call.
+
+    `retrieve(name, query, k)` asks a retriever, `score(texts)` the evaluator, `write(prompt, passages)` the reader,
+    and `correct(strategy, passages)` a strategy. `given(name, k)` are the question's own passages.
+    """
+
+    retrieve: Callable[[str, str, int], Awaitable[list[Passage]]]
+    score: Callable[[list[str]], Awaitable[list[float]]]
+    write: Callable[[str, Sequence[Passage]], Awaitable[str]]
+    correct: Callable[[str, list[Passage]], Awaitable[list[Passage]]]
+    given: Callable[[str, int | None], list[Passage]]
+
+
+class ExpressionPool:
+    """Retriever expressions over one question, each once, in their order and canonical spelling.
+
+    All may be evaluated at once: equal parts are computed once, and a retriever is asked once, for the most passages
+    that any of the expressions needs from it.
+    """
+
+    def __init__(
+        self, trees: Iterable[Tree], query: str, components: Components, calls: Calls, *, has_passages: bool
+    ) -> None:
+        self._query = query
+        self._calls = calls
+        self._trees: dict[Tree, Tree] = {}  # as written -> as evaluated
+        self._problems: dict[Tree, RqaError] = {}
+        self._depths: dict[str, int] = {}  # by retriever: the most passages needed
+        self._shared: dict[Tree, SharedCall] = {}
+        for written in dict.fromkeys(trees):
+            try:
+                tree = sized(expanded(written, components.names.expressions), components.k, given_k=components.given_k)
+                check(tree, components, has_passages=has_passages)
+            except RqaError as error:
+                self._problems[written] = error
+                continue
+            self._trees[written] = tree
+            for node in nodes(tree):
+                if isinstance(node, Top) and isinstance(node.inner, Source):
+                    self._depths[node.inner.name] = max(node.k, self._depths.get(node.inner.name, 0))
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """The expressions that can be evaluated here."""
+        return tuple(map(str, self._trees))
+
+    @property
+    def left_out(self) -> dict[str, RqaError]:
+        """The other expressions, each with the ConfigError or MissingError that explains why."""
+        return {str(tree): error for tree, error in self._problems.items()}
+
+    async def retrieve(self, expression: str | Tree) -> list[Passage]:
+        """The passages of one of the expressions, however it is spelled.
+
+        Raises the error in `left_out`, or CallError if a retriever, the evaluator or the reader fails.
+        """
+        written = parse_expression(expression) if isinstance(expression, str) else expression
+        if written in self._problems:
+            raise self._problems[written]
+        if written not in self._trees:
+            raise ConfigError(f"`{written}` is none of the expressions of this pool: {', '.join(self.expressions)}.")
+        return list(await self._once(self._trees[written]))
+
+    async def _once(self, tree: Tree) -> list[Passage]:
+        shared = self._shared.get(tree)
+        if shared is None or shared.abandoned:
+            shared = self._shared[tree] = SharedCall(lambda _: self._evaluate(tree))
+        passages: list[Passage] = await shared.join()
+        return passages
+
+    async def _evaluate(self, tree: Tree) -> list[Passage]:
+        match tree:
+            case Source(name) if name in GIVEN_PARTS:
+                return self._calls.given(name, None)
+            case Top(Source(name), k) if name in GIVEN_PARTS:
+                return self._calls.given(name, k)
+            case Source(name):
+                return await self._source(name)
+            case Top(inner, k):
+                return (await self._once(inner))[:k]
+            case Joined(parts):
+                return _distinct(await _together([self._once(part) for part in parts]))
+            case Reranked(inner):
+                return await self._reranked(await self._once(inner))
+            case Compressed(inner):
+                return await self._compressed(await self._once(inner), str(tree))
+            case Applied(name, inner):
+                return await self._calls.correct(name, await self._once(inner))
+
+    async def _source(self, name: str) -> list[Passage]:
+        if name == NOTHING:
+            return []
+        if name == MEMORY:
+            text = await self._written("background")
+            return [Passage(text, id=MEMORY, origin="memory")] if text else []
+        most = self._depths[name]
+        return (await self._calls.retrieve(name, self._query, most))[:most]
+
+    async def _reranked(self, passages: list[Passage]) -> list[Passage]:
+        if len(passages) < 2:
+            return passages
+        scores = await self._calls.score([titled(passage.title, passage.text) for passage in passages])
+        order = sorted(range(len(passages)), key=lambda place: -scores[place])  # stable: ties keep their order
+        return [passages[place] for place in order]
+
+    async def _compressed(self, passages: list[Passage], expression: str) -> list[Passage]:
+        if not passages:
+            return []
+        text = _shortened(await self._written("compress", passages))
+        if not text:
+            return []
+        origin: Origin = "memory" if all(passage.origin == "memory" for passage in passages) else "external"
+        return [Passage(text, id=expression, origin=origin, made_of=tuple(passages))]
+
+    async def _written(self, prompt: str, passages: Sequence[Passage] = ()) -> str:
+        """The reader's reply to that prompt, "" if it has nothing to say."""
+        text = await self._calls.write(prompt, passages)
+        return "" if declines(text) or normalise(text) == "none" else text
+
+
+def check(tree: Tree, components: Components, *, has_passages: bool) -> None:
+    """Raises ConfigError or MissingError if `tree` cannot be evaluated. Calls nothing."""
+    for node in nodes(tree):
+        match node:
+            case Source(name) if name in GIVEN_PARTS:
+                if not has_passages:
+                    raise MissingError(
+                        f"`{name}` means the passages that come with a question, and this question has none.",
+                        hint="Give passages with the question, or name other retrievers.",
+                    )
+            case Source(name):
+                if name == MEMORY:
+                    _check_writer(name, components)
+                elif name != NOTHING:
+                    components.names.retriever(name)
+            case Reranked():
+                if components.evaluator is None:
+                    raise ConfigError(
+                        f"`{node}` reranks, and no evaluator is configured.",
+                        hint="Set `evaluator = ...` under [defaults]. `rqa plugins` lists what is installed.",
+                    )
+            case Compressed():
+                _check_writer(str(node), components)
+            case Applied(name):
+                _check_corrector(name, components)
+
+
+def _check_writer(expression: str, components: Components) -> None:
+    if not components.can("generate"):
+        reader = components.reader.name if components.reader else "no reader"
+        raise ConfigError(
+            f"`{expression}` is written by a language model, and {reader} does not write text.",
+            hint="Name a language model with `reader = ...` under [defaults].",
+        )
+
+
+def _check_corrector(name: str, components: Components) -> None:
+    if name in components.within:
+        raise ConfigError(f"Strategy {name!r} would correct the passages that it is asking for itself.")
+    strategy = components.names.corrector(name)
+    if lacking := sorted(power for power in {*strategy.needs} - {"retrieve"} if not components.can(power)):
+        raise ConfigError(
+            f"`{name}(...)` needs {', '.join(lacking)}, and no configured component can do that.",
+            hint="`rqa help plugin` explains these powers.",
+        )
+
+
+def _distinct(lists: Iterable[list[Passage]]) -> list[Passage]:
+    """All passages in order, without repeats: equal title and text, or no title and a text that came before."""
+    first: dict[tuple[str, str], Passage] = {}
+    texts: set[str] = set()
+    for passages in lists:
+        for passage in passages:
+            title, text = visible(passage.title), visible(passage.text)
+            if title or text not in texts:
+                first.setdefault((title, text), passage)
+            texts.add(text)
+    return list(first.values())
+
+
+async def _together(parts: Sequence[Awaitable[list[Passage]]]) -> list[list[Passage]]:
+    """All results, or the first error, which cancels the rest."""
+    tasks = [asyncio.ensure_future(part) for part in parts]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def _shortened(text: str) -> str:
+    """The first LONGEST_SUMMARY words of `text`, in whole sentences if the first one is not longer."""
+    if len(text.split()) <= LONGEST_SUMMARY:
+        return text
+    ends = [end for _, end in sentences(text) if len(text[:end].split()) <= LONGEST_SUMMARY]
+    return text[: ends[-1]] if ends else " ".join(text.split()[:LONGEST_SUMMARY])

@@ -1,0 +1,45 @@
+"""How a strategy is called: its answer and its corrected passages are checked against the contract."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import Any
+
+from ..calls.contract import CONTRACT, attributed, validated
+from ..errors import PluginError
+from ..protocols import Toolbox
+from ..types import Answer, Passage
+
+
+async def answer_of(name: str, strategy: Any, toolbox: Toolbox) -> Answer:
+    """The answer of `strategy` to the toolbox's question. Raises PluginError if it returns none."""
+    await asyncio.sleep(0)  # if Ctrl-C came while this task was computing, it ends here and not in the plugin
+    with attributed(f"Strategy {name!r}"):
+        result = await _awaited(name, "answer", strategy.answer(toolbox.question.text, toolbox))
+    answer: Answer = _checked(name, result, Answer)
+    return answer
+
+
+async def corrected_by(name: str, strategy: Any, toolbox: Toolbox) -> list[Passage]:
+    """The passages of `toolbox` as `strategy` corrects them. Raises PluginError if it returns none."""
+    with attributed(f"Strategy {name!r}"):
+        result = await _awaited(name, "correct", strategy.correct(toolbox.question.text, toolbox))
+    passages: list[Passage] = _checked(name, result, list[Passage])
+    return passages
+
+
+async def _awaited(name: str, method: str, result: Any) -> Any:
+    if not inspect.isawaitable(result):
+        raise PluginError(f"`{method}` of strategy {name!r} is a plain `def`. Write `async def`.", hint=CONTRACT)
+    return await result
+
+
+def _checked(name: str, result: Any, promised: Any) -> Any:
+    valid, problem = validated(result, promised)
+    if problem:
+        raise PluginError(
+            f"Strategy {name!r} returned {problem}.",
+            hint=f"This is a fault of the plugin. `rqa plugins check {name}` has the details.",
+        )
+    return valid

@@ -1,0 +1,355 @@
+"""The toolbox of one question. `robust_qa.protocols.Toolbox` documents its methods."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ..calls.pipeline import Call, Pipeline
+from ..calls.trace import Trace
+from ..config import options
+from ..errors import ConfigError, MissingError, PluginError
+from ..expressions import (
+    BUILT_IN,
+    GIVEN,
+    GIVEN_PARTS,
+    Source,
+    Top,
+    Tree,
+    expanded,
+    parse_expression,
+    sized,
+    sources,
+)
+from ..kit.prompts import fenced
+from ..kit.replies import spoken
+from ..prompt import Prompt
+from ..types import Answer, Completion, Continuation, Decoding, Message, Order, Passage, Question, Reading
+from . import reading
+from .components import Components
+from .context_window import Layout, fit_window
+from .retrieval import Calls, ExpressionPool
+from .strategies import answer_of, corrected_by
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_DEFAULT_MAX_TOKENS = 1024
+
+
+class Toolbox:
+    """A strategy's only way to retrievers, readers and evaluators, for one question."""
+
+    def __init__(self, question: Question, components: Components, trace: Trace | None = None) -> None:
+        self.question = question
+        self.trace = trace or Trace()
+        self.asked_for = components.asked_for
+        self._components = components
+
+    # -- what there is
+
+    @property
+    def generative(self) -> bool:
+        """Whether the reader writes text."""
+        return self._components.can("generate")
+
+    @property
+    def structured(self) -> bool:
+        """Whether the reader constrains its replies to a JSON schema."""
+        reader = self._components.reader
+        return reader is not None and bool(getattr(reader.component, "structured", False))
+
+    @property
+    def retriever(self) -> str | None:
+        """The expression that `retrieve` follows, None if there is nothing to retrieve from."""
+        nothing = self._components.expression is None and self.question.passages is None
+        return None if nothing else str(self._configured())
+
+    def retrieval(self) -> dict[str, str]:
+        """The expression that `retrieve` follows, with its numbers, and a digest of each retriever in it."""
+        if self.retriever is None:
+            return {}
+        components = self._components
+        tree = expanded(self._configured(), components.names.expressions)
+        retrievers = [name for name in sources(tree) if name not in BUILT_IN]
+        digests = {name: _digest(components.names.retriever(name)) for name in retrievers}
+        return {"expression": str(sized(tree, components.k, given_k=components.given_k)), **digests}
+
+    def thresholds(self, evaluator: str | None = None) -> tuple[float, float] | None:
+        """`upper` and `lower` of the evaluator, None if it has none."""
+        judge = self._evaluator(evaluator).component
+        upper, lower = getattr(judge, "upper", None), getattr(judge, "lower", None)
+        return None if upper is None or lower is None else (float(upper), float(lower))
+
+    # -- retrieving
+
+    async def retrieve(
+        self, query: str | None = None, *, k: int | None = None, expression: str | None = None
+    ) -> list[Passage]:
+        """Passages for `query`, the most relevant first."""
+        if expression is None and self._components.expression is None and self.question.passages is not None:
+            return self._given(GIVEN, k or self._components.given_k, query)
+        tree = self._configured() if expression is None else parse_expression(expression)
+        if k:
+            tree = Top(tree.inner if isinstance(tree, Top) else tree, k)
+        return await self._pool([tree], query).retrieve(tree)
+
+    def pool(self, expressions: Sequence[str], query: str | None = None) -> ExpressionPool:
+        """Several retriever expressions over `query`."""
+        return self._pool([parse_expression(each) for each in expressions], query)
+
+    def _pool(self, trees: Sequence[Tree], query: str | None) -> ExpressionPool:
+        query = self.question.text if query is None else query
+        calls = Calls(
+            retrieve=self._retrieve_from,
+            score=lambda texts: self.score(self.question.text, texts),
+            write=self._write,
+            correct=self._correct,
+            given=lambda name, k: self._given(name, k, query),
+        )
+        has_passages = self.question.passages is not None
+        return ExpressionPool(trees, query, self._components, calls, has_passages=has_passages)
+
+    async def _retrieve_from(self, name: str, query: str, k: int) -> list[Passage]:
+        call: Call[list[Passage]] = Call("retrieve", (query, k), list[Passage], query, {"k": k})
+        return await self._components.names.retriever(name).call(call, self.trace)
+
+    def _given(self, name: str, k: int | None, query: str | None) -> list[Passage]:
+        """The question's own passages, or a part of them: no call, but a step in the trace."""
+        passages = list(GIVEN_PARTS[name](self.question.passages or ()))[:k]
+        data = {"passages": msgspec.to_builtins(passages)} if self.trace.detailed else None
+        self.trace.add("retrieve", self.question.text if query is None else query, component=name, data=data)
+        return passages
+
+    async def _write(self, prompt: str, passages: Sequence[Passage]) -> str:
+        completion = await self.generate(self._components.names.prompts[prompt], passages=passages)
+        return spoken(completion).text
+
+    async def _correct(self, strategy: str, passages: list[Passage]) -> list[Passage]:
+        return await corrected_by(
+            strategy, self._components.names.corrector(strategy), self._handing_to(strategy, passages)
+        )
+
+    def _configured(self) -> Tree:
+        if self._components.expression is not None:
+            return self._components.expression
+        if self.question.passages is None:
+            raise _lacking("retriever")
+        return Source(GIVEN)
+
+    # -- asking the reader
+
+    async def read(
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        *,
+        prompt: Prompt | None = None,
+        order: Order = "descending",
+        seed: int | None = None,
+        sample: int = 0,
+        temperature: float | None = None,
+    ) -> Reading:
+        """The answer to `question` in `passages`."""
+        reader = self._reader()
+        if hasattr(reader.component, "read"):
+            call: Call[Reading] = Call("read", (question, list(passages)), Reading, question)
+            return await reader.call(call, self.trace)
+        completion = await self.generate(
+            prompt or reading.PROMPT,
+            passages=passages,
+            fields={"question": fenced(question), "format": reading.reply_format(self.structured)},
+            order=order,
+            seed=seed,
+            sample=sample,
+            temperature=temperature,
+            schema=reading.SCHEMA if self.structured else None,
+        )
+        return reading.parse_reading(completion, passages)
+
+    async def generate(
+        self,
+        prompt: Prompt | Sequence[Message] | str,
+        *,
+        passages: Sequence[Passage] = (),
+        fields: Mapping[str, str] | None = None,
+        order: Order = "descending",
+        seed: int | None = None,
+        sample: int = 0,
+        source_aware: bool = False,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        schema: Mapping[str, Any] | None = None,
+        stop: Sequence[str] = (),
+    ) -> Completion:
+        """One reply of the language model to `prompt`."""
+        reader = self._reader()
+        model = reader.component
+        if not hasattr(model, "generate"):
+            raise ConfigError(f"{reader.name} reads but does not write text.", hint="Configure a language model.")
+        most = max_tokens or getattr(model, "max_tokens", None) or _DEFAULT_MAX_TOKENS
+        own_seed = (getattr(reader.options, "seed", None) if seed is None else seed) or 0
+        if isinstance(prompt, Prompt):
+            layout = Layout(order, f"{own_seed} {self.question.text!a}", source_aware)
+            messages = await self._fitted(prompt, passages, fields or {}, layout, reply_room=most)
+        else:
+            messages = [Message("user", prompt)] if isinstance(prompt, str) else list(prompt)
+        decoding = Decoding(temperature, most, own_seed + sample if sample else seed, tuple(stop), schema)
+        call: Call[Completion] = Call(
+            "generate",
+            (messages, decoding),
+            Completion,
+            prompt.name if isinstance(prompt, Prompt) else "messages",
+            {"prompt": msgspec.to_builtins(messages)} if self.trace.detailed else {},
+            repeatable=_repeatable(reader.options, decoding),
+        )
+        return await reader.call(call, self.trace)
+
+    async def _fitted(
+        self, prompt: Prompt, passages: Sequence[Passage], fields: Mapping[str, str], layout: Layout, *, reply_room: int
+    ) -> list[Message]:
+        """The messages of `prompt` within the window less `reply_room` tokens. Notes which passages were cut."""
+        fields = {"question": fenced(self.question.text), **fields}
+        fitted = await fit_window(self._reader(), prompt, passages, fields, layout, reply_room=reply_room)
+        if fitted.dropped or fitted.shortened:
+            self.note(
+                f"{len(fitted.dropped)} passages left out and {len(fitted.shortened)} shortened to fit the window",
+                dropped=list(fitted.dropped),
+                shortened=list(fitted.shortened),
+            )
+        return fitted.messages
+
+    async def continue_text(
+        self,
+        prompt: str,
+        *,
+        top: int = 0,
+        seed: int | None = None,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        stop: Sequence[str] = (),
+        what: str = "text",
+    ) -> Continuation:
+        """The language model's continuation of `prompt`, without a chat template."""
+        reader = self._reader()
+        model = reader.component
+        if not hasattr(model, "continue_text"):
+            hint = "Configure a language model that gives log-probabilities."
+            raise ConfigError(f"{reader.name} does not continue a text.", hint=hint)
+        most = max_tokens or getattr(model, "max_tokens", None) or _DEFAULT_MAX_TOKENS
+        decoding = Decoding(temperature, most, seed, tuple(stop))
+        call: Call[Continuation] = Call(
+            "continue_text",
+            (prompt, decoding, top),
+            Continuation,
+            what,
+            {"prompt": prompt} if self.trace.detailed else {},
+            repeatable=_repeatable(reader.options, decoding),
+        )
+        return await reader.call(call, self.trace)
+
+    # -- asking the evaluator
+
+    async def score(self, question: str, texts: Sequence[str], *, evaluator: str | None = None) -> list[float]:
+        """Relevance of each text to `question` in [-1, 1]."""
+        judge = self._evaluator(evaluator)
+        if not texts:
+            return []
+        # An evaluator with `needs` asks other components through this question's toolbox, which is charged for it.
+        helpers = (self._within(judge.name),) if hasattr(judge.component, "needs") else ()
+        call: Call[list[float]] = Call("score", (question, list(texts), *helpers), list[float], f"{len(texts)} texts")
+        return await judge.call(call, self.trace)
+
+    async def token_vectors(self, texts: Sequence[str]) -> list[NDArray[Any]]:
+        """For each text the contextual vectors of its tokens."""
+        vectors: list[NDArray[Any]] = await self._from_encoder("token_vectors", texts)
+        return vectors
+
+    async def tokens(self, texts: Sequence[str]) -> list[list[str]]:
+        """The tokens that `token_vectors` gives vectors for."""
+        tokens: list[list[str]] = await self._from_encoder("tokens", texts)
+        return tokens
+
+    async def _from_encoder(self, method: str, texts: Sequence[str]) -> Any:
+        evaluator = self._evaluator(None)
+        if not hasattr(evaluator.component, method):
+            raise ConfigError(
+                f"{evaluator.name} compares no tokens: it has no {method}().",
+                hint="Configure an evaluator that has it, such as `embedded`.",
+            )
+        found = await evaluator.ask(method, list(texts)) if texts else []
+        if len(found) != len(texts):
+            raise PluginError(f"{evaluator.name} returned the {method} of {len(found)} texts for {len(texts)}.")
+        return found
+
+    # -- handing on
+
+    async def answer_with(self, strategy: str, passages: Sequence[Passage]) -> Answer:
+        """The answer of another strategy from these passages alone."""
+        if strategy in self._components.within:
+            raise ConfigError(f"Strategy {strategy!r} would answer with the passages that it is handing on itself.")
+        return await answer_of(
+            strategy, self._components.names.strategy(strategy), self._handing_to(strategy, passages)
+        )
+
+    def note(self, what: str, /, **data: Any) -> None:
+        """Record a decision in the trace."""
+        try:
+            data = msgspec.to_builtins(data)
+        except (TypeError, RecursionError) as error:
+            raise TypeError(f"the data of the note {what!r} cannot be written as JSON: {error}") from error
+        self.trace.add("note", what, data=data)
+
+    def _handing_to(self, strategy: str, passages: Sequence[Passage]) -> Toolbox:
+        """A toolbox for another strategy, which retrieves just `passages`. The trace is shared."""
+        question = dataclasses.replace(self.question, passages=tuple(passages))
+        within = self._components.within | {strategy}
+        components = dataclasses.replace(self._components, expression=None, given_k=None, within=within)
+        return Toolbox(question, components, self.trace)
+
+    def _within(self, evaluator: str) -> Toolbox:
+        """A toolbox for that evaluator, which must not score with itself."""
+        within = self._components.within | {evaluator}
+        return Toolbox(self.question, dataclasses.replace(self._components, within=within), self.trace)
+
+    def _reader(self) -> Pipeline:
+        if self._components.reader is None:
+            raise _lacking("reader")
+        return self._components.reader
+
+    def _evaluator(self, name: str | None) -> Pipeline:
+        judge = self._components.names.evaluator(name) if name else self._components.evaluator
+        if judge is None:
+            raise _lacking("evaluator")
+        if judge.name in self._components.within:
+            hint = "Name another one: score(..., evaluator=NAME)."
+            raise ConfigError(f"{judge.name} would judge with its own scores.", hint=hint)
+        return judge
+
+
+def _digest(pipeline: Pipeline) -> str:
+    """A digest of what the component's results depend on: its options and its fingerprint."""
+    content = repr((options.told(pipeline.options), pipeline.fingerprint or ""))
+    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _lacking(kind: str) -> MissingError:
+    article = "an" if kind == "evaluator" else "a"
+    return MissingError(
+        f"The strategy asks for {article} {kind}, and none is configured.",
+        hint=f"Name one with `{kind} = ...` under [defaults], or in RQA_{kind.upper()}.",
+    )
+
+
+def _repeatable(reader_options: Any, decoding: Decoding) -> bool:
+    """Whether the same request gives the same reply: greedy decoding, or sampling with a seed."""
+    temperature, seed = decoding.temperature, decoding.seed
+    if temperature is None:
+        temperature = getattr(reader_options, "temperature", None)
+    if seed is None:
+        seed = getattr(reader_options, "seed", None)
+    return temperature == 0 or seed is not None

@@ -1,0 +1,13 @@
+"""To answer many questions: input rows, the run loop, output and resume."""
+
+from __future__ import annotations
+
+from .resume import answered_by
+from .rows import check_rows, portable, unread_passages
+
+__all__ = [
+    "answered_by",
+    "check_rows",
+    "portable",
+    "unread_passages",
+]

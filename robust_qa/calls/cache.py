@@ -1,0 +1,252 @@
+"""Finished calls on disk, found again by their content: SQLite in WAL mode, safe across processes, bounded."""
+
+from __future__ import annotations
+
+import queue
+import sqlite3
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta
+
+from ..config import environment
+from ..config import options as settings
+from ..config.layers import Config
+from ..errors import BusyError
+
+_FILE_NAME = "calls.sqlite3"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS calls (
+    key TEXT PRIMARY KEY, value BLOB NOT NULL, size INTEGER NOT NULL, used INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS calls_by_use ON calls (used, size);
+"""
+_TOUCH_AFTER = 3600  # seconds: an entry's time of use is kept to the hour, so that reading seldom writes
+_WAITING_AT_MOST = 10_000  # entries not yet written; beyond that new ones are dropped rather than held in memory
+_MEASURE_EVERY = 1_000  # writes between two looks at the size, which other processes change too
+_SHRINK_TO = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSettings:
+    """The table [cache]: finished calls kept on disk."""
+
+    enabled: bool = True  # false: neither read nor write the cache
+    folder: Path | None = None  # default: the user's cache folder
+    size: Annotated[int, Meta(ge=1)] = 1024  # megabytes; the least recently used entries go first
+
+
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """What the cache holds. `size` is in bytes, of the files' part that is in use."""
+
+    path: Path
+    entries: int
+    size: int
+
+
+class Cache:
+    """A map from key to bytes. `max_bytes` bounds what it takes on disk; the least recently used go first.
+
+    Reading happens where it is called (a few microseconds); writing in a thread of its own, in groups. A cache
+    that cannot be opened or written is no reason to fail: it then remembers nothing, and `trouble` says why.
+    """
+
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self.path = folder / _FILE_NAME
+        self.max_bytes = max_bytes
+        self.trouble = ""
+        self._reader: sqlite3.Connection | None = None
+        self._waiting: queue.SimpleQueue[tuple[str, bytes | None] | None] = queue.SimpleQueue()
+        self._writer: threading.Thread | None = None
+        self._closing = False
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._reader = self._open()
+        except (OSError, sqlite3.Error) as error:
+            self.trouble = f"The cache {self.path} cannot be used: {error}"
+
+    def get(self, key: str) -> bytes | None:
+        """The value stored under `key`, or None."""
+        if self._reader is None or self.trouble:
+            return None
+        try:
+            row = self._reader.execute("SELECT value, used FROM calls WHERE key = ?", (key,)).fetchone()
+        except sqlite3.Error as error:
+            self._give_up(error)
+            return None
+        if row is None:
+            return None
+        if row[1] < time.time() - _TOUCH_AFTER:
+            self._enqueue(key, None)
+        value: bytes = row[0]
+        return value
+
+    def put(self, key: str, value: bytes) -> None:
+        """Store `value` under `key`, soon."""
+        if self._reader is not None and not self.trouble and len(value) <= self.max_bytes:
+            self._enqueue(key, value)
+
+    def close(self) -> None:
+        """Write what is waiting, and close."""
+        if self._writer is not None:
+            self._closing = True
+            self._waiting.put(None)
+            self._writer.join()
+            self._writer = None
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    def info(self) -> CacheInfo:
+        """Entries and sizes; no entries where they cannot be read, and then `trouble` says why."""
+        entries, size = 0, 0
+        if self._reader is not None:
+            try:
+                (entries,) = self._reader.execute("SELECT count(*) FROM calls").fetchone()
+                size = _in_use(self._reader)
+            except sqlite3.Error as error:
+                self._give_up(error)
+        return CacheInfo(self.path, entries, size)
+
+    def clear(self) -> int | None:
+        """Forget everything; the number of entries forgotten, None where the file was damaged and is a new one now.
+
+        BusyError while another process writes on and on.
+        """
+        if self._reader is None:
+            return 0
+        try:
+            count: int = self._reader.execute("DELETE FROM calls").rowcount
+            self._reader.commit()
+            self._reader.execute("VACUUM")
+            self._reader.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.OperationalError as error:
+            raise BusyError(f"The cache {self.path} is in use: {error}.", hint="Try again in a while.") from error
+        except sqlite3.DatabaseError:
+            self._reader.close()
+            self._remove()
+            self._reader, self.trouble = self._connect(), ""
+            return None
+        return count
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return self._connect()
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            # A damaged file: everything in it can be made again, so it makes room for a new one.
+            self._remove()
+            return self._connect()
+
+    def _remove(self) -> None:
+        for file in self.path.parent.glob(_FILE_NAME + "*"):
+            file.unlink(missing_ok=True)
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
+        try:
+            if connection.execute("PRAGMA auto_vacuum").fetchone() == (0,):  # a new file; to set it takes a lock
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            connection.execute("PRAGMA journal_mode = WAL")
+            # A power cut may lose the last entries, never damage the file.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.executescript(_SCHEMA)
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    def _enqueue(self, key: str, value: bytes | None) -> None:
+        if self._writer is None:
+            self._writer = threading.Thread(target=self._write, name="rqa-cache", daemon=True)
+            self._writer.start()
+        if self._waiting.qsize() < _WAITING_AT_MOST:
+            self._waiting.put((key, value))
+
+    def _write(self) -> None:
+        try:
+            connection = self._connect()
+        except sqlite3.Error as error:
+            self._give_up(error)
+            return
+        batch: list[tuple[str, bytes | None] | None] = []
+        written, ending = 0, False
+        while not ending:
+            if not batch:
+                batch.append(self._waiting.get())
+                while not self._waiting.empty():
+                    batch.append(self._waiting.get())
+            ending = batch[-1] is None
+            try:
+                with connection:
+                    self._store(connection, [entry for entry in batch if entry])
+                if written // _MEASURE_EVERY != (written + len(batch)) // _MEASURE_EVERY or ending:
+                    self._shrink(connection)
+            except sqlite3.Error as error:
+                if _is_lock(error) and not self._closing:
+                    continue  # it passes; what is there can be read meanwhile
+                self._give_up(error)
+                break
+            written += len(batch)
+            batch.clear()
+        connection.close()
+
+    @staticmethod
+    def _store(connection: sqlite3.Connection, entries: list[tuple[str, bytes | None]]) -> None:
+        now = int(time.time())
+        connection.executemany(
+            "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?)",
+            [(key, value, len(value), now) for key, value in entries if value is not None],
+        )
+        connection.executemany(
+            "UPDATE calls SET used = ? WHERE key = ?",
+            [(now, key) for key, value in entries if value is None],
+        )
+
+    def _shrink(self, connection: sqlite3.Connection) -> None:
+        size = _in_use(connection)
+        if size <= self.max_bytes:
+            return
+        excess = size - self.max_bytes * _SHRINK_TO
+        entries, values = connection.execute("SELECT count(*), total(size) FROM calls").fetchone()
+        share = (size - values) / max(entries, 1)  # of an entry in what keys and indexes take
+        last = (0, 0)
+        for used, rowid, value in connection.execute("SELECT used, rowid, size FROM calls ORDER BY used, rowid"):
+            if excess <= 0:
+                break
+            last = used, rowid
+            excess -= value + share
+        with connection:
+            connection.execute("DELETE FROM calls WHERE (used, rowid) <= (?, ?)", last)
+        connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free a single page
+
+    def _give_up(self, error: sqlite3.Error) -> None:
+        remedy = "" if isinstance(error, sqlite3.OperationalError) else "; `rqa cache clear` begins a new one"
+        # The reader may be in use: `close` closes it.
+        self.trouble = f"The cache {self.path} cannot be used: {error}{remedy}"
+
+
+def _is_lock(error: sqlite3.Error) -> bool:
+    """Whether another process was writing for longer than one waits."""
+    return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def _in_use(connection: sqlite3.Connection) -> int:
+    """Bytes of the pages that hold something."""
+    pages, free, size = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)
+
+
+def open_cache(config: Config) -> Cache | None:
+    """The cache that [cache] describes, None when it is switched off."""
+    chosen = settings.build(CacheSettings, config.table("cache"))
+    if not chosen.enabled:
+        return None
+    return Cache(chosen.folder or environment.cache_dir(), chosen.size * 1024 * 1024)

@@ -1,0 +1,118 @@
+"""Concurrency limits: slots for calls, and the worker threads of plain `def` methods."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_MOST_THREADS = 64  # of one set of slots
+
+
+def call(function: Callable[..., T], *arguments: Any) -> T:
+    """Call `function` in a worker thread. A StopIteration becomes a RuntimeError."""
+    try:
+        return function(*arguments)
+    except StopIteration as error:  # a future does not take it, and its caller would wait for ever
+        raise RuntimeError(f"{getattr(function, '__name__', 'it')} raised StopIteration") from error
+
+
+class Slot:
+    """One call's place. If the call runs in a worker thread, it keeps the place until that thread has finished."""
+
+    def __init__(self) -> None:
+        self._future: Future[Any] | None = None
+
+    async def run(self, threads: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call `function` in one of `threads` and wait for its result."""
+        self._future = threads.submit(contextvars.copy_context().run, call, function, *arguments)
+        return await asyncio.wrap_future(self._future)
+
+    @property
+    def busy(self) -> bool:
+        """Whether its thread is still running."""
+        return self._future is not None and not self._future.done()
+
+    def when_free(self, act: Callable[[], None]) -> None:
+        """Have the event loop `act` when the thread has finished."""
+        assert self._future is not None
+        loop = asyncio.get_running_loop()
+
+        def tell(_: object) -> None:
+            with suppress(RuntimeError):  # the loop was closed meanwhile
+                loop.call_soon_threadsafe(act)
+
+        self._future.add_done_callback(tell)
+
+
+class Slots:
+    """At most `width` calls at once, in worker threads of their own, so that calls that hang block nobody else.
+
+    A thread cannot be stopped: it keeps its slot until it finishes, even after its caller was cancelled.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        # main() knows by the prefix that Python must not wait for these threads.
+        self._threads = ThreadPoolExecutor(min(width, _MOST_THREADS), thread_name_prefix="rqa")
+        self._free = asyncio.Semaphore(width)
+        self._abandoned: list[Slot] = []
+        self._waiting: dict[asyncio.Timeout, float | None] = {}  # the timeout of each caller in the queue
+
+    @property
+    def busy(self) -> bool:
+        """Whether a thread still runs whose caller was cancelled."""
+        return any(slot.busy for slot in self._abandoned)
+
+    async def enter(self, timeout: float | None) -> Slot:  # noqa: ASYNC109  (rescheduled while it waits)
+        """Wait for a slot. Raises TimeoutError if for `timeout` seconds all slots were held by abandoned threads.
+
+        Behind callers that are still waiting for their results, this waits as long as it takes.
+        """
+        if not self._free.locked():
+            await self._free.acquire()
+            return Slot()
+        async with asyncio.timeout_at(self._deadline(timeout)) as limit:
+            self._waiting[limit] = timeout
+            try:
+                await self._free.acquire()
+            finally:
+                del self._waiting[limit]
+        return Slot()
+
+    async def run(self, slot: Slot, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call `function` in a worker thread, which holds `slot` until it has finished."""
+        return await slot.run(self._threads, function, *arguments)
+
+    def leave(self, slot: Slot) -> None:
+        """Give the slot back, at once or when its thread has finished."""
+        if not slot.busy:
+            self._free.release()
+            return
+        self._abandoned.append(slot)
+        self._reschedule()
+        slot.when_free(lambda: self._recover(slot))
+
+    def close(self) -> None:
+        """End the worker threads. Abandoned ones are not waited for."""
+        self._threads.shutdown(wait=not self.busy, cancel_futures=True)
+
+    def _recover(self, slot: Slot) -> None:
+        self._abandoned.remove(slot)
+        self._reschedule()
+        self._free.release()
+
+    def _reschedule(self) -> None:
+        for limit, timeout in self._waiting.items():
+            if not limit.expired():
+                limit.reschedule(self._deadline(timeout))
+
+    def _deadline(self, timeout: float | None) -> float | None:
+        if timeout is None or len(self._abandoned) < self._width:
+            return None
+        return asyncio.get_running_loop().time() + timeout

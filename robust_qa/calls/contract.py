@@ -1,0 +1,251 @@
+"""The contract of components: check them and their results, and attribute errors to the plugin."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any, get_args
+from uuid import UUID
+
+import msgspec
+
+from ..errors import PluginError, RqaError, UnavailableError, interrupted
+from ..protocols import are_names
+from ..sanitize import whole_characters
+from ..types import Answer, Passage, Power, Reading, Usage
+
+PLUGIN_FAULT = "This is a fault of the plugin. RQA_DEBUG=1 shows where."
+CONTRACT = "This is a fault of the plugin. `rqa help plugin` has the contract."
+
+_POWERS = frozenset(get_args(Power))
+_METHODS: dict[str, tuple[Power, ...]] = {
+    "retriever": ("retrieve",),
+    "reader": ("read", "generate"),
+    "evaluator": ("score",),
+}
+_COUNT, _NUMBER = (Integral, 1, "a whole number of 1 or more"), (Real, -math.inf, "a number")
+# Numbers that a component may have, by kind: type, minimum, and both in words.
+_NUMBERS: dict[str, dict[str, tuple[type[Any], float, str]]] = {
+    "": {"concurrency": _COUNT, "max_age": (Real, 0, "a number of 0 or more")},
+    "reader": {"window": _COUNT, "max_tokens": _COUNT},
+    "evaluator": {"upper": _NUMBER, "lower": _NUMBER},
+}
+_CLOSING = 30.0  # seconds that an `async def close` may take
+_SLACK = 1e-3  # sums of floats may end a little beyond a bound
+# msgspec would write these as text, but a component must not return them as text.
+_NOT_TEXT = (bytes, bytearray, memoryview, UUID, Decimal, datetime, date, time, timedelta)
+
+
+def check_component(kind: str, name: str, component: Any) -> None:
+    """Raises PluginError if `component` lacks what its kind must have."""
+    what = f"{kind.capitalize()} {name!r}"
+    if kind == "strategy":
+        if not (hasattr(component, "needs") and hasattr(component, "answer")):
+            raise PluginError(f"{what} lacks `needs`, or the method `answer(question, toolbox)`.", hint=CONTRACT)
+        _check_needs(what, component.needs)
+        for attribute in ("hands_to", "scored_by"):
+            if not are_names(others := getattr(component, attribute, ())):
+                raise PluginError(f"{what} has {others!r} as `{attribute}`, not a list of names.", hint=CONTRACT)
+        return
+    powers = _METHODS[kind]
+    if not any(callable(getattr(component, power + many, None)) for power in powers for many in ("", "_many")):
+        methods = " and ".join(f"`{power}`" for power in powers)
+        raise PluginError(f"{what} lacks the method {methods}.", hint=CONTRACT)
+    for attribute, (number, minimum, description) in (_NUMBERS[""] | _NUMBERS.get(kind, {})).items():
+        if isinstance(inspect.getattr_static(component, attribute, None), property | cached_property):
+            continue  # it may ask an engine that is not loaded for this
+        value = getattr(component, attribute, None)
+        if value is not None and not (isinstance(value, number) and value >= minimum):
+            raise PluginError(f"{what} has {value!r} as `{attribute}`, not {description}.", hint=CONTRACT)
+    _check_needs(what, getattr(component, "needs", ()))
+
+
+def _check_needs(what: str, needs: Any) -> None:
+    if not are_names(needs):
+        raise PluginError(f"{what} has {needs!r} as `needs`, not a set of names.", hint=CONTRACT)
+    if unknown := sorted(map(repr, frozenset(needs) - _POWERS)):
+        known = ", ".join(sorted(_POWERS))
+        raise PluginError(f"{what} needs {', '.join(unknown)}. It can need {known}.", hint=CONTRACT)
+
+
+@contextmanager
+def attributed(name: str) -> Iterator[None]:
+    """Errors of rqa's own pass unchanged. Any other becomes a PluginError or UnavailableError that names `name`."""
+    before = cancellations()  # a task group that failed leaves its task cancelled (Python 3.11)
+    try:
+        yield
+    except RqaError:
+        raise
+    except BaseException as error:  # neither a plugin nor a panic of its compiled code ends the process
+        if passes(error, before):
+            raise
+        raise _translated(name, first_of(error)) from error
+
+
+async def closed(name: str, component: Any, seconds: float = _CLOSING) -> str:
+    """Close the component. Returns what went wrong, or "", so that the others are closed all the same."""
+    before = cancellations()
+    try:
+        if (close := getattr(component, "close", None)) is not None:
+            async with asyncio.timeout(seconds):
+                ending = close()
+                if inspect.isawaitable(ending):
+                    await ending
+    except BaseException as error:
+        if passes(error, before):
+            raise
+        return f"{name} cannot be closed: {type(error).__name__}: {error}".rstrip(": ") + "."
+    return ""
+
+
+def passes(error: BaseException, before: int = 0) -> bool:
+    """Whether `error`, which left a plugin, is not the plugin's: Ctrl-C, or the end of this task.
+
+    `before` is the number of cancellations before the call: one that nobody has requested since is the plugin's own.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        return cancellations() > before
+    if isinstance(error, GeneratorExit):
+        return _task() is None  # Python closes the coroutine; in a running task, the plugin raised it
+    return interrupted(error)
+
+
+def cancellations() -> int:
+    """How many times the current task was asked to end."""
+    task = _task()
+    return task.cancelling() if task else 0
+
+
+def _task() -> asyncio.Task[Any] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # there is no event loop
+        return None
+
+
+def _translated(name: str, error: BaseException) -> RqaError:
+    if isinstance(error, RqaError):
+        return error
+    if isinstance(error, ConnectionError | TimeoutError):
+        unreachable = isinstance(error, ConnectionRefusedError)
+        return UnavailableError(f"{name} failed: {error or type(error).__name__}.", general=unreachable)
+    if isinstance(error, asyncio.CancelledError):
+        return PluginError(f"{name} let a cancellation of its own escape.", hint=PLUGIN_FAULT)
+    return PluginError(f"{name} failed with {type(error).__name__}: {error}.", hint=PLUGIN_FAULT)
+
+
+def first_of(error: BaseException) -> BaseException:
+    """Of a group of errors the first one of rqa's own, or else the first."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    leaves = [first_of(part) for part in error.exceptions]
+    return next((leaf for leaf in leaves if isinstance(leaf, RqaError)), leaves[0])
+
+
+def validated(result: Any, promised: Any, arguments: Sequence[Any] = ()) -> tuple[Any, str]:
+    """`result` as the type `promised` (or a list of it), and what is wrong with it, "" if nothing is.
+
+    An integer may stand for a float, and a dict for a dataclass. Half a surrogate pair becomes U+FFFD. The positions
+    of a Reading and the number of scores are checked against the texts in `arguments`.
+    """
+    item = get_args(promised)
+    if not item:
+        valid, problem = _converted(result, promised)
+        return valid, problem or _beyond(valid, arguments)
+    if not isinstance(result, list):
+        return None, f"{_named(type(result))}, not a list"
+    if item[0] is float and len(result) != len(arguments[1]):
+        return None, f"{len(result)} scores for {len(arguments[1])} texts"
+    found = []
+    for each in result:
+        valid, problem = _converted(each, item[0])
+        if problem:
+            return None, f"a list with {problem}"
+        found.append(valid)
+    return found, ""
+
+
+def _converted(item: Any, promised: type) -> tuple[Any, str]:
+    if promised is float and type(item) is float:
+        return item, _out_of_range(item)
+    if not isinstance(item, int if promised is float and isinstance(item, int) else promised):
+        return None, f"{_named(type(item))}, not {_named(promised)}"
+    try:
+        plain = msgspec.to_builtins(item, builtin_types=_NOT_TEXT, enc_hook=_builtin)
+        valid: Any = msgspec.convert(_encodable(plain) if _has_surrogates(plain) else plain, promised)
+    except (msgspec.ValidationError, TypeError, RecursionError) as error:
+        return None, f"{_named(promised)} that is not valid: {error}"
+    return valid, _out_of_range(valid)
+
+
+def _builtin(item: Any) -> Any:
+    """The number or text that an instance of a subclass is, such as those of NumPy and of parsers."""
+    for kind in (float, str):
+        if isinstance(item, kind):
+            return kind(item)
+    raise TypeError(f"it holds {_named(type(item))}")
+
+
+def _has_surrogates(plain: Any) -> bool:
+    if isinstance(plain, str):
+        return not plain.isascii() and whole_characters(plain) is not plain
+    if isinstance(plain, dict):
+        return any(_has_surrogates(key) or _has_surrogates(value) for key, value in plain.items())
+    return isinstance(plain, list | tuple) and any(map(_has_surrogates, plain))
+
+
+def _encodable(plain: Any) -> Any:
+    """`plain` with U+FFFD for each half of a surrogate pair."""
+    if isinstance(plain, str):
+        return whole_characters(plain)
+    if isinstance(plain, dict):
+        valid: dict[Any, Any] = {}
+        for key, value in plain.items():  # of keys that are then equal, the first: the likeliest token
+            valid.setdefault(_encodable(key), _encodable(value))
+        return valid
+    return list(map(_encodable, plain)) if isinstance(plain, list | tuple) else plain
+
+
+def _out_of_range(item: Any) -> str:
+    for what, value, least in _numbers(item):
+        if not least - _SLACK <= value <= 1 + _SLACK:  # nan is in no range
+            return f"{what} of {value:g}, not one from {least} to 1"
+    if isinstance(item, Passage) and not math.isfinite(item.score):
+        return f"a passage with a score of {item.score:g}"
+    usage = getattr(item, "usage", None)
+    if isinstance(usage, Usage) and min(usage.calls, usage.prompt_tokens, usage.completion_tokens) < 0:
+        return f"a negative usage: {usage}"
+    return ""
+
+
+def _numbers(item: Any) -> Iterator[tuple[str, float, int]]:
+    """The numbers of a result that have a range: name, value and minimum. The maximum is 1."""
+    if isinstance(item, int | float):
+        yield "a score", item, -1
+    if isinstance(item, Reading) and item.score is not None:
+        yield "a confidence", item.score, 0
+    if isinstance(item, Answer):
+        confidences = (item.confidence, *(position.confidence for position in item.conflicts))
+        yield from (("a confidence", value, 0) for value in confidences if value is not None)
+
+
+def _beyond(result: Any, arguments: Sequence[Any]) -> str:
+    if not isinstance(result, Reading):
+        return ""
+    number = len(arguments[1])
+    positions = (position for reading in (result, *result.rivals) for position in reading.passages)
+    beyond = next((position for position in positions if not 0 <= position < number), None)
+    return "" if beyond is None else f"a Reading that points at passage {beyond} of {number}, counted from 0"
+
+
+def _named(kind: type) -> str:
+    if kind is type(None):
+        return "None"
+    return f"{'an' if kind.__name__[0] in 'AEIOaeio' else 'a'} {kind.__name__}"

@@ -1,0 +1,43 @@
+"""What the configuration may say of any component's calls: how many, how fast, how long, how often, at what price."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Meta
+
+from ..types import Kind, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The keys of every component's table that the host keeps to."""
+
+    concurrency: Annotated[int, Meta(ge=1)] | None = None  # calls at once; default: as the component says
+    rpm: Annotated[float, Meta(gt=0)] | None = None  # requests a minute; default: no limit
+    timeout: Annotated[float, Meta(ge=0)] | None = None  # seconds one attempt may take; 0: no limit
+    retries: Annotated[int, Meta(ge=0)] = 4  # further attempts after a failure that may pass
+    prompt_price: Annotated[float, Meta(ge=0)] | None = None  # of a million prompt tokens, in a currency of your choice
+    completion_price: Annotated[float, Meta(ge=0)] | None = None  # of a million tokens that are written
+
+    def cost(self, usage: Usage) -> float | None:
+        """The price of the tokens of `usage`; None where there are no prices."""
+        if self.prompt_price is None and self.completion_price is None:
+            return None
+        prices = (self.prompt_price or 0.0) * usage.prompt_tokens + (
+            self.completion_price or 0.0
+        ) * usage.completion_tokens
+        return prices / 1e6
+
+
+RESERVED = frozenset({"plugin", *(field.name for field in dataclasses.fields(Limits))})
+
+
+def reserved(kind: Kind) -> frozenset[str]:
+    """The keys that the host reads in a table of that kind: a strategy makes calls, and is none.
+
+    An option that has the name of a limit is given its value as well.
+    """
+    return frozenset({"plugin"}) if kind == "strategy" else RESERVED

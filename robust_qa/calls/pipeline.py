@@ -1,0 +1,372 @@
+"""The call pipeline: cache, deduplication, concurrency and rate limits, timeout, validation, retries and trace."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import hashlib
+import inspect
+import os
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from copy import copy
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from ..errors import CallTimeout, PluginError, RqaError, UnavailableError
+from ..kit.warnings import Lasting, listening
+from ..types import Power, Usage
+from .batching import Batcher
+from .cache import Cache
+from .concurrency import Slot, Slots
+from .contract import CONTRACT, attributed, validated
+from .deduplication import SharedCall
+from .limits import Limits
+from .rate_limit import LONGEST_WAIT, Closed, RateLimit
+from .retries import RetryPolicy
+from .trace import Trace, account
+
+T = TypeVar("T")
+
+_ASYNC_TIMEOUT = 120.0  # seconds for an `async def` method, unless the component or the configuration sets another
+_SYNC_CALLS = max(8, os.cpu_count() or 1)  # concurrent calls of a `def` method, likewise
+_UNLIMITED = 1_000_000
+_ENDING = 5.0  # seconds that cancelled calls may take to end
+_NO_USAGE = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One request to a component: method `power` with `arguments`, which returns a `returns`.
+
+    `what` and `data` are for the trace. A call that is not `repeatable` (sampled without a seed) is neither cached nor
+    shared.
+    """
+
+    power: Power
+    arguments: tuple[Any, ...]
+    returns: Any
+    what: str
+    data: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    repeatable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome(Generic[T]):
+    """A result, the retries that it took, and the component's warnings."""
+
+    result: T
+    retries: int = 0
+    warnings: tuple[str, ...] = ()
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Method:
+    """A method of the component, and the limits of its calls."""
+
+    function: Callable[..., Any]
+    is_async: bool
+    slots: Slots
+    timeout: float | None
+
+
+class Pipeline:
+    """One component and everything around its calls. All calls of all questions to it go through here.
+
+    `identity` is what results depend on besides the arguments, or None if they must not be cached. `fingerprint` is
+    the component's own account of that, or None.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        component: Any,
+        limits: Limits,
+        *,
+        options: Any = None,
+        identity: str | None,
+        fingerprint: str | None = None,
+        cache: Cache | None,
+    ) -> None:
+        self.name = name
+        self.component = component
+        self.options = options
+        self.fingerprint = fingerprint
+        self.limits = limits
+        self._identity = identity
+        self._cache = cache
+        self._in_flight: dict[object, SharedCall] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._rate = RateLimit(limits.rpm)
+        self._refusal = ""  # the provider's message when it asked for a long pause
+        self._batchers: dict[str, Batcher] = {}
+        self._slots: dict[str, Slots] = {}
+        self._methods: dict[str, _Method] = {}
+        # A component with `needs` calls others through its toolbox, where those calls are limited and retried.
+        self._delegates = hasattr(component, "needs")
+
+    async def call(self, call: Call[T], trace: Trace) -> T:
+        """The result of `call`: from the cache, from an equal call in flight, or from the component.
+
+        Raises RqaError, which the trace records too.
+        """
+        started = trace.now()
+        try:
+            key = self._key(call)
+            outcome = self._recalled(key, call)
+            if outcome is None:
+                place = key or object()
+                shared = self._in_flight.get(place)
+                if shared is None:
+                    shared = self._in_flight[place] = SharedCall(partial(self._perform, key, call), self._start)
+                try:
+                    outcome = await shared.join()
+                finally:
+                    first = self._left(place, shared, trace)
+                if not first:
+                    outcome = dataclasses.replace(outcome, cached=True)
+        except RqaError as error:
+            trace.add(call.power, call.what, component=self.name, started=started, error=error.message, data=call.data)
+            raise
+        self._record(call, outcome, started, trace)
+        # A list is the caller's own to change: others share the result, and the trace keeps it.
+        result: T = outcome.result
+        return copy(result) if isinstance(result, list) else result
+
+    async def _perform(self, key: str | None, call: Call[T], shared: SharedCall) -> _Outcome[T]:
+        """Make the call, validate its result, retry what is retryable, and store the result."""
+        policy = RetryPolicy(0 if self._delegates else self.limits.retries, self._rate)
+        retries = 0
+        while True:
+            with listening() as warnings:
+                try:
+                    result = self._validated(call, await self._attempt(call))
+                    break
+                except RqaError as error:
+                    if not self._delegates:  # the components that it called were charged
+                        shared.usage += error.usage
+                    if shared.over or (wait := policy.wait(error)) is None:
+                        raise
+            await asyncio.sleep(wait)
+            retries += 1
+        # What was missing in this call may be there next time, so its result is not stored.
+        if key and self._cache is not None and all(isinstance(each, Lasting) for each in warnings):
+            content = _encoded(result)
+            if content:
+                self._cache.put(key, content)
+        return _Outcome(result, retries, tuple(warnings))
+
+    async def _attempt(self, call: Call[Any]) -> Any:
+        many = getattr(self.component, f"{call.power}_many", None)
+        if many is None:
+            return await self._invoke(call.power, getattr(self.component, call.power), *_copied(call.arguments))
+        batcher = self._batchers.get(call.power)
+        if batcher is None:
+            batcher = self._batchers[call.power] = Batcher(partial(self._batch, call.power, many), self._start)
+        return await batcher.submit(call.arguments)
+
+    async def _invoke(self, power: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Wait for a slot and for the rate limit, then call with a timeout, in a worker thread if it is `def`."""
+        method = self._methods.get(power) or self._method(power, function)
+        slot = await self._enter(method, power)
+        try:
+            number = await self._enter_rate()
+            limit = asyncio.timeout(method.timeout)
+            try:
+                async with limit:
+                    with attributed(self.name):
+                        if method.is_async:
+                            result = await method.function(*arguments)
+                        else:
+                            result = await method.slots.run(slot, method.function, *arguments)
+                            if inspect.isawaitable(result):
+                                result = await result
+                self._rate.taken()
+                return result
+            except TimeoutError as error:
+                if not limit.expired():
+                    raise
+                raise CallTimeout(
+                    f"{self.name} did not {power} within {method.timeout:g} s.", hint=self._longer()
+                ) from error
+            except UnavailableError as error:
+                if error.limited and not self._delegates:
+                    self._refused(number, error)
+                raise
+            finally:
+                self._rate.leave()
+        finally:
+            method.slots.leave(slot)
+
+    async def ask(self, method: str, *arguments: Any) -> Any:
+        """Call an optional method of the component within its limits. Not cached, retried or traced."""
+        return await self._invoke(method, getattr(self.component, method), *arguments)
+
+    async def in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call `function`, which uses the component, in a worker thread."""
+        slots = self._shared_slots("in_thread", _SYNC_CALLS)
+        slot = await slots.enter(None)
+        try:
+            with attributed(self.name):
+                result: T = await slots.run(slot, function, *arguments)
+                return result
+        finally:
+            slots.leave(slot)
+
+    @property
+    def busy(self) -> bool:
+        """Whether the component is called, or a thread of an abandoned call still runs."""
+        return bool(self._tasks) or any(slots.busy for slots in self._slots.values())
+
+    async def end(self) -> None:
+        """Cancel all calls in flight and wait for them to end. Threads end in their own time."""
+        for task in self._tasks:
+            if not task.cancelling():  # it is already ending
+                task.cancel()
+        try:
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=_ENDING)
+        finally:
+            for slots in self._slots.values():
+                slots.close()
+
+    def _left(self, place: object, shared: SharedCall, trace: Trace) -> bool:
+        """Forget a shared call that is over, and charge it. Returns whether this is the first caller to leave it."""
+        if not shared.over:
+            return True
+        if self._in_flight.get(place) is shared:  # else an equal call has started meanwhile
+            del self._in_flight[place]
+        first = shared.charge()
+        if first:
+            trace.usage += shared.usage
+        return first
+
+    def _record(self, call: Call[Any], outcome: _Outcome[Any], started: float, trace: Trace) -> None:
+        usage: Usage = getattr(outcome.result, "usage", _NO_USAGE)
+        if outcome.cached and usage.calls:
+            usage = dataclasses.replace(usage, cached=usage.calls)
+        trace.add(
+            call.power,
+            call.what,
+            component=self.name,
+            started=started,
+            usage=usage,
+            cached=outcome.cached,
+            retries=outcome.retries,
+            data={**call.data, **account(outcome.result, outcome.warnings)} if trace.detailed else None,
+        )
+
+    def _start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _key(self, call: Call[Any]) -> str | None:
+        if self._identity is None or not call.repeatable:
+            return None
+        with attributed(self.name):
+            age = getattr(self.component, "max_age", None)
+            period = time.time() // age if age else 0  # results of an earlier period are not found
+        content = _encoded((self._identity, period, call.power, call.arguments))
+        return hashlib.sha256(content).hexdigest() if content else None
+
+    def _recalled(self, key: str | None, call: Call[T]) -> _Outcome[T] | None:
+        if key is None or self._cache is None or (stored := self._cache.get(key)) is None:
+            return None
+        try:
+            return _Outcome(msgspec.json.decode(stored, type=call.returns), cached=True)
+        except msgspec.DecodeError:
+            return None  # stored by a version with other types
+
+    async def _batch(self, power: str, many: Callable[..., Any], requests: list[tuple[Any, ...]]) -> list[Any]:
+        """The results of `many` for the requests of a batch, one each."""
+        results = await self._invoke(power, many, [*map(_copied, requests)])
+        if not isinstance(results, list) or len(results) != len(requests):
+            got = f"{len(results)} results" if isinstance(results, list) else f"{type(results).__name__}, not a list,"
+            raise PluginError(
+                f"`{power}_many` of {self.name} returned {got} for {len(requests)} requests.", hint=CONTRACT
+            )
+        return results
+
+    def _validated(self, call: Call[T], result: T) -> T:
+        valid: T
+        valid, problem = validated(result, call.returns, call.arguments)
+        if problem:
+            name = self.name.partition(".")[2]
+            raise PluginError(
+                f"{self.name} returned {problem}.",
+                hint=f"This is a fault of the plugin. `rqa plugins check {name}` has the details.",
+            )
+        return valid
+
+    def _method(self, name: str, function: Callable[..., Any]) -> _Method:
+        is_async = inspect.iscoroutinefunction(function)
+        with attributed(self.name):
+            width = self.limits.concurrency or getattr(self.component, "concurrency", None)
+            if width:  # it holds for all methods together
+                slots = self._shared_slots("all", width)
+            else:
+                slots = self._shared_slots(name, _UNLIMITED if is_async else _SYNC_CALLS)
+        timeout = self.limits.timeout
+        if timeout is None and is_async and not self._delegates:  # giving up on a thread would not stop it
+            timeout = _ASYNC_TIMEOUT
+        self._methods[name] = _Method(function, is_async, slots, timeout or None)
+        return self._methods[name]
+
+    def _shared_slots(self, name: str, width: int) -> Slots:
+        if name not in self._slots:
+            self._slots[name] = Slots(width)
+        return self._slots[name]
+
+    async def _enter(self, method: _Method, power: str) -> Slot:
+        try:
+            return await method.slots.enter(method.timeout)
+        except TimeoutError as error:
+            raise CallTimeout(
+                f"{self.name} could not {power} within {method.timeout:g} s: all its threads are busy with calls that "
+                "timed out.",
+                hint=self._longer(),
+            ) from error
+
+    def _longer(self) -> str:
+        return f"Raise `timeout` under [{self.name}] if it needs longer."
+
+    async def _enter_rate(self) -> int:
+        try:
+            return await self._rate.enter()
+        except Closed as error:
+            raise self._closed(error.seconds) from None
+
+    def _refused(self, number: int, error: UnavailableError) -> None:
+        """Slow down after a 429. Raises UnavailableError if the provider wants a pause that is too long."""
+        self._rate.refused(number, error.retry_after)
+        if (error.retry_after or 0.0) > LONGEST_WAIT:
+            self._refusal = error.message
+            raise self._closed(error.retry_after or 0.0) from error
+
+    def _closed(self, seconds: float) -> UnavailableError:
+        return UnavailableError(
+            f"{self.name} asks for a pause of {seconds:,.0f} s, and rqa waits at most {LONGEST_WAIT:.0f} s. "
+            f"{self._refusal}",
+            hint="Try again later.",
+            general=True,
+            retry_after=seconds,
+        )
+
+
+def _copied(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`arguments` with lists of their own, which the component may change without changing the next attempt."""
+    return tuple(copy(each) if isinstance(each, list) else each for each in arguments)
+
+
+def _encoded(value: Any) -> bytes | None:
+    """`value` as JSON; None if it holds half a surrogate pair, and then it is not cached."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return None

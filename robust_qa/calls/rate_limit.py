@@ -1,0 +1,87 @@
+"""The rate limit: requests a minute as configured, and a pause whenever the provider returns 429."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+_FIRST_WAIT = 0.5  # seconds after a 429 without Retry-After; doubled with each further one in a row
+_LONGEST_OWN_WAIT = 30.0
+LONGEST_WAIT = 120.0  # seconds: a longer Retry-After is an error
+
+
+class Closed(Exception):
+    """The provider asked for a pause of `seconds`, which is longer than LONGEST_WAIT."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+
+class RateLimit:
+    """Lets calls through at `rpm` requests a minute (None: no limit).
+
+    The provider's own limit is unknown until it returns 429. Then all calls pause, and half as many as were in flight
+    continue. Each round of calls that it takes afterwards makes room for one more.
+    """
+
+    def __init__(self, rpm: float | None) -> None:
+        self._interval = 60.0 / rpm if rpm else 0.0
+        self._next = 0.0
+        self._paused_until = 0.0
+        self._queue = asyncio.Lock()
+        self._in_flight = 0
+        self._width = math.inf  # calls in flight, at most
+        self._room = asyncio.Event()
+        self._rounds = 0  # of refusals
+        self._in_a_row = 0  # refusals since a call was taken
+        self.taken_at = -math.inf  # when the provider last took a call, in the event loop's time
+
+    async def enter(self) -> int:
+        """Wait for a turn. Call `leave` afterwards. Returns the number of the round, for `refused`.
+
+        Raises Closed if the provider asked for too long a pause.
+        """
+        if self._interval or self._rounds:
+            async with self._queue:  # one waits at a time, so that a pause does not save up turns
+                await self._turn()
+        self._in_flight += 1
+        return self._rounds
+
+    def leave(self) -> None:
+        """The call is over."""
+        self._in_flight -= 1
+        self._room.set()
+
+    def taken(self) -> None:
+        """The provider took a call."""
+        self.taken_at = asyncio.get_running_loop().time()
+        self._in_a_row = 0
+        self._width += 1 / self._width
+
+    def refused(self, number: int, retry_after: float | None) -> None:
+        """The provider returned 429 to a call of round `number`."""
+        if number == self._rounds:  # the first of its round; the others were refused for the same reason
+            self._rounds += 1
+            self._in_a_row += 1
+            self._width = max(min(self._width, self._in_flight) / 2, 1.0)
+            if retry_after is None or self._in_a_row > 1:  # the pause that it asked for was too short
+                own = min(_FIRST_WAIT * 2 ** (self._in_a_row - 1), _LONGEST_OWN_WAIT)
+                retry_after = max(retry_after or 0.0, own)
+        self._paused_until = max(self._paused_until, asyncio.get_running_loop().time() + (retry_after or 0.0))
+
+    async def _turn(self) -> None:
+        time = asyncio.get_running_loop().time
+        turn = max(time(), self._next)
+        while True:
+            if (pause := self._paused_until - time()) > LONGEST_WAIT:
+                raise Closed(pause)
+            if (wait := max(turn, self._paused_until) - time()) > 0:
+                await asyncio.sleep(wait)
+            elif self._in_flight >= self._width:
+                self._room.clear()
+                await self._room.wait()
+                turn = max(turn, time())
+            else:
+                break
+        self._next = max(turn, self._paused_until) + self._interval

@@ -1,0 +1,75 @@
+"""The account of one question: every call and every decision, with times and costs."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from ..types import Completion, Continuation, Power, Reading, Step, Usage
+
+
+class Trace:
+    """Collects the steps of one question. With `detailed` false only costs are kept, for long batches."""
+
+    def __init__(self, *, detailed: bool = True) -> None:
+        self.detailed = detailed
+        self.steps: list[Step] = []
+        self.usage = Usage()
+        self._began = time.perf_counter()
+
+    def now(self) -> float:
+        """Seconds since the question began."""
+        return time.perf_counter() - self._began
+
+    def add(
+        self,
+        kind: Power | Literal["note"],
+        what: str,
+        *,
+        component: str = "",
+        started: float | None = None,
+        usage: Usage = Usage(),  # noqa: B008  (frozen)
+        cached: bool = False,
+        retries: int = 0,
+        error: str = "",
+        data: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Record a step that ends now; `started` is what `now()` said when it began."""
+        self.usage += usage
+        if not self.detailed:
+            return
+        ended = self.now()
+        begun = ended if started is None else started
+        self.steps.append(Step(kind, what, component, begun, ended - begun, usage, cached, retries, error, data or {}))
+
+
+def outline(step: Step) -> Step:
+    """`step` without the prompt and without the texts of the passages, which many steps would repeat."""
+    if step.kind == "note":
+        return step
+    data = {key: value for key, value in step.data.items() if key != "prompt"}
+    passages = data.get("passages")
+    if passages and isinstance(passages[0], dict):
+        data["passages"] = [{key: passage[key] for key in ("id", "title", "score")} for passage in passages]
+    return dataclasses.replace(step, data=data)
+
+
+def account(result: Any, remarks: Sequence[str]) -> dict[str, Any]:
+    """What a step keeps of a call's result, and of what its component remarked."""
+    return {**_kept(result), **({"remarks": [*map(str, remarks)]} if remarks else {})}
+
+
+def _kept(result: Any) -> dict[str, Any]:
+    if isinstance(result, Completion | Continuation):
+        return {"reply": result.text, "finish": result.finish}
+    if isinstance(result, Reading):
+        return {"answer": result.text, "score": result.score, "passages": [n + 1 for n in result.passages]}
+    if isinstance(result, list) and result and isinstance(result[0], float):
+        return {"scores": result}
+    if isinstance(result, list):
+        return {"passages": [msgspec.to_builtins(passage) for passage in result]}
+    return {}

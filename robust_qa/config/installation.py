@@ -1,0 +1,81 @@
+"""The command that installs more of this package, for the way it was installed."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import shlex
+import shutil
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+OWN_DISTRIBUTION = "robust-qa"
+
+
+def install_hint(extra: str = "", *, again: bool = False) -> str:
+    """The shell command that installs `extra`, as in `pip install 'robust-qa[llama]'`.
+
+    It names the checkout or file that the package was installed from, and uses the installer of this environment. With
+    `again` it replaces the package's own files.
+    """
+    origin = _origin()
+    editable = bool(origin.get("dir_info", {}).get("editable"))
+    command = [*_installer(again=again), *(["--editable"] if editable else []), _requirement(origin, extra)]
+    return shlex.join(command)
+
+
+def _origin() -> dict[str, Any]:
+    """Where the package was installed from (PEP 610, direct_url.json); empty for a package index."""
+    try:
+        text = importlib.metadata.distribution(OWN_DISTRIBUTION).read_text("direct_url.json")
+        origin = json.loads(text or "{}")
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return {}
+    return origin if isinstance(origin, dict) else {}
+
+
+def _requirement(origin: dict[str, Any], extra: str) -> str:
+    url, extras = str(origin.get("url", "")), f"[{extra}]" if extra else ""
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        path = Path(unquote(parts.path))
+        if not path.exists():
+            return f"{OWN_DISTRIBUTION}{extras}"
+        return f"{'.' if _is_here(path) else path}{extras}"
+    if "vcs_info" in origin:
+        version = origin["vcs_info"].get("requested_revision") or origin["vcs_info"].get("commit_id")
+        url = f"{origin['vcs_info'].get('vcs')}+{url}@{version}"
+    return f"{OWN_DISTRIBUTION}{extras} @ {url}" if url else f"{OWN_DISTRIBUTION}{extras}"
+
+
+def _installer(*, again: bool) -> list[str]:
+    prefix = Path(sys.prefix)
+    if (prefix / "pipx_metadata.json").is_file():
+        return ["pipx", "install", "--force"]
+    if (prefix / "uv-receipt.toml").is_file():
+        return ["uv", "tool", "install", "--reinstall" if again else "--force"]
+    options = ["install", *(["--force-reinstall", "--no-deps"] if again else [])]
+    python = Path(sys.executable)
+    if find_spec("pip") is None and shutil.which("uv"):  # an environment that uv made
+        return ["uv", "pip", "install", *(["--reinstall", "--no-deps"] if again else []), "--python", _short(python)]
+    found = shutil.which("pip")
+    own = found is not None and Path(found).parent.resolve() == python.parent.resolve()
+    return ["pip", *options] if own else [_short(python), "-m", "pip", *options]
+
+
+def _short(file: Path) -> str:
+    """The path of a program, from the working directory if it is below that."""
+    try:
+        return str(file.relative_to(Path.cwd()))
+    except (ValueError, FileNotFoundError):  # elsewhere, or the working directory was removed
+        return str(file)
+
+
+def _is_here(folder: Path) -> bool:
+    try:
+        return folder.samefile(Path.cwd())
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,276 @@
+"""A table of the configuration as an instance of an options dataclass, each value checked by its type."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import types
+import typing
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+import tomli
+
+from ..errors import ConfigError, PluginError, did_you_mean
+from ..expressions import parse_expression
+from ..types import Expression, Url
+from . import keys as secrets
+from .keys import Key
+from .redaction import shown
+from .trust import check_text, leaves, redirections
+from .values import Layer, Table, Value, absolute
+
+T = TypeVar("T")
+
+_TYPES = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "null": "nothing",
+}
+_BOUNDS = {">=": "at least", "<=": "at most", ">": "above", "<": "below"}
+
+
+def build(options: type[T], table: Table, *, reserved: Collection[str] = ()) -> T:
+    """An instance of the dataclass `options` from `table`, leaving out those `reserved` keys that are no fields of it.
+
+    Raises ConfigError that names file, table, key and what was expected, for all that is wrong at once;
+    PluginError when `options` has types that no configuration can hold.
+    """
+    try:
+        hints = typing.get_type_hints(options, include_extras=True)
+    except Exception as error:
+        raise PluginError(f"The options of [{table.name}] have types that cannot be read: {error}.") from error
+    fields = {f.name: f for f in dataclasses.fields(options) if f.init}  # type: ignore[arg-type]
+    given = {key: value for key, value in table.values.items() if key in fields or key not in reserved}
+    problems = [*_unknown(given, [*fields, *reserved], table), *_lacking(given, fields, hints, table)]
+    # One value from a confined file, and a key named beside it must not go where that value may point.
+    confined = any(value.confined for value in table.values.values())
+    converted: dict[str, Any] = {}
+    for key in fields.keys() & given.keys():
+        try:
+            converted[key] = convert(given[key], hints[key], f"{table.name}.{key}", confined=confined)
+        except ConfigError as error:
+            problems.append(error)
+    if not problems:
+        problems += redirections(table, converted)
+    if problems:
+        raise ConfigError.of(problems)
+    try:
+        return options(**converted)
+    except (ValueError, TypeError) as error:
+        origins = dict.fromkeys(layer.origin for value in given.values() for layer in value.layers)
+        raise ConfigError(f"{', '.join(origins) or _a_file(table)}: [{table.name}] {error}.") from error
+
+
+def convert(value: Value, hint: Any, key: str, *, confined: bool = False) -> Any:
+    """`value` as the type `hint`; ConfigError names where it came from, `key`, and what was expected.
+
+    With `confined` a key is revealed only to the host it was stored for.
+    """
+    confined = confined or value.confined
+    origin = ", ".join(layer.origin for layer in value.layers)
+    textual = any(layer.textual for layer in value.layers)
+    try:
+        raw = _prepared(value, hint)
+        return msgspec.convert(
+            raw, hint, strict=not textual, dec_hook=lambda kind, obj: _decode(kind, obj, confined=confined)
+        )
+    except msgspec.ValidationError as error:
+        told = f"{_plain(str(error))}, and it is {shown(key, value.value)}" if not _mentions(hint, Key) else ""
+        raise ConfigError(f"{origin}: `{key}` must be {describe(hint)}{told}.") from error
+    except ConfigError as error:
+        raise type(error)(f"{origin}: `{key}`: {error.message}", hint=error.hint) from error
+    except (TypeError, ValueError, NotImplementedError, RecursionError) as error:
+        raise PluginError(f"The type of the option `{key}` cannot be written in TOML: {error}.") from error
+
+
+def told(options: Any) -> list[tuple[str, str]]:
+    """Each option (of None: none) with its value, also what their dataclass leaves out of what it prints.
+
+    A Key's repr shows its name alone.
+    """
+    fields = () if options is None else dataclasses.fields(options)
+    return [(each.name, repr(getattr(options, each.name))) for each in fields]
+
+
+def expressions(options: Any, keys: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The retriever expressions among the values of those options, with the option's name."""
+    for key in expression_options(type(options)):
+        if key in keys:
+            yield from ((key, leaf) for leaf in leaves(getattr(options, key)) if isinstance(leaf, str))
+
+
+def expression_options(kind: type) -> list[str]:
+    """The options of that dataclass whose values are retriever expressions."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return [key for key, hint in hints.items() if _mentions(hint, Expression)]
+
+
+def describe(hint: Any) -> str:
+    """A type, for people."""
+    if hint is Url:
+        return "a URL"
+    if hint is Key:
+        return "a key's name"
+    if hint is Expression:
+        return "a retriever expression"
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated:
+        return describe(arguments[0])
+    if origin is typing.Literal:
+        return "one of " + ", ".join(repr(value) for value in arguments)
+    if origin in (list, tuple, set, frozenset):
+        each = describe(arguments[0]) if arguments else ""
+        return f"a list, each {each}" if each.startswith("one of") else "a list"
+    if origin is dict:
+        return "a table"
+    if arguments:
+        return " or ".join(describe(argument) for argument in arguments if argument is not type(None))
+    names = {str: "text", int: "a whole number", float: "a number", bool: "true or false", Path: "a path"}
+    return names.get(hint, getattr(hint, "__name__", str(hint)))
+
+
+def _unknown(given: Mapping[str, Value], known: list[str], table: Table) -> Iterator[ConfigError]:
+    for key, value in given.items():
+        if key not in known:
+            yield ConfigError(
+                f"{value.layer.origin}: [{table.name}] has no option `{key}`; "
+                f"its options are {', '.join(sorted(known)) or 'none'}.",
+                hint=did_you_mean(key, known),
+            )
+
+
+def _lacking(
+    given: Mapping[str, Value], fields: Mapping[str, dataclasses.Field[Any]], hints: Mapping[str, Any], table: Table
+) -> Iterator[ConfigError]:
+    for key, spec in fields.items():
+        required = spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING
+        if required and key not in given:
+            yield ConfigError(
+                f"[{table.name}] lacks `{key}`, which has no default.",
+                hint=f"Add `{key} = ...` ({describe(hints[key])}) under [{table.name}] in {_a_file(table)}.",
+            )
+
+
+def _prepared(value: Value, hint: Any) -> Any:
+    """The raw value, each layer's part of it read as that layer means it, merged."""
+    own = _read(value.value, hint, value.layer)
+    return _merged(_prepared(value.under, hint), own) if value.under else own
+
+
+def _read(raw: Any, hint: Any, layer: Layer) -> Any:
+    if layer.textual and isinstance(raw, str) and isinstance(given := _from_text(raw, hint), dict | list):
+        raw, layer = given, dataclasses.replace(layer, textual=False)  # its parts have been read as TOML already
+    if isinstance(raw, dict):
+        return {name: _read(inner, _hint_inside(hint, name), layer) for name, inner in raw.items()}
+    if isinstance(raw, list):
+        return [_read(inner, _hint_inside(hint), layer) for inner in raw]
+    if layer.textual and isinstance(raw, str):
+        raw = _from_text(raw, hint)
+    if isinstance(raw, int | float) and not -(2**63) <= raw < 2**63:  # inf and nan, too
+        raise ConfigError(f"this is no number to work with, and it is {shown('', raw)}.")
+    if not isinstance(raw, str) or _mentions(hint, Key):
+        return raw
+    if _mentions(hint, Url):
+        _check_url(raw)
+    if _mentions(hint, Expression):
+        raw = str(parse_expression(raw))
+    if _mentions(hint, Path):
+        raw = str(absolute(raw, layer.folder))
+    if layer.confined:
+        check_text(raw, layer, is_path=_mentions(hint, Path))
+    return raw
+
+
+def _merged(weaker: Any, stronger: Any) -> Any:
+    if not isinstance(weaker, dict) or not isinstance(stronger, dict):
+        return stronger
+    return {**weaker, **{key: _merged(weaker.get(key), value) for key, value in stronger.items()}}
+
+
+def _from_text(text: str, hint: Any) -> Any:
+    """Text of the command line or environment: as it is where the option is text, read as TOML elsewhere."""
+    kinds = _alternatives(hint)
+    if not text and type(None) in kinds:
+        return None
+    if kinds & {str, Url, Key, Path, Expression} or any(typing.get_origin(kind) is typing.Literal for kind in kinds):
+        return text
+    try:
+        return tomli.loads(f"value = {text}")["value"]
+    except (ValueError, RecursionError):
+        return text
+
+
+def _alternatives(hint: Any) -> set[Any]:
+    """What the type is, or the members of it when it is a union."""
+    if typing.get_origin(hint) is typing.Annotated:
+        return _alternatives(typing.get_args(hint)[0])
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return set().union(*map(_alternatives, typing.get_args(hint)))
+    return {hint}
+
+
+def _hint_inside(hint: Any, name: str | None = None) -> Any:
+    """The type of what a table holds under `name`, or of what a list holds."""
+    for kind in _alternatives(hint):
+        if dataclasses.is_dataclass(kind):  # what its fields are, and where a confined file points them, nobody checks
+            raise TypeError(f"{describe(kind)} is a dataclass; let its fields be options")
+        arguments = typing.get_args(kind)
+        if arguments and typing.get_origin(kind) is not typing.Literal:
+            return arguments[0] if name is None else arguments[-1]
+    return Any
+
+
+def _decode(kind: type, raw: Any, *, confined: bool) -> Any:
+    if kind is Key:
+        if not isinstance(raw, str):
+            raise ValueError("Expected a key's name")
+        return secrets.find(raw, confined=confined)
+    if kind is Path:
+        if not isinstance(raw, str):
+            raise ValueError(f"Expected `str`, got `{type(raw).__name__}`")
+        return Path(raw)
+    raise NotImplementedError(f"it is {kind.__name__}")  # a TypeError would pass for a fault of the value
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        sound = False
+    if not sound or not url.isprintable() or set(url) & set(' \\"<>'):
+        raise ConfigError(f"this must be an http or https URL, and it is {shown('', url)}.")
+    if parts.username is not None:
+        raise ConfigError(
+            "this URL holds a user name or password, which is no place for it.",
+            hint="Store a key with `rqa keys set NAME --host HOST`, and name it in `key`.",
+        )
+
+
+def _mentions(hint: Any, wanted: Any) -> bool:
+    return hint is wanted or any(_mentions(argument, wanted) for argument in typing.get_args(hint))
+
+
+def _plain(message: str) -> str:
+    """msgspec's message as the end of a sentence that names the type: a bound, or which part does not fit."""
+    if bound := re.fullmatch(r"Expected `[^`]*` ([<>]=?) (\S+)", message):
+        return f", {_BOUNDS[bound[1]]} {float(bound[2]):g}"
+    if " - at `" not in message and re.match(r"Expected `[^`]*`, got|Invalid enum value", message):
+        return ""
+    named = re.sub(
+        r"`([a-z |]+)`", lambda kind: re.sub(r"\w+", lambda one: _TYPES.get(one[0], one[0]), kind[1]), message
+    )
+    return f": {named.replace('`', '').replace(' | ', ' or ')}"
+
+
+def _a_file(table: Table) -> str:
+    origins = [layer.origin for value in table.values.values() for layer in value.layers if not layer.textual]
+    return origins[0] if origins else "the configuration (`rqa config path`)"

@@ -1,0 +1,1 @@
+"""Who is there: hooks, the registry, plugin loading and the plugin scaffold."""

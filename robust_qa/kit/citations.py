@@ -1,0 +1,104 @@
+"""From an answer back to the sentences it stands in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from ..types import Citation, Passage, Reading
+from .text import answer_key, contains_answer, normalise, sentences, titled, words
+
+_LONGEST_QUOTE = 400  # characters
+# Thai, Lao, Burmese, Khmer, Japanese and Chinese.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+
+
+def cite(passage: Passage, answer: str | None = None, *, start: int | None = None) -> Citation:
+    """A citation of `passage` whose quote is the sentence that carries `answer`.
+
+    With `start` (a character offset into the text) it is the sentence there; otherwise the first in which the
+    answer stands as whole words, else the first that contains it, else the one that shares most words with it.
+    Of a long sentence it is what surrounds the answer.
+    Of a compressed passage the one that it was made of is cited: the first that contains the answer, else the
+    one that shares most words with the sentence.
+    """
+    if passage.made_of:
+        return _cite_original(passage, answer, _quote(passage.text, answer or "", start))
+    return Citation(
+        quote=_quote(passage.text, answer or "", start),
+        title=passage.title,
+        source=passage.source,
+        id=passage.id,
+        origin=passage.origin,
+    )
+
+
+def cite_reading(reading: Reading, passages: Sequence[Passage]) -> tuple[Citation, ...]:
+    """Citations of the `passages` that `reading`, which has a text, was told by: their sentences that tell it."""
+    places = reading.places or (reading.start,)
+    if all(place is None for place in places):  # a model names its passages, and points at no span
+        named = [passages[position] for position in reading.passages]
+        return tuple(cite(passage, reading.text) for passage in bearing_out(reading.text or "", named))
+    return tuple(
+        cite(passages[position], reading.text, start=place)
+        for position, place in zip_longest(reading.passages, places[: len(reading.passages)])
+    )
+
+
+def bearing_out(answer: str, named: Sequence[Passage]) -> list[Passage]:
+    """Those of `named` in which `answer` stands, word for word; all of them where it stands in none.
+
+    Asked what an answer rests on, language models like to name every document that they were shown. Where an answer is
+    not in its documents' words, or is yes or no, theirs is the only word on it.
+    """
+    if answer_key(answer) in ("", "yes", "no"):
+        return list(named)
+    return [passage for passage in named if stands_in(answer, titled(passage.title, passage.text))] or list(named)
+
+
+def stands_in(answer: str, text: str) -> bool:
+    """Whether `answer` stands in `text` as whole words, both as `answer_key` has them: 7 does not stand in 1978.
+
+    Where a script puts no space between words, each of its characters counts as one.
+    """
+    return _spaced(answer) in _spaced(text)
+
+
+def _spaced(text: str) -> str:
+    apart = _UNSPACED.sub(r" \g<0> ", answer_key(text))
+    return f" {' '.join(apart.split())} "
+
+
+def _cite_original(summary: Passage, answer: str | None, sentence: str) -> Citation:
+    for passage in sorted(summary.made_of, key=lambda passage: not stands_in(answer or "", passage.text)):
+        if answer and contains_answer(passage.text, [answer]):
+            return cite(passage, answer)
+    wanted = set(words(sentence))
+    return cite(max(summary.made_of, key=lambda passage: len(wanted & set(words(passage.text)))), sentence)
+
+
+def _quote(text: str, answer: str, start: int | None) -> str:
+    spans = sentences(text)
+    if not spans:
+        return ""
+    if start is not None:
+        chosen = next((span for span in spans if span[0] <= start < span[1]), spans[0])
+    else:
+        needle, wanted = normalise(answer), set(words(answer))
+        whole = (span for span in spans if stands_in(answer, text[slice(*span)]))
+        part = (span for span in spans if needle and needle in normalise(text[slice(*span)]))
+        found = next(whole, None) or next(part, None)
+        chosen = found or max(spans, key=lambda span: len(wanted & set(words(text[slice(*span)]))))
+    quote = " ".join(text[slice(*chosen)].split())
+    if len(quote) <= _LONGEST_QUOTE:
+        return quote
+    if start is not None:
+        at = len(" ".join(text[chosen[0] : start].split()))
+    else:
+        place = re.search(re.escape(" ".join(answer.split())), quote, re.IGNORECASE)
+        at = place.start() if place else 0
+    around = at - max(0, _LONGEST_QUOTE - len(answer)) // 2  # as much before the answer as after it
+    begin = max(0, min(around, len(quote) - _LONGEST_QUOTE))
+    left, right = "…" * (begin > 0), "…" * (begin + _LONGEST_QUOTE < len(quote))
+    return left + quote[begin + len(left) : begin + _LONGEST_QUOTE - len(right)].strip() + right

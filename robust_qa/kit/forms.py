@@ -1,0 +1,184 @@
+"""Ask a language model in a form: a JSON schema if the reader constrains its replies, labelled text otherwise.
+
+A strategy keeps its prompts as text files in a folder. Beside the prompt `finalise.txt` stand the two descriptions of
+its form, `finalise_json.txt` and `finalise_text.txt`, and `repair.txt` asks once more for a form that was missed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ..errors import ContextError, CutError
+from ..types import Completion, Order, Passage
+from .prompts import fenced, load_prompts
+from .replies import spoken
+
+if TYPE_CHECKING:
+    from ..prompt import Prompt
+    from ..protocols import Toolbox
+
+T = TypeVar("T")
+
+TEXT: Mapping[str, Any] = {"type": "string"}
+NUMBER: Mapping[str, Any] = {"type": "number"}
+
+
+def object_of(**properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object with just these properties, in this order. Models think in it: the answer last."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def list_of(items: Mapping[str, Any], longest: int) -> dict[str, Any]:
+    """The JSON schema of a list. It is bounded: a small model under constraint may go on listing without end."""
+    return {"type": "array", "items": items, "maxItems": longest}
+
+
+def numbers_of(documents: int) -> dict[str, Any]:
+    """The JSON schema of a list of document numbers."""
+    return list_of({"type": "integer"}, documents)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form: the prompts `NAME_json` and `NAME_text` describe it, and `schema` constrains readers that can be."""
+
+    name: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Filled(Generic[T]):
+    """A form that a model has filled in.
+
+    `value` is None if nothing could be read from `reply`, nor from `repaired`, the reply to the request for its form.
+    """
+
+    value: T | None
+    reply: Completion
+    repaired: str = ""
+
+
+class Prompter:
+    """Asks the language model with one strategy's prompts and sampling options.
+
+    `options` may have `prompts`, `order`, `seed`, `temperature` and `max_tokens`.
+    """
+
+    def __init__(self, folder: Path, options: Any = None) -> None:
+        self.prompts: dict[str, Prompt] = load_prompts(folder, getattr(options, "prompts", None))
+        self._order: Order = getattr(options, "order", "descending")
+        self._how = {name: getattr(options, name, None) for name in ("seed", "temperature", "max_tokens")}
+
+    async def ask(
+        self,
+        toolbox: Toolbox,
+        role: str,
+        passages: Sequence[Passage] = (),
+        *,
+        form: Form | None = None,
+        source_aware: bool = False,
+        sample: int = 0,
+        fields: Mapping[str, str] | None = None,
+        **how: Any,
+    ) -> Completion:
+        """The reply to the prompt of that role, without the model's reasoning.
+
+        `fields` are put in as they are: use `fenced` for what comes from outside. `how` overrides the sampling
+        options. Raises CutError if the reply was cut within its reasoning.
+        """
+        filled = {"question": fenced(toolbox.question.text), **(fields or {})}
+        if form:
+            filled["format"] = self.text(f"{form.name}_{'json' if toolbox.structured else 'text'}")
+        completion = await toolbox.generate(
+            self.prompts[role],
+            passages=passages,
+            fields=filled,
+            order=self._order,
+            source_aware=source_aware,
+            sample=sample,
+            schema=form.schema if form and toolbox.structured else None,
+            **{**self._how, **how},
+        )
+        return spoken(completion)
+
+    async def fill(
+        self,
+        toolbox: Toolbox,
+        role: str,
+        form: Form,
+        parse: Callable[[str], T | None],
+        passages: Sequence[Passage] = (),
+        **how: Any,
+    ) -> Filled[T]:
+        """Ask for a form and `parse` the reply, which returns None if it cannot be used.
+
+        With a prompt `repair`, the model is asked once to bring such a reply into the form.
+        """
+        reply = await self.ask(toolbox, role, passages, form=form, **how)
+        value = parse(reply.text)
+        if value is not None or not reply.text or "repair" not in self.prompts:  # "": a repair would make things up
+            return Filled(value, reply)
+        toolbox.note("the reply does not have the form that was asked for; asking for it once", reply=reply.text)
+        repaired = ""
+        with suppress(ContextError, CutError):  # the reply is too long to read, or to write, once more
+            repaired = (await self.ask(toolbox, "repair", form=form, fields={"reply": fenced(reply.text)})).text
+        return Filled(parse(repaired), reply, repaired)
+
+    def text(self, role: str, **fields: str) -> str:
+        """The prompt of that role with its fields filled in, to be a part of another prompt."""
+        return "\n".join(message.content for message in self.prompts[role].messages(fields))
+
+
+class Labels:
+    """The labelled text form: fields such as `answer: ...`, some of them in parts that repeat.
+
+    A field runs on until the next field or heading. `begins` is the label that begins a part; the labels in `outside`
+    never belong to a part. `heading` is the word that may stand above a part. "document" is read as "documents", and
+    "final answer" as "answer".
+    """
+
+    def __init__(self, *labels: str, begins: str, outside: Sequence[str], heading: str) -> None:
+        names = "|".join("documents?" if label == "documents" else re.escape(label) for label in labels)
+        self._field = re.compile(rf"[\s*_#>\d.)-]*({names}|final answer)[\s*_]*[:：][\s*_]*(.*)", re.IGNORECASE)
+        self._heading = re.compile(
+            rf"[\s*_#>-]*{heading}s?\b[^:：]{{0,40}}[:：]?[\s*_]*\Z|\s*(?:<<|```|---)", re.IGNORECASE
+        )
+        self._begins = begins
+        self._outside = frozenset(outside)
+
+    def parse(self, reply: str) -> tuple[list[dict[str, str]], dict[str, str]]:
+        """The parts of `reply` and the fields outside them. Nothing is checked: a reply is data."""
+        parts: list[dict[str, str]] = []
+        outside: dict[str, str] = {}
+        current, name = outside, ""
+        for line in reply.splitlines():
+            if field := self._field.match(line):
+                label = field[1].lower()
+                name = {"document": "documents", "final answer": "answer"}.get(label, label)
+                if name == self._begins:
+                    current = {}
+                    parts.append(current)
+                elif label in self._outside or name in current:
+                    current = outside
+                current[name] = field[2]
+            elif self._heading.match(line):
+                name = ""
+            elif name:
+                current[name] += " " + line
+        return parts, outside
+
+
+def in_either_form(reply: str, forms: Sequence[Callable[[str], T | None]], *, structured: bool) -> T | None:
+    """The first result of `forms` (JSON, then text) that is not None, beginning with the form that was asked for."""
+    ordered = forms if structured else list(reversed(forms))
+    return next((value for form in ordered if (value := form(reply)) is not None), None)

@@ -1,0 +1,162 @@
+"""Prompts as text files, and passages inside them as data that cannot step out of its fence."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from ..errors import ConfigError, RqaError, did_you_mean
+from ..prompt import Prompt
+from ..sanitize import UNSEEN, printable
+from ..types import Order, Passage
+
+T = TypeVar("T")
+
+
+def arrange(ranked: Sequence[T], order: Order, seed: int | str = 0) -> list[T]:
+    """`ranked` (most relevant first) in the given order.
+
+    "descending" keeps it, "ascending" reverses it, "random" shuffles it by `seed`. The ping-pong orders put
+    the most relevant at both ends and the least in the middle, dealing alternately from the top:
+    "ping-pong-top" gives the best to the top (1 3 5 4 2), "ping-pong-bottom" to the bottom (2 4 5 3 1).
+    """
+    if order == "descending":
+        return list(ranked)
+    if order == "ascending":
+        return list(reversed(ranked))
+    if order == "random":
+        return random.Random(seed).sample(list(ranked), len(ranked))
+    first, second = list(ranked[0::2]), list(ranked[1::2])
+    return first + second[::-1] if order == "ping-pong-top" else second + first[::-1]
+
+
+_OWN = Path(__file__).parents[1] / "prompts"
+# What would end a document, and what replies are parsed by: answer marks and thoughts. To a model it may look like one
+# also with characters in it that are not seen.
+_WORDS = ("document", "think", "thinking", "thought", "reasoning", "seed:think")
+_MARKS = ("answer", "passage", "summary")
+_FENCES, _MARKED = ("|".join(f"[{UNSEEN}]*+".join(word) for word in words) for words in (_WORDS, _MARKS))
+_FENCE = re.compile(
+    rf"<(?=[\s/{UNSEEN}]*+(?:{_FENCES})(?![^\W{UNSEEN}])|<<|[{UNSEEN}]*+<[\s{UNSEEN}]*+(?:{_MARKED})[\s{UNSEEN}]*+>)",
+    re.IGNORECASE,
+)
+# How the chat templates of the known families mark turns, ends of text and media. Servers take them for special tokens
+# wherever they stand, so that a passage could close the user's turn and speak as the system.
+_SPECIAL = re.compile(
+    r"""<(?=[|｜]\S | [^<>\s]{1,40}[|｜]> | </?SYS> | /?(?:s|bos|eos|pad|unk|mask|cls|sep)> | \w{0,20}:[be]os>
+          | [BE]OS_TOKEN> | (?:begin|start|end)_of_\w{1,20}> | /?tool_\w{1,20}> | /?role> | extra_id_\d{1,4}>
+          | SPECIAL_\d{1,4}> | reserved_\w{1,20}> | image> | __media__> | 用户> | AI>
+          | _(?:start|end|pad|system|user|bot|observation)>)
+      | \[(?=\|\S | /?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_[A-Z]{1,20}|THINK|gMASK|IMG|IMG_[A-Z]{1,10}
+          | MODEL_SETTINGS|CALL_ID|unused\d{1,4})\] | e~\[)
+      | \](?=~!?b[\[\]])
+      | ◁(?=/?think▷)""",
+    re.VERBOSE,
+)
+
+
+@cache
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def load_prompts(folder: Path | None = None, overrides: Mapping[str, Path] | None = None) -> dict[str, Prompt]:
+    """All prompts of `folder` (its `*.txt`, by stem), each replaced by the file `overrides` names for it.
+
+    Without `folder`, the host's own: `read`, which `toolbox.read` puts to a generative reader.
+
+    Raises ConfigError when an override names no prompt of the folder, cannot be read, uses a field that the prompt it
+    replaces does not have, or none of those that it has.
+    """
+    prompts = {path.stem: Prompt(_read(path), path.stem) for path in sorted((folder or _OWN).glob("*.txt"))}
+    problems: list[RqaError] = []
+    for name, path in (overrides or {}).items():
+        try:
+            prompts[name] = _replacement(name, path, prompts)
+        except ConfigError as error:
+            problems.append(error)
+    if problems:
+        raise ConfigError.of(problems)
+    return prompts
+
+
+def _replacement(name: str, path: Path, prompts: Mapping[str, Prompt]) -> Prompt:
+    """The prompt in the file `path`, to replace that of `name`. Raises ConfigError as load_prompts does."""
+    if name not in prompts:
+        raise ConfigError(
+            f"There is no prompt named {name!r} to replace; the prompts are {', '.join(prompts)}.",
+            hint=did_you_mean(name, prompts),
+        )
+    try:
+        replacement = Prompt(path.read_text(encoding="utf-8"), name)
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigError(
+            f"Cannot read the prompt {name!r} from {path}: {why}.",
+            hint="A path begins in the folder of the configuration that has it.",
+        ) from error
+    unknown = replacement.fields - prompts[name].fields
+    if unknown:
+        raise ConfigError(
+            f"The prompt {path} uses {_braced(unknown)}; the prompt {name!r} has only {_braced(prompts[name].fields)}."
+        )
+    if prompts[name].fields and not replacement.fields:
+        raise ConfigError(
+            f"The prompt {path} has none of {_braced(prompts[name].fields)}: nothing would be asked.",
+            hint="Write {question} where the question is to stand, and the others likewise.",
+        )
+    return replacement
+
+
+def _braced(names: Iterable[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in sorted(names))
+
+
+def render_passages(
+    passages: Sequence[Passage], numbers: Sequence[int] | None = None, *, source_aware: bool = False
+) -> str:
+    """Passages as numbered, fenced documents; `numbers` defaults to 1, 2, 3...
+
+    `source_aware` adds where each is from: "memory" or "retrieval" (Astute RAG, Section 4.3).
+    Whatever in a passage looks like a fence is escaped, and marks of chat templates are broken up, so that a passage
+    cannot end its own document or turn.
+    """
+    return "\n".join(
+        _render(passage, number, source_aware)
+        for passage, number in zip(passages, numbers or range(1, len(passages) + 1), strict=True)
+    )
+
+
+def _render(passage: Passage, number: int, source_aware: bool) -> str:
+    origin = ""
+    if source_aware:
+        origin = ' from="memory"' if passage.origin == "memory" else ' from="retrieval"'
+    title = f' title="{_attribute(passage.title)}"' if passage.title else ""
+    return f'<document number="{number}"{origin}{title}>\n{fenced(passage.text)}\n</document>'
+
+
+def fenced(text: str) -> str:
+    """`text` safe to stand inside a document fence, in the turn that it is put into.
+
+    Also, it cannot lend a reply marks that it never set.
+    """
+    text = printable(text)
+    if "<" in text:  # most passages have none of these marks, and the patterns are slow
+        text = _FENCE.sub("&lt;", text)
+    return _within_turn(text).strip()
+
+
+def _within_turn(text: str) -> str:
+    """`text`, with a space in each mark of a chat template that it spells out."""
+    if "<" in text or "[" in text or "]" in text or "◁" in text:
+        text = _SPECIAL.sub(r"\g<0> ", text)
+    return text
+
+
+def _attribute(text: str) -> str:
+    flat = " ".join(_within_turn(printable(text)).split())
+    return flat.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")[:200]

@@ -1,0 +1,218 @@
+"""What language models reply, read with patience: JSON, marked blocks, and "I don't know".
+
+Nothing here raises, whatever the text: a reply is data, and may quote documents that imitate a reply.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from typing import Any
+
+from ..errors import CutError
+from ..sanitize import printable
+from ..types import Completion
+
+# Models put answers of their own between the brackets, too: what is no mark's name stays.
+_MARK = re.compile(r"<<<[\s/\\]*+(?:(?:ANSWER|PASSAGE|SUMMARY)\b[\s:]*+)?([^<>]*+)>>>", re.IGNORECASE)
+_EMPHASIS = re.compile(r"(?<![\w*])\*{2,}+|(?<!\*)\*{2,}+(?!\w)")  # not the one of 2**3
+_NUMBERS = re.compile(r"(?<![\d.–]|\B-)(\d+)(?:\.0+)?(?:\s*[–-]\s*(\d+))?")
+_NONE = re.compile(r"\W*+(?:\Z|(?:none|no(?!\W*+\d)|neither|nothing)\b)", re.IGNORECASE)  # "No. 3" is document 3
+_LONGEST = 100_000  # characters searched for JSON: far above any reply, and a bound on the work
+_LONGEST_LINE = 4000  # characters of a field
+_EFFORT = 10 * _LONGEST  # characters read in vain, by what is broken, before the rest of a reply is let be
+_OBJECT = re.compile(r'\{(?=\s*+["}])')
+# Of most families; Gemini, Seed, Magistral, Kimi. Some chat templates open the tag, and the reply only closes it.
+_THOUGHT_TAGS = ("<think>", "<thinking>", "<thought>", "<reasoning>", "<seed:think>", "[THINK]", "◁think▷")
+_OPENING = "|".join(map(re.escape, _THOUGHT_TAGS))
+_CLOSING = "|".join(re.escape(f"{tag[0]}/{tag[1:]}") for tag in _THOUGHT_TAGS)
+_THOUGHTS = re.compile(
+    rf"""\A\s*+(?: (?:{_OPENING}).*?(?:{_CLOSING}|\Z)
+                | (?:(?!{_OPENING}).)*?(?:{_CLOSING})
+                | (?=<\|channel\|>).*?(?:<\|channel\|>final<\|message\|>|\Z) )""",  # gpt-oss
+    re.DOTALL | re.VERBOSE,
+)
+_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)  # strings pass unchanged
+# Newlines in strings are let pass; NaN and Infinity, which JSON lacks, become null.
+_JSON = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
+
+_NOT = r"(?:\ ?not|n?['’]?t)"  # of "can not", "cannot", "can't"; "does not", "doesn't"
+_SOURCES = r"(?:(?:the|these|this)\ )?(?:provided\ |given\ |retrieved\ )?(?:documents?|passages?|texts?|context)\b"
+# Lower case before any further word, so that a title such as "I Don't Know How to Love Him" is an answer.
+_DECLINING = re.compile(
+    rf"""\W*+ (?:(?:[Ss]orry|I(?:['’]m|\ am)\ sorry|[Uu]nfortunately)\b\W*+(?:but\b\W*+)?)?
+        (?:[Bb]ased\ on\ {_SOURCES},?\ )?
+        (?:[Ii]\ (?:really\ |simply\ )?do{_NOT}\ (?:know\b|have\ (?:\w+\ ){{0,2}}information\b)
+          |[Ii]\ (?:can{_NOT}|could{_NOT}|am\ unable\ to)\ (?:answer|assist|determine|find|provide|help\ (?:you|with))\b
+          |[Ii](?:['’]m|\ am)\ not\ sure\b(?!.*\bbut\b)
+          |(?i:i\ do{_NOT}\ know|n/a|no\ answer|(?:(?:the\ answer|it)\ is\ )?(?:unknown|not\ known))\W*+\Z)""",
+    re.VERBOSE | re.DOTALL,
+)
+_UNKNOWN = re.compile(
+    rf"""\W*+ (?:none | null | unanswerable
+        | unknown (?:\s*+(?:[.;,]|\((?!\d))|\s++[–—-]) .* | (?-i:UNKNOWN\s++[a-z]) .*
+        | (?:it\ is\ )? not\ (?:stated|given|mentioned|found|specified|provided|known|(?=in|from|by))
+            (?:\ ?(?:in|from|by)\ {_SOURCES} .*)?
+        | it\ is\ (?:unknown|not\ known)\b .*
+        | {_SOURCES}\ do(?:es)?{_NOT}\  .*
+        | none\ of\ {_SOURCES} .*
+        | (?:it\ |the\ answer\ )? can{_NOT}\ be\ (?:determined|answered|inferred|found)\b .*
+        | (?:there\ is\ )? (?:no|not\ enough|insufficient)\ (?:\w+\ )? information\b .*
+        | (?:there\ is\ )? no\ answer (?:\ (?:is\ |was\ )?(?:found|given|stated))? (?:\ in\ {_SOURCES})?
+    )\W*""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
+
+
+def without_thoughts(reply: str) -> str:
+    """`reply` without the thoughts that reasoning models put before it in tags of their own."""
+    return _THOUGHTS.sub("", reply, count=1).strip()
+
+
+def declines(text: str) -> bool:
+    """Whether `text` says that the answer is not known, or says nothing at all."""
+    return not text.strip().strip(".… \t\r\n") or _DECLINING.match(text) is not None
+
+
+def says_unknown(answer: str) -> bool:
+    """Whether `answer`, the one that a reply marks or labels as such, says that there is none."""
+    return declines(answer) or _UNKNOWN.fullmatch(answer) is not None
+
+
+def between(text: str, mark: str) -> list[str]:
+    """What stands in the blocks `<<<MARK>>> ... <<</MARK>>>` of `text`, in order, stripped.
+
+    Models lose a bracket now and then. An opening mark inside a block starts it anew. When no block is closed, each
+    open one reaches to the next opening mark or to the end.
+    """
+    opening = rf"<{{2,3}}\s*{re.escape(mark)}\s*>{{2,3}}"
+    closing = rf"<{{1,3}}\s*/\s*{re.escape(mark)}\s*>{{1,3}}"
+    blocks = _blocks(text, opening, closing) or _blocks(text, opening, rf"(?={opening}|\Z)")
+    return [content for content in blocks if content]
+
+
+def _blocks(text: str, opening: str, closing: str) -> list[str]:
+    pattern = re.compile(f"{opening}((?:(?!{opening}).)*?){closing}", re.DOTALL | re.IGNORECASE)
+    return [content.strip() for content in pattern.findall(text)]
+
+
+def one_line(value: object) -> str:
+    """A field of a reply as one line of at most 4,000 characters, without marks; "" for what is no text.
+
+    Of a list the items, parted by commas; of a truth value yes or no.
+    """
+    if isinstance(value, bool):
+        value = "yes" if value else "no"
+    if isinstance(value, list):
+        value = ", ".join(str(item) for item in value if isinstance(item, str | int | float))
+    if not isinstance(value, str | int | float):
+        return ""
+    line = " ".join(_EMPHASIS.sub("", _MARK.sub(r" \1 ", printable(str(value)))).split()).strip("* ")
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1].rstrip() + "…"
+
+
+def named_documents(named: object, size: int) -> tuple[tuple[int, ...], int]:
+    """Which of `size` documents are named, as 3, "3", "Doc 3", "1, 3" or "1-3" or a list of such; and how many
+    names are of none.
+    """
+    found: dict[int, None] = {}
+    removed = 0
+    for item in named if isinstance(named, list) else [named]:
+        numbers = _numbers(item, size)
+        valid = [number for number in numbers if 1 <= number <= size]
+        found.update(dict.fromkeys(valid))
+        removed += len(numbers) - len(valid)
+    return tuple(found), removed
+
+
+def _numbers(item: object, size: int) -> list[int]:
+    """The numbers in `item`; a name without one counts as 0, which no document has."""
+    if isinstance(item, int | float) and not isinstance(item, bool):
+        return [int(item) if item == item // 1 else 0]
+    if not isinstance(item, str) or _NONE.match(item):
+        return []
+    numbers: list[int] = []
+    for first, last in _NUMBERS.findall(item):
+        start, stop = _bounded(first, size), _bounded(last or first, size)
+        numbers += range(start, stop + 1) if 0 < start <= stop <= size else {start, stop}
+    return numbers or [0]
+
+
+def _bounded(digits: str, size: int) -> int:
+    return int(digits) if len(digits) < 10 else size + 1
+
+
+def parse_objects(text: str) -> list[dict[str, Any]]:
+    """The JSON objects in `text`, in order: bare, in code fences or amid prose; trailing commas are let pass.
+
+    Of nested objects only the outermost counts. Where it is broken (a reply cut short, say), the whole
+    ones inside it do.
+    """
+    text = _TRAILING_COMMA.sub(lambda match: match[1] or "", text[max(0, text.find("{")) :][:_LONGEST])
+    found: list[dict[str, Any]] = []
+    effort, opening = 0, _OBJECT.search(text)
+    while opening and effort < _EFFORT:
+        try:
+            value, end = _JSON.raw_decode(text, opening.start())
+            found.append(value)
+        except (ValueError, RecursionError) as error:
+            effort += getattr(error, "pos", len(text))
+            end = opening.end()
+        opening = _OBJECT.search(text, end)
+    return found
+
+
+def parse_object(text: str, *keys: str) -> dict[str, Any] | None:
+    """The last JSON object in `text` that has all of `keys`, or None; see `parse_objects`."""
+    return next((found for found in reversed(parse_objects(text)) if found.keys() >= set(keys)), None)
+
+
+_FIELD = re.compile(r"""["']answer["']\s*:\s*""", re.IGNORECASE)
+_AFTER = r"""\s*(?:,\s*["'][^"'\n]{1,40}["']\s*:|[}\]]|\Z)"""  # a field; other quotes are within its text
+_WITHIN = re.compile(r"""[\w"']""")  # right behind a quote, which then ends nothing: The "Rough Riders"
+_VALUE = re.compile(rf"""(["'])((?:\\.|(?!\1{_AFTER})[^\\])++)\1|([^\s"'\[{{][^"{{}},\n]*+)(?=[}},])""", re.DOTALL)
+# JSON, a code fence, documents without an answer behind them.
+_NO_ANSWER = re.compile(r'\s*(?:```|[{}\]]|\[["{\d]|"\w+"\s*:)|[^\w\n]*documents?[^\w\n]*[:：](?!.*\banswer\b)', re.I)
+_LABELLED = re.compile(
+    r"^[^\w\n]*+(?:.*(?:[\d.,;:|\])]|\b(?:so|thus|therefore|and|that))[ \t]++)?"
+    r"(?:the[ \t]+)?(?:final[ \t]+)?answer[ \t]*(?:is\b|[*_]*[:：])[\s:：*_]*+(.*\w.*)$",
+    re.I | re.M,
+)
+
+
+def stated_answer(reply: str) -> str:
+    """The marked answer of `reply`, else that of its JSON, else a labelled one, else its last line; as one line.
+
+    Of several of a kind the last. "" where there is none; whether it says that none is known is not looked at.
+    """
+    if marked := between(reply, "ANSWER"):
+        return one_line(marked[-1])
+    if whole := parse_object(reply, "answer") or _broken(reply):
+        return one_line(whole["answer"])
+    lines = [one_line(line) for line in reply.splitlines() if re.search(r"\w", line) and not _NO_ANSWER.match(line)]
+    return one_line("".join((_LABELLED.findall("\n".join(lines)) or lines)[-1:]))
+
+
+def _broken(reply: str) -> dict[str, Any] | None:
+    """The last answer of what is nearly JSON: cut behind it, with quotes in its text, or as Python writes it."""
+    for field in list(_FIELD.finditer(reply))[-1:]:
+        closed = None
+        try:
+            value, end = json.JSONDecoder(strict=False).raw_decode(reply, field.end())
+            closed = {"answer": value}
+            if not _WITHIN.match(reply, end):
+                return closed
+        except (ValueError, RecursionError):
+            pass
+        found = _VALUE.match(reply, field.end())
+        return {"answer": found[2] or found[3]} if found else closed
+    return None
+
+
+def spoken(completion: Completion) -> Completion:
+    """`completion` without the thoughts that stand before the reply. CutError when it was cut in the midst of them."""
+    text = without_thoughts(completion.text)
+    if not text and completion.finish == "length":
+        raise CutError
+    return dataclasses.replace(completion, text=text)

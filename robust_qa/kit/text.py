@@ -1,0 +1,164 @@
+"""Text as data: sentences, words, and the field's normalisation of answers."""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+_ABBREVIATIONS = frozenset(
+    """mr messrs mrs mme mlle ms dr prof st sr jr rev hon gen col capt maj adm cmdr lt sgt cpl pvt gov sen rep pres no
+    nos vol vols fig figs eq sec ch pp ed eds vs etc approx ca cf al dept est inc ltd co corp univ jan feb mar apr jun
+    jul aug sep sept oct nov dec mt ft ph.d""".split()
+)
+_NUMBERED = frozenset("op art mon tue tues wed thu thur thurs fri sat sun".split())  # abbreviations before a number
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
+_NUMBER = re.compile(r"\s+\d")
+# Only a run's first stop can begin a match, and a run is taken whole: a page of leader dots is linear work.
+_BOUNDARY = re.compile(
+    # The end of quotes and emphasis, and marks of references, go with what they follow: 1925.[3] A wildcard is neither
+    # (2.*), nor is an index (split(".")[0]).
+    r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?:(?:(?<![\d*][.!?…])[*_]++|\*\*|__)[\"'”’)\]]*+)?"
+    r"(?:(?<![\"']\))\[[^\[\]\n.!?…]{1,30}\]|[¹²³⁰⁴-⁹])*+(?=\s+[\"'“‘(\[]*[^\sa-z])"
+    r"|[。！？।॥۔؟።။។]+|\n\s*\n"
+    r"|\n(?=[ \t]*(?:[-*+•|]|\d{1,2}[.)])[ \t])"  # before an item of a list, a row of a table
+)
+_ITEM = re.compile(r"(?:\A|\n)[ \t*_]*\d{1,2}\Z")
+_MARK = re.compile(r"[\d\s,;–-]+|\[[^\n]{1,28}\]|\S")  # of a note: 3, [note 4], *
+_SIGNED = re.compile(r"[-+−–]?\d")
+_CLOSED, _ENDED = frozenset(")]}"), frozenset('.,;:!?"’”')
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_WORD = re.compile(r"\w+(?:['’.\-]\w+)*")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)[.-]+(?=\d)")
+_SCORE = re.compile(r"(?<!\d)(\d):(?=\d(?!\d))")  # 3:2 is 3-2
+_DATE = re.compile(r"(?<!\d)(\d+)[.-](\d+)[.-](?=\d)")
+_NO_ZERO = re.compile(r"(?<![\w.])(?=\.\d)")  # .5
+_NEGATIVE = re.compile(r"(?:(?<![\w.,)‐-–-])[-−‐-–]|\bminus )(?=[$£€]?\d)", re.IGNORECASE)
+# C++, C# and O+; and what bounds a number, but no tag or arrow before it.
+_SIGNS = re.compile(r"(?<=[^\W\d_])[+#]+(?![^\W\d_])|(?<![\w\"'/=\n-])[<>≤≥]=?\s*(?=(?:minus)?[$£€]?\d)")
+_SIGN_NAMES = {"+": "plus", "#": "sharp", "<": "under", ">": "over"}
+_POWER = re.compile(r"(?<=\d)(?:(?=[²³¹⁰⁴-⁹⁻₀-₉])|\^(?=[-−\d]))")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+class _Stops(dict[int, int]):
+    """Of each character itself; of a dash or a slash a hyphen, of other punctuation of any script a full stop."""
+
+    def __missing__(self, character: int) -> int:
+        category = unicodedata.category(chr(character))
+        mark = "-" if category == "Pd" or character == ord("/") else "."
+        return self.setdefault(character, ord(mark) if category.startswith("P") else character)
+
+
+_STOPS = _Stops()
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Character spans of the sentences of `text`, in order, without surrounding space.
+
+    Full stops after common abbreviations, initials ("J.R. Smith") and between digits do not end one. An item of a list
+    or a row of a table, as Markdown has them, is one.
+    """
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for match in _BOUNDARY.finditer(text):
+        if match.group().startswith(".") and _is_abbreviation(text, match.start()):
+            continue
+        _append_stripped(spans, text, start, match.end())
+        start = match.end()
+    _append_stripped(spans, text, start, len(text))
+    return spans
+
+
+def _is_abbreviation(text: str, stop: int) -> bool:
+    before = text[max(0, stop - 12) : stop]
+    if _ITEM.search(before):
+        return True
+    word = before.rsplit(None, 1)[-1].lstrip("(\"'“‘[*_").lower() if before.strip() else ""
+    if word in _NUMBERED:
+        return _NUMBER.match(text, stop + 1) is not None and (word == "op" or not before.split()[-1].islower())
+    if word in _ABBREVIATIONS:
+        return True
+    # J.R.R. Tolkien, but the U.S.A. and the F.B.I.
+    alone = word.count(".") < 2 or [*before.split()[-2:-1]] != ["the"]
+    return _INITIALS.fullmatch(word) is not None and word != "i" and alone
+
+
+def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if start < end:
+        spans.append((start, end))
+
+
+def words(text: str) -> list[str]:
+    """The words of `text`, lower-cased, inner apostrophes and hyphens kept."""
+    return [match.group().lower() for match in _WORD.finditer(text)]
+
+
+def titled(title: str | None, text: str) -> str:
+    """A passage as one text, as evaluators read it: its title before it, where it has one."""
+    return f"{title.strip()}: {text}" if title and title.strip() else text
+
+
+def raised(before: str, shown: str, *, refers: bool = False) -> str:
+    """Raised text as it is written in the line, after the character `before`: 2^32, 1925.[3]; else as it is `shown`.
+
+    Nothing is left of a mark that `refers` to a note.
+    """
+    if refers and _MARK.fullmatch(shown):
+        return ""
+    if _SIGNED.match(shown) and (before.isalnum() or before in _CLOSED):
+        return f"^{shown}"
+    return f"[{shown}]" if _SIGNED.match(shown) and before in _ENDED else shown
+
+
+def normalise(text: str) -> str:
+    """An answer as SQuAD's evaluation compares it: lower case, no punctuation, no articles, single spaces."""
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def answer_key(answer: str) -> str:
+    """What two answers that say the same have in common: their normal form, in which numbers stay apart.
+
+    `normalise` makes 1.5, 1-5 and -15 the same as 15, C++ and C# the same as C, and nothing of "A"; and it knows the
+    punctuation of ASCII alone. Here that of every script goes, and letters count that Unicode has in several forms
+    (NFKC). A number is one word with its minus or its "<", so that 15 is not among the words of -15.
+    """
+    text = unicodedata.normalize("NFKC", _POWER.sub(" power ", answer))
+    text = _NEGATIVE.sub("minus", _NO_ZERO.sub("0", _THOUSANDS.sub("", text)))
+    text = _SIGNS.sub(lambda signs: "".join(_SIGN_NAMES.get(sign, sign) for sign in signs[0].strip()), text)
+    text = _DATE.sub(r"\1·\2·", _SCORE.sub(r"\1-", text).translate(_STOPS))
+    text = _BETWEEN_DIGITS.sub(lambda marks: "–" if "-" in marks[0] else "·", text)
+    return normalise(text) or " ".join(answer.lower().split())
+
+
+def contains_answer(text: str, answers: Iterable[str]) -> bool:
+    """Whether any of `answers` occurs in `text`, both normalised: the accuracy of the field's papers."""
+    haystack = normalise(text)
+    return any(needle in haystack for needle in map(normalise, answers) if needle)
+
+
+def gold_facts(answers: Sequence[Any]) -> list[list[str]]:
+    """The facts of the gold answers in a row, each with the ways to say it; numbers become texts, 1871.0 two of them.
+
+    A list of texts is one fact, a list of lists one fact each. Whole floats are what some programs write where a column
+    of whole numbers has gaps; or the zero is part of the answer, as of a version. What normalisation leaves nothing of
+    is dropped, since every answer would contain it.
+    """
+    groups = answers if any(isinstance(one, list) for one in answers) else [answers]
+    found = [[way for one in (it if isinstance(it, list) else [it]) for way in _gold(one)] for it in groups]
+    kept = [list(dict.fromkeys(filter(normalise, fact))) for fact in found]
+    return [fact for fact in kept if fact]
+
+
+def _gold(given: Any) -> list[str]:
+    if given is None:
+        return []
+    whole = isinstance(given, float) and given.is_integer()
+    return [str(way).strip() for way in ([int(given), given] if whole else [given])]

@@ -1,0 +1,29 @@
+"""Names that `robust_qa` once exported, and where they are now."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+_RENAMED = {"citations": "cite_reading"}
+_NAMES = {
+    "robust_qa.answering": "Session",
+    "robust_qa.batch": "answered_by check_rows portable unread_passages",
+    "robust_qa.cli": """Answering KeyValue Run answering_options command_group console cost_line jobs_option
+        output_option passages_in""",
+    "robust_qa.cli.batch_run": "Target answer_rows in_session",
+    "robust_qa.documents": "charset",
+    "robust_qa.english": "Candidate STOPWORDS candidates content_terms",
+    "robust_qa.kit": """Prompt answer_key arrange between cite cite_reading contains_answer cores data_dir
+        declines each_alone even_batches fenced flat gold_facts is_loopback load_prompts named_documents
+        normalise one_line parse_expression parse_object parse_objects printable raised remark retry_after says_unknown
+        sentences spoken stands_in stated_answer titled visible whole_characters without_thoughts words""",
+}
+
+
+def tell(name: str) -> NoReturn:
+    """Raises ImportError with the new import if `name` has moved, otherwise AttributeError."""
+    now = _RENAMED.get(name, name)
+    for module, names in _NAMES.items():
+        if now in names.split():
+            raise ImportError(f"robust_qa.{name} has moved. Write: from {module} import {now}")
+    raise AttributeError(f"module 'robust_qa' has no attribute {name!r}")

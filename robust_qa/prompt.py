@@ -1,0 +1,32 @@
+"""A prompt: a message template with fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from .types import Message, Role
+
+_FIELD = re.compile(r"\{([a-z_]+)\}")
+
+
+class Prompt:
+    """A message template: `{name}` marks a field, a line of `---` parts the system message from the user's.
+
+    Fields are filled in one pass, so text that itself looks like a field stays as it is.
+    """
+
+    def __init__(self, template: str, name: str = "prompt") -> None:
+        self.name = name
+        self.template = template.strip()
+        self.fields = frozenset(_FIELD.findall(template))
+
+    def messages(self, fields: Mapping[str, str]) -> list[Message]:
+        """The messages with every field filled in; a field the template lacks is not an error."""
+        *system, user = re.split(r"^---\n", self.template, maxsplit=1, flags=re.MULTILINE)
+        parts: tuple[tuple[Role, str], ...] = (("system", "".join(system)), ("user", user))
+        return [Message(role, self._fill(text.strip(), fields)) for role, text in parts if text.strip()]
+
+    @staticmethod
+    def _fill(text: str, fields: Mapping[str, str]) -> str:
+        return _FIELD.sub(lambda match: fields.get(match.group(1), match.group()), text)
