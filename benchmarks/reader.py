@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from robust_qa import Passage, Reading
-from robust_qa.kit import contains_answer, gold_facts, titled
+from robust_qa.kit import contains_answer, gold_facts, with_title
 from rqa_embedded.training.data import qamr_rows
 from rqa_embedded.training.metrics import auc, exact, f1
 
@@ -65,7 +65,7 @@ def passage_scores(name: str, model: Path | None, forced: Any, requests: Sequenc
         from rqa_embedded import EmbeddedEvaluator
 
         judge = EmbeddedEvaluator(EmbeddedEvaluator.Options(model=model))
-        texts = [(question, [titled(p.title, p.text) for p in passages]) for question, passages in requests]
+        texts = [(question, [with_title(p.title, p.text) for p in passages]) for question, passages in requests]
         return [score for one in texts for score in judge.score(*one)]
     alone = read(forced, [(question, [passage]) for question, passages in requests for passage in passages])
     return [reading.score or 0.0 if reading.text else 0.0 for reading in alone]

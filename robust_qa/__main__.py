@@ -1,13 +1,13 @@
-"""The entry of `rqa`, and of `python -m robust_qa`: what is imported is imported where Ctrl-C is minded."""
+"""Entry point of `rqa` and `python -m robust_qa`. Handles Ctrl-C during imports."""
 
 import os
 import sys
 
-_INTERRUPTED = 130  # Exit.INTERRUPTED, before anything is there to say so
+_INTERRUPTED = 130  # Exit.INTERRUPTED, which is not imported yet
 
 
 def main() -> None:
-    """Run the command. An interruption ends it quietly, also one that comes while its modules are imported."""
+    """Run the command. Exit quietly on Ctrl-C."""
     try:
         from .main import main as run
 
@@ -17,10 +17,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        if sys.path and sys.path[0] == os.getcwd():  # noqa: PTH109  (pathlib is slow to import)
-            # Python puts the working directory there, and what a stranger left in it is no plugin.
-            del sys.path[0]
-    except FileNotFoundError:
-        pass  # it was removed, and Python found none to put there
+    if not sys.flags.safe_path:
+        del sys.path[0]  # the working directory: do not import untrusted modules from it
     main()

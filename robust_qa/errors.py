@@ -1,19 +1,19 @@
-"""Every way rqa can fail, and the exit code each one ends the process with.
+"""The errors of rqa, with the exit code of each.
 
-RqaError                      1   something failed; the message says what, the hint says what to do
+RqaError                      1   base class
 ├── ConfigError               2   a configuration value, an option or a name is wrong
 │   └── ExpressionError       2   a retriever expression does not parse
-├── InputError                2   a question, row or file handed in cannot be used
-├── PluginError               1   a plugin cannot be loaded or breaks the contract
-├── MissingError              4   a model, an index or a corpus is not there
-├── ContextError              1   a prompt overflows the reader's window
-├── BusyError                 1   another process holds what is needed
+├── InputError                2   a question, row or input file is invalid
+├── PluginError               1   a plugin does not load or breaks its contract
+├── MissingError              4   a model, an index or a corpus is missing
+├── ContextError              1   a prompt does not fit the reader's context window
+├── BusyError                 1   another process holds a lock
 └── CallError                 5   a component call failed
-    ├── UnavailableError      5   the provider or the network failed; worth another try
-    ├── RefusedError          5   the provider refused; the same call will be refused again
-    ├── CallTimeout           5   no reply in time; worth another try
-    ├── ReplyError            5   the reply came and cannot be understood
-    └── CutError              5   the reply was cut at max_tokens before it said what it had to
+    ├── UnavailableError      5   the provider or the network failed; retried
+    ├── RefusedError          5   the provider refused; not retried
+    ├── CallTimeout           5   no reply in time; retried
+    ├── ReplyError            5   the reply cannot be parsed; retried
+    └── CutError              5   the reply was cut at max_tokens before the answer
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .types import Usage
 
 
 def did_you_mean(name: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
-    """ "Did you mean 'x'?", or nothing when no known name is near. `likeness` is from 0 to 1: how near."""
+    """Return "Did you mean 'x'?" for the most similar known name, or "" if none has at least this `likeness` (0-1)."""
     import difflib
 
     folded = {each.casefold(): each for each in known}
@@ -35,7 +35,7 @@ def did_you_mean(name: str, known: Iterable[str], *, likeness: float = 0.6) -> s
 
 
 class Exit(enum.IntEnum):
-    """The exit codes of every command; rqa(1) documents them."""
+    """The exit codes of all commands, documented in rqa(1)."""
 
     ANSWERED = 0
     FAILED = 1
@@ -47,11 +47,10 @@ class Exit(enum.IntEnum):
 
 
 class RqaError(Exception):
-    """Base of all errors rqa raises on purpose.
+    """Base class of the errors that rqa raises on purpose.
 
-    `message` says what was being done, and to what; `hint` says what to do next; `general` is whether any other call
-    would fail alike, whatever it asked: a wrong key, a server that is not there. `usage` is what was spent before: a
-    reply that came and is of no use, and in the end all the calls of a question that failed.
+    `message` says what failed, `hint` how to fix it. `general` means that every other call would fail too, for
+    example with a wrong key. `usage` counts the tokens spent before the error.
     """
 
     exit = Exit.FAILED
@@ -65,7 +64,7 @@ class RqaError(Exception):
         self.usage = Usage()
 
     def __copy__(self) -> Self:
-        # Not by its constructor, which a plugin's own error may have with other parameters.
+        # Do not call the constructor: a plugin's subclass may have other parameters.
         other = type(self).__new__(type(self), *self.args)
         other.__dict__.update(self.__dict__)
         return other
@@ -77,12 +76,10 @@ class RqaError(Exception):
 
 
 def interrupted(error: BaseException | None) -> bool:
-    """Whether it is an interruption, also where Python has wrapped it: 3.11 does in what a class body calls."""
-    seen: set[int] = set()  # the causes of a plugin's error may go round in a circle
-    while error is not None and not isinstance(error, KeyboardInterrupt) and id(error) not in seen:
-        seen.add(id(error))
-        error = error.__cause__
-    return isinstance(error, KeyboardInterrupt)
+    """Return whether `error` is a KeyboardInterrupt or caused by one."""
+    return isinstance(error, KeyboardInterrupt) or (
+        error is not None and isinstance(error.__cause__, KeyboardInterrupt)
+    )
 
 
 class ConfigError(RqaError):
@@ -92,7 +89,7 @@ class ConfigError(RqaError):
 
     @classmethod
     def of(cls, problems: Sequence[RqaError]) -> RqaError:
-        """Several problems as one, a line each."""
+        """Return several problems as one error, one line each."""
         if len(problems) == 1:
             return problems[0]
         return cls("\n".join(f"{problem.message} {problem.hint}".strip() for problem in problems))
@@ -103,27 +100,27 @@ class ExpressionError(ConfigError):
 
 
 class InputError(RqaError):
-    """A question, a row or a file that was handed in cannot be used."""
+    """A question, a row or an input file is invalid."""
 
     exit = Exit.USAGE
 
 
 class PluginError(RqaError):
-    """A plugin cannot be loaded, or a component breaks its contract."""
+    """A plugin does not load, or a component breaks its contract."""
 
 
 class MissingError(RqaError):
-    """A model, an index or a corpus is not there."""
+    """A model, an index or a corpus is missing."""
 
     exit = Exit.MISSING
 
 
 class ContextError(RqaError):
-    """A prompt overflows the reader's window, and there is nothing left to cut."""
+    """A prompt does not fit the reader's context window, even after truncation."""
 
 
 class BusyError(RqaError):
-    """Another process holds what is needed."""
+    """Another process holds a lock."""
 
 
 class CallError(RqaError):
@@ -135,8 +132,8 @@ class CallError(RqaError):
 class UnavailableError(CallError):
     """The provider or the network failed; the same call may succeed later.
 
-    `retry_after` is the provider's own wish, in seconds, or None. `limited` says that it takes calls, and this was one
-    too many; a wish says so, too.
+    `retry_after` is the wait in seconds that the provider asked for, or None. `limited` means that the call exceeded
+    the provider's rate limit; `retry_after` implies it.
     """
 
     retryable = True
@@ -156,7 +153,7 @@ class UnavailableError(CallError):
 
 
 class RefusedError(CallError):
-    """The provider refused (a bad key, an unknown model, a filter); trying again will not help."""
+    """The provider refused the call: a wrong key, an unknown model, a content filter. Not retried."""
 
 
 class CallTimeout(CallError):
@@ -166,19 +163,19 @@ class CallTimeout(CallError):
 
 
 class ReplyError(CallError):
-    """A reply arrived and cannot be understood."""
+    """The reply cannot be parsed."""
 
     retryable = True
 
 
 class CutError(CallError):
-    """A reply ended before it said what it had to, cut at `max_tokens` as a rule; it would end there again."""
+    """The reply ended before the answer, usually at `max_tokens`. Not retried, because it would end there again."""
 
     def __init__(
         self,
-        message: str = "The language model's reply was cut at `max_tokens` before it came to an answer.",
+        message: str = "The language model's reply was cut at `max_tokens` before the answer.",
         *,
-        hint: str = "Raise `max_tokens` of the reader, or of the strategy where that has one; a model that reasons "
-        "needs several thousand. A server whose window is full cuts sooner: enlarge that, and say so by `window`.",
+        hint: str = "Raise `max_tokens` of the reader or the strategy. A reasoning model needs several thousand. "
+        "If the server's context window is full, enlarge it there and set `window` to its size.",
     ) -> None:
         super().__init__(message, hint=hint)

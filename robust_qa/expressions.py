@@ -1,13 +1,11 @@
-"""Retriever expressions: `web@rr@5 & wiki@5 @cp`, parsed into a tree of plain data and printed back.
+"""Retriever expressions such as `web@rr@5 & wiki@5 @cp`: parse them into a tree and print them.
 
-The notation is that of the Ensemble of Retrievers (Li et al. 2024, Section 2.1). From the tightest to the loosest::
+The notation follows the Ensemble of Retrievers (Li et al. 2024, Section 2.1). Grammar, tightest binding first::
 
     atom        NAME | NAME ( expression ) | ( expression )
     term        atom, then any of  @rr  (rerank)  and  @K  (the first K), applied from left to right
     joined      term & term & ...
     expression  joined, then  @cp  (compress into one passage)
-
-What the names stand for, and how a tree is evaluated, is in pool.py.
 """
 
 from __future__ import annotations
@@ -33,18 +31,14 @@ GIVEN_PARTS: Mapping[str, Callable[[Sequence[Passage]], Sequence[Passage]]] = {
 }
 BUILT_IN = frozenset({MEMORY, NOTHING, *GIVEN_PARTS})
 
-MOST = 10_000  # passages that one number may ask for
-CANDIDATES = 40  # passages that are reranked, at least
+MOST = 10_000  # the largest K
+CANDIDATES = 40  # minimum number of passages to rerank
 _NAME = r"[A-Za-z][\w-]*"
-_LONGEST = 2_000  # characters of an expression
-_DEEPEST = 40  # @ and parentheses in an expression, which may all be in one another
-_MOST_NAMED = 100  # named expressions that one expression may come to hold, and how many of them in one another:
-_DEEPEST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a name stands for: a retriever, a named expression, or one of BUILT_IN."""
+    """A name: a retriever, a named expression, or one of BUILT_IN."""
 
     name: str
 
@@ -65,7 +59,7 @@ class Top:
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """The same passages in the evaluator's order."""
+    """The passages, reranked by the evaluator."""
 
     inner: Tree
 
@@ -75,7 +69,7 @@ class Reranked:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The passages of each part after those of the one before, equal ones once."""
+    """The passages of all parts in order, deduplicated."""
 
     parts: tuple[Tree, ...]
 
@@ -85,7 +79,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Compressed:
-    """One passage, written by the reader out of all of them."""
+    """All passages compressed into one by the reader."""
 
     inner: Tree
 
@@ -95,7 +89,7 @@ class Compressed:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What the strategy `name` makes of the passages: `crag(wiki@10)`."""
+    """The passages as corrected by the strategy `name`: `crag(wiki@10)`."""
 
     name: str
     inner: Tree
@@ -111,32 +105,28 @@ def _operand(tree: Tree) -> str:
     return f"({tree})" if isinstance(tree, Joined | Compressed) else str(tree)
 
 
-# -- reading
+# -- parsing
 
 
 def parse_expression(text: str) -> Tree:
-    """The tree of an expression; `str` of it is the canonical spelling, which parses to the same tree.
+    """Parse an expression. `str` of the tree is its canonical spelling.
 
-    ExpressionError shows where it goes wrong.
+    Raises ExpressionError, which shows the position of the error.
     """
     return _Parser(text).parse()
 
 
 class _Parser:
-    """Recursive descent: a method for each rule of the grammar, `_at` being the next character."""
+    """A recursive descent parser with one method per grammar rule. `_at` is the next position."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self._wraps = 0
-        if len(text) > _LONGEST:
-            self._at = _LONGEST
-            self._fail(f"A retriever expression has at most {_LONGEST} characters")
 
     def parse(self) -> Tree:
         tree = self._expression()
         if self._at < len(self._text):
-            self._fail("What can follow here is @ or &")
+            self._fail("Expected @ or &")
         return tree
 
     def _expression(self) -> Tree:
@@ -146,55 +136,47 @@ class _Parser:
             terms.append(self._term())
         tree = terms[0] if len(terms) == 1 else Joined(tuple(terms))
         while self._take(r"@\s*cp\b"):
-            self._wrap()
             tree = Compressed(tree)
         if isinstance(tree, Compressed) and self._sees(r"[@&]"):
-            self._fail("@cp binds loosest: put what it compresses in parentheses, as in (wiki@10 @cp) & web@2")
+            self._fail("@cp must come last. Use parentheses, for example (wiki@10 @cp) & web@2")
         return tree
 
     def _term(self) -> Tree:
         tree = self._atom()
         while not self._sees(r"@\s*cp\b") and self._take(r"@"):
-            self._wrap()
             start = self._at
             if self._take(r"rr\b"):
                 tree = Reranked(tree)
             elif digits := self._take(r"[0-9]{1,9}"):
                 if not 1 <= int(digits) <= MOST:
-                    self._fail(f"A number of passages is 1 to {MOST}", start)
+                    self._fail(f"The number of passages must be 1 to {MOST}", start)
                 tree = Top(tree, int(digits))
             else:
-                self._fail("After @ comes a number of passages, rr or cp")
+                self._fail("Expected a number of passages, rr or cp after @")
         return tree
 
     def _atom(self) -> Tree:
         start = self._at
         name = self._take(_NAME)
-        opened = self._at
+        parenthesis = self._at
         if not self._take(r"\("):
             if not name:
-                self._fail("Here a retriever's name or ( is wanted")
+                self._fail("Expected a retriever's name or (")
             return Source(name)
         if name in BUILT_IN:
-            self._fail(f"{name} stands alone; a strategy that corrects passages can have some in parentheses", start)
-        self._wrap()
+            self._fail(f"{name} takes no parentheses. Only strategies that correct passages do", start)
         inner = self._expression()
         if not self._take(r"\)"):
             if self._at < len(self._text):
-                self._fail("What can follow here is @, & or )")
-            self._fail("This ( is not closed", opened)
+                self._fail("Expected @, & or )")
+            self._fail("This ( is not closed", parenthesis)
         return Applied(name, inner) if name else inner
-
-    def _wrap(self) -> None:
-        self._wraps += 1
-        if self._wraps > _DEEPEST:
-            self._fail(f"A retriever expression has at most {_DEEPEST} operators and parentheses")
 
     def _sees(self, pattern: str) -> re.Match[str] | None:
         return re.compile(pattern, re.IGNORECASE).match(self._text, self._at)
 
     def _take(self, pattern: str) -> str:
-        """The text that matches here, and past it and the space behind it; empty when nothing does."""
+        """Return the text that matches at the current position, or "". Move past it and the following space."""
         match = self._sees(pattern)
         if match is None:
             return ""
@@ -212,12 +194,12 @@ class _Parser:
         shown = "".join(c if c.isprintable() else " " for c in self._text[first : at + 40])
         raise ExpressionError(
             f"{reason}:\n  {shown}\n  {' ' * (at - first)}^",
-            hint="`rqa help expressions` has the notation.",
+            hint="See `rqa help expressions` for the notation.",
         )
 
 
 def is_free_name(text: str) -> bool:
-    """Whether `text` can name something in expressions."""
+    """Return whether `text` is a valid name in expressions and not built in."""
     return re.fullmatch(_NAME, text) is not None and text not in BUILT_IN
 
 
@@ -225,7 +207,7 @@ def is_free_name(text: str) -> bool:
 
 
 def nodes(tree: Tree) -> Iterator[Tree]:
-    """The tree and all that stands in it, from the left."""
+    """Return the tree and all its nodes, from the left."""
     yield tree
     if not isinstance(tree, Source):
         for inner in tree.parts if isinstance(tree, Joined) else (tree.inner,):
@@ -233,18 +215,17 @@ def nodes(tree: Tree) -> Iterator[Tree]:
 
 
 def sources(tree: Tree) -> list[str]:
-    """The names that stand in it for passages, from the left, each once."""
+    """Return the names of the tree's sources, from the left, without duplicates."""
     return list(dict.fromkeys(node.name for node in nodes(tree) if isinstance(node, Source)))
 
 
 def names_given(tree: Tree) -> bool:
-    """Whether passages that the question brings have a part in it."""
+    """Return whether the tree uses the question's own passages."""
     return not GIVEN_PARTS.keys().isdisjoint(sources(tree))
 
 
 def expanded(tree: Tree, named: Mapping[str, Tree]) -> Tree:
-    """`tree` with the expressions that the configuration names in place of their names. ConfigError: in a circle."""
-    budget = iter(range(_MOST_NAMED))
+    """Replace the names of named expressions by the expressions. Raises ConfigError if they form a cycle."""
 
     def expand(tree: Tree, within: tuple[str, ...]) -> Tree:
         if not isinstance(tree, Source):
@@ -252,20 +233,17 @@ def expanded(tree: Tree, named: Mapping[str, Tree]) -> Tree:
         if tree.name not in named:
             return tree
         if tree.name in within:
-            raise ConfigError(f"The expressions {' -> '.join((*within, tree.name))} go in a circle.")
-        if len(within) == _DEEPEST_NAMED or next(budget, None) is None:
-            raise ConfigError(f"The expression {(*within, tree.name)[0]!r} holds too many others.")
+            raise ConfigError(f"The expressions {' -> '.join((*within, tree.name))} form a cycle.")
         return expand(named[tree.name], (*within, tree.name))
 
     return expand(tree, ())
 
 
 def sized(tree: Tree, k: int, *, given_k: int | None = None, wanted: int | None = None) -> Tree:
-    """`tree` with a number at every retriever's name: what is `wanted` around it, else the default `k`.
+    """Return `tree` with a number of passages at every retriever's name: `wanted`, or the default `k`.
 
-    Under `@rr@K` a name without a number gives CANDIDATES, or 4 K where that is more: `web@rr@5` is the beginning
-    of `web@rr@10`, as in the paper (Appendix C.1). Of a question's own passages all are taken, or the first
-    `given_k` where nothing else says how many.
+    Under `@rr@K` a name without a number gets max(CANDIDATES, 4 K), so that `web@rr@5` is the beginning of
+    `web@rr@10` as in the paper (Appendix C.1). `given_k` limits the question's own passages; None keeps all.
     """
     match tree:
         case Source(name):
@@ -283,7 +261,7 @@ def sized(tree: Tree, k: int, *, given_k: int | None = None, wanted: int | None 
 
 
 def _rebuilt(tree: Tree, change: Callable[[Tree], Tree]) -> Tree:
-    """`tree` with each of its operands changed."""
+    """Return `tree` with `change` applied to each operand."""
     match tree:
         case Source():
             return tree

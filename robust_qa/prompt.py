@@ -1,4 +1,4 @@
-"""A prompt: a message template with fields."""
+"""Prompts: message templates with fields."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _FIELD = re.compile(r"\{([a-z_]+)\}")
 
 
 class Prompt:
-    """A message template: `{name}` marks a field, a line of `---` parts the system message from the user's.
+    """A message template. `{name}` is a field; a line of `---` separates the system message from the user's.
 
-    Fields are filled in one pass, so text that itself looks like a field stays as it is.
+    Fields are filled in one pass, so a value that looks like a field is not replaced.
     """
 
     def __init__(self, template: str, name: str = "prompt") -> None:
@@ -22,7 +22,7 @@ class Prompt:
         self.fields = frozenset(_FIELD.findall(template))
 
     def messages(self, fields: Mapping[str, str]) -> list[Message]:
-        """The messages with every field filled in; a field the template lacks is not an error."""
+        """Return the messages with their fields filled in. Ignores fields that the template does not use."""
         *system, user = re.split(r"^---\n", self.template, maxsplit=1, flags=re.MULTILINE)
         parts: tuple[tuple[Role, str], ...] = (("system", "".join(system)), ("user", user))
         return [Message(role, self._fill(text.strip(), fields)) for role, text in parts if text.strip()]

@@ -1,4 +1,4 @@
-"""rqa's own standard output, kept apart from file descriptor 1, where anything in the process can write."""
+"""Keep rqa's own standard output separate from file descriptor 1, to which plugins and C libraries may write."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _own = STDOUT
 
 
 def make_private() -> int:
-    """A duplicate of the original standard output, for this process alone: child processes do not inherit it."""
+    """Duplicate the original standard output. Return the new descriptor, which child processes do not inherit."""
     global _own  # noqa: PLW0603  (there is one standard output)
     if _own == STDOUT:
         _own = os.dup(STDOUT)
@@ -21,15 +21,15 @@ def make_private() -> int:
 
 
 def descriptor() -> int:
-    """The file descriptor of the original standard output."""
+    """Return the file descriptor of the original standard output."""
     return _own
 
 
 @contextmanager
 def plugins_write_to_stderr() -> Iterator[None]:
-    """Send to stderr what plugins, C libraries and child processes print or write to file descriptor 1.
+    """Redirect file descriptor 1 to stderr: prints of plugins, C libraries and child processes.
 
-    In the `rqa` command this lasts until the process ends, as threads and C buffers may write late.
+    In the `rqa` command this lasts until the process ends, because threads and C buffers may write late.
     """
     global _own  # noqa: PLW0603
     private = _own != STDOUT
@@ -39,7 +39,7 @@ def plugins_write_to_stderr() -> Iterator[None]:
         with redirect_stdout(sys.stderr):
             yield
     finally:
-        if not private:  # a program that uses rqa gets its own standard output back
+        if not private:  # a program that uses rqa as a library gets its stdout back
             flush_c()
             os.dup2(own, STDOUT)
             os.close(own)
@@ -47,7 +47,7 @@ def plugins_write_to_stderr() -> Iterator[None]:
 
 
 def flush_c() -> None:
-    """Write what C code holds in its buffers."""
+    """Flush C stdio buffers."""
     import ctypes
 
     with suppress(OSError, AttributeError):

@@ -1,4 +1,4 @@
-"""The plain data that passes between host and plugins: frozen dataclasses, no behaviour to inherit."""
+"""The data types that host and plugins exchange: frozen dataclasses."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Order = Literal["descending", "ascending", "random", "ping-pong-top", "ping-pong
 """The order of passages in a prompt, by relevance (Astute RAG, Appendix F, Table 8)."""
 ORDERS: tuple[Order, ...] = get_args(Order)
 Url = NewType("Url", str)
-"""An endpoint. An untrusted configuration may point it only at this machine or at a host with a stored key."""
+"""The type of options that hold a URL. An untrusted file may use only this machine or hosts with a stored key."""
 Expression = NewType("Expression", str)
-"""An option that holds a retriever expression. Its names must be configured or installed."""
+"""The type of options that hold a retriever expression. Its names must be configured or installed."""
 Power = Literal["retrieve", "read", "generate", "continue_text", "score"]
 
 
@@ -24,9 +24,8 @@ Power = Literal["retrieve", "read", "generate", "continue_text", "score"]
 class Passage:
     """A piece of text to answer from.
 
-    `source` is a path or URL for people; `score` is on the retriever's own scale, higher is better;
-    `origin` is "external" (retrieved) or "memory" (written by the reader itself). `made_of` are the passages
-    that a compressed one was written from.
+    `source` is a path or URL to show. `score` is on the retriever's own scale, higher is better. `origin` is
+    "external" if retrieved, "memory" if the reader wrote it. `made_of` holds the originals of a compressed passage.
     """
 
     text: str
@@ -40,7 +39,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a chat."""
+    """One message of a chat."""
 
     role: Role
     content: str
@@ -48,7 +47,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an answer took: calls of a language model, their tokens, and how many calls the cache answered."""
+    """The cost of an answer: language model calls, their tokens, and calls served from the cache."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -66,10 +65,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How to generate. None means: as the reader is configured.
+    """Generation parameters. None uses the reader's configuration.
 
-    `temperature` is 0 for greedy decoding; `max_tokens` bounds the reply; `schema` is a JSON schema that
-    the reply should satisfy (a reader that cannot constrain its output ignores it).
+    A `temperature` of 0 decodes greedily. `max_tokens` limits the reply. `schema` is a JSON schema for the reply;
+    readers that cannot constrain their output ignore it.
     """
 
     temperature: float | None = None
@@ -81,7 +80,7 @@ class Decoding:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A language model's reply. `finish` is "length" when it was cut at max_tokens, else "stop"."""
+    """A language model's reply. `finish` is "length" if it was cut at max_tokens, else "stop"."""
 
     text: str
     usage: Usage = Usage(calls=1)
@@ -90,10 +89,10 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token that a language model wrote.
+    """A generated token.
 
-    `logprob` is the natural logarithm of its probability; `top` holds the likeliest tokens at its place with theirs,
-    by their texts, as many as were asked for.
+    `logprob` is the natural logarithm of its probability. `top` maps the texts of the most likely tokens at its
+    position to their logprobs.
     """
 
     text: str
@@ -103,10 +102,10 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """What a language model writes right after a text, special tokens included, and how sure it is of each token.
+    """A language model's continuation of a text, with token probabilities.
 
-    `tokens` are all that were written, in order; the one that ends the text is no part of `text`. `finish` is as
-    of a Completion.
+    `tokens` are all generated tokens in order, including special tokens and the end token. `text` excludes the end
+    token. `finish` is as in Completion.
     """
 
     text: str
@@ -117,16 +116,15 @@ class Continuation:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reader found in passages.
+    """A reader's result for some passages.
 
-    `text` is None when the answer is not in them; `score` in [0, 1] is the reader's confidence in `text` (without one,
-    that the best answer there was is wrong), None where it has no measure; `passages` are 0-based positions in the list
-    read, best first; `start` and `end` are character offsets of the answer in the first of them, for readers that
-    point. `places`, where the reader tells, are offsets in each of `passages` at which the words begin that it was told
-    by.
-    `rivals` are the answers that others of the passages give instead, likeliest first, each with a confidence of its
-    own; they have no rivals.
-    `reason` says in a sentence why there is no `text`, where it is not that the passages lack the answer.
+    - `text`: the answer, None if the passages do not contain it.
+    - `score`: confidence in `text` in [0, 1], or None. Without `text`, confidence that the best candidate is wrong.
+    - `passages`: 0-based positions of the supporting passages in the list, best first.
+    - `start`, `end`: character offsets of the answer in the first of `passages`, for extractive readers.
+    - `places`: optional; for each of `passages` the offset of the supporting words.
+    - `rivals`: competing answers from other passages, most likely first, without rivals of their own.
+    - `reason`: one sentence on why there is no `text`, if not because the passages lack the answer.
     """
 
     text: str | None
@@ -142,7 +140,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Where an answer stands: the passage, and in `quote` the sentence of it that carries the answer."""
+    """A source of an answer. `quote` is the sentence of the passage that contains the answer."""
 
     quote: str
     title: str = ""
@@ -153,7 +151,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """One side of a conflict: a candidate answer, who says so, and whether it was chosen."""
+    """One side of a conflict: a candidate answer, its sources, and whether it was chosen."""
 
     text: str
     confidence: float | None = None
@@ -163,9 +161,9 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One entry of the trace: a call (`kind` names the power used) or a decision (`kind` is "note").
+    """One entry of the trace: a call (`kind` is the power used) or a decision (`kind` is "note").
 
-    `started` is in seconds since the question began; `data` is JSON-ready.
+    `started` is in seconds since the start of the question. `data` is JSON-ready.
     """
 
     kind: Power | Literal["note"]
@@ -184,10 +182,13 @@ class Step:
 class Answer:
     """A strategy's result.
 
-    `text` is None when the strategy abstains, and `reason` then says why in a sentence for people.
-    `confidence` in [0, 1] or None where the strategy has none. `conflicts` holds the candidate answers when
-    sources disagree (empty when they do not). `details` is the strategy's own JSON-ready account. The host
-    fills in the fields below the line; a strategy leaves them alone.
+    - `text`: the answer, None if the strategy abstains.
+    - `confidence`: in [0, 1], or None.
+    - `conflicts`: the candidate answers if the sources disagree, else empty.
+    - `reason`: one sentence on why the strategy abstains.
+    - `details`: JSON-ready data of the strategy.
+
+    The host sets the fields from `question` on.
     """
 
     text: str | None
@@ -196,7 +197,7 @@ class Answer:
     conflicts: tuple[Position, ...] = ()
     reason: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
-    # -- filled in by the host
+    # -- set by the host
     question: str = ""
     strategy: str = ""
     usage: Usage = Usage()
@@ -205,13 +206,13 @@ class Answer:
 
     @property
     def abstained(self) -> bool:
-        """Whether the strategy declined to answer."""
+        """Whether the strategy gave no answer."""
         return self.text is None
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as it came in; `passages` is None unless the asker brought their own."""
+    """A question. `passages` are its own passages, None if it has none."""
 
     text: str
     id: str = ""

@@ -46,7 +46,8 @@ def own_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def _environment() -> dict[str, str]:
-    libraries = {"PYTEST_CURRENT_TEST", "TORCHINDUCTOR_CACHE_DIR"}  # torch sets the latter when parts of it are loaded
+    # torch and scikit-learn set some variables when they are imported
+    libraries = {"PYTEST_CURRENT_TEST", "TORCHINDUCTOR_CACHE_DIR", "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK"}
     return {name: value for name, value in os.environ.items() if name not in libraries}
 
 

@@ -1,103 +1,94 @@
-"""The documentation and the code, read into shapes that can be compared.
+"""The pages of the manual and the commands of rqa, in shapes that tests can compare."""
 
-A page is read as `rqa help` shows it without man(1): headings at the margin, subheadings indented by 3, tags
-by 7, their paragraphs by 14, and examples by 11.
-"""
-
-import ast
 import dataclasses
-import json
+import importlib.metadata
+import os
 import re
 import shlex
-import typing
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import click
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from robust_qa.answering.assembly import Defaults
 from robust_qa.calls.cache import CacheSettings
-from robust_qa.cli.manual import plain
-from robust_qa.cli.verbosity import VerbosityOption
-from robust_qa.config import options as settings
-from robust_qa.host.loading import Host
+from robust_qa.config import environment
+from robust_qa.host.loading import GROUP, OWN_DISTRIBUTION, Host
 from robust_qa.main import cli
 
 ROOT = Path(__file__).parents[1]
-PAGES = {f"{page.stem}({page.suffix[1:]})": page for page in sorted((ROOT / "man").glob("*.[1-9]"))}
+README = ROOT / "README.md"
+SOURCES = sorted((ROOT / "man").glob("*.md"))
+PAGES = {re.sub(r"(.+)\.(\d)\.md", r"\1(\2)", page.name): page.read_text("utf-8") for page in SOURCES}
 
 
-# -- reading pages
+def _parse(markdown: str) -> list[Token]:
+    return MarkdownIt("commonmark").enable("table").parse(markdown)
 
 
-@dataclass
-class Part:
-    """What stands under a heading or subheading: all lines, and the paragraph of each tag."""
-
-    lines: list[str] = field(default_factory=list)
-    tags: dict[str, str] = field(default_factory=dict)
-
-
-def read(name: str) -> dict[tuple[str, str], Part]:
-    """The parts of a page, by heading and subheading ("" before the first)."""
-    parts: dict[tuple[str, str], Part] = {}
-    heading = subheading = tag = ""
-    for line, following in pairwise([*plain(PAGES[name].read_text("utf-8")).splitlines(), ""]):
-        indent = len(line) - len(line.lstrip())
-        if line and indent == 0:
-            heading, subheading = line, ""
-        elif indent == 3:
-            subheading = line.strip()
-        part = parts.setdefault((heading, subheading), Part())
-        part.lines.append(line)
-        if indent == 7:
-            tag = line.strip() if re.match(r" {14}\S", following) else ""
-        elif indent == 14 and tag:
-            part.tags[tag] = f"{part.tags.get(tag, '')} {line.strip()}".strip()
-        elif indent < 7 and line:
-            tag = ""
-    return parts
+def sections(page: str) -> dict[str, str]:
+    """What each heading of a page contains, subheadings included. Headings are without backticks."""
+    lines = PAGES[page].splitlines()
+    headings = [
+        (int(token.tag[1]), token.map[0], following.content.replace("`", ""))
+        for token, following in pairwise(_parse(PAGES[page]))
+        if token.type == "heading_open" and token.map
+    ]
+    found: dict[str, str] = {}
+    for number, (level, line, title) in enumerate(headings):
+        end = next((start for other, start, _ in headings[number + 1 :] if other <= level), None)
+        found.setdefault(title, "\n".join(lines[line + 1 : end]))
+    return found
 
 
-def under(name: str, heading: str) -> dict[str, Part]:
-    """The parts under one heading of a page, by subheading."""
-    return {subheading: part for (found, subheading), part in read(name).items() if found == heading and subheading}
+def spans(markdown: str) -> list[str]:
+    """Everything in backticks, without the code blocks."""
+    inline = [child for token in _parse(markdown) for child in token.children or ()]
+    return [child.content for child in inline if child.type == "code_inline"]
+
+
+def blocks(markdown: str, language: str) -> list[str]:
+    """The code blocks in that language."""
+    return [token.content for token in _parse(markdown) if token.type == "fence" and token.info == language]
+
+
+def terms(markdown: str) -> dict[str, str]:
+    """What each list item says, by every span of code before its colon."""
+    found = {}
+    for item in re.findall(r"^ *- +((?:`[^`]*`[^:`]*)+(?::.*|$)(?:\n +[^ -].*)*)", markdown, re.MULTILINE):
+        head = re.match(r"(?:`[^`]*`[^:`]*)+", item)
+        assert head
+        found.update(dict.fromkeys(re.findall(r"`([^`]*)`", head[0]), item))
+    return found
 
 
 def examples() -> Iterator[tuple[str, list[str]]]:
-    """Every command line of `rqa` in an example: where it is from, and its arguments."""
-    for name in PAGES:
-        parts = read(name)
-        lines = [line for heading in ("EXAMPLES", "QUICK START") for line in parts.get((heading, ""), Part()).lines]
-        shown = [line.strip() for line in lines if re.match(r" {11}| {7}rqa plugins ", line)]
-        yield from ((name, arguments) for arguments in command_lines("\n".join(shown)))
+    """The arguments of every example of `rqa`, with the page or command that it is from."""
+    for name, text in {**PAGES, "README.md": README.read_text("utf-8")}.items():
+        yield from ((name, arguments) for block in blocks(text, "sh") for arguments in _command_lines(block))
     for context in commands():
         text = f"{context.command.help}\n{context.command.epilog}"
         found = re.findall(r"^(?:Examples?: *)?(rqa .*)$", text, re.MULTILINE)
-        yield from ((f"{context.command_path} --help", arguments) for arguments in command_lines("\n".join(found)))
-    shell = "\n".join(re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL))
-    yield from (("README.md", arguments) for arguments in command_lines(shell))
+        yield from ((f"{context.command_path} --help", arguments) for arguments in _command_lines("\n".join(found)))
 
 
-def command_lines(text: str) -> Iterator[list[str]]:
-    """The arguments of each `rqa` in lines of shell."""
-    for line in text.replace("\\\n", " ").splitlines():
-        words = shlex.shlex(line, posix=True, punctuation_chars=True)
-        words.whitespace_split = True
-        part: list[str] = []
-        for word in [*words, ";"]:
-            if set(word) <= set("|;&"):
-                if part and Path(part[0]).name == "rqa":
-                    yield part[1 : next((n for n, w in enumerate(part) if set(w) <= set("<>")), None)]
-                part = []
-            else:
-                part.append(word)
-
-
-# -- reading the code
+def _command_lines(text: str) -> Iterator[list[str]]:
+    text = re.sub(r"(^|\s)#.*$", "", text.replace("\\\n", " "), flags=re.MULTILINE)
+    words = shlex.shlex(text, posix=True, punctuation_chars="|;&<>\n")
+    words.whitespace, words.whitespace_split = " \t", True
+    part: list[str] = []
+    for word in [*words, ";"]:
+        if set(word) <= set("|;&\n"):
+            if part and Path(part[0]).name == "rqa":
+                yield part[1 : next((n for n, w in enumerate(part) if set(w) <= set("<>")), None)]
+            part = []
+        else:
+            part.append(word)
 
 
 def commands() -> list[click.Context]:
@@ -116,78 +107,36 @@ def _descend(context: click.Context) -> Iterator[click.Context]:
             yield from _descend(click.Context(command, info_name=name, parent=context))
 
 
-def usage(context: click.Context, *between: str) -> str:
-    """The command with its arguments, as a heading has it."""
-    arguments = [p.make_metavar(context) for p in context.command.params if isinstance(p, click.Argument)]
-    return " ".join([context.command_path, *between, *arguments])
-
-
-def own_page(context: click.Context) -> str:
-    """The name of the page that the command would have for itself."""
-    return f"{context.command_path.replace(' ', '-')}(1)"
-
-
-def options_part(context: click.Context) -> Part:
-    """Where the options of a command other than `rqa` are documented."""
-    if own_page(context) in PAGES:
-        return read(own_page(context))["OPTIONS", ""]
-    return under("rqa(1)", "COMMANDS")[usage(context)]
-
-
-def options(context: click.Context, *, helping: bool = False) -> set[str]:
-    """The options of a command as its help writes them, such as `-k N`, without those that every command has."""
-    parameters = context.command.get_params(context) if helping else context.command.params
-    parameters = [p for p in parameters if not isinstance(p, VerbosityOption)]
-    return {record[0] for p in parameters if isinstance(p, click.Option) and (record := p.get_help_record(context))}
-
-
-def declared(source: str) -> dict[str, list[str]]:
-    """What Python declares: the fields of each class, and what each alias stands for."""
-    found = {}
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.ClassDef):
-            found[node.name] = [ast.unparse(part) for part in node.body if isinstance(part, ast.AnnAssign)]
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
-            name = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
-            found[ast.unparse(name)] = [
-                str(node.value.value) if isinstance(node.value, ast.Constant) else ast.unparse(node.value)
-            ]
-    return {
-        name: [part.replace("field(default_factory=dict)", "{}") for part in parts] for name, parts in found.items()
-    }
-
-
-def host() -> Host:
-    return Host.from_environment()
+def options(context: click.Context) -> list[click.Option]:
+    """The options of `rqa`, or those that a command has besides: `-h`, `-v` and `-q` are understood everywhere."""
+    root = context.find_root()
+    common = {flag for option in root.command.get_params(root) for flag in option.opts} if context.parent else set()
+    options = (option for option in context.command.get_params(context) if isinstance(option, click.Option))
+    return [option for option in options if not option.hidden and not common & set(option.opts)]
 
 
 def tables() -> dict[str, type[Any]]:
-    """The dataclass behind every table of the configuration, by the table's name."""
-    components = {f"{r.kind}.{r.name}": r.options for r in host().components() if r.options is not None}
+    """The dataclass of every table of the configuration, by the table's name."""
+    components = {f"{r.kind}.{r.name}": r.options for r in Host.from_environment().components() if r.options}
     return {"defaults": Defaults, "cache": CacheSettings, **components}
 
 
-def default(spec: "dataclasses.Field[Any]") -> Any:
-    """A field's default, MISSING where it has none."""
-    return spec.default if spec.default_factory is dataclasses.MISSING else spec.default_factory()
+def defaults(owner: type[Any]) -> dict[str, Any]:
+    """The default of each key of a table, MISSING if the key is required."""
+    return {
+        spec.name: spec.default if spec.default_factory is dataclasses.MISSING else spec.default_factory()
+        for spec in dataclasses.fields(owner)
+    }
 
 
-def fields(owner: type[Any]) -> dict[str, "dataclasses.Field[Any]"]:
-    return {spec.name: spec for spec in dataclasses.fields(owner)}
-
-
-def tag(spec: "dataclasses.Field[Any]", hint: Any) -> str:
-    """The tag that documents an option: name, type and default."""
-    kind = settings.describe(hint)
-    parts = ["a choice" if kind.startswith("one of") else kind.partition(", each ")[0]]
-    value = default(spec)
-    if value is dataclasses.MISSING:
-        parts.append("required")
-    elif value is not None:
-        parts.append(f"default {json.dumps(value)}")
-    return f"{spec.name} ({', '.join(parts)})"
-
-
-def tags(owner: type[Any]) -> set[str]:
-    hints = typing.get_type_hints(owner, include_extras=True)
-    return {tag(spec, hints[name]) for name, spec in fields(owner).items()}
+@pytest.fixture(autouse=True)
+def only_built_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No plugins and no configuration but our own."""
+    for name in [name for name in os.environ if name.startswith(environment.PREFIX)]:
+        monkeypatch.delenv(name)
+    for name in (environment.CONFIG_DIR, environment.DATA_DIR, environment.CACHE_DIR):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    own = importlib.metadata.distribution(OWN_DISTRIBUTION).entry_points.select(group=GROUP)
+    monkeypatch.setenv(environment.PLUGINS, ",".join(entry.name for entry in own))
+    monkeypatch.setenv(environment.STRICT_PLUGINS, "1")
+    monkeypatch.chdir(tmp_path)

@@ -1,7 +1,7 @@
 import pytest
 
 from robust_qa import Passage, Reading
-from robust_qa.kit import cite, cite_reading, stands_in
+from robust_qa.kit import cite, cite_reading, contains_words
 from robust_qa.kit.citations import bearing_out
 
 TEXT = "Ada was born in London. She wrote the first program in 1843. It was for the Engine."
@@ -103,7 +103,7 @@ def test_of_documents_that_a_model_names_those_are_cited_that_hold_the_answer() 
     ],
 )
 def test_an_answer_stands_in_a_text_as_whole_words(answer: str, text: str, stands: bool) -> None:
-    assert stands_in(answer, text) is stands
+    assert contains_words(answer, text) is stands
 
 
 @pytest.mark.parametrize("answer", ["No", "yes.", "", "?!"])

@@ -1,4 +1,4 @@
-"""Where values come from, which one wins, and what a configuration that is wrong is told."""
+"""Origin and precedence of configuration values, and errors in configurations."""
 
 import os
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def user() -> Callable[[str], Path]:
-    """Writes the user's own configuration."""
+    """Write the user's own configuration."""
 
     def write(text: str) -> Path:
         path = Path(os.environ["RQA_CONFIG_DIR"], "config.toml")
@@ -32,7 +32,7 @@ def user() -> Callable[[str], Path]:
 
 
 def found(text: str, folder: Path | None = None) -> Path:
-    """An rqa.toml, by default in the working directory."""
+    """Write an rqa.toml, by default in the working directory."""
     path = (folder or Path.cwd()) / "rqa.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
@@ -76,15 +76,15 @@ def test_shortcuts_of_the_environment_set_the_defaults(variable: str, monkeypatc
     assert value(f"defaults.{variable.lower()}", config.load()) == ("7", f"RQA_{variable}")
 
 
-def test_other_variables_of_the_environment_are_no_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_environment_variables_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("RQA_KEY_OPENAI", "RQA_KEY_A__B", "RQA_NOTES_TOKEN", "RQA_DEBUG", "HOME__X__Y"):
         monkeypatch.setenv(name, "x")
     assert list(config.load().leaves()) == []
 
 
-def test_a_variable_that_is_all_but_one_of_ours_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_misspelt_environment_variable_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RQA_STRATEGI", "rag")
-    with pytest.raises(ConfigError, match="RQA_STRATEGI means nothing") as caught:
+    with pytest.raises(ConfigError, match="Unknown environment variable RQA_STRATEGI") as caught:
         config.load()
     assert caught.value.hint == "Did you mean 'RQA_STRATEGY'?"
 
@@ -98,18 +98,10 @@ def test_the_nearest_file_is_found_by_walking_up(tmp_path: Path) -> None:
     assert config.find(below) == tmp_path / "a" / "rqa.toml"
 
 
-def test_a_folder_of_that_name_is_passed_by(tmp_path: Path) -> None:
+def test_a_folder_named_like_the_file_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "a" / "rqa.toml").mkdir(parents=True)
     found("", tmp_path)
     assert config.find(tmp_path / "a") == tmp_path / "rqa.toml"
-
-
-def test_a_working_directory_that_is_gone_has_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-    assert config.find() is None
 
 
 @pytest.mark.parametrize("by_variable", [True, False])
@@ -170,45 +162,40 @@ def test_an_empty_file_and_a_byte_order_mark_are_fine(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text, told",
+    "text, message",
     [
         (b"# caf\xc3\xa9\n# caf\xe9\n", "is not UTF-8 text (line 2)"),
-        ("[defaults]\nk = \n", "is not TOML: Invalid value (at line 2"),
-        ("a = 1\na = 2\n", "is not TOML: Cannot overwrite a value (at line 2"),
-        (b"\x00\x01\x02", "is not TOML: "),
-        ("x = " + "9" * 5000, "is not TOML: "),
-        ("x = " + "[" * 100_000, "is nested too deeply"),
-        (".".join(["reader", "x", *["a"] * 100]) + " = 1", "nested more than 50 deep"),
-        (b"#" * (4 * 1024 * 1024 + 1), "has more than 4 MB"),
-        ("[readers]\n", "there is no table [readers]; the tables are "),
+        ("[defaults]\nk = \n", "is not valid TOML: Invalid value (at line 2"),
+        ("a = 1\na = 2\n", "is not valid TOML: Cannot overwrite a value (at line 2"),
+        (b"\x00\x01\x02", "is not valid TOML: "),
+        ("x = " + "9" * 5000, "is not valid TOML: "),
+        ("[readers]\n", "there is no table [readers]. The tables are "),
         ("k = 1\n", "there is no table [k]"),
         ("defaults = 1\n", "`defaults` must be a table, not 1"),
         ("[[reader]]\n", "`reader` must be a table, not [{}]"),
-        ("[reader]\nmodel = 'x'\n", "[reader] holds named tables; `model` must stand in one of them"),
+        ("[reader]\nmodel = 'x'\n", "`model` must be inside a named table such as [reader.NAME]"),
         ("plugins = 'notes.py'\n", "`plugins` must be a list of file names"),
         ("plugins = [1]\n", "`plugins` must be a list of file names"),
     ],
 )
-def test_what_is_no_configuration_is_told_with_the_file_and_the_reason(
-    text: str | bytes, told: str, tmp_path: Path
-) -> None:
-    assert told in refusal(text, tmp_path).message
+def test_an_invalid_file_is_an_error_with_path_and_reason(text: str | bytes, message: str, tmp_path: Path) -> None:
+    assert message in refusal(text, tmp_path).message
 
 
 def test_an_unknown_table_names_the_nearest(tmp_path: Path) -> None:
     assert refusal("[reeder.x]\n", tmp_path).hint == "Did you mean 'reader'?"
 
 
-def test_all_that_is_misshapen_is_told_at_once(tmp_path: Path) -> None:
-    told = refusal("defaults = 1\n[readers]\n[reader]\nmodel = 'x'\n", tmp_path).message
-    assert len(told.splitlines()) == 3 and "Did you mean 'reader'?" in told
+def test_all_structure_errors_are_reported_at_once(tmp_path: Path) -> None:
+    message = refusal("defaults = 1\n[readers]\n[reader]\nmodel = 'x'\n", tmp_path).message
+    assert len(message.splitlines()) == 3 and "Did you mean 'reader'?" in message
 
 
 def test_a_secret_in_the_wrong_place_is_not_repeated(tmp_path: Path) -> None:
     assert "hunter2" not in refusal("reader = 'sk-hunter2hunter2'\n", tmp_path).message
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"Cannot read the configuration .*missing\.toml: No such file") as caught:
         config.load(file=tmp_path / "missing.toml")
     assert "rqa init" in caught.value.hint
@@ -217,7 +204,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "closed.toml"
     path.touch(mode=0)
     with pytest.raises(ConfigError, match="Permission denied"):
@@ -230,8 +217,8 @@ def test_a_key_of_the_command_line_must_be_one_there_can_be(key: str) -> None:
         config.load(overrides=[(key, "1")])
 
 
-def test_a_key_through_a_value_is_told() -> None:
-    with pytest.raises(ConfigError, match=r"'reader.x.a.b' goes through 'a', which is a value"):
+def test_a_key_below_a_value_is_an_error() -> None:
+    with pytest.raises(ConfigError, match=r"cannot set 'reader.x.a.b', because 'a' is not a table"):
         config.load(overrides=[("reader.x.a", "1"), ("reader.x.a.b", "1")])
 
 
@@ -249,14 +236,14 @@ def host(tmp_path: Path) -> Host:
 
 
 @pytest.mark.parametrize("by_variable", [True, False])
-def test_options_for_a_component_that_there_is_not_are_refused_with_the_nearest_name(
+def test_options_of_an_unknown_component_are_an_error_with_a_suggestion(
     by_variable: bool, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found("[reader.local]\nplugin = 'lexical'\n")
     if by_variable:
         monkeypatch.setenv("RQA_READER__LCAL__TEMPERATURE", "1")
     pairs = [] if by_variable else [("reader.lcal.temperature", "1")]
-    with pytest.raises(ConfigError, match="there is no reader 'lcal', neither configured nor installed") as caught:
+    with pytest.raises(ConfigError, match="there is no configured or installed reader 'lcal'") as caught:
         config.load(overrides=pairs).check_names(host.names)
     assert caught.value.hint == "Did you mean 'local'?"
 
@@ -288,17 +275,17 @@ def test_the_users_and_a_named_file_load_plugins_relative_to_themselves(user: Wr
     assert refused == []
 
 
-def test_a_found_file_loads_no_code_and_the_command_that_allows_it_is_named() -> None:
+def test_an_untrusted_file_loads_no_code_and_the_warning_names_the_command() -> None:
     path = found("plugins = ['evil.py']\n")
     files, [line] = config.load().plugin_files()
-    assert files == [] and f"{path} asks to load code from evil.py: not loaded" in line
+    assert files == [] and f"did not load the plugin evil.py, because {path} is untrusted" in line
     assert f"rqa config trust {path}" in line and "--plugin evil.py" in line
 
 
 @pytest.mark.parametrize("name", ["", "a\\u0000b", "~nobody-of-that-name/x.py"])
-def test_a_plugin_path_that_is_none_is_told(name: str, user: Write) -> None:
+def test_an_invalid_plugin_path_is_an_error(name: str, user: Write) -> None:
     user(f'plugins = ["{name}"]\n')
-    with pytest.raises(ConfigError, match=r"config\.toml: `plugins`: .* is no path"):
+    with pytest.raises(ConfigError, match=r"config\.toml: `plugins`: .* is not a valid path"):
         config.load().plugin_files()
 
 

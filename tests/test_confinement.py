@@ -1,4 +1,4 @@
-"""A stranger's repository holds an rqa.toml, and the user runs rqa in it."""
+"""The user runs rqa in a repository with an untrusted rqa.toml."""
 
 import os
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class Options:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The stranger's folder, which the user works in, beside a file that is none of the stranger's business."""
+    """The untrusted repository, which is the working directory, next to a private file."""
     (tmp_path / "private.txt").write_text("private")
     folder = tmp_path / "repository"
     folder.mkdir()
@@ -43,7 +43,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def says(repository: Path) -> Callable[[str], Path]:
-    """What the stranger's rqa.toml says under [reader.gpt]."""
+    """Write [reader.gpt] of the untrusted rqa.toml."""
 
     def write(text: str) -> Path:
         path = repository / "rqa.toml"
@@ -54,7 +54,7 @@ def says(repository: Path) -> Callable[[str], Path]:
 
 
 def own(text: str) -> None:
-    """The user's configuration."""
+    """Write the user's configuration."""
     path = Path(os.environ["RQA_CONFIG_DIR"], "config.toml")
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, "utf-8")
@@ -88,18 +88,17 @@ OUTSIDE = [
 def links(repository: Path) -> None:
     (repository / "link").symlink_to("../private.txt")
     (repository / "folder").symlink_to("..")
-    (repository / "loop").symlink_to("loop")
 
 
 @pytest.mark.usefixtures("links")
-@pytest.mark.parametrize("path", [*OUTSIDE, "loop"])
+@pytest.mark.parametrize("path", OUTSIDE)
 @pytest.mark.parametrize("option", ["file = '{}'", "files.a = '{}'", "careless_file = '{}'", "body.deep = ['{}']"])
-def test_it_names_no_file_outside_its_folder(option: str, path: str, says: Says) -> None:
+def test_an_untrusted_file_cannot_name_a_file_outside_its_folder(option: str, path: str, says: Says) -> None:
     file = says(option.format(path))
-    told = refusal()
-    assert told.message.startswith(f"{file}: `reader.gpt.")
-    assert "is outside the folder of this file, which was found by walking up" in told.message
-    assert f"rqa config trust {file}" in told.hint
+    error = refusal()
+    assert error.message.startswith(f"{file}: `reader.gpt.")
+    assert "which is outside its folder" in error.message
+    assert f"rqa config trust {file}" in error.hint
 
 
 @pytest.mark.parametrize("path", ["prompt.txt", "a/b/../c.txt", "not/there", "inner"])
@@ -119,7 +118,7 @@ def test_a_folder_with_a_link_that_leads_outside_is_outside(
     says("file = 'index'")
     assert options().file == repository / "index"
     (repository / "index" / "deep" / "meta.json").symlink_to(tmp_path / target)
-    assert "outside the folder" in refusal().message
+    assert "outside its folder" in refusal().message
 
 
 def test_texts_that_are_no_paths_are_fine(says: Says) -> None:
@@ -130,11 +129,11 @@ def test_texts_that_are_no_paths_are_fine(says: Says) -> None:
 
 @pytest.mark.parametrize("option", ["base_url = '{}'", "mirrors = ['{}']", "careless_url = '{}'", "body.url = '{}'"])
 @pytest.mark.parametrize("url", ["https://evil.example/v1", "http://10.0.0.1", "https://localhost.evil.example"])
-def test_it_names_no_host_that_the_user_does_not_know(option: str, url: str, says: Says) -> None:
+def test_an_untrusted_file_cannot_name_an_unknown_host(option: str, url: str, says: Says) -> None:
     file = says(option.format(url))
-    told = refusal()
-    assert "this would send questions and passages to " in told.message and str(file) in told.message
-    assert f"rqa config trust {file}" in told.hint
+    error = refusal()
+    assert "an untrusted file cannot send questions and passages to " in error.message and str(file) in error.message
+    assert f"rqa config trust {file}" in error.hint
 
 
 @pytest.mark.parametrize(
@@ -152,9 +151,9 @@ def test_it_names_no_host_that_the_user_does_not_know(option: str, url: str, say
         "http://me@localhost",
     ],
 )
-def test_odd_spellings_of_a_host_are_none(url: str, says: Says) -> None:
+def test_ambiguous_spellings_of_a_host_are_refused(url: str, says: Says) -> None:
     says(f'careless_url = "{url}"')
-    assert "this would send questions and passages to " in refusal().message
+    assert "an untrusted file cannot send questions and passages to " in refusal().message
 
 
 @pytest.mark.parametrize("url", ["http://localhost:8080/v1", "http://127.0.0.1:1", "http://[::1]:8000"])
@@ -175,12 +174,12 @@ def test_it_may_name_a_host_that_the_user_stored_a_key_for(says: Says) -> None:
 def test_it_names_no_other_port_or_scheme_of_that_host(host: str, url: str, says: Says) -> None:
     secrets.store(Key("other", SECRET, host))
     says(f"base_url = '{url}'")
-    assert f"this would send questions and passages to {url}" in refusal().message
+    assert f"an untrusted file cannot send questions and passages to {url}" in refusal().message
 
 
 @pytest.fixture
 def keys(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Keys of every origin, and a host that the user knows besides."""
+    """Keys of every origin, and another known host."""
     secrets.store(Key("bound", SECRET, "api.openai.com"))
     secrets.store(Key("unbound", SECRET))
     secrets.store(Key("known", "other", "https://api.x.example"))
@@ -190,7 +189,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("url", ["http://localhost:6666", "https://api.x.example"])
-def test_no_key_goes_where_it_says(url: str, says: Says, keys: list[str]) -> None:
+def test_an_untrusted_file_cannot_send_a_key_elsewhere(url: str, says: Says, keys: list[str]) -> None:
     for name in keys:
         says(f"base_url = '{url}'\nkey = '{name}'")
         built = options()
@@ -199,7 +198,7 @@ def test_no_key_goes_where_it_says(url: str, says: Says, keys: list[str]) -> Non
 
 
 @pytest.mark.parametrize("url", ["http://localhost:6666", "https://api.x.example", "https://evil.example"])
-def test_no_key_that_the_users_own_table_names_goes_where_it_says(url: str, says: Says, keys: list[str]) -> None:
+def test_an_untrusted_file_cannot_redirect_a_key_of_the_users_table(url: str, says: Says, keys: list[str]) -> None:
     for name in keys:
         own(f"[reader.gpt]\nkey = '{name}'\n")
         says(f"base_url = '{url}'")
@@ -207,7 +206,7 @@ def test_no_key_that_the_users_own_table_names_goes_where_it_says(url: str, says
             options().key.reveal(url)
 
 
-def test_no_key_that_the_environment_names_goes_where_it_says(
+def test_an_untrusted_file_cannot_redirect_a_key_of_the_environment(
     says: Says, keys: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     says("base_url = 'http://localhost:6666'")
@@ -234,7 +233,7 @@ def test_any_part_it_has_in_a_table_confines_the_key(says: Says) -> None:
     assert options().key.reveal("https://other.example") == SECRET
     for text in ("temperature = 1", "headers.c = 'd'"):
         says(text)
-        with pytest.raises(ConfigError, match="is bound to no host"):
+        with pytest.raises(ConfigError, match="is not bound to a host"):
             options().key.reveal("https://other.example")
 
 
@@ -251,21 +250,21 @@ def test_any_part_it_has_in_a_table_confines_the_key(says: Says) -> None:
 def test_it_does_not_redirect_a_table_of_the_users(text: str, option: str, says: Says) -> None:
     own(f"[reader.gpt]\n{text}\n")
     file = says(f"{option} = 'http://localhost:6666'")
-    told = refusal()
-    assert told.message.startswith(f"{file}: `reader.gpt.{option}` would send elsewhere what ")
-    assert "hunter2" not in told.message
+    error = refusal()
+    assert error.message.startswith(f"{file}: an untrusted file cannot set `reader.gpt.{option}`, because ")
+    assert "hunter2" not in error.message
 
 
 def test_it_does_not_redirect_headers_by_adding_to_them(says: Says) -> None:
     own("[reader.gpt]\nheaders = {Authorization = 'Bearer hunter2'}\n")
     says("base_url = 'http://localhost:6666'\nheaders.more = 'x'")
-    assert "would send elsewhere" in refusal().message
+    assert "an untrusted file cannot set `reader.gpt.base_url`" in refusal().message
 
 
 def test_it_does_not_redirect_what_the_environment_sets(says: Says, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RQA_READER__GPT__HEADERS__AUTHORIZATION", "Bearer hunter2")
     says("base_url = 'http://localhost:6666'")
-    assert "would send elsewhere what RQA_READER__GPT__HEADERS__AUTHORIZATION sets" in refusal().message
+    assert "because RQA_READER__GPT__HEADERS__AUTHORIZATION sets" in refusal().message
 
 
 def test_numbers_of_the_users_do_not_stand_in_its_way(says: Says) -> None:
@@ -276,7 +275,7 @@ def test_numbers_of_the_users_do_not_stand_in_its_way(says: Says) -> None:
 def test_it_does_not_move_the_cache(repository: Path) -> None:
     # A database that a stranger made is not opened, and none is written where a link of theirs leads.
     (repository / "rqa.toml").write_text("[cache]\nfolder = 'cache'\n")
-    with pytest.raises(ConfigError, match=r"`cache\.folder` is not for a file that was found"):
+    with pytest.raises(ConfigError, match=r"an untrusted file cannot set `cache\.folder`"):
         config.load()
 
 

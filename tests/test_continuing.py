@@ -141,7 +141,7 @@ async def test_a_reader_that_cannot_is_refused_before_the_first_call_and_those_t
         ConfigError, match=rf"'{strategy}' needs .* probabilities .* reader\.{reader} does not"
     ) as raised:
         await ask(reader, strategy)
-    assert "readers do: raw." in raised.value.hint
+    assert "token probabilities: raw." in raised.value.hint
 
 
 async def test_no_reader_at_all_is_missing(ask: Ask) -> None:

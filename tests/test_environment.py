@@ -1,4 +1,4 @@
-"""The folders that rqa keeps things in."""
+"""The folders of rqa."""
 
 import platformdirs
 import pytest

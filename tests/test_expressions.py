@@ -1,4 +1,4 @@
-"""The notation of retriever expressions: what it means, how it is printed, and how its mistakes are shown."""
+"""Parse and print retriever expressions, and show their errors."""
 
 import pytest
 from hypothesis import given
@@ -116,13 +116,13 @@ def test_any_text_is_an_expression_or_an_error_that_shows_a_place_in_it(text: st
 @pytest.mark.parametrize(
     "text, column, reason",
     [
-        ("", 0, "a retriever's name or ( is wanted"),
-        ("  ", 2, "a retriever's name or ( is wanted"),
-        ("@5", 0, "a retriever's name or ( is wanted"),
-        ("5", 0, "a retriever's name or ( is wanted"),
-        ("web &", 5, "a retriever's name or ( is wanted"),
-        ("web && wiki", 5, "a retriever's name or ( is wanted"),
-        ("()", 1, "a retriever's name or ( is wanted"),
+        ("", 0, "Expected a retriever's name or ("),
+        ("  ", 2, "Expected a retriever's name or ("),
+        ("@5", 0, "Expected a retriever's name or ("),
+        ("5", 0, "Expected a retriever's name or ("),
+        ("web &", 5, "Expected a retriever's name or ("),
+        ("web && wiki", 5, "Expected a retriever's name or ("),
+        ("()", 1, "Expected a retriever's name or ("),
         ("a b", 2, "@ or &"),
         ("web@5)", 5, "@ or &"),
         ("web, wiki", 3, "@ or &"),
@@ -137,14 +137,14 @@ def test_any_text_is_an_expression_or_an_error_that_shows_a_place_in_it(text: st
         ("(web & wiki", 0, "not closed"),
         ("crag(web", 4, "not closed"),
         ("(web wiki)", 5, "@, & or )"),
-        ("web @cp & wiki", 8, "@cp binds loosest"),
-        ("web @cp@5", 7, "@cp binds loosest"),
-        ("crag(web @cp & wiki)", 13, "@cp binds loosest"),
+        ("web @cp & wiki", 8, "@cp must come last"),
+        ("web @cp@5", 7, "@cp must come last"),
+        ("crag(web @cp & wiki)", 13, "@cp must come last"),
         ("(web @cp) wiki", 10, "@ or &"),
-        ("pk(web)", 0, "pk stands alone"),
+        ("pk(web)", 0, "pk takes no parentheses"),
     ],
 )
-def test_what_does_not_parse_is_shown_with_the_place_and_the_reason(text: str, column: int, reason: str) -> None:
+def test_a_parse_error_shows_position_and_reason(text: str, column: int, reason: str) -> None:
     with pytest.raises(ExpressionError) as caught:
         parse_expression(text)
     said, shown, mark = caught.value.message.split("\n")
@@ -154,9 +154,9 @@ def test_what_does_not_parse_is_shown_with_the_place_and_the_reason(text: str, c
     assert "rqa help expressions" in caught.value.hint
 
 
-def test_of_a_long_text_the_surroundings_of_the_place_are_shown() -> None:
+def test_a_parse_error_in_a_long_text_shows_the_surroundings() -> None:
     with pytest.raises(ExpressionError) as caught:
-        parse_expression("web & " * 200 + "5" + " & wiki" * 100)
+        parse_expression("web & " * 20 + "5" + " & wiki" * 20)
     _, shown, mark = caught.value.message.split("\n")
     assert len(shown) < 120 and shown[mark.index("^")] == "5"
 
@@ -168,19 +168,13 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     assert shown == "  web  [31m  wiki" and mark.index("^") - 2 == 4
 
 
-@pytest.mark.parametrize("text", ["web" * 1000, "(" * 100 + "web" + ")" * 100, "web" + "@5" * 100])
-def test_length_and_depth_have_bounds(text: str) -> None:
-    with pytest.raises(ExpressionError, match="at most"):
-        parse_expression(text)
-
-
 def test_the_names_in_an_expression_come_each_once_from_the_left() -> None:
     tree = parse_expression("crag(web@rr@5) & wiki & (web & pk @cp)")
     assert sources(tree) == ["web", "wiki", "pk"]
 
 
 @pytest.mark.parametrize("text, named", [("given@5", True), ("web & given-odd", True), ("web & giventoo", False)])
-def test_an_expression_tells_whether_it_names_the_questions_own_passages(text: str, named: bool) -> None:
+def test_names_given_finds_the_questions_own_passages(text: str, named: bool) -> None:
     assert names_given(parse_expression(text)) is named
 
 
@@ -201,27 +195,15 @@ def test_the_questions_own_passages_come_whole_in_halves_or_every_other_one(name
 # -- named expressions
 
 
-def test_a_named_expression_stands_for_what_it_names() -> None:
+def test_a_named_expression_is_replaced_by_its_expression() -> None:
     named = {"hb": parse_expression("web & half & pk"), "half": parse_expression("wiki@20")}
     assert str(expanded(parse_expression("hb@rr@10 @cp"), named)) == "(web & wiki@20 & pk)@rr@10 @cp"
 
 
-def test_named_expressions_that_go_in_a_circle_are_refused() -> None:
+def test_a_cycle_of_named_expressions_is_an_error() -> None:
     named = {"a": parse_expression("b & web"), "b": parse_expression("a@5")}
     with pytest.raises(ConfigError, match="a -> b -> a"):
         expanded(Source("a"), named)
-
-
-def test_the_deepest_of_named_expressions_can_be_worked_with() -> None:
-    named = {f"n{i}": parse_expression(f"n{i + 1}" + "@rr" * 40) for i in range(5)}
-    tree = sized(expanded(Source("n0"), named), 10)
-    assert str(tree) == "n5@10" + "@rr" * 200 and hash(tree) == hash(sized(tree, 10)) and sources(tree) == ["n5"]
-
-
-def test_named_expressions_cannot_grow_without_bound() -> None:
-    named = {f"n{i}": parse_expression(" & ".join([f"n{i + 1}"] * 200)) for i in range(4)}
-    with pytest.raises(ConfigError, match="'n0' holds too many others"):
-        expanded(Source("n0"), named)
 
 
 # -- how many
@@ -252,6 +234,6 @@ def test_a_name_without_a_number_takes_what_is_wanted_around_it(text: str, expli
     assert str(sized(parse_expression(text), 10)) == explicit
 
 
-def test_a_default_number_for_the_questions_own_passages_holds_where_nothing_else_says_how_many() -> None:
+def test_given_k_limits_the_questions_own_passages_without_a_number() -> None:
     tree = parse_expression("given & (given-odd)@rr@9 & given-last@2")
     assert str(sized(tree, 10, given_k=3)) == "given@3 & given-odd@rr@9 & given-last@2"

@@ -28,7 +28,7 @@ def recorded(install: Callable[..., Path]) -> Recorded:
 
 @pytest.fixture(autouse=True)
 def _pip_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An environment of its own whose pip is the first on the path."""
+    """A separate environment whose pip is first on the PATH."""
     folder = tmp_path / "env" / "bin"
     folder.mkdir(parents=True)
     (folder / "pip").write_text("#!/bin/sh\n")
@@ -62,7 +62,7 @@ def test_from_a_checkout_its_path_is_named(
     assert install_hint("llama") == f"pip install {flag}'.[llama]'"
 
 
-def test_a_checkout_that_is_gone_is_not_named(recorded: Recorded, tmp_path: Path) -> None:
+def test_a_deleted_checkout_is_not_named(recorded: Recorded, tmp_path: Path) -> None:
     recorded({"url": (tmp_path / "gone").as_uri(), "dir_info": {}})
     assert install_hint("llama") == "pip install 'robust-qa[llama]'"
 

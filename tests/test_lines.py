@@ -96,7 +96,7 @@ async def test_a_pipe_that_does_not_block_is_waited_for(pipe: tuple[int, int]) -
 
 
 async def test_a_descriptor_that_cannot_be_read_is_an_input_error(pipe: tuple[int, int]) -> None:
-    with pytest.raises(InputError, match="Reading the input failed"):
+    with pytest.raises(InputError, match="Cannot read the input"):
         await Lines(pipe[1]).next()
 
 

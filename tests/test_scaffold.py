@@ -1,4 +1,4 @@
-"""`write_plugin` writes a project that works as it stands, and never over anything."""
+"""`write_plugin` creates a working project and never replaces files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def project(kind: str, tmp_path: Path) -> Path:
 
 
 def run(project: Path, *command: str, refused: str = "") -> None:
-    """Run a module of this Python in the project, which must find the project's package and this one."""
+    """Run a Python module in the project, with the project and this package on the path."""
     paths = os.pathsep.join([str(project / "src"), str(REPOSITORY)])
     environment = {**os.environ, "PYTHONPATH": paths, "MYPYPATH": paths, "RQA_PLUGINS": "none"}
     done = subprocess.run(
@@ -166,8 +166,8 @@ def test_a_class_is_not_named_for_its_kind_twice(tmp_path: Path) -> None:
         ("笔记", "my-reader"),
     ],
 )
-def test_a_name_that_is_none_is_refused_with_one_that_would_do(name: str, suggestion: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="is no name for a plugin") as caught:
+def test_an_invalid_name_is_an_error_with_a_suggestion(name: str, suggestion: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is not a valid plugin name") as caught:
         write_plugin(name, "reader", tmp_path)
 
     assert f"{suggestion!r}" in caught.value.hint
@@ -189,7 +189,7 @@ def test_a_name_that_is_taken_is_refused_with_its_owner(name: str, owner: str, t
     assert f"'{name}-reader'" in caught.value.hint
 
 
-def test_an_unknown_kind_is_refused_with_the_nearest(tmp_path: Path) -> None:
+def test_an_unknown_kind_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         write_plugin("notes", "retriver", tmp_path)
 
@@ -201,7 +201,7 @@ def test_a_project_that_exists_is_left_as_it_is(tmp_path: Path) -> None:
     mine.parent.mkdir()
     mine.write_text("mine")
 
-    with pytest.raises(InputError, match="rqa-umpire exists, and nothing is written over it"):
+    with pytest.raises(InputError, match="rqa-umpire already exists"):
         write_plugin("umpire", "evaluator", tmp_path)
 
     assert [path.read_text() for path in mine.parent.iterdir()] == ["mine"]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa.kit import stated_answer
+from robust_qa.kit import final_answer
 
 _LINES = "answer: w|Final answer:|```json|<<<ANSWER>>>|<<</ANSWER>>>|{'answer': 1e999|}|The answer is|<<<x>>>"
 texts = st.lists(st.one_of(st.sampled_from(_LINES.split("|")), st.text(max_size=9))).map("\n".join)
@@ -12,7 +12,7 @@ texts = st.lists(st.one_of(st.sampled_from(_LINES.split("|")), st.text(max_size=
 
 @given(texts)
 def test_no_reply_makes_it_raise_or_give_more_than_a_line(reply: str) -> None:
-    answer = stated_answer(reply)
+    answer = final_answer(reply)
     assert len(answer) <= 4000 and "\n" not in answer
 
 
@@ -28,7 +28,7 @@ def test_no_reply_makes_it_raise_or_give_more_than_a_line(reply: str) -> None:
     ],
 )
 def test_the_marked_answer_counts_first(reply: str, answer: str) -> None:
-    assert stated_answer(reply) == answer
+    assert final_answer(reply) == answer
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_the_marked_answer_counts_first(reply: str, answer: str) -> None:
     ],
 )
 def test_then_that_of_its_json_be_it_cut(reply: str, answer: str) -> None:
-    assert stated_answer(reply) == answer
+    assert final_answer(reply) == answer
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_then_that_of_its_json_be_it_cut(reply: str, answer: str) -> None:
     ],
 )
 def test_then_a_labelled_one(reply: str, answer: str) -> None:
-    assert stated_answer(reply) == answer
+    assert final_answer(reply) == answer
 
 
 @pytest.mark.parametrize(
@@ -84,17 +84,17 @@ def test_then_a_labelled_one(reply: str, answer: str) -> None:
     ],
 )
 def test_then_the_last_line_that_is_no_syntax(reply: str, answer: str) -> None:
-    assert stated_answer(reply) == answer
+    assert final_answer(reply) == answer
 
 
 def test_a_long_list_is_an_answer_and_a_longer_one_is_cut() -> None:
     names = ", ".join(f"Member Number {n}" for n in range(100))
-    assert stated_answer(f"<<<ANSWER>>> {names} <<</ANSWER>>>") == names
-    assert len(stated_answer("word " * 1000)) == 4000 and stated_answer("word " * 1000).endswith("…")
+    assert final_answer(f"<<<ANSWER>>> {names} <<</ANSWER>>>") == names
+    assert len(final_answer("word " * 1000)) == 4000 and final_answer("word " * 1000).endswith("…")
 
 
 @pytest.mark.parametrize("text", ["so ", "<<<", "<<<x", ", ", "\n.", " answer", '"answer":"', "**", "answer: ", "\n"])
 def test_a_long_reply_is_read_in_no_time(text: str) -> None:
     before = time.monotonic()
-    stated_answer("x" + text * (100_000 // len(text)))
+    final_answer("x" + text * (100_000 // len(text)))
     assert time.monotonic() - before < 2

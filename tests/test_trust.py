@@ -1,4 +1,4 @@
-"""The user vouches for a found file by its path and content."""
+"""Trust in a configuration file depends on its path and content."""
 
 import os
 import stat
@@ -45,7 +45,7 @@ def test_a_folder_reached_by_a_link_is_the_same_folder(file: Path, tmp_path: Pat
     assert trust.is_trusted(tmp_path / "link" / "rqa.toml", b"k = 1")
 
 
-def test_trust_can_be_taken_back(file: Path) -> None:
+def test_trust_can_be_undone(file: Path) -> None:
     assert not trust.distrust(file)
     trust.trust(file, b"k = 1")
     assert trust.distrust(file)
@@ -53,7 +53,7 @@ def test_trust_can_be_taken_back(file: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff", b"null", b'{"x": 1}'])
-def test_a_damaged_trust_file_vouches_for_nothing_and_is_replaced(file: Path, content: bytes) -> None:
+def test_a_damaged_trust_file_trusts_nothing_and_is_replaced(file: Path, content: bytes) -> None:
     trusted = Path(os.environ["RQA_CONFIG_DIR"], "trusted.json")
     trusted.parent.mkdir()
     trusted.write_bytes(content)

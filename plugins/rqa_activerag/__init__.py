@@ -7,22 +7,23 @@ Xu et al., "ActiveRAG: Autonomously Knowledge Assimilation and Accommodation thr
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from robust_qa import Answer, Completion, ContextError, CutError, Order, Passage, hookimpl
-from robust_qa.kit import fenced, load_prompts, spoken
+from robust_qa import Answer, ContextError, CutError, Order, Passage, hookimpl
+from robust_qa.kit import TEXT, Form, Prompter, fenced, list_of, numbers_of, object_of
 
-from . import schemas
 from .account import Lesson, answered, details, explained, remembered
 from .parsing import Revision, Thought, parse_revision, parse_thought
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
+
+_MOST_CORRECTIONS = 10
 
 Instruction = Literal["anchoring", "association", "reasoning", "reflection"]
 
@@ -53,7 +54,7 @@ class ActiveRag:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.prompts = load_prompts(Path(__file__).with_name("prompts"), options.prompts)
+        self.prompter = Prompter(Path(__file__).with_name("prompts"), options)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """Equations 2 to 4: 1 + 2n calls for n instructions, in two rounds of latency.
@@ -87,36 +88,32 @@ class ActiveRag:
         return dataclasses.replace(answer, details=found)
 
     async def _inquire(self, toolbox: Toolbox) -> Thought | None:
-        """P; None where there is no agent that would use it."""
+        """P; None if no agent would use it."""
         if not self.options.accommodation:
             return None
-        return parse_thought((await self._ask(toolbox, "inquire")).text)
+        return parse_thought((await self.prompter.ask(toolbox, "inquire")).text)
 
     async def _assimilate(self, toolbox: Toolbox, which: Instruction, pool: Sequence[Passage]) -> str:
-        """T; "" where there is nothing to learn from, or no agent that learns."""
+        """T; "" if there is nothing to learn from, or no agent that learns."""
         if not (pool and self.options.assimilation):
             return ""
-        return (await self._ask(toolbox, "assimilate", pool, instruction=self._part(f"{which}_assimilate"))).text
+        instruction = {"instruction": self.prompter.text(f"{which}_assimilate")}
+        return (await self.prompter.ask(toolbox, "assimilate", pool, fields=instruction)).text
 
     async def _accommodate(
         self, toolbox: Toolbox, which: Instruction, pool: Sequence[Passage], knowledge: str, thought: Thought | None
     ) -> Revision:
-        """y. Without assimilation D stands in the place of T; without accommodation, or room for it, there is no P."""
-        role, form, schema = "accommodate", "revision", schemas.revision(len(pool))
-        if thought is None:
-            role, form, schema = "conclude", "conclusion", schemas.conclusion(len(pool))
-        learnt = self._part("evidence", knowledge=fenced(knowledge) or "(nothing)")
+        """y. Without assimilation D takes the place of T. Without accommodation, or room for it, there is no P."""
+        learns = self.options.assimilation
+        knowledge_shown = fenced(knowledge) or "(nothing)"
+        fields = {
+            "evidence": self.prompter.text("evidence", knowledge=knowledge_shown) if learns else "",
+            "instruction": self.prompter.text(f"{which}_accommodate"),
+            "thought": fenced(thought.text) or "(nothing)" if thought else "",
+        }
+        role, form = ("accommodate", _revision(len(pool))) if thought else ("conclude", _conclusion(len(pool)))
         try:
-            reply = await self._ask(
-                toolbox,
-                role,
-                [] if self.options.assimilation else pool,
-                schema=schema if toolbox.structured else None,
-                evidence=learnt if self.options.assimilation else "",
-                instruction=self._part(f"{which}_accommodate"),
-                thought=fenced(thought.text) or "(nothing)" if thought else "",
-                format=self._part(f"{form}_{'json' if toolbox.structured else 'text'}"),
-            )
+            reply = await self.prompter.ask(toolbox, role, [] if learns else pool, form=form, fields=fields)
         except ContextError:
             if thought is None:
                 raise
@@ -127,31 +124,17 @@ class ActiveRag:
             raise CutError
         return revision
 
-    def _part(self, name: str, **fields: str) -> str:
-        return "\n".join(message.content for message in self.prompts[name].messages(fields))
 
-    async def _ask(
-        self,
-        toolbox: Toolbox,
-        role: str,
-        passages: Sequence[Passage] = (),
-        *,
-        schema: Mapping[str, Any] | None = None,
-        **fields: str,
-    ) -> Completion:
-        """The model's reply to the prompt of that role, without thoughts. CutError when there were those alone."""
-        options = self.options
-        completion = await toolbox.generate(
-            self.prompts[role],
-            passages=passages,
-            fields=fields,
-            order=options.order,
-            seed=options.seed,
-            temperature=options.temperature,
-            max_tokens=options.max_tokens,
-            schema=schema,
-        )
-        return spoken(completion)
+def _revision(size: int) -> Form:
+    """A thought about `size` documents, corrected."""
+    correction = object_of(before=TEXT, after=TEXT, documents=numbers_of(size))
+    corrections = list_of(correction, _MOST_CORRECTIONS)
+    return Form("revision", object_of(corrections=corrections, thought=TEXT, documents=numbers_of(size), answer=TEXT))
+
+
+def _conclusion(size: int) -> Form:
+    """A thought about `size` documents, and the answer it leads to."""
+    return Form("conclusion", object_of(thought=TEXT, documents=numbers_of(size), answer=TEXT))
 
 
 @hookimpl

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from robust_qa import Answer, Citation, Passage, Position, Reading
-from robust_qa.kit import cite, cite_reading, stands_in, titled
+from robust_qa.kit import cite, cite_reading, contains_words, with_title
 
 from .parsing import Revision, Thought, references
 from .voting import agree, elect
@@ -120,7 +120,7 @@ def _citations(lesson: Lesson, answer: str, pool: Sequence[Passage]) -> tuple[Ci
     named = tuple(number - 1 for number in revision.documents or corrected)
     if not named:
         learnt = [number - 1 for number in references(lesson.knowledge, len(pool))]
-        named = tuple(n for n in learnt if stands_in(answer, titled(pool[n].title, pool[n].text)))
+        named = tuple(n for n in learnt if contains_words(answer, with_title(pool[n].title, pool[n].text)))
     return cite_reading(Reading(answer, passages=named), pool)
 
 

@@ -11,13 +11,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from robust_qa.kit import between, named_documents, one_line, parse_object, printable, says_unknown, stated_answer
+from robust_qa.kit import (
+    Labels,
+    between,
+    final_answer,
+    in_either_form,
+    named_documents,
+    one_line,
+    parse_object,
+    printable,
+    says_unknown,
+)
 
 _OPENING = re.compile(r"<{2,3}\s*ANSWER\s*>{2,3}[ \t]*", re.I)
 _MARK = re.compile(r"<{1,3}[\s/]*+ANSWER\s*+>{1,3}", re.I)
-_FIELD = re.compile(r"[\s*_#>\d.)-]*(before|after|thought|documents?|(?:final )?answer)[\s*_]*[:：][\s*_]*(.*)", re.I)
-_HEADING = re.compile(r"[\s*_#>-]*corrections?\b[^:：]{0,40}[:：]?[\s*_]*\Z|\s*(?:<<|```|---)", re.I)
-_CANONICAL = {"document": "documents", "final answer": "answer"}
+_LABELS = Labels(
+    *("before", "after", "thought", "documents", "answer"),
+    begins="before",
+    outside=("thought", "answer", "final answer"),
+    heading="correction",
+)
 _REFERENCE = re.compile(r"\[([^\[\]]*)\]")
 _NOTHING = re.compile(r"\W*(?:none|nothing|n/a)?\W*", re.I)
 
@@ -58,7 +71,7 @@ class Revision:
 def parse_thought(reply: str) -> Thought:
     """The whole reply as reasoning, and the answer in it."""
     text = _MARK.sub("", _OPENING.sub("Answer: ", reply))
-    return Thought(printable(text).strip(), _answer(stated_answer(reply)))
+    return Thought(printable(text).strip(), _answer(final_answer(reply)))
 
 
 def parse_revision(reply: str, size: int, *, structured: bool) -> Revision:
@@ -66,11 +79,8 @@ def parse_revision(reply: str, size: int, *, structured: bool) -> Revision:
 
     `structured` tells which form was asked for; the other one is understood as well.
     """
-    forms = (_json_form, _text_form) if structured else (_text_form, _json_form)
-    for parts in (form(reply) for form in forms):
-        if parts is not None:
-            return _revision(parts, size)
-    return Revision(_answer(stated_answer(reply)), degraded=True)
+    parts = in_either_form(reply, _json_form, _text_form, first="json" if structured else "text")
+    return Revision(_answer(final_answer(reply)), degraded=True) if parts is None else _revision(parts, size)
 
 
 def references(knowledge: str, size: int) -> tuple[int, ...]:
@@ -102,25 +112,10 @@ def _json_form(reply: str) -> dict[str, Any] | None:
 
 
 def _text_form(reply: str) -> dict[str, Any] | None:
-    """The fields of a text reply. Each `before:` begins a correction; a field runs on until the next one."""
-    corrections: list[dict[str, str]] = []
-    end: dict[str, str] = {}
-    current, name = end, ""
-    for line in reply.splitlines():
-        if field := _FIELD.match(line):
-            name = _CANONICAL.get(field[1].lower(), field[1].lower())
-            if name == "before":
-                current = {}
-                corrections.append(current)
-            elif name in ("thought", "answer") or name in current:
-                current = end
-            current[name] = field[2]
-        elif _HEADING.match(line):
-            name = ""
-        elif name:
-            current[name] += " " + line
+    """The fields of a text reply. Each `before:` begins a correction."""
+    corrections, end = _LABELS.parse(reply)
     if between(reply, "ANSWER"):
-        end["answer"] = stated_answer(reply)
+        end["answer"] = final_answer(reply)
     return {**end, "corrections": corrections} if "answer" in end else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robust_qa.kit import stands_in
+from robust_qa.kit import contains_words
 
 
 def elect(answers: Sequence[str]) -> list[int]:
@@ -13,11 +13,11 @@ def elect(answers: Sequence[str]) -> list[int]:
     Each answer has the votes of those that say as much or more, so that "either of two" does not win by the votes for
     both. The most votes win, and of equals the first answer.
     """
-    voters = [[other for other, text in enumerate(answers) if stands_in(own, text)] for own in answers]
+    voters = [[other for other, text in enumerate(answers) if contains_words(own, text)] for own in answers]
     winner = max(range(len(answers)), key=lambda position: len(voters[position]), default=0)
     return [winner, *(other for other in voters[winner] if other != winner)] if answers else []
 
 
 def agree(one: str, other: str) -> bool:
     """Whether one answer occurs in the other as whole words, both normalised."""
-    return stands_in(one, other) or stands_in(other, one)
+    return contains_words(one, other) or contains_words(other, one)

@@ -9,24 +9,28 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from robust_qa.kit import (
+    Labels,
     between,
     declines,
+    final_answer,
+    in_either_form,
     named_documents,
     one_line,
     parse_object,
     parse_objects,
     says_unknown,
-    stated_answer,
 )
 
-_FIELD = re.compile(
-    r"[\s*_#>\d.)-]*(documents?|summary|text|answer|confidence|reason|final answer)[\s*_]*[:：][\s*_]*(.*)", re.I
+_LABELS = Labels(
+    *("documents", "summary", "text", "answer", "confidence", "reason"),
+    begins="documents",
+    outside=("reason", "final answer"),
+    heading="group",
 )
-_HEADING = re.compile(r"[\s*_#>-]*group\b[^:：]{0,40}[:：]?[\s*_]*\Z|\s*(?:<<|```|---)", re.I)
-_CANONICAL = {"document": "documents", "final answer": "answer"}
 _AMOUNT = re.compile(r"(\d{1,9}(?:[.,]\d+)?)\s*(?:(%)|(?:/|out of)\s*(\d{1,9}))?")
 _DEGREES = {"very high": 0.95, "very low": 0.1, "certain": 1.0, "high": 0.9, "medium": 0.6, "moderate": 0.6, "low": 0.3}
 _DEGREE = re.compile(rf"(?<!not )\b({'|'.join(_DEGREES)})\b", re.I)
@@ -87,7 +91,7 @@ def parse_consolidation(reply: str, size: int) -> list[Consolidated]:
     listed = (parse_object(reply, "consolidated") or {}).get("consolidated")
     if listed == [] or re.fullmatch(r"\W*none\W*", reply, re.I):
         return []
-    parts = _parts(reply)[0] or _dicts(listed) or [found for found in parse_objects(reply) if "text" in found]
+    parts = _LABELS.parse(reply)[0] or _dicts(listed) or [found for found in parse_objects(reply) if "text" in found]
     documents = [
         Consolidated(one_line(part.get("text")), *named_documents(part.get("documents"), size))
         for part in parts or [{"text": reply}]
@@ -100,8 +104,9 @@ def parse_verdict(reply: str, size: int, *, structured: bool) -> Verdict | None:
 
     `structured` tells which form was asked for; the other one is understood as well.
     """
-    forms = (_json_form, _text_form) if structured else (_text_form, _json_form)
-    return next((verdict for form in forms if (verdict := form(reply, size))), None)
+    return in_either_form(
+        reply, partial(_json_form, size=size), partial(_text_form, size=size), first="json" if structured else "text"
+    )
 
 
 def confidences(values: Sequence[object]) -> list[float | None]:
@@ -150,8 +155,8 @@ def _json_form(reply: str, size: int) -> Verdict | None:
 
 
 def _text_form(reply: str, size: int) -> Verdict | None:
-    groups, end = _parts(reply)
-    end |= {"answer": stated_answer(reply)} if between(reply, "ANSWER") else {}
+    groups, end = _LABELS.parse(reply)
+    end |= {"answer": final_answer(reply)} if between(reply, "ANSWER") else {}
     return _of_use(_verdict(groups, end, size))
 
 
@@ -172,31 +177,6 @@ def _group(part: Mapping[str, Any], size: int, confidence: float | None) -> Grou
     answer = one_line(part.get("answer"))
     answer = "" if says_unknown(answer) else answer
     return Group(documents, answer, confidence, one_line(part.get("summary")), removed)
-
-
-def _parts(reply: str) -> tuple[list[dict[str, str]], dict[str, str]]:
-    """The parts of a text reply, each begun by its `documents:` line, and the fields that stand outside them.
-
-    A field runs on until the next field or heading.
-    """
-    parts: list[dict[str, str]] = []
-    end: dict[str, str] = {}
-    current, name = end, ""
-    for line in reply.splitlines():
-        if field := _FIELD.match(line):
-            label = field[1].lower()
-            name = _CANONICAL.get(label, label)
-            if name == "documents":
-                current = {}
-                parts.append(current)
-            elif label in ("reason", "final answer") or name in current:
-                current = end
-            current[name] = field[2]
-        elif _HEADING.match(line):
-            name = ""
-        elif name:
-            current[name] += " " + line
-    return parts, end
 
 
 def _dicts(value: object) -> list[dict[str, Any]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
 from robust_qa import CutError, Order, Passage, Reading
-from robust_qa.kit import Prompt, declines, each_alone, fenced, load_prompts, spoken
+from robust_qa.kit import Prompt, Prompter, ask_each, declines, fenced, load_prompts
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
@@ -52,20 +52,19 @@ class RepeatingOptions(SamplingOptions):
 class Agent:
     """Asks the model with the prompts beside one strategy's module, `home`.
 
-    With `reads` the host's reading prompt is one of them, and `read` puts it.
+    With `reads`, the host's reading prompt is one of the prompts that `options` may replace.
     """
 
     def __init__(self, options: Options, home: str, *, reads: bool = False) -> None:
-        folder, chosen = Path(home).with_name("prompts"), options.prompts
         self.order: Order = getattr(options, "order", "descending")
         self.seed: int | None = getattr(options, "seed", None)
         self.temperature: float | None = getattr(options, "temperature", None)
         self.reading: Prompt | None = None
         if reads:
-            own = {"read": chosen["read"]} if "read" in chosen else {}
-            chosen = {name: path for name, path in chosen.items() if name != "read"}
-            self.reading = load_prompts(overrides=own)["read"]
-        self.prompts = load_prompts(folder, chosen)
+            self.reading = load_prompts(overrides={k: v for k, v in options.prompts.items() if k == "read"})["read"]
+            options = replace(options, prompts={k: v for k, v in options.prompts.items() if k != "read"})
+        self._prompter = Prompter(Path(home).with_name("prompts"), options)
+        self.prompts = self._prompter.prompts
 
     async def ask(
         self,
@@ -77,27 +76,25 @@ class Agent:
         replies: Sequence[str] = (),
         **fields: str,
     ) -> str:
-        """The reply to the prompt of that role, without thoughts; `fields` are fenced.
+        """The reply to the prompt of that role, without reasoning. `fields` are fenced.
 
         `replies` fill the field of that name, numbered from 1. `sample` numbers replies to the same prompt, drawn at
-        the strategy's temperature. CutError when it was cut before it began, or before the answer that it is to mark.
+        the strategy's temperature. Raises CutError if the reply was cut before the answer that it should mark.
         """
         shown = (f'<document reply="{number}">\n{fenced(text)}\n</document>' for number, text in enumerate(replies, 1))
-        completion = await toolbox.generate(
-            self.prompts[role],
-            passages=passages,
+        completion = await self._prompter.ask(
+            toolbox,
+            role,
+            passages,
             fields={"replies": "\n".join(shown), **{name: fenced(text) for name, text in fields.items()}},
-            order=self.order,
-            seed=self.seed,
             sample=sample or 0,
             temperature=self.temperature if sample is not None else None,
         )
-        reply = spoken(completion).text
-        # What stands before the mark is thought aloud, and its last line no answer.
-        unmarked = _MARK in self.prompts[role].template and _MARK not in reply
+        # Before the mark the model thinks aloud, and the last line of that is no answer.
+        unmarked = _MARK in self.prompts[role].template and _MARK not in completion.text
         if completion.finish == "length" and unmarked:
             raise CutError
-        return reply
+        return completion.text
 
     async def sample(self, toolbox: Toolbox, role: str, count: int, passages: Sequence[Passage]) -> list[str]:
         """`count` replies to the prompt of that role, as `at_once`."""
@@ -115,4 +112,4 @@ class Agent:
 
 async def at_once(ask: Callable[[Any], Awaitable[str]], asked: Iterable[Any]) -> list[str]:
     """What `ask` replies to each of `asked`, all at once; "" where something is wrong with that one (`each_alone`)."""
-    return [found if isinstance(found, str) else "" for found in await each_alone(ask, asked)]
+    return [found if isinstance(found, str) else "" for found in await ask_each(ask, asked)]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robust_qa import Answer, Citation, Passage, Reading
-from robust_qa.kit import cite, cite_reading, named_documents, says_unknown, stands_in, stated_answer, titled
+from robust_qa.kit import cite, cite_reading, contains_words, final_answer, named_documents, says_unknown, with_title
 
 _DOCUMENTS = re.compile(r"^[^\w\n]*documents?[^\w\n]*[:：](.*)$", re.I | re.M)
 
@@ -25,7 +25,7 @@ class Found:
 
 def find(reply: str, size: int = 0) -> Found:
     """The answer that a reply about `size` documents states, and those that it names on a line of their own."""
-    answer = stated_answer(reply)
+    answer = final_answer(reply)
     return Found("" if says_unknown(answer) else answer, numbers(documents_line(reply) or "", size))
 
 
@@ -62,4 +62,4 @@ def read(reading: Reading, passages: Sequence[Passage]) -> Answer:
 
 def holding(answer: str, passages: Sequence[Passage]) -> tuple[Citation, ...]:
     """Citations of those of `passages` in which the answer stands, word for word."""
-    return tuple(cite(p, answer) for p in passages if stands_in(answer, titled(p.title, p.text)))
+    return tuple(cite(p, answer) for p in passages if contains_words(answer, with_title(p.title, p.text)))

@@ -1,11 +1,10 @@
-"""`bm25`: passages from your own files, ranked by BM25 over a tantivy index on disk.
+"""Retriever `bm25`: passages from your own files, ranked by BM25 over a tantivy index on disk.
 
-    rqa index notes/ papers/*.pdf wiki.tsv     # only what changed is read again
+    rqa index notes/ papers/*.pdf wiki.tsv     # reads only new and changed files
     rqa ask "Who wrote it?"
 
-What is read stands in `documents`, what a heading is in `headings`, how text is cut into passages in `chunking`,
-what a word is in `analysis`, the index and its search in `index`, how it is brought up to date in `indexing`, and rid
-of what left in `renewal`.
+`analysis` splits text into words, `index` searches, `indexing` updates the index. `robust_qa.documents` reads the
+files and cuts them into passages.
 """
 
 from __future__ import annotations
@@ -30,23 +29,23 @@ Language = Literal[
 
 
 class Bm25:
-    """Passages from an index of files on disk, by BM25 (k1 = 1.2, b = 0.75) over title and text.
+    """Searches an index of files on disk with BM25 (k1 = 1.2, b = 0.75) over title and text.
 
-    `Passage.score` is the BM25 score, unbounded above. Passages with equal title and text are returned once.
+    `Passage.score` is the BM25 score, which has no upper bound. Duplicate passages are returned once.
     """
 
-    cached = False  # a search is quicker than the cache
+    cached = False  # a search is faster than the cache
 
     @dataclass
     class Options:
-        """Where the index is, and how files become passages."""
+        """The location of the index, and how files are cut into passages."""
 
-        index: Path | None = None  # folder of the index; none: index/default in the user's data directory
-        language: Language = "en"  # stemming of a new index's words; "none" takes words as they stand
-        words: Annotated[int, Meta(ge=10)] = 100  # words in a passage, about; sentences are kept whole
-        overlap: Annotated[int, Meta(ge=0)] = 0  # sentences that a passage repeats from the one before it
+        index: Path | None = None  # folder of the index; default: index/default in the user's data directory
+        language: Language = "en"  # stemmer for a new index; "none": no stemming
+        words: Annotated[int, Meta(ge=10)] = 100  # approximate words in a passage; sentences stay whole
+        overlap: Annotated[int, Meta(ge=0)] = 0  # sentences that a passage shares with the one before it
         file_megabytes: Annotated[int, Meta(ge=1)] = 200  # megabytes; larger files are skipped
-        # megabytes that indexing fills before it writes to disk
+        # memory for indexing in megabytes; when it is full, it is written to disk
         writer_memory: Annotated[int, Meta(ge=15, le=4000)] = 256
 
     def __init__(self, options: Options) -> None:
@@ -56,19 +55,18 @@ class Bm25:
         self._index: Index = Index(options.index or data_dir() / "index" / "default")
 
     def retrieve(self, query: str, k: int) -> list[Passage]:
-        """The `k` passages that score highest; none when no word of `query` occurs in the index.
+        """Return the `k` passages with the highest scores, none if the index has no word of `query`.
 
-        Any text does as a query. The newest commit is read, also while another process writes. Raises
-        MissingError when there is no index or it is empty. Safe to call from several threads.
+        `query` may be any text. Searches the newest commit, even while another process writes. Safe to call from
+        several threads. Raises MissingError if there is no index or it is empty.
         """
         return self._index.search(query, k)
 
     def index(self, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport:
-        """Bring the index up to date with the files at and under `paths`, all or nothing.
+        """Update the index with the files at and under `paths`, in one transaction.
 
-        Files indexed before that are not at or under `paths` stay as they are, so folders may be indexed one
-        after the other. A file that is gone leaves when it, or a folder it was in, is named again. Raises
-        BusyError while another process writes, InputError when a path neither exists nor was ever indexed.
+        Files elsewhere stay in the index. A deleted file is removed when `paths` has the file or its folder.
+        Raises BusyError while another process writes, InputError if a path does not exist and was never indexed.
         """
         from robust_qa.documents import Cut
         from rqa_bm25.indexing import update
@@ -86,11 +84,10 @@ class Bm25:
         )
 
     def fingerprint(self) -> str:
-        """The index's generation: it changes when a commit does."""
+        """Return the name of the newest commit."""
         return self._index.generation()
 
 
 @hookimpl
 def rqa_register(registry: Registry) -> None:
-    """Register the retriever."""
     registry.retriever("bm25", Bm25, rank=10, summary="BM25 over your own files, indexed on disk")

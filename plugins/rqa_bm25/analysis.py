@@ -1,4 +1,4 @@
-"""What a word is, to the index and to a query alike."""
+"""Splits text into words, for the index and for queries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tantivy import TextAnalyzer
 
-LANGUAGES = {  # and the stemmer of each
+LANGUAGES = {  # language: stemmer
     "none": None,
     "ar": "arabic",
     "da": "danish",
@@ -28,24 +28,24 @@ LANGUAGES = {  # and the stemmer of each
     "ta": "tamil",
     "tr": "turkish",
 }
-# Scripts that put no space between words, and Hangul, whose particles are written onto the word. Each of their
-# characters is a word of its own: coarser than a dictionary's segmentation, and it never misses a match.
+# Scripts without spaces between words, and Hangul, which joins particles to words. Each character is a word: less
+# precise than segmentation with a dictionary, but it never misses a match.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _TOKEN = rf"[{_UNSPACED}]|[\w--[_{_UNSPACED}]]+"
-# Their stemmers know an ending by its accent. What is left after that is stemmed once more: who types no accents finds
-# (nearly) as much.
+# Stemmers that need accents. Words are stemmed again after their accents are removed, so that queries without
+# accents match too.
 _ACCENTED_ENDINGS = frozenset("es fr hu it pt ro tr".split())
-_LONGEST_WORD = 128  # bytes; longer ones are base64 and its like, and only swell the index
+_LONGEST_WORD = 128  # bytes; longer words are data such as base64
 
 
 def analyzer(language: str) -> TextAnalyzer:
-    """Words lower-cased, stemmed in `language` (one of LANGUAGES), without accents."""
+    """Return an analyzer that lower-cases words, stems them in `language` and removes accents."""
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
     builder = TextAnalyzerBuilder(Tokenizer.regex(_TOKEN)).filter(Filter.remove_long(_LONGEST_WORD))
     builder = builder.filter(Filter.lowercase())
     stemmer = LANGUAGES[language]
-    if stemmer and language != "en":  # which has accents in foreign words only, and rules for none
+    if stemmer and language != "en":  # English words have accents only if they are foreign
         builder = builder.filter(Filter.stemmer(stemmer))
     builder = builder.filter(Filter.ascii_fold())
     if stemmer and (language == "en" or language in _ACCENTED_ENDINGS):
@@ -54,5 +54,5 @@ def analyzer(language: str) -> TextAnalyzer:
 
 
 def searchable(text: str) -> str:
-    """Tidy `text` as it is searched: an İ in lower case would be an i and a dot of its own."""
+    """Return `text` as it is indexed. A lower-case İ would become two characters."""
     return text.replace("İ", "I")

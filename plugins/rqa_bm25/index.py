@@ -1,11 +1,11 @@
-"""The index: a folder with a tantivy index in it, read by many and written by one.
+"""The index: a folder with a tantivy index, for many readers and one writer.
 
-    rqa-index.json   says that the folder is ours, in which format, and for which language
+    rqa-index.json   marks the folder as an index of rqa, with its format and language
     lock             held by the process that writes
-    tantivy/         the index itself; a commit is one atomic replacement of its meta.json
+    tantivy/         the index itself; a commit replaces its meta.json atomically
 
-Nothing about the indexed files is kept beside the index. The first passage of each file carries the file's
-stamp, so passages and file table cannot disagree, whenever the process is killed.
+There is no separate table of files. The first passage of each file stores the file's stamp (a hash), so the stamps
+always agree with the passages.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ import hashlib
 import heapq
 import json
 import math
+import os
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import tantivy
 
@@ -28,21 +30,23 @@ from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError
 from robust_qa.documents import MARKER, tidy
 from robust_qa.kit import visible
 from rqa_bm25.analysis import LANGUAGES, analyzer, searchable
-from rqa_bm25.opening import lockable
 
 FORMAT = 4
 _DRAFT = "rqa-index.json.new"
 _LOCK = "lock"
-_LONGEST_QUERY = 200_000  # characters that are looked at
-_MOST_TERMS = 64  # distinct words that are searched for
-_SPARE = 8  # hits beyond k that are asked for at once
-_MOST_HITS = 10_000  # after which a search for further distinct passages ends
+_TANTIVY_LOCK = ".tantivy-meta.lock"  # tantivy holds it while it opens an index or deletes files
+_META = "meta.json"
+_LONGEST_QUERY = 200_000  # characters; the rest is ignored
+_MOST_TERMS = 64  # distinct words in one search
+_SPARE = 8  # extra hits in the first search, to replace duplicates
+_MOST_HITS = 10_000  # the search for more distinct passages stops here
 
 
 def schema() -> tantivy.Schema:
-    """`words` holds the title twice and the text once.
+    """Return the fields of a passage.
 
-    One bag of words in which the title's weigh double: BM25F (Robertson, Zaragoza and Taylor 2004).
+    `words` has the title twice and the text once, so title words count double: BM25F (Robertson, Zaragoza and
+    Taylor 2004).
     """
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("words", stored=False, tokenizer_name="words", index_option="freq")
@@ -66,18 +70,18 @@ class _Generation:
     analyzer: tantivy.TextAnalyzer
 
     def heaviest(self, counts: Counter[str]) -> dict[str, int]:
-        """The words of a query that are in the index, by count; of very many, those that can score most."""
+        """Return the words of a query that are in the index, with their counts; if there are many, the rarest."""
         weights: dict[str, float] = {}
         for word, count in counts.items():
-            if having := self.searcher.doc_freq("words", word):
-                weights[word] = count * math.log((self.searcher.num_docs + 1) / (having + 0.5))
+            if frequency := self.searcher.doc_freq("words", word):
+                weights[word] = count * math.log((self.searcher.num_docs + 1) / (frequency + 0.5))
         return {word: counts[word] for word in heapq.nlargest(_MOST_TERMS, weights, key=weights.__getitem__)}
 
     def hits(self, terms: dict[str, int], k: int) -> Iterator[tuple[float, tantivy.DocAddress]]:
-        """Scores and places, best first: some more than `k` at once, then more, as equal ones count once."""
+        """Yield scores and addresses, best first, beyond `k` because duplicates are dropped."""
         query = tantivy.Query.boolean_query(
             [
-                (tantivy.Occur.Should, tantivy.Query.boost_query(self._having(word), float(count)))
+                (tantivy.Occur.Should, tantivy.Query.boost_query(self._term(word), float(count)))
                 for word, count in terms.items()
             ]
         )
@@ -89,12 +93,12 @@ class _Generation:
                 return
             offset, limit = offset + limit, limit * 4
 
-    def _having(self, word: str) -> tantivy.Query:
+    def _term(self, word: str) -> tantivy.Query:
         return tantivy.Query.term_query(self.schema, "words", word, "freq")
 
 
 class Index:
-    """The index in `folder`, whether it exists yet or not."""
+    """The index in `folder`, which may not exist yet."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -104,9 +108,9 @@ class Index:
     # -- searching
 
     def search(self, query: str, k: int) -> list[Passage]:
-        """The `k` best passages, distinct in title or text, best first. Raises MissingError."""
+        """Return the `k` best passages without duplicates, best first. Raises MissingError."""
         commit = self._newest()
-        found: dict[tuple[str, str], Passage] = {}  # by title and text: both are ranked, judged and read
+        found: dict[tuple[str, str], Passage] = {}  # by title and text
         with self.guarded("Searching"):
             terms = commit.heaviest(Counter(commit.analyzer.analyze(searchable(tidy(query[:_LONGEST_QUERY])))))
             for score, address in commit.hits(terms, k) if terms and k > 0 else ():
@@ -117,14 +121,14 @@ class Index:
         return list(found.values())
 
     def generation(self) -> str:
-        """A name for the newest commit. Raises MissingError."""
+        """Return the name of the newest commit. Raises MissingError."""
         return self._newest().name
 
     def _newest(self) -> _Generation:
         try:
-            meta = (self.folder / "tantivy" / "meta.json").read_bytes()
+            meta = (self.folder / "tantivy" / _META).read_bytes()
         except FileNotFoundError:
-            self.language()  # which has more to say when the folder is something else
+            self.language()  # raises ConfigError if the folder is something else
             raise self._missing() from None
         except OSError as error:
             raise self._failed("Opening", error) from error
@@ -134,37 +138,37 @@ class Index:
                 self._generation = self._open(name)
             commit = self._generation
         if not commit.searcher.num_docs:
-            raise MissingError(f"The index at {self.folder} is empty.", hint="Run `rqa index PATH...`.")
+            raise MissingError(f"The index at {self.folder} is empty.", hint="Add files with `rqa index PATH...`.")
         return commit
 
     def _open(self, name: str) -> _Generation:
         language = self.language()
         if language is None:
             raise self._missing()
-        with self.guarded("Opening"), lockable(self.folder / "tantivy") as folder:
+        with self.guarded("Opening"), _openable(self.folder / "tantivy") as folder:
             index = tantivy.Index.open(str(folder))
-            index.config_reader("manual")  # no thread of its own: meta.json is looked at on every search
+            index.config_reader("manual")  # no watcher thread: every search checks meta.json
             return _Generation(name, index.schema, index.searcher(), analyzer(language))
 
     # -- the folder
 
     def language(self) -> str | None:
-        """The language of the index, None when there is none yet. Raises ConfigError when it is not ours."""
+        """Return the language of the index, None if there is no index. Raises ConfigError for another folder."""
         try:
             marker = json.loads((self.folder / MARKER).read_bytes())
             if marker["format"] != FORMAT:
                 raise ConfigError(
-                    f"The index at {self.folder} has format {marker['format']}, and this rqa reads {FORMAT}.",
-                    hint="Name another folder, or remove that one and run `rqa index PATH...` again.",
+                    f"The index at {self.folder} has format {marker['format']}; this version of rqa needs {FORMAT}.",
+                    hint="Remove the folder and run `rqa index PATH...` again, or use another folder.",
                 )
             if marker["language"] not in LANGUAGES:
-                raise ValueError(f"{MARKER} names no language")
+                raise ValueError(f"{MARKER} has no known language")
             return str(marker["language"])
         except FileNotFoundError:
             if self.folder.is_dir() and any(entry.name not in (_LOCK, _DRAFT) for entry in self.folder.iterdir()):
                 raise ConfigError(
-                    f"{self.folder} is not empty, and is not an index of rqa's.",
-                    hint="Name a new or an empty folder as `index`.",
+                    f"{self.folder} is not empty and is not an index of rqa.",
+                    hint="Set `index` to a new or empty folder.",
                 ) from None
             return None
         except (OSError, ValueError, TypeError, KeyError) as error:
@@ -172,15 +176,15 @@ class Index:
 
     @contextmanager
     def writing(self, language: str) -> Iterator[tantivy.Index]:
-        """The index for its one writer, made first where there is none. Raises BusyError, ConfigError."""
-        self.language()  # before a file of ours is put into a folder that is not ours
+        """Yield the index for writing, and create it if necessary. Raises BusyError or ConfigError."""
+        self.language()  # raises ConfigError before anything is written to a foreign folder
         try:
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # it holds the text of private files
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # private: it contains the text of your files
             lock = (self.folder / _LOCK).open("a")
         except OSError as error:
             raise ConfigError(
-                f"The index's folder {self.folder} cannot be written to: {error.strerror}.",
-                hint="Name another as `index`.",
+                f"Cannot write to the index folder {self.folder}: {error.strerror}.",
+                hint="Set `index` to another folder.",
             ) from error
         with lock:
             try:
@@ -188,7 +192,7 @@ class Index:
             except BlockingIOError:
                 raise BusyError(
                     f"Another process is writing the index at {self.folder}.",
-                    hint="Run it again when that one is done.",
+                    hint="Run the command again when that process has finished.",
                 ) from None
             self._make(language)
             with self.guarded("Opening"):
@@ -196,23 +200,23 @@ class Index:
                 index = tantivy.Index(schema(), str(self.folder / "tantivy"))
                 index.register_tokenizer("words", analyzer(language))
             yield index
-            with suppress(OSError):  # tantivy makes it for its owner alone, whoever may read the rest
-                (self.folder / "tantivy" / "meta.json").chmod((self.folder / MARKER).stat().st_mode & 0o777)
+            with suppress(OSError):  # tantivy creates it readable only for its owner
+                (self.folder / "tantivy" / _META).chmod((self.folder / MARKER).stat().st_mode & 0o777)
 
     def _make(self, language: str) -> None:
         existing = self.language()
-        if existing is None:  # the marker first: a folder that is not empty and has none is not ours
+        if existing is None:  # the marker first: a folder without one is foreign
             draft = self.folder / _DRAFT
             draft.write_text(json.dumps({"format": FORMAT, "language": language}) + "\n")
             draft.replace(self.folder / MARKER)
         elif existing != language:
             raise ConfigError(
-                f"The index at {self.folder} is made for language {existing!r}, not {language!r}.",
-                hint="Name another folder as `index`, or remove that one and index all files again.",
+                f"The index at {self.folder} has the language {existing!r}, not {language!r}.",
+                hint="Set `index` to another folder, or remove this one and index all files again.",
             )
 
     def stamps(self, engine: tantivy.Index) -> dict[str, str]:
-        """The stamp of each file in the index, by the file's name."""
+        """Return the stamp of each indexed file, by file name."""
         with self.guarded("Reading"):
             searcher = engine.searcher()
             query = tantivy.Query.term_query(engine.schema, "first", True)
@@ -221,26 +225,47 @@ class Index:
             return {str(found.get_first("file")): decoded(found, "stamp") for found in passages}
 
     @contextmanager
-    def guarded(self, doing: str) -> Iterator[None]:
-        """Turn tantivy's exceptions into one that says what to do; `doing` begins its message."""
+    def guarded(self, action: str) -> Iterator[None]:
+        """Convert tantivy's exceptions to RqaError. `action` starts the message."""
         try:
             yield
         except BaseException as error:
-            # Over damaged files its compiled code panics, which is no Exception, and of no class that can be imported.
+            # For damaged files it raises PanicException, which is not an Exception and cannot be imported.
             if not isinstance(error, ValueError | OSError) and type(error).__name__ != "PanicException":
                 raise
-            raise self._failed(doing, error) from error
+            raise self._failed(action, error) from error
 
-    def _failed(self, doing: str, error: BaseException) -> RqaError:
-        hint = "If it is damaged, remove that folder and run `rqa index PATH...` again."
-        if doing == "Writing":
-            hint = "It holds what it held before. Is the disk full?"
+    def _failed(self, action: str, error: BaseException) -> RqaError:
+        hint = "If it is damaged, remove the folder and run `rqa index PATH...` again."
+        if action == "Writing":
+            hint = "The index is unchanged. Check that the disk is not full."
         elif isinstance(error, PermissionError) or "PermissionDenied" in str(error):
-            hint = "Whoever made it can let you read its files."
-        return RqaError(f"{doing} the index at {self.folder} failed: {str(error)[:300]}", hint=hint)
+            hint = "Ask the owner of the folder for permission to read it."
+        return RqaError(f"{action} the index at {self.folder} failed: {str(error)[:300]}", hint=hint)
 
     def _missing(self) -> MissingError:
-        return MissingError(f"There is no index at {self.folder}.", hint="Run `rqa index PATH...`.")
+        return MissingError(f"There is no index at {self.folder}.", hint="Create one with `rqa index PATH...`.")
+
+
+@contextmanager
+def _openable(folder: Path) -> Iterator[Path]:
+    """Yield a folder where tantivy can open the index in `folder`: itself, or a temporary folder of links.
+
+    tantivy opens its lock file for writing, so it cannot open an index that is read-only for this user.
+    """
+    lock = folder / _TANTIVY_LOCK
+    if os.access(lock if lock.exists() else folder, os.W_OK):
+        yield folder
+        return
+    with ExitStack() as stack:
+        with suppress(OSError):  # without a lock file there is no writer
+            fcntl.flock(stack.enter_context(lock.open("rb")), fcntl.LOCK_EX)
+        links = Path(stack.enter_context(TemporaryDirectory(prefix="rqa-")))
+        (links / _META).write_bytes((folder / _META).read_bytes())
+        for file in folder.absolute().iterdir():
+            if not file.name.startswith(".") and file.name != _META:
+                (links / file.name).symlink_to(file)
+        yield links
 
 
 def _passage(score: float, document: tantivy.Document) -> Passage:
@@ -254,15 +279,15 @@ def _passage(score: float, document: tantivy.Document) -> Passage:
 
 
 def searched(title: str, text: str) -> list[str]:
-    """What the field `words` of a passage holds, which is not stored."""
+    """Return the values of the field `words`, which is not stored."""
     return [*[searchable(title)] * 2, searchable(text)]
 
 
 def _own_title(passage: Passage) -> str:
-    """The title, unless it is the file's name alone: a copy of a file under another name tells nothing more."""
+    """Return the title, "" if it is only the file name: copies of a file differ in it."""
     return "" if passage.title == Path(passage.source).stem else passage.title
 
 
 def decoded(document: tantivy.Document, field: str) -> str:
-    """What is stored in a field of bytes, empty where there is nothing."""
+    """Return the text in a bytes field, "" if it is not set."""
     return bytes(document.get_first(field) or b"").decode()

@@ -1,9 +1,10 @@
-"""Bringing an index up to date with files, in one transaction."""
+"""Updates an index with files, in one transaction."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,12 +28,12 @@ from robust_qa.documents import (
     title_under,
     unreadable_on_failure,
 )
-from rqa_bm25.index import Index, searched
-from rqa_bm25.renewal import is_due, renew
+from rqa_bm25.index import Index, decoded, searched
 
-_REPORTED_ROWS = 20  # of one file; the rest are counted
+_REPORTED_ROWS = 20  # bad rows of one file that are listed; the rest are counted
 _PROGRESS_EVERY = 1000  # passages
-_LINKED = " linked"  # ends the stamp of a hidden file that a link led to
+_MOST_DELETED = 0.1  # of all passages on disk; above it the index is rewritten
+_PAGE = 10_000  # passages in one search
 
 
 def update(
@@ -45,26 +46,26 @@ def update(
     file_megabytes: int,
     progress: IndexProgress | None = None,
 ) -> IndexReport:
-    """Make `index` hold what the files at and under `paths` hold now; `memory` is in megabytes.
+    """Update `index` with the files at and under `paths`. `memory` is in megabytes.
 
-    Larger files than `file_megabytes` are skipped.
+    Skips files larger than `file_megabytes`. If it is interrupted, the index stays unchanged.
 
-    Raises BusyError, InputError for a path that neither exists nor was indexed, ConfigError for a folder or a
-    language that does not fit. Interrupted at any point, the index stays as it was.
+    Raises BusyError while another process writes, InputError for a path that neither exists nor was indexed, and
+    ConfigError if the folder or the language does not match.
     """
     missing = [path for path in paths if is_gone(path)]
     if missing and index.language() is None:
-        raise _no_such(missing[0])
+        raise _path_error(missing[0])
     with index.writing(language) as engine:
         stamps = index.stamps(engine)
         for path in missing:
             if not any(_is_under(file, places([path])) for file in stamps):
-                raise _no_such(path)
+                raise _path_error(path)
         found = find(path for path in paths if path not in missing)
         with _transaction(index, engine, memory) as writer:
             named = places(paths)
-            run = _Run(index, writer, stamps, named, cut, file_megabytes, found.skipped, progress)
-            run.remove(_leaving(stamps, named, found))
+            run = _Run(index, writer, stamps, cut, file_megabytes, found.skipped, progress)
+            run.remove(_removed_files(stamps, named, found))
             run.read(found.files)
             run.commit(engine)
         engine.reload()
@@ -76,19 +77,19 @@ def update(
         )
 
 
-def _no_such(path: Path) -> InputError:
-    return InputError(f"There is no file or folder {path}.", hint="Check the path; nothing was indexed.")
+def _path_error(path: Path) -> InputError:
+    return InputError(f"There is no file or folder {path}.", hint="Check the path. Nothing was indexed.")
 
 
-def _leaving(stamps: Mapping[str, str], named: Set[Path], found: Found) -> Iterator[str]:
-    """What was indexed before, is named now, and is not to be found any more.
+def _removed_files(stamps: Mapping[str, str], named: Set[Path], found: Found) -> Iterator[str]:
+    """Yield the indexed files under the paths in `named` that were not found again.
 
-    No walk comes by a hidden file that was named by itself: it leaves when it is gone.
+    A hidden file is found only by its own path, so it is removed only when it no longer exists.
     """
     here = {shown(path) for path in found.files}
-    for file, stamp in stamps.items():
+    for file in stamps:
         unseen = file not in here and _is_under(file, named) and not _is_under(file, found.closed)
-        if unseen and (_is_met(file, named) or stamp.endswith(_LINKED) or is_gone(Path(file))):
+        if unseen and (_is_visible(file, named) or is_gone(Path(file))):
             yield file
 
 
@@ -97,8 +98,8 @@ def _is_under(file: str, named: Set[Path]) -> bool:
     return path in named or not named.isdisjoint(path.parents)
 
 
-def _is_met(file: str, named: Set[Path]) -> bool:
-    """Whether nothing on the way to `file` is hidden, from one of `named` at least."""
+def _is_visible(file: str, named: Set[Path]) -> bool:
+    """Whether a walk from one of `named` meets `file`, because nothing on the way is hidden."""
     path = Path(file)
     while path not in named and not path.name.startswith(".") and path != path.parent:
         path = path.parent
@@ -107,13 +108,13 @@ def _is_met(file: str, named: Set[Path]) -> bool:
 
 @contextmanager
 def _transaction(index: Index, engine: tantivy.Index, memory: int) -> Iterator[tantivy.IndexWriter]:
-    """A writer whose work counts only where it was committed; its threads end here."""
+    """Yield a writer. Rolls back uncommitted changes, and waits for its threads."""
     with index.guarded("Writing"):
-        # One thread keeps the passages in the order they were read in, so that equal files give equal ranks.
+        # One thread keeps passages in the order of reading, so that equal files give equal ranks.
         writer = engine.writer(memory * 1_000_000, 1)
     try:
         yield writer
-    except BaseException:  # also when interrupted: nothing half done counts
+    except BaseException:  # including KeyboardInterrupt
         writer.rollback()
         raise
     finally:
@@ -122,12 +123,11 @@ def _transaction(index: Index, engine: tantivy.Index, memory: int) -> Iterator[t
 
 @dataclass
 class _Run:
-    """What one transaction does, file by file, and what there is to say of it."""
+    """One transaction: its changes and its report."""
 
     index: Index
     writer: tantivy.IndexWriter
     stamps: Mapping[str, str]
-    named: Set[Path]
     cut: Cut
     file_megabytes: int
     skipped: Skipped
@@ -138,43 +138,44 @@ class _Run:
     done: int = 0  # files
     total: int = 0  # files
     passages: int = 0
-    dropped: set[str] = field(default_factory=set)  # files whose passages of before are deleted
+    dropped: set[str] = field(default_factory=set)  # files whose old passages are deleted
 
     def remove(self, files: Iterable[str]) -> None:
-        """Take files out of the index."""
+        """Remove files from the index."""
         for file in files:
             self._drop(file)
             self.counts["removed"] += 1
 
     def read(self, paths: Collection[Path]) -> None:
-        """Bring the index up to date with each of `paths`."""
+        """Update the index with each of `paths`."""
         self.total = len(paths)
         for path in paths:
             self._file(path)
             self.done += 1
-            self._tell()
+            self._report()
 
     def commit(self, engine: tantivy.Index) -> None:
-        """Make it so, and write the rest anew where much is deleted.
-
-        Nothing is committed where nothing changed: the generation stays.
-        """
+        """Commit if anything changed. Rewrites the index first if too much of it is deleted."""
         if sum(self.counts.values()) > self.counts["unchanged"]:
             with self.index.guarded("Writing"):
-                if is_due(self.index.folder / "tantivy", engine, self.dropped & self.stamps.keys(), self.passages):
-                    renew(engine, self.writer, [file for file in self.stamps if file not in self.dropped], self._tell)
+                if _must_rewrite(
+                    self.index.folder / "tantivy", engine, self.dropped & self.stamps.keys(), self.passages
+                ):
+                    _rewrite(
+                        engine, self.writer, [file for file in self.stamps if file not in self.dropped], self._report
+                    )
                 self.writer.commit()
 
     def _file(self, path: Path) -> None:
-        """Replace what the index has of one file; a file that cannot be read to its end leaves the index."""
+        """Update one file. Removes it from the index if it cannot be read completely."""
         file = shown(path)
         known = self.stamps.get(file)
         try:
             size = path.stat().st_size
             too_large = size > self.file_megabytes * 1_000_000
             stamp = "" if too_large else self._stamp(path)
-        except OSError as error:  # perhaps it opens again tomorrow: what was indexed of it stays
-            self.skipped.append((file, f"it does not open: {error.strerror}"))
+        except OSError as error:  # possibly temporary, so its passages stay
+            self.skipped.append((file, f"it cannot be opened: {error.strerror}"))
             return
         if stamp and stamp == known:
             self.counts["unchanged"] += 1
@@ -184,29 +185,28 @@ class _Run:
         before = self.passages
         try:
             if too_large:
-                limit = f"the option `file_megabytes` allows {self.file_megabytes:,} MB"
-                raise Unreadable(f"it has {size / 1e6:,.1f} MB, and {limit}")
+                limit = f"{self.file_megabytes:,} MB, the limit of the option `file_megabytes`"
+                raise Unreadable(f"it has {size / 1e6:,.1f} MB, more than {limit}")
             self._add(path, stamp)
-            why = "it has no text"
+            reason = "it has no text"
         except (OSError, Unreadable) as error:
             self._drop(file)
             self.passages = before
-            why = str(error)
+            reason = str(error)
         if self.passages > before:
             self.counts["changed" if known else "added"] += 1
         else:
             self.counts["removed"] += known is not None
-            self.skipped.append((file, why))
+            self.skipped.append((file, reason))
 
     def _stamp(self, path: Path) -> str:
-        """A hash of the file's bytes and of how they are cut, and whether a link led to what is hidden.
+        """Return a hash of the file's bytes and of the options for cutting.
 
-        It is taken before the file is read, so a file that changes meanwhile is read again by the next run.
+        It is computed before the file is read, so the next run reads a file again that changed meanwhile.
         """
-        how = f"{self.cut.words} {self.cut.overlap} ".encode()
+        options = f"{self.cut.words} {self.cut.overlap} ".encode()
         with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, lambda: hashlib.sha256(how)).hexdigest()
-        return digest if _is_met(shown(path), self.named) else digest + _LINKED
+            return hashlib.file_digest(stream, lambda: hashlib.sha256(options)).hexdigest()
 
     def _add(self, path: Path, stamp: str) -> None:
         file = shown(path)
@@ -229,12 +229,12 @@ class _Run:
                     self.writer.add_document(entry)
                 self.passages += 1
                 if self.passages % _PROGRESS_EVERY == 0:
-                    self._tell()
+                    self._report()
         self.skipped += rows.reported()
 
     def _cut(self, path: Path, rows: _BadRows) -> Iterator[tuple[Document, list[tuple[list[str], str]]]]:
-        """The documents of the file, each with its passages."""
-        with unreadable_on_failure():  # not around what reads this: an index that cannot be written ends the run
+        """Yield the documents in the file, each with its passages."""
+        with unreadable_on_failure():  # not around the caller: errors of the index end the run
             for document in read(path, rows):
                 yield document, list(self.cut.sections(sections(document.text, document.headings)))
 
@@ -243,23 +243,23 @@ class _Run:
         with self.index.guarded("Writing"):
             self.writer.delete_documents_by_term("file", file)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         if self.progress:
             self.progress(self.done, self.total, self.passages)
 
 
 class _BadRows:
-    """The rows of one file that were left out: the first few, and how many more."""
+    """The bad rows of one file: the first few, and the number of the others."""
 
     def __init__(self, file: str) -> None:
         self._file = file
         self._first: Skipped = []
         self._count = 0
 
-    def __call__(self, where: str, why: str) -> None:
+    def __call__(self, place: str, reason: str) -> None:
         self._count += 1
         if len(self._first) < _REPORTED_ROWS:
-            self._first.append((where, why))
+            self._first.append((place, reason))
 
     def reported(self) -> Skipped:
         more = self._count - len(self._first)
@@ -268,3 +268,53 @@ class _BadRows:
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
+
+
+def _must_rewrite(folder: Path, engine: tantivy.Index, dropped: Collection[str], added: int) -> bool:
+    """Whether too much of the index is deleted passages, once `dropped` files are deleted and `added` passages added.
+
+    tantivy only marks deleted passages until it merges segments. Until then they count in document frequencies and
+    in the mean length, and their text stays on disk.
+    """
+    searcher = engine.searcher()
+    stored = _stored(folder)
+    deleted = sum(1 for file in dropped for _ in _addresses(engine, searcher, file))
+    return stored - searcher.num_docs + deleted > _MOST_DELETED * (stored + added)
+
+
+def _rewrite(
+    engine: tantivy.Index, writer: tantivy.IndexWriter, files: Collection[str], report: Callable[[], None]
+) -> None:
+    """Write all passages of `files` again, in the same order, to drop the deleted ones."""
+    searcher = engine.searcher()
+    done = 0
+    for file in files:
+        writer.delete_documents_by_term("file", file)
+        for address in _addresses(engine, searcher, file):
+            passage = searcher.doc(address)
+            for words in searched(decoded(passage, "title"), decoded(passage, "text")):  # not stored, like `first`
+                passage.add_text("words", words)
+            if passage.get_first("stamp"):
+                passage.add_boolean("first", True)
+            writer.add_document(passage)
+            done += 1
+            if done % _PROGRESS_EVERY == 0:
+                report()
+
+
+def _addresses(engine: tantivy.Index, searcher: tantivy.Searcher, file: str) -> Iterator[tantivy.DocAddress]:
+    """Yield the addresses of a file's passages, in the order of the index, a page at a time."""
+    # Equal scores keep the order.
+    query = tantivy.Query.const_score_query(tantivy.Query.term_query(engine.schema, "file", file), 1.0)
+    start = 0
+    while hits := searcher.search(query, _PAGE, count=False, offset=start).hits:
+        yield from (address for _, address in hits)
+        if len(hits) < _PAGE:
+            return
+        start += _PAGE
+
+
+def _stored(folder: Path) -> int:
+    """Return the number of passages on disk, including deleted ones."""
+    meta = json.loads((folder / "meta.json").read_bytes())
+    return sum(segment["max_doc"] for segment in meta["segments"])

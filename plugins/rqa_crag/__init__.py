@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta
 
 from robust_qa import Answer, CallError, ConfigError, Expression, Passage, hookimpl
-from robust_qa.kit import fenced, load_prompts, titled, without_thoughts
+from robust_qa.kit import Prompter, fenced, with_title
 
 from . import keywords
 from .account import Correction, kept, listed
@@ -71,7 +71,7 @@ class Crag:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.prompts = load_prompts(Path(__file__).with_name("prompts"), options.prompts)
+        self.prompter = Prompter(Path(__file__).with_name("prompts"), options)
         self.hands_to = (options.then, _MEMORY) if options.without_search == "memory" else (options.then,)
         self.scored_by = (options.evaluator,) if options.evaluator else ()
         if options.rewrite == "reader":
@@ -108,7 +108,7 @@ class Crag:
 
         # Lines 1 and 2: the scores of D, and the judgement.
         passages = await toolbox.retrieve(question)
-        texts = [titled(passage.title, passage.text) if passage.text.strip() else "" for passage in passages]
+        texts = [with_title(passage.title, passage.text) if passage.text.strip() else "" for passage in passages]
         scores = await self._scores(question, toolbox, texts)
         action = act(scores, upper, lower, options.ablation)
         found = Correction(action, scores, upper, lower, passages)
@@ -168,7 +168,7 @@ class Crag:
 
     async def _judged(self, question: str, toolbox: Toolbox, strips: Sequence[Strip], least: int = 0) -> list[Strip]:
         """The strips with their scores, and which of them are kept."""
-        texts = [titled(strip.passage.title, strip.text) if strip.says_something else "" for strip in strips]
+        texts = [with_title(strip.passage.title, strip.text) if strip.says_something else "" for strip in strips]
         scores = await self._scores(question, toolbox, texts)
         return choose(strips, scores, self.options.keep, self._floor(toolbox), least)
 
@@ -185,8 +185,8 @@ class Crag:
             return question
         if how == "reader" or (how == "auto" and toolbox.generative):
             try:
-                completion = await toolbox.generate(self.prompts["rewrite"], fields={"question": fenced(question)})
-                if query := keywords.parsed(without_thoughts(completion.text)):
+                reply = await self.prompter.ask(toolbox, "rewrite", fields={"question": fenced(question)})
+                if query := keywords.parsed(reply.text):
                     return query
                 lacking = "no keywords can be read from the reply"
             except CallError as error:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from robust_qa.english import STOPWORDS
-from robust_qa.kit import declines, flat, parse_objects, printable
+from robust_qa.kit import declines, parse_objects, printable, single_line
 
 MOST = 3  # keywords
 _LONGEST = 80  # characters of a keyword
@@ -33,7 +33,7 @@ def extracted(question: str) -> str:
 
     For questions in English; in another language the words come out as they stand, without the question mark.
     """
-    question = flat(question[:_LONGEST_READ])
+    question = single_line(question[:_LONGEST_READ])
     phrases = [(is_name, phrase[:_LONGEST]) for is_name, phrase in _phrases(question)]
     ranked = sorted(range(len(phrases)), key=lambda n: (not phrases[n][0], -len(phrases[n][1])))
     chosen = [phrases[n][1] for n in sorted(ranked[:MOST])]

@@ -1,9 +1,8 @@
-"""The reader and the evaluator `embedded`: answers pointed out, and passages judged, by a small model in the package.
+"""The reader and the evaluator `embedded`: a small packaged model that extracts answers and scores passages.
 
-They work offline on a CPU. The model (MiniLM, 6 layers, int8) marks the answer's words in each passage, or says that
-they are not there (engine.py, windows.py); answers that several passages give are preferred (choice.py); what came
-first is told by comparing dates (comparison.py). How it was made is in training/, and `rqa train reader` makes another
-from your own questions.
+Both work offline on a CPU. The model (MiniLM, 6 layers, int8) marks the answer in each passage or finds none
+(engine.py, windows.py). The reader prefers answers of several passages (choice.py) and compares dates for questions
+about what came first (comparison.py). Train your own model with `rqa train reader` (training/).
 """
 
 from __future__ import annotations

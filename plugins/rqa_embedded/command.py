@@ -1,4 +1,4 @@
-"""`rqa train reader`: a reader's model from rows of your own, or from the sources of the model in the package."""
+"""`rqa train reader`: train a model on your own rows or on the sources of the packaged model."""
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.command("reader", epilog="Example: rqa train reader examples/training.jsonl -o my-reader")
 @click.argument("rows", nargs=-1, type=_FILE)
 @output_option(
-    "PATH", "The folder to write; taken up again if it is of the same run.", name="output", required=True, stdout=False
+    "PATH", "Folder to write. An interrupted run there continues.", name="output", required=True, stdout=False
 )
 @click.option(
     "--corpora",
     type=_FOLDER,
-    help="Also train on this folder's qamr.jsonl, squad_sentences.jsonl and wiki_passages.jsonl.",
+    help="Folder with qamr.jsonl, squad_sentences.jsonl and wiki_passages.jsonl to train on too.",
 )
 @click.option(
     "--base",
     type=_FOLDER,
-    help="What to start from: a BERT encoder as transformers saves it, with tokenizer.json, or a model that this "
-    "command made. An encoder of another family with BERT's words (MPNet) becomes a teacher in OUTPUT/torch. Default: "
-    "the model in the package.",
+    help="Initial model: a BERT encoder saved by transformers with tokenizer.json, or a model made by this command. "
+    "An MPNet encoder becomes a teacher in OUTPUT/torch. Default: the packaged model.",
 )
 @click.option(
     "--epochs",
@@ -44,9 +43,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--rate", type=click.FloatRange(min=0, min_open=True), default=2.5e-4, show_default=True, help="Peak learning rate."
 )
-@click.option("--batch", type=click.IntRange(min=1), default=32, show_default=True, help="Rows a step.")
+@click.option("--batch", type=click.IntRange(min=1), default=32, show_default=True, help="Rows in a step.")
 @click.option(
-    "--length", type=click.IntRange(32, 512), default=192, show_default=True, help="Tokens of question and passage."
+    "--length",
+    type=click.IntRange(32, 512),
+    default=192,
+    show_default=True,
+    help="Maximum tokens of question and passage.",
 )
 @click.option(
     "--keep",
@@ -54,45 +57,43 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=click.FloatRange(0, 1, max_open=True),
     default=0.0,
     show_default=True,
-    help="Share of the weights it starts from that is kept: what is learnt anew costs less of what was there.",
+    help="Weight of the initial model in the result. Higher values forget less.",
 )
 @click.option(
     "--with",
     "others",
     multiple=True,
     type=_FOLDER,
-    help="The output of another run that began with the same weights; the model is the mean of all. Repeatable.",
+    help="Output of another run with the same initial weights. The model is the mean of all runs. May be repeated.",
 )
 @click.option(
     "--teacher",
     "teachers",
     multiple=True,
     type=_FOLDER,
-    help="A model that this command made: its scores are learnt, too, also over passages near the questions; of "
-    "several their mean. Repeatable.",
+    help="Model made by this command whose scores are training targets. Several are averaged. May be repeated.",
 )
 @click.option(
     "--draws",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="An epoch goes so often through ROWS and --corpora, whose rows by rules are drawn anew from the next seed.",
+    help="Passes over ROWS and --corpora in an epoch. Each draws new generated rows.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),
     default=13,
     show_default=True,
-    help="Of the order and of the rows made by rules.",
+    help="Seed of the order and of generated rows.",
 )
 def reader(rows: tuple[Path, ...], output: Path, **plan: object) -> None:
-    """Train a reader on the JSONL files ROWS, and convert, check, calibrate and measure it.
+    """Train a reader on the JSONL files ROWS, then convert, calibrate and measure it.
 
-    A row is {"question": ..., "context": ..., "answer": ...}, with "title", "answer_start" and "answers" where known;
-    "answer": null marks a passage that does not answer. One row in twelve, by its context, is kept out of training, to
-    calibrate and measure on; at least the rows over one context, which may be too few to calibrate on. It trains on the
-    GPU where torch finds one. A run that was stopped goes on where it was. On stdout are the lines for a configuration.
-    OUTPUT/model is then a model to read with:
+    A row is {"question": ..., "context": ..., "answer": ...}, optionally with "title", "answer_start" and "answers".
+    Use "answer": null for a passage without the answer. One context in twelve, and at least one, is held out for
+    calibration and metrics. Training uses a GPU if torch finds one. The configuration for the new model goes to stdout.
+    Try the model with:
 
     rqa ask --reader embedded -O reader.embedded.model=OUTPUT/model ...
     """
@@ -106,5 +107,5 @@ def reader(rows: tuple[Path, ...], output: Path, **plan: object) -> None:
     words = sys.argv[sys.argv.index("train") :] if "train" in sys.argv else ["train", "reader"]
     command = shlex.join(["rqa", *words])
     make(rows, output, command=command, say=lambda line: click.echo(line, err=True), **plan)  # type: ignore[arg-type]
-    if (model := output / "model").is_dir():  # not where it becomes a teacher
+    if (model := output / "model").is_dir():  # a teacher has none
         click.echo(f"[reader.embedded]\nmodel = {json.dumps(str(model.resolve()), ensure_ascii=False)}")

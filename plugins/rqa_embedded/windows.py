@@ -1,4 +1,4 @@
-"""A passage as the model reads it: `[CLS] question [SEP] title : text [SEP]`, in windows where it is long."""
+"""Split passages into windows of the form `[CLS] question [SEP] title : text [SEP]`."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ if TYPE_CHECKING:
 
 
 def head(title: str) -> str:
-    """What stands before a passage's text."""
+    """Return the prefix of a passage's text."""
     return f"{title} : " if title else ""
 
 
 def firsts(passages: Sequence[Passage]) -> list[int]:
-    """Of each passage the place of the first that looks the same, title and text: its copies say nothing more."""
+    """Return for each passage the index of the first passage with the same visible title and text."""
     found: dict[tuple[str, str], int] = {}
     return [found.setdefault((visible(each.title), visible(each.text)), n) for n, each in enumerate(passages)]
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One stretch of a passage. `places[n]` are the characters of token `first + n` in title, mark and text together.
+    """A part of a passage. `places[n]` is the character range of token `first + n` in "title : text".
 
-    `shift` is where the text begins in that string; `parts[n]` is the sentence that the token stands in, 0 for the
-    title, -1 for the mark after it.
+    The text begins at `shift`. `parts[n]` is the sentence of the token, 0 for the title and -1 for the colon.
     """
 
     request: int
@@ -45,7 +44,7 @@ class Window:
 
 
 def cut(engine: Marking, request: int, question: str, passages: Sequence[Passage]) -> Iterator[Window]:
-    """The windows of all `passages`, copies left out; each repeats the question and the title."""
+    """Yield the windows of all different `passages`. Each window repeats the question and the title."""
     begin, end = engine.ends
     length = engine.settings.length
     asked = [begin, *engine.tokens(question)[0][: length // 3], end]
@@ -72,12 +71,12 @@ def cut(engine: Marking, request: int, question: str, passages: Sequence[Passage
 def marked_windows(
     engine: Marking, requests: Sequence[tuple[str, Sequence[Passage]]]
 ) -> list[list[tuple[Window, Marks]]]:
-    """The windows of each request's passages with their marks; all go to the engine as one batch."""
+    """Return the marked windows of each request's passages, computed as one batch."""
     windows = [
         window for n, (question, passages) in enumerate(requests) for window in cut(engine, n, question, passages)
     ]
     marks = engine.mark([(window.ids, window.types) for window in windows])
     found: list[list[tuple[Window, Marks]]] = [[] for _ in requests]
-    for window, its in zip(windows, marks, strict=True):
-        found[window.request].append((window, its))
+    for window, window_marks in zip(windows, marks, strict=True):
+        found[window.request].append((window, window_marks))
     return found

@@ -1,8 +1,8 @@
-"""Ensemble of Retrievers: many retrievers, one reader, and a vote on what they lead it to say.
+"""Ensemble of Retrievers: read the passages of many retrievers and let the answers vote.
 
 Li, Li, Chen, Xuan and Zhang, "Unraveling and Mitigating Retriever Inconsistencies in Retrieval-Augmented Large Language
-Models", Findings of ACL 2024. The pool is that of Appendix C.1, the voter that of Section 4.1, and `rqa train eor`
-finds its parameters as in Section 4.2.
+Models", Findings of ACL 2024. The pool is from Appendix C.1 and the voter from Section 4.1. `rqa train eor` fits the
+voter as in Section 4.2.
 """
 
 from __future__ import annotations
@@ -26,94 +26,95 @@ if TYPE_CHECKING:
 
 
 class Eor:
-    """Many retrievers are read at once, and their answers vote."""
+    """Read with many retrievers at once and elect one of the answers."""
 
     needs = frozenset({"read"})
 
     @dataclass
     class Options:
-        pool: list[Expression] | None = None  # retrievers; default: the paper's 16, or parts of the passages there are
-        weights: list[Annotated[float, Meta(ge=0)]] | None = None  # w of each of the pool; default: 1 each
+        pool: list[Expression] | None = None  # retrievers; default: the paper's 16, or parts of the given passages
+        weights: list[Annotated[float, Meta(ge=0)]] | None = None  # w, one for each retriever; default: 1
         similarities: list[str] = field(default_factory=lambda: ["em", "f1"])  # functions that compare answers
-        lambdas: list[Annotated[float, Meta(ge=0)]] | None = None  # lambda of each of the similarities; default: equal
-        pooling: Pooling = "mean"  # of an answer's similarities to the others
-        threshold: Annotated[float, Meta(ge=0, le=1)] = 0.8  # s: the similarity from which answers are equivalent
-        samples: Annotated[int, Meta(ge=1)] = 1  # answers of a language model to the passages of each retriever
-        # of the sampling; by default 0.7 for several samples, and for one as the reader is configured
+        lambdas: list[Annotated[float, Meta(ge=0)]] | None = None  # one for each similarity; default: equal
+        pooling: Pooling = "mean"  # how an answer's similarities to the others are combined
+        threshold: Annotated[float, Meta(ge=0, le=1)] = 0.8  # s: answers at least this similar are equivalent
+        samples: Annotated[int, Meta(ge=1)] = 1  # answers that a language model samples for each retriever
+        # sampling temperature; default: 0.7 for several samples, the reader's own for one
         temperature: Annotated[float, Meta(ge=0)] | None = None
-        seed: int = 0  # of the sampling, and of the random order
+        seed: int = 0  # for sampling and for the random order
         order: Order = "descending"  # of the passages in a prompt, by relevance
         nli_model: Path | None = None  # folder of the classifier for the similarity nli
-        prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: recall, read
+        prompts: dict[str, Path] = field(default_factory=dict)  # files that replace the prompts recall and read
 
         def __post_init__(self) -> None:
             for name, of in (("weights", "pool"), ("lambdas", "similarities")):
-                numbers, named = getattr(self, name), getattr(self, of)
-                if named is not None and not named:
-                    raise ValueError(f"needs something in `{of}`, and it is empty")
-                if named is not None and len(set(named)) < len(named):
-                    raise ValueError(f"names something twice in `{of}`")
+                numbers, names = getattr(self, name), getattr(self, of)
+                if names is not None and not names:
+                    raise ValueError(f"needs at least one entry in `{of}`")
+                if names is not None and len(set(names)) < len(names):
+                    raise ValueError(f"has a duplicate entry in `{of}`")
                 if numbers is None:
                     continue
-                if named is None:
-                    raise ValueError(f"has `{name}` for a pool that it does not name: write the `pool`, too")
-                if len(numbers) != len(named):
-                    raise ValueError(f"has {len(numbers)} `{name}` for {len(named)} `{of}`")
+                if names is None:
+                    raise ValueError(f"has `{name}` but no `{of}`: set `{of}` too")
+                if len(numbers) != len(names):
+                    raise ValueError(f"has {len(numbers)} `{name}` for {len(names)} `{of}`")
                 if not any(numbers):
-                    raise ValueError(f"needs one of `{name}` above 0")
+                    raise ValueError(f"needs at least one of `{name}` above 0")
 
     def __init__(self, options: Options) -> None:
-        from .similarity import OWN, similarities
+        from .similarity import BUILT_IN, similarities
 
         self.options = options
-        chosen = dict(options.prompts)
-        reading = {"read": chosen.pop("read")} if "read" in chosen else None
-        self.reading = load_prompts(overrides=reading)["read"]
-        self.recall = load_prompts(Path(__file__).with_name("prompts"), chosen)["recall"]
+        overrides = dict(options.prompts)
+        read = {"read": overrides.pop("read")} if "read" in overrides else None
+        self.read_prompt = load_prompts(overrides=read)["read"]
+        self.recall_prompt = load_prompts(Path(__file__).with_name("prompts"), overrides)["recall"]
         lambdas = options.lambdas or [1 / len(options.similarities)] * len(options.similarities)
         self._lambdas = {name: number for name, number in zip(options.similarities, lambdas, strict=True) if number}
         self._similarities = similarities(list(self._lambdas), options.nli_model)
-        self.scored_by = [name for name in self._lambdas if name not in OWN]
+        self.scored_by = [name for name in self._lambdas if name not in BUILT_IN]
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """Section 4.1: retrieve and read with the whole pool at once, compare the answers, and let them vote.
+        """Retrieve and read with the whole pool, compare the answers and let them vote (Section 4.1).
 
-        Abstains when no retriever leads to an answer. Raises CallError when none does and one of them failed.
+        Abstains if no retriever leads to an answer. Raises CallError if there is no answer and a retriever failed.
         """
-        from .account import explained, outcome
-        from .asking import Asking, ask_all
+        from .answers import ReadSettings, read_all, select_pool
         from .election import Voter, elect
-        from .pools import usable
+        from .result import build_answer, describe_group
 
         options = self.options
-        weights, left_out = usable(options.pool, options.weights, toolbox)
-        for retriever, why in left_out.items():
-            toolbox.note(f"{retriever} is left out: {why}")
-        # As the other strategies that sample: greedy ones would all be the same.
+        weights, left_out = select_pool(options.pool, options.weights, toolbox)
+        for retriever, reason in left_out.items():
+            toolbox.note(f"{retriever} is left out: {reason}")
+        # Greedy samples would all be equal.
         temperature = 0.7 if options.temperature is None and options.samples > 1 else options.temperature
-        asking = Asking(self.reading, self.recall, options.samples, temperature, options.seed, options.order)
-        said = await ask_all(question, toolbox, weights, asking)
-        for one in said:
-            if one.error is not None:
-                toolbox.note(f"{one.retriever} failed, and does not vote: {one.error.message}")
-        errors = [one.error for one in said if one.error]
-        if errors and not any(one.replies for one in said):
+        settings = ReadSettings(
+            self.read_prompt, self.recall_prompt, options.samples, temperature, options.seed, options.order
+        )
+        results = await read_all(question, toolbox, weights, settings)
+        for result in results:
+            if result.error is not None:
+                toolbox.note(f"{result.retriever} failed and does not vote: {result.error.message}")
+        errors = [result.error for result in results if result.error]
+        if errors and not any(result.replies for result in results):
             raise errors[0]
         voter = Voter(self._similarities, list(self._lambdas.values()), options.pooling, options.threshold)
-        election = await elect(question, toolbox, said, list(weights.values()), voter)
+        election = await elect(question, toolbox, results, list(weights.values()), voter)
         for group in election.groups:
-            toolbox.note(explained(group))
-        return outcome(election, voter, left_out)
+            toolbox.note(describe_group(group))
+        return build_answer(election, voter, left_out)
 
 
 @hookimpl
 def rqa_register(registry: Registry) -> None:
-    registry.strategy("eor", Eor, summary="reads with many retrievers at once, and lets their answers vote")
+    registry.strategy("eor", Eor, summary="reads with many retrievers at once and lets their answers vote")
 
 
 @hookimpl
 def rqa_commands(cli: click.Group) -> None:
-    """Offer `rqa train eor`."""
+    """Add `rqa train eor`."""
     from .command import eor
 
     command_group(cli, "train", "Train on questions of your own.").add_command(eor)

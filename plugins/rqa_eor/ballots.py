@@ -1,4 +1,4 @@
-"""What a run of the ensemble over questions with gold answers teaches: who said what, how alike, and how right."""
+"""Training data for the voter, read from a run of the ensemble on questions with gold answers."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ Metric = Literal["containment", "em", "f1"]
 _METRICS: dict[Metric, Callable[[str, str], float]] = {
     "containment": lambda answer, gold: float(contains_answer(answer, [gold])),
     "em": lambda answer, gold: float(normalise(answer) == normalise(gold)),
-    "f1": partial(f1, normal=normalise),  # SQuAD's own, as `rqa eval` has it
+    "f1": partial(f1, normal=normalise),  # SQuAD's normalisation, as in `rqa eval`
 }
 
 
 def right(answer: str, gold: Sequence[Any], metric: Metric) -> float:
-    """How right `answer` is, 0 to 1: by the gold answer that suits it best.
+    """Return the metric of `answer` for its best gold answer, from 0 to 1.
 
-    Of several facts each has to be met, and the worst one counts.
+    If the gold lists several facts, the worst fact counts.
     """
     return min(max(_METRICS[metric](answer, one) for one in fact) for fact in gold_facts(gold))
 
 
 def check_gold(path: Path) -> int:
-    """The number of rows of the file, all of which have gold answers. InputError names the first that has none."""
+    """Return the number of rows. Raises InputError for a row without gold answers."""
     count = 0
     for number, row in _rows(path):
         count += 1
         gold = row.get("answers") if isinstance(row, dict) else None
         if not isinstance(gold, list) or not gold_facts(gold):
             raise InputError(
-                f"{path}, line {number} has no gold answers to learn from.",
-                hint='Give each row a list of them, as in {"question": "...", "answers": ["..."]}.',
+                f"{path}, line {number} has no gold answers.",
+                hint='Add them: {"question": "...", "answers": ["..."]}.',
             )
     if not count:
-        raise InputError(f"There are no questions in {path}.")
+        raise InputError(f"{path} has no questions.")
     return count
 
 
@@ -64,16 +64,16 @@ def _rows(path: Path) -> Iterator[tuple[int, Any]]:
                     yield number, json.loads(line)
     except OSError as error:
         raise InputError(f"Cannot read {path}: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not made of JSON lines after line {max(number - 1, 0)}: {error}.") from error
+    except ValueError as error:
+        raise InputError(f"{path} is not valid JSON lines after line {max(number - 1, 0)}: {error}.") from error
 
 
 @dataclass(frozen=True, slots=True)
 class Ballots:
-    """q questions answered with n retrievers and compared by k similarities.
+    """The answers of n retrievers to q questions.
 
-    `tensor` (q, k, n, n) has the similarities, `present` (q, n) where there is an answer, `right` (q, n) how right it
-    is. The vote is held by `pooling` and `threshold`.
+    `tensor` (q, k, n, n) holds k similarities. `present` (q, n) is true for each answer. `right` (q, n) holds the
+    metric. `pooling` and `threshold` configure the vote.
     """
 
     retrievers: tuple[str, ...]
@@ -85,7 +85,7 @@ class Ballots:
     threshold: float = 0.8
 
     def elected(self, weights: Floats, lambdas: Floats) -> Floats:
-        """How right the winner of each question is, (q,); 0 where there is none."""
+        """Return the metric of each question's winner, (q,); 0 without a winner."""
         import numpy as np
 
         scored = scores(self.tensor, self.present, weights, lambdas, self.pooling, threshold=self.threshold)
@@ -95,41 +95,41 @@ class Ballots:
         return elected
 
     def of(self, rows: NDArray[np.integer[Any]]) -> Self:
-        """Those questions alone."""
+        """Return the ballots of these questions."""
         return replace(self, tensor=self.tensor[rows], present=self.present[rows], right=self.right[rows])
 
 
 def load(path: Path, metric: Metric) -> tuple[Ballots, int]:
-    """The ballots in the output of `rqa batch -s eor --details`, and how many of its rows are of no use.
+    """Read the output of `rqa batch -s eor --details`. Returns the ballots and the number of skipped rows.
 
-    Of no use is a row that failed, or a retriever of which did. InputError when there is no other.
+    A row is skipped if it or one of its retrievers failed. Raises InputError if every row is skipped.
     """
     import numpy as np
 
     lines = sorted((row for _, row in _rows(path)), key=lambda row: int(row["row"]))
-    rows = [row for row in lines if _sound(row)]
+    rows = [row for row in lines if _complete(row)]
     if not rows:
-        raise InputError(f"None of {len(lines)} rows in {path} can be learnt from: calls failed in all of them.")
-    accounts = [row["details"] for row in rows]
-    retrievers = tuple(dict.fromkeys(entry["retriever"] for account in accounts for entry in account["retrievers"]))
-    similarities = tuple(accounts[0]["similarities"])
+        raise InputError(f"All {len(lines)} rows in {path} have failed calls.")
+    details = [row["details"] for row in rows]
+    retrievers = tuple(dict.fromkeys(entry["retriever"] for detail in details for entry in detail["retrievers"]))
+    similarities = tuple(details[0]["similarities"])
     shape = len(rows), len(similarities), len(retrievers), len(retrievers)
-    tensor = np.zeros(shape)  # as precise as the vote itself, or ties go another way
-    rightness = np.zeros((shape[0], shape[2]))  # in float32 means of the same would differ
-    present = np.zeros(rightness.shape, dtype=bool)
-    for number, (row, account) in enumerate(zip(rows, accounts, strict=True)):
-        said = [entry for entry in account["retrievers"] if entry["answer"] is not None]
-        at = [retrievers.index(entry["retriever"]) for entry in said]
-        places = [account["answers"].index(entry["answer"]) for entry in said]
+    tensor = np.zeros(shape)  # float64 like the vote: ties must go the same way
+    metric_values = np.zeros((shape[0], shape[2]))
+    present = np.zeros(metric_values.shape, dtype=bool)
+    for number, (row, detail) in enumerate(zip(rows, details, strict=True)):
+        answered = [entry for entry in detail["retrievers"] if entry["answer"] is not None]
+        at = [retrievers.index(entry["retriever"]) for entry in answered]
+        positions = [detail["answers"].index(entry["answer"]) for entry in answered]
         present[number, at] = True
-        rightness[number, at] = [right(entry["answer"], row["answers"], metric) for entry in said]
-        for k, name in enumerate(similarities if said else ()):
-            tensor[number, k][np.ix_(at, at)] = np.array(account["similarities"][name])[np.ix_(places, places)]
-    first = accounts[0]
-    ballots = Ballots(retrievers, similarities, tensor, present, rightness, first["pooling"], first["threshold"])
+        metric_values[number, at] = [right(entry["answer"], row["answers"], metric) for entry in answered]
+        for k, name in enumerate(similarities if answered else ()):
+            tensor[number, k][np.ix_(at, at)] = np.array(detail["similarities"][name])[np.ix_(positions, positions)]
+    first = details[0]
+    ballots = Ballots(retrievers, similarities, tensor, present, metric_values, first["pooling"], first["threshold"])
     return ballots, len(lines) - len(rows)
 
 
-def _sound(row: Row) -> bool:
+def _complete(row: Row) -> bool:
     details = row.get("details") or {}
     return bool(details) and not any(entry["error"] for entry in details["retrievers"])

@@ -1,4 +1,4 @@
-"""`rqa train eor`: the weights of a pool of retrievers from questions with gold answers."""
+"""`rqa train eor`: fit the weights of a pool of retrievers on questions with gold answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from robust_qa.cli import Run
 
     from .ballots import Ballots
-    from .search import Fit, Held
+    from .search import CrossValidation, Fit
 
 _PATH = click.Path(dir_okay=False, path_type=Path)
 
@@ -29,29 +29,29 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
     "rqa train eor questions.jsonl -o voter.toml --reader lexical --resume",
 )
 @click.argument("data", type=_PATH)
-@output_option(  # the run is kept beside FILE
-    "FILE", "The TOML file to write.", name="output", required=True, stdout=False, dir_okay=False
-)
+@output_option("FILE", "The TOML file to write.", name="output", required=True, stdout=False, dir_okay=False)
 @click.option(
-    "--similarity", "similarities", metavar="NAME", multiple=True, help="Compare answers by this. May be repeated."
+    "--similarity", "similarities", metavar="NAME", multiple=True, help="Compare answers with NAME. May be repeated."
 )
 @click.option(
     "--metric",
     type=click.Choice(["containment", "em", "f1"]),
     default="containment",
     show_default=True,
-    help="When an answer counts as right.",
+    help="Metric to maximise.",
 )
-@click.option("--folds", type=click.IntRange(2, 100), default=5, show_default=True, help="Folds of the estimate.")
-@click.option("--restarts", type=click.IntRange(1, 1000), default=4, show_default=True, help="Starts of each search.")
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Of the starts and the folds.")
-@click.option("--reader", metavar="NAME", help="What reads the passages.")
+@click.option(
+    "--folds", type=click.IntRange(2, 100), default=5, show_default=True, help="Folds of the cross-validation."
+)
+@click.option("--restarts", type=click.IntRange(1, 1000), default=4, show_default=True, help="Number of search starts.")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed of the starts and the folds.")
+@click.option("--reader", metavar="NAME", help="Reader of the passages.")
 @click.option(
     "-O", "--option", "options", type=KeyValue(), multiple=True, help="Set any configuration value. May be repeated."
 )
 @jobs_option
-@click.option("--resume", is_flag=True, help="Continue the run that was interrupted, or fit to it anew.")
-@click.option("--force", is_flag=True, help="Replace FILE and the run beside it.")
+@click.option("--resume", is_flag=True, help="Continue an interrupted run, or fit a finished run again.")
+@click.option("--force", is_flag=True, help="Replace FILE and its run.")
 @click.pass_obj
 def eor(
     run: Run,
@@ -70,63 +70,61 @@ def eor(
     resume: bool,
     force: bool,
 ) -> None:
-    """Find the weights of the ensemble's retrievers on the questions in DATA.
+    """Fit the weights of the strategy eor on the questions in DATA.
 
-    A row has `question`, `answers` (a list of gold answers) and, if it likes, `passages`. The pool answers all of
-    them first, as `rqa batch` does, into FILE's name with the ending .jsonl.
+    A row has `question`, `answers` (a list of gold answers) and optionally `passages`. The pool first answers every
+    row, as `rqa batch` does. These answers are saved next to FILE with the suffix .jsonl.
     """
     from robust_qa.cli.batch_run import Target, answer_rows, in_session
 
     from .ballots import check_gold, load
-    from .search import cross_validate, fit, minimiser, plain
+    from .search import cross_validate, fit, load_minimize, plain
 
-    minimiser()  # it fails before the calls are made, and not after
+    load_minimize()  # fail before the calls, not after them
     if resume and force:
-        raise click.UsageError("--resume keeps the run and --force replaces it: give one of them.")
+        raise click.UsageError("Use either --resume or --force, not both.")
     if output.exists() and not (resume or force):
-        raise InputError(f"{output} is there already.", hint="--resume fits anew, --force begins anew.")
+        raise InputError(f"{output} already exists.", hint="Use --resume to continue its run or --force to replace it.")
     count = check_gold(data)
-    kept = output.with_suffix(".jsonl")
-    if kept == output:
-        raise InputError(
-            f"The run is kept in {kept}, too.", hint="Choose a name for -o that ends otherwise, as in .toml."
-        )
-    if data.exists() and kept.exists() and data.samefile(kept):
-        raise InputError(f"The run would be kept in {kept}, which is the data.", hint="Choose another name for -o.")
+    answers = output.with_suffix(".jsonl")
+    if answers == output:
+        raise InputError(f"The answers are saved in {answers} too.", hint="Give -o another suffix, for example .toml.")
+    if data.exists() and answers.exists() and data.samefile(answers):
+        raise InputError(f"The answers would replace the data in {answers}.", hint="Give -o another name.")
     settings = [*options, ("strategy.eor.weights", ""), ("strategy.eor.lambdas", "")]
     if similarities:
         settings.append(("strategy.eor.similarities", json.dumps(similarities)))
-    target = Target(kept, resume=resume, force=force)
+    target = Target(answers, resume=resume, force=force)
 
-    async def answered(session: Session) -> Any:
-        """The options of the strategy that has answered them all."""
+    async def answer_all(session: Session) -> Any:
+        """Answer every row and return the options of the strategy."""
         with data.open("rb", buffering=0) as rows:
             await answer_rows(run, session, rows.fileno(), target, jobs=jobs, passages=False, details=True)
         return session.plan(has_passages=True).strategy.options
 
     answering = Answering("eor", reader=reader, option=tuple(settings))
-    used = in_session(run, answering, answered, detailed=False)
-    ballots, lost = load(kept, metric)
-    if lost:
-        click.echo(f"rqa: {lost} of {count} rows are left out: a call failed in them", err=True)
+    strategy_options = in_session(run, answering, answer_all, detailed=False)
+    ballots, skipped = load(answers, metric)
+    if skipped:
+        click.echo(f"rqa: skipped {skipped} of {count} rows with failed calls", err=True)
     folds = min(folds, len(ballots.right))
     run.say(f"fitting the weights to {len(ballots.right):,} questions")
     fitted = fit(ballots, restarts=restarts, seed=seed)
-    held = cross_validate(ballots, folds=folds, restarts=restarts, seed=seed) if folds > 1 else None
-    output.write_text(fragment(ballots, fitted, metric, held, used), "utf-8")
-    for line in report(ballots, plain(ballots), fitted, metric, held):
+    held_out = cross_validate(ballots, folds=folds, restarts=restarts, seed=seed) if folds > 1 else None
+    output.write_text(to_toml(ballots, fitted, metric, held_out, strategy_options), "utf-8")
+    for line in report(ballots, plain(ballots), fitted, metric, held_out):
         click.echo(line)
-    click.echo(f"\n{output} is written: put it into your configuration (`rqa config path`).")
+    click.echo(f"\nWrote {output}. Copy it into your configuration (`rqa config path`).")
 
 
-def fragment(ballots: Ballots, fitted: Fit, metric: str, held: Held | None, options: Any) -> str:
-    """The configuration of the fitted voter: the retrievers and similarities that are left, and their weights.
+def to_toml(ballots: Ballots, fitted: Fit, metric: str, held_out: CrossValidation | None, options: Any) -> str:
+    """Return the configuration of the fitted voter, without retrievers and similarities of weight 0.
 
-    With the `options` that the questions were answered with: with others there would be other answers, or none.
+    It includes the `options` of the run, because other options lead to other answers.
     """
     pool = [(name, weight) for name, weight in zip(ballots.retrievers, fitted.weights, strict=True) if weight]
     by = [(name, number) for name, number in zip(ballots.similarities, fitted.lambdas, strict=True) if number]
-    held_out = f", {held.fitted:.3f} on questions held out, where plain voting has {held.plain:.3f}" if held else ""
+    note = f"; held out: {held_out.fitted:.3f}, plain voting {held_out.plain:.3f}" if held_out else ""
     default = dataclasses.asdict(type(options)())
     values = {
         **{name: value for name, value in dataclasses.asdict(options).items() if value != default[name]},
@@ -138,16 +136,16 @@ def fragment(ballots: Ballots, fitted: Fit, metric: str, held: Held | None, opti
         "threshold": ballots.threshold,
     }
     lines = [
-        f"# Fitted by `rqa train eor` to {len(ballots.right)} questions.",
-        f"# {metric}: {fitted.value:.3f} on them{held_out}.",
+        f"# Fitted by `rqa train eor` on {len(ballots.right)} questions.",
+        f"# {metric}: {fitted.value:.3f}{note}.",
         "[strategy.eor]",
-        *(f"{name} = {json.dumps(value, ensure_ascii=False, default=str)}" for name, value in _flat(values)),
+        *(f"{name} = {json.dumps(value, ensure_ascii=False, default=str)}" for name, value in _dotted(values)),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What is in a table of them by its dotted name, as TOML has it."""
+def _dotted(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the entries of inner tables under dotted names, as TOML writes them."""
     for name, value in values.items():
         if isinstance(value, dict):
             yield from ((f"{name}.{inner}", one) for inner, one in value.items())
@@ -155,23 +153,23 @@ def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def report(ballots: Ballots, even: Fit, fitted: Fit, metric: str, held: Held | None) -> Iterator[str]:
-    """What was found, a line each."""
+def report(ballots: Ballots, equal: Fit, fitted: Fit, metric: str, held_out: CrossValidation | None) -> Iterator[str]:
+    """Yield the lines of the result."""
     width = max(len("retriever"), *map(len, ballots.retrievers))
     yield f"{'retriever':{width}}  answers  {metric:>11}  weight"
-    alone, answers = ballots.right.mean(0), ballots.present.mean(0)
+    single, answers = ballots.right.mean(0), ballots.present.mean(0)
     for n, name in enumerate(ballots.retrievers):
         weight = f"{fitted.weights[n]:.3f}" if fitted.weights[n] else "out"
-        yield f"{name:{width}}  {answers[n]:7.1%}  {alone[n]:11.1%}  {weight:>6}"
+        yield f"{name:{width}}  {answers[n]:7.1%}  {single[n]:11.1%}  {weight:>6}"
     yield ""
     by = ", ".join(f"{name} {number:g}" for name, number in zip(ballots.similarities, fitted.lambdas, strict=True))
     yield f"lambdas: {by}"
-    yield f"{len(ballots.right)} questions: plain voting {even.value:.1%}, fitted {fitted.value:.1%}"
-    if held is not None:
-        gain, least = held.fitted - held.plain, 2 * held.error
-        gain = gain if abs(gain) > 1e-9 else 0.0  # what is left of rounding
-        verdict = "more" if gain > least else "less" if gain < -least else "no more"
+    yield f"{len(ballots.right)} questions: plain voting {equal.value:.1%}, fitted {fitted.value:.1%}"
+    if held_out is not None:
+        gain, margin = held_out.fitted - held_out.plain, 2 * held_out.error
+        verdict = "better than" if gain > margin else "worse than" if gain < -margin else "no better than"
         yield (
-            f"held out: plain voting {held.plain:.1%}, fitted {held.fitted:.1%}, the best retriever {held.single:.1%}"
+            f"held out: plain voting {held_out.plain:.1%}, fitted {held_out.fitted:.1%}, "
+            f"best single retriever {held_out.single:.1%}"
         )
-        yield f"the fit is worth {gain:+.1%} (standard error {held.error:.1%}): {verdict} than plain voting"
+        yield f"gain of fitting: {gain:+.1%} (standard error {held_out.error:.1%}), {verdict} plain voting"

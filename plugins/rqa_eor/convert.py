@@ -1,9 +1,9 @@
-"""Makes a classifier for the similarity `nli` from a checkpoint of transformers. Needs the extra robust-qa[train].
+"""Convert a transformers checkpoint to a classifier for the similarity `nli`. Needs the extra robust-qa[train].
 
     python -m rqa_eor.convert roberta-large-mnli models/nli
 
-The checkpoint is a folder or a name of the Hugging Face hub: a BERT or RoBERTa for sequence classification whose
-labels have one of entailment. What comes out is held against the original on a few pairs before it is kept.
+The checkpoint is a folder or a name on the Hugging Face hub. It must be a BERT or RoBERTa for sequence classification
+with a label `entailment`. The result is compared with the original on a few pairs before it is saved.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _KINDS = "int8 int8_float32 int8_float16 int8_bfloat16 int16 float16 bfloat16 fl
 
 
 def convert(checkpoint: str, folder: Path, quantization: str = "int8") -> None:
-    """Write the classifier of `checkpoint` to `folder`, its weights as "int8", "float32" or what else CTranslate2 has.
+    """Write the classifier of `checkpoint` to `folder`.
 
-    ConfigError when it is of another family or has no class of entailment; RqaError when in float32 it does not give
-    the probabilities of the original.
+    Raises ConfigError for another model family or without a label `entailment`. Raises RqaError if the float32
+    probabilities differ from the original.
     """
     try:
         import numpy as np
@@ -42,13 +42,9 @@ def convert(checkpoint: str, folder: Path, quantization: str = "int8") -> None:
         raise ConfigError(f"Converting needs {error.name}.", hint=f"Run `{install_hint('train')}`.") from error
 
     if folder.exists() and any(folder.iterdir()):
-        raise InputError(f"{folder} is not empty.", hint="Name a new folder.")
+        raise InputError(f"{folder} is not empty.", hint="Give a new folder.")
     model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32).eval()
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-    if len(tokenizer) < model.config.vocab_size / 2:  # from no files transformers 5 makes one that knows no word
-        raise ConfigError(
-            f"{checkpoint} lacks its tokenizer.", hint="Save the one that it was trained with in its folder."
-        )
     head = {name: np.asarray(value, dtype=np.float32) for name, value in _head(model).items()}
     head["entailment"] = np.array(_entailment(model.config))
     head["limit"] = np.array(min(512, _positions(model.config)))
@@ -63,15 +59,15 @@ def convert(checkpoint: str, folder: Path, quantization: str = "int8") -> None:
 
 
 def _head(model: Any) -> dict[str, Any]:
-    """The two layers after the encoder: BERT's pooler and classifier, RoBERTa's classification head."""
+    """Return the two layers after the encoder: BERT's pooler and classifier, or RoBERTa's classification head."""
     if model.config.model_type == "bert":
         dense, out = model.bert.pooler.dense, model.classifier
     elif model.config.model_type in ("roberta", "xlm-roberta"):
         dense, out = model.classifier.dense, model.classifier.out_proj
     else:
         raise ConfigError(
-            f"It is a model of type {model.config.model_type!r}, and CTranslate2 runs classifiers of BERT and RoBERTa.",
-            hint="roberta-large-mnli is one.",
+            f"Models of type {model.config.model_type!r} are not supported, only BERT and RoBERTa.",
+            hint="Try `python -m rqa_eor.convert roberta-large-mnli FOLDER`.",
         )
     arrays = {"dense_weight": dense.weight, "dense_bias": dense.bias, "out_weight": out.weight, "out_bias": out.bias}
     return {name: array.detach().numpy() for name, array in arrays.items()}
@@ -81,14 +77,14 @@ def _entailment(config: Any) -> int:
     found = [number for number, label in config.id2label.items() if str(label).lower() == "entailment"]
     if not found:
         raise ConfigError(
-            f"Its classes are {', '.join(map(str, config.id2label.values()))}, and none is called entailment.",
-            hint='Name them in id2label of its config.json, as in {"0": "contradiction", "2": "entailment"}.',
+            f"The model has the labels {', '.join(map(str, config.id2label.values()))}, but no entailment.",
+            hint='Set id2label in its config.json: {"0": "contradiction", "2": "entailment"}.',
         )
     return int(found[0])
 
 
 def _positions(config: Any) -> int:
-    reserved = 0 if config.model_type == "bert" else config.pad_token_id + 1  # RoBERTa counts from there
+    reserved = 0 if config.model_type == "bert" else config.pad_token_id + 1  # RoBERTa counts positions from there
     return int(config.max_position_embeddings) - reserved
 
 
@@ -99,7 +95,7 @@ def _write(checkpoint: str, folder: Path, tokenizer: Any, head: dict[str, Any], 
     class Converter(TransformersConverter):  # type: ignore[misc]
         def load_model(self, *args: Any, **kwargs: Any) -> Any:
             model = super().load_model(*args, **kwargs)
-            if not hasattr(model.config, "position_embedding_type"):  # transformers 5 leaves it out
+            if not hasattr(model.config, "position_embedding_type"):  # missing in transformers 5
                 model.config.position_embedding_type = "absolute"
             return model
 
@@ -116,24 +112,24 @@ def _expected(model: Any, tokenizer: Any, entailment: int) -> list[float]:
     return [float(row.softmax(0)[entailment]) for row in logits]
 
 
-def _compare(given: list[float], expected: list[float], checkpoint: str) -> None:
-    off = max(abs(one - other) for one, other in zip(given, expected, strict=True))
-    if off > _TOLERANCE:
+def _compare(converted: list[float], expected: list[float], checkpoint: str) -> None:
+    difference = max(abs(one - other) for one, other in zip(converted, expected, strict=True))
+    if difference > _TOLERANCE:
         raise RqaError(
-            f"Converted, {checkpoint} is {off:.2g} away from its probabilities, and {_TOLERANCE:g} is the most.",
-            hint="This is a fault of the conversion with the installed transformers; try another version of it.",
+            f"Converted probabilities of {checkpoint} differ from the original by {difference:.2g}.",
+            hint="Try another version of transformers.",
         )
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m rqa_eor.convert", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("checkpoint", help="a folder, or a name of the hub")
-    parser.add_argument("folder", type=Path, help="where to write it")
-    parser.add_argument("--quantization", choices=_KINDS, default="int8", help="of the weights (default: int8)")
-    given = parser.parse_args()
+    parser.add_argument("checkpoint", help="a folder or a name on the hub")
+    parser.add_argument("folder", type=Path, help="folder to write")
+    parser.add_argument("--quantization", choices=_KINDS, default="int8", help="type of the weights (default: int8)")
+    arguments = parser.parse_args()
     try:
-        convert(given.checkpoint, given.folder, given.quantization)
+        convert(arguments.checkpoint, arguments.folder, arguments.quantization)
     except RqaError as error:
         raise SystemExit(f"{error.message}\n{error.hint}") from error
 

@@ -1,4 +1,4 @@
-"""One question's vote: its answers compared, one elected by score, and all grouped by what they say."""
+"""One question's vote: compare the answers, elect one, and group equivalent answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .asking import Reply, Said
+from .answers import Reply, RetrieverResult
 from .voting import Pooling, scores, similarity, winners
 
 if TYPE_CHECKING:
@@ -20,22 +20,24 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+_TOLERANCE = 1e-6  # of the threshold, for rounding errors
+
 
 @dataclass(frozen=True, slots=True)
 class Voter:
-    """The parameters of Equations 6 and 7 but for the weights, which are the retrievers'."""
+    """The parameters of Equations 6 and 7, except the weights of the retrievers."""
 
     similarities: Mapping[str, Similarity]
-    lambdas: Sequence[float]  # of each of them
+    lambdas: Sequence[float]  # one for each similarity
     pooling: Pooling
     threshold: float
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """What one retriever votes for: the one of its replies that its samples elected, None where it has none."""
+    """The reply that one retriever votes for, with its score. Both are None if there is no reply."""
 
-    said: Said
+    result: RetrieverResult
     weight: float
     reply: Reply | None
     score: float | None
@@ -43,10 +45,10 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Votes for equivalent answers, the highest score first, whose answer is `text`.
+    """Votes for equivalent answers, best score first; `text` is the answer of the first.
 
-    `share` is their part of the weight of all retrievers that were asked; `agreement` the mean similarity of their
-    answers, 1 being that of equal ones, None where there is one vote.
+    `share` is their share of the total weight of the pool. `agreement` is the mean similarity of their answers (1:
+    equal), or None for a single vote.
     """
 
     text: str
@@ -57,9 +59,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Election:
-    """How a question's vote went: the votes in the order of the pool, and the groups, the winner's first.
+    """The votes in the order of the pool, and the groups, winner first.
 
-    `tensor` (k, d, d) has what each similarity function says of the d different `answers`.
+    `tensor` (k, d, d) holds the k similarities of the d different `answers`.
     """
 
     votes: tuple[Vote, ...]
@@ -69,59 +71,61 @@ class Election:
 
 
 async def elect(
-    question: str, toolbox: Toolbox, said: Sequence[Said], weights: Sequence[float], voter: Voter
+    question: str, toolbox: Toolbox, results: Sequence[RetrieverResult], weights: Sequence[float], voter: Voter
 ) -> Election:
-    """Let the answers of the retrievers vote.
+    """Let the retrievers' answers vote.
 
-    The samples of one retriever vote among themselves first, with equal weights, and the one they elect votes for it
-    (hierarchical voting).
+    The samples of a retriever first vote among themselves with equal weights. Their winner is the retriever's vote.
     """
     import numpy as np
 
-    answers = tuple(dict.fromkeys(reply.text for one in said for reply in one.replies))
+    answers = tuple(dict.fromkeys(reply.text for result in results for reply in result.replies))
     if not answers:
-        unheard = tuple(Vote(one, weight, None, None) for one, weight in zip(said, weights, strict=True))
-        return Election(unheard, (), (), np.zeros((len(voter.similarities), 0, 0)))
-    places = {text: place for place, text in enumerate(answers)}
-    compared = await asyncio.gather(*(compare(question, answers, toolbox) for compare in voter.similarities.values()))
-    tensor, lambdas = np.stack(compared), np.array(voter.lambdas)
+        no_votes = tuple(Vote(result, weight, None, None) for result, weight in zip(results, weights, strict=True))
+        return Election(no_votes, (), (), np.zeros((len(voter.similarities), 0, 0)))
+    positions = {text: position for position, text in enumerate(answers)}
+    matrices = await asyncio.gather(*(compare(question, answers, toolbox) for compare in voter.similarities.values()))
+    tensor, lambdas = np.stack(matrices), np.array(voter.lambdas)
 
-    def poll(replies: Sequence[Reply], weighed: Sequence[float]) -> tuple[list[float], int]:
-        """The score of each, and the position of the winner."""
-        at, weighing = [places[reply.text] for reply in replies], np.array(weighed)
+    def poll(replies: Sequence[Reply], reply_weights: Sequence[float]) -> tuple[list[float], int]:
+        """Return the score of each reply and the index of the winner."""
+        at, w = [positions[reply.text] for reply in replies], np.array(reply_weights)
         ballot, present = tensor[:, at][:, :, at][None], np.ones((1, len(at)), dtype=bool)
-        scored = scores(ballot, present, weighing, lambdas, voter.pooling, threshold=voter.threshold)
-        return scored[0].tolist(), int(winners(scored, weighing)[0])
+        scored = scores(ballot, present, w, lambdas, voter.pooling, threshold=voter.threshold)
+        return scored[0].tolist(), int(winners(scored, w)[0])
 
     elected = {
-        n: one.replies[poll(one.replies, [1.0] * len(one.replies))[1]] for n, one in enumerate(said) if one.replies
+        n: result.replies[poll(result.replies, [1.0] * len(result.replies))[1]]
+        for n, result in enumerate(results)
+        if result.replies
     }
-    scored, winner = poll(list(elected.values()), [weights[n] for n in elected])
-    score = dict(zip(elected, scored, strict=True))
-    votes = tuple(Vote(one, weights[n], elected.get(n), score.get(n)) for n, one in enumerate(said))
+    reply_scores, best = poll(list(elected.values()), [weights[n] for n in elected])
+    score = dict(zip(elected, reply_scores, strict=True))
+    votes = tuple(Vote(result, weights[n], elected.get(n), score.get(n)) for n, result in enumerate(results))
 
-    first = list(elected)[winner]
-    ranked = sorted(elected, key=lambda n: (n != first, -score[n], -weights[n], n))
-    alike = similarity(tensor[None], lambdas)[0] / lambdas.sum()
+    winner = list(elected)[best]
+    ranked = sorted(elected, key=lambda n: (n != winner, -score[n], -weights[n], n))
+    similar = similarity(tensor[None], lambdas)[0] / lambdas.sum()
+    position = {n: positions[elected[n].text] for n in ranked}
     groups = tuple(
         Group(
             elected[members[0]].text,
             tuple(votes[n] for n in members),
             min(sum(weights[n] for n in members) / sum(weights), 1.0),
-            _agreement([places[elected[n].text] for n in members], alike),
+            _agreement([position[n] for n in members], similar),
         )
-        for members in _grouped(ranked, {n: places[elected[n].text] for n in ranked}, alike, voter.threshold)
+        for members in _group(ranked, position, similar, voter.threshold)
     )
     return Election(votes, groups, answers, tensor)
 
 
-def _grouped(ranked: Sequence[int], places: Mapping[int, int], alike: Floats, threshold: float) -> list[list[int]]:
-    """Each joins the first group whose highest answer is equivalent to its own, or opens another."""
+def _group(ranked: Sequence[int], position: Mapping[int, int], similar: Floats, threshold: float) -> list[list[int]]:
+    """Put each vote into the first group whose best answer is equivalent to its own, or into a new group."""
     groups: list[list[int]] = []
     for n in ranked:
         for group in groups:
-            one, other = places[n], places[group[0]]
-            if one == other or alike[one, other] >= threshold - 1e-6:
+            one, other = position[n], position[group[0]]
+            if one == other or similar[one, other] >= threshold - _TOLERANCE:
                 group.append(n)
                 break
         else:
@@ -129,6 +133,6 @@ def _grouped(ranked: Sequence[int], places: Mapping[int, int], alike: Floats, th
     return groups
 
 
-def _agreement(places: Sequence[int], alike: Floats) -> float | None:
-    pairs = [alike[one, other] for n, one in enumerate(places) for other in places[:n]]
+def _agreement(positions: Sequence[int], similar: Floats) -> float | None:
+    pairs = [similar[one, other] for n, one in enumerate(positions) for other in positions[:n]]
     return float(sum(pairs) / len(pairs)) if pairs else None

@@ -1,9 +1,8 @@
-"""The similarity `nli`: how likely a classifier of natural language inference holds one answer to follow from another.
+"""The similarity `nli`: the probability that one answer entails another.
 
-The classifier is of the BERT or RoBERTa family, in CTranslate2's format, in a folder that rqa_eor.convert made: the
-encoder (model.bin with its config.json and vocabulary), tokenizer.json, and head.npz with what CTranslate2 leaves out:
-`dense_weight`, `dense_bias`, `out_weight`, `out_bias`, the number `entailment` of that class among the outputs, and
-`limit`, the longest pair in tokens.
+The classifier is a BERT or RoBERTa in a folder written by rqa_eor.convert. The folder holds the encoder in
+CTranslate2's format, tokenizer.json, and head.npz with the arrays of the classification head: `dense_weight`,
+`dense_bias`, `out_weight`, `out_bias`, `entailment` (the index of that class) and `limit` (tokens of the longest pair).
 """
 
 from __future__ import annotations
@@ -26,60 +25,59 @@ if TYPE_CHECKING:
     from robust_qa import Toolbox
 
 FILES = ("model.bin", "tokenizer.json", "head.npz")
-_BATCH = 1024  # tokens computed at once, padding included
-_REMEMBERED = 100_000  # pairs
+_BATCH = 1024  # tokens in a batch, including padding
+_CACHE_SIZE = 100_000  # pairs
 
 
 class Nli:
-    """The classifier in `folder`; `with_question` puts the question before both answers.
+    """The classifier in `folder`, loaded on first use. `with_question` puts the question before both answers.
 
-    It is loaded on first use. MissingError when the folder does not hold one.
+    Raises MissingError if a file is missing.
     """
 
     def __init__(self, folder: Path, *, with_question: bool = False) -> None:
-        lacking = [name for name in FILES if not (folder / name).is_file()]
-        if lacking:
-            are = "is" if len(lacking) == 1 else "are"
+        missing = [name for name in FILES if not (folder / name).is_file()]
+        if missing:
             raise MissingError(
-                f"There is no classifier in {folder}: {', '.join(lacking)} {are} missing.",
-                hint="Convert one: python -m rqa_eor.convert CHECKPOINT FOLDER",
+                f"{folder} is not a classifier: it has no {', '.join(missing)}.",
+                hint="Convert one with `python -m rqa_eor.convert CHECKPOINT FOLDER`.",
             )
         self._folder = folder
         self._with_question = with_question
-        self._known: dict[tuple[str, str], float] = {}
-        self._loading = threading.Lock()
+        self._cache: dict[tuple[str, str], float] = {}
+        self._lock = threading.Lock()
 
     async def compare(self, question: str, texts: Sequence[str], _: Toolbox) -> NDArray[np.float64]:
-        """The probability of entailment, both ways by mean, (d, d); 1 of an answer with itself."""
+        """Return the probabilities of entailment, (d, d): the mean of both directions, and 1 on the diagonal."""
         import numpy as np
 
         sentences = [f"{question} {text}" for text in texts] if self._with_question else list(texts)
-        known = {pair: self._known.get(pair) for pair in permutations(sentences, 2)}
+        known = {pair: self._cache.get(pair) for pair in permutations(sentences, 2)}
         new = [pair for pair, probability in known.items() if probability is None]
         if new:
             found = dict(zip(new, await asyncio.to_thread(self.entailment, new), strict=True))
-            if len(self._known) > _REMEMBERED:
-                self._known.clear()
-            self._known |= found
+            if len(self._cache) > _CACHE_SIZE:
+                self._cache.clear()
+            self._cache |= found
             known |= found
-        likely = np.eye(len(sentences))
+        probabilities = np.eye(len(sentences))
         for i, j in permutations(range(len(sentences)), 2):
-            likely[i, j] = known[sentences[i], sentences[j]]
-        both: NDArray[np.float64] = (likely + likely.T) / 2
-        return both
+            probabilities[i, j] = known[sentences[i], sentences[j]]
+        mean: NDArray[np.float64] = (probabilities + probabilities.T) / 2
+        return mean
 
     def entailment(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The probability that the second text of each pair follows from the first."""
-        with self._loading:
+        """Return for each pair the probability that the first text entails the second."""
+        with self._lock:
             encoder, tokenizer, head = self._model
-        whole = [tuple(map(whole_characters, pair)) for pair in pairs]
-        encoded = [(tokens.ids, tokens.type_ids) for tokens in tokenizer.encode_batch(whole)]
-        likely = [0.0] * len(pairs)
+        clean = [tuple(map(whole_characters, pair)) for pair in pairs]
+        encoded = [(tokens.ids, tokens.type_ids) for tokens in tokenizer.encode_batch(clean)]
+        probabilities = [0.0] * len(pairs)
         for batch in even_batches([len(ids) for ids, _ in encoded], _BATCH, 1):
             hidden = _first_tokens(encoder, [encoded[n] for n in batch])
             for n, probability in zip(batch, _probabilities(hidden, head), strict=True):
-                likely[n] = float(probability)
-        return likely
+                probabilities[n] = float(probability)
+        return probabilities
 
     @cached_property
     def _model(self) -> tuple[Any, Any, dict[str, Any]]:
@@ -91,14 +89,14 @@ class Nli:
             with np.load(self._folder / "head.npz") as arrays:
                 head = dict(arrays)
             tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
-            tokenizer.encode_special_tokens = True  # "[SEP]" in a text is five characters
+            tokenizer.encode_special_tokens = True  # a "[SEP]" in a text is plain text
             tokenizer.no_padding()
             tokenizer.enable_truncation(int(head["limit"]))
             return ctranslate2.Encoder(str(self._folder)), tokenizer, head
-        except Exception as error:  # tokenizers raises bare ones
+        except Exception as error:  # tokenizers raises plain Exception
             raise MissingError(
-                f"The classifier in {self._folder} cannot be loaded: {error}.",
-                hint="Convert it anew: python -m rqa_eor.convert CHECKPOINT FOLDER",
+                f"Cannot load the classifier in {self._folder}: {error}.",
+                hint="Convert it again with `python -m rqa_eor.convert CHECKPOINT FOLDER`.",
             ) from error
 
 
@@ -111,10 +109,10 @@ def _first_tokens(encoder: Any, encoded: Sequence[tuple[list[int], list[int]]]) 
 
 
 def _probabilities(hidden: NDArray[np.float32], head: dict[str, Any]) -> NDArray[np.float32]:
-    """Both families alike: a dense layer with tanh on the first token, a linear one, and the softmax of that."""
+    """Apply the head of both families to the first token: dense layer, tanh, linear layer, softmax."""
     import numpy as np
 
     logits = np.tanh(hidden @ head["dense_weight"].T + head["dense_bias"]) @ head["out_weight"].T + head["out_bias"]
     powers = np.exp(logits - logits.max(1, keepdims=True))
-    likely: NDArray[np.float32] = powers[:, int(head["entailment"])] / powers.sum(1)
-    return likely
+    probabilities: NDArray[np.float32] = powers[:, int(head["entailment"])] / powers.sum(1)
+    return probabilities

@@ -1,4 +1,4 @@
-"""The search for the voter's parameters (Section 4.2): weights w and lambda that make the most winners right."""
+"""Search for the weights w and lambda with the best metric of the winners (Section 4.2)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.floating[Any]]
 
-HIGHEST = 0.6  # of a weight or lambda, against reliance on one retriever (Section 4.3)
-LEAST = 0.1  # a retriever of less is out of the pool (Section 4.3)
-_DIGITS = 3  # of a parameter
-_EVALUATIONS = 60  # of the objective, for each parameter
+_MAX = 0.6  # weight or lambda, so that no retriever dominates (Section 4.3)
+_MIN = 0.1  # retrievers of a lower weight leave the pool (Section 4.3)
+_DIGITS = 3  # of a parameter in the configuration
+_EVALUATIONS = 60  # of the objective for each parameter
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Weights (n,), 0 for a retriever out of the pool, and lambdas (k,); `value` is the metric's mean."""
+    """Weights (n,), 0 for a retriever that leaves the pool, lambdas (k,), and the mean metric."""
 
     weights: Floats
     lambdas: Floats
@@ -32,10 +32,10 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """The metric's mean on questions that nothing was fitted to: plain voting, fitted voting, the best retriever.
+class CrossValidation:
+    """The mean metric on held-out questions for plain voting, fitted voting and the best single retriever.
 
-    `error` is the standard error of the gain, fitted less plain.
+    `error` is the standard error of the gain of fitted over plain voting.
     """
 
     plain: float
@@ -45,34 +45,34 @@ class Held:
 
 
 def plain(ballots: Ballots) -> Fit:
-    """Voting without fitting: all weights alike, and all lambdas."""
+    """Return equal weights and equal lambdas."""
     import numpy as np
 
-    return _fit(ballots, np.full(len(ballots.retrievers), HIGHEST), np.full(len(ballots.similarities), HIGHEST))
+    return _fit(ballots, np.full(len(ballots.retrievers), _MAX), np.full(len(ballots.similarities), _MAX))
 
 
 def fit(ballots: Ballots, *, restarts: int = 4, seed: int = 0) -> Fit:
-    """The best that Nelder-Mead finds from several starts, or `plain` where it finds nothing better.
+    """Return the best fit of Nelder-Mead from several starts, or `plain` if none is better.
 
-    The first start weighs each retriever by how often it alone is right, the others are random. A start's simplex
-    switches each retriever and each similarity off in turn.
+    The first start weights each retriever by its own metric; the others are random. The initial simplex of a start
+    switches off one retriever or similarity at each corner.
     """
     import numpy as np
 
     n, k = len(ballots.retrievers), len(ballots.similarities)
-    alone = ballots.right.mean(0)
-    starts = [np.concatenate([HIGHEST * alone / max(alone.max(), 1e-9), np.full(k, HIGHEST / 2)])]
+    single = ballots.right.mean(0)
+    starts = [np.concatenate([_MAX * single / max(single.max(), 1e-9), np.full(k, _MAX / 2)])]
     random = np.random.default_rng(seed)
-    starts += [random.uniform(LEAST, HIGHEST, n + k) for _ in range(restarts - 1)]
+    starts += [random.uniform(_MIN, _MAX, n + k) for _ in range(restarts - 1)]
     found = [plain(ballots)]
     for start in starts:
-        best = _descend(ballots, start)
+        best = _nelder_mead(ballots, start)
         found.append(_fit(ballots, *np.split(best, [n])))
     return max(found, key=lambda one: one.value)  # the first of equals
 
 
-def minimiser() -> Any:
-    """SciPy's `minimize`. ConfigError when it is not installed."""
+def load_minimize() -> Any:
+    """Return SciPy's `minimize`. Raises ConfigError if SciPy is not installed."""
     try:
         from scipy.optimize import minimize
     except ImportError as error:
@@ -80,18 +80,18 @@ def minimiser() -> Any:
     return minimize
 
 
-def _descend(ballots: Ballots, start: Floats) -> Floats:
+def _nelder_mead(ballots: Ballots, start: Floats) -> Floats:
     import numpy as np
 
     n = len(ballots.retrievers)
     simplex = np.vstack([start, np.tile(start, (len(start), 1))])
     for d in range(len(start)):
-        simplex[d + 1, d] = 0.0 if start[d] > 0 else HIGHEST
-    found = minimiser()(
+        simplex[d + 1, d] = 0.0 if start[d] > 0 else _MAX
+    found = load_minimize()(
         lambda at: -_value(ballots, *np.split(at, [n])),
-        np.clip(start, 0.0, HIGHEST),
+        np.clip(start, 0.0, _MAX),
         method="Nelder-Mead",
-        bounds=[(0.0, HIGHEST)] * len(start),
+        bounds=[(0.0, _MAX)] * len(start),
         options={"initial_simplex": simplex, "maxfev": _EVALUATIONS * len(start), "xatol": 1e-3, "fatol": 1e-6},
     )
     best: Floats = found.x
@@ -99,42 +99,42 @@ def _descend(ballots: Ballots, start: Floats) -> Floats:
 
 
 def _fit(ballots: Ballots, weights: Floats, lambdas: Floats) -> Fit:
-    """What the parameters come to, written with as many digits as a configuration gets."""
+    """Round the parameters as the configuration does, and measure them."""
     import numpy as np
 
     weights, lambdas = np.round(weights, _DIGITS), np.round(lambdas, _DIGITS)
-    return Fit(_kept(weights), lambdas, _value(ballots, weights, lambdas))
+    return Fit(_without_small(weights), lambdas, _value(ballots, weights, lambdas))
 
 
-def _kept(weights: Floats) -> Floats:
+def _without_small(weights: Floats) -> Floats:
     import numpy as np
 
-    return np.where(weights < LEAST, 0.0, weights)
+    return np.where(weights < _MIN, 0.0, weights)
 
 
 def _value(ballots: Ballots, weights: Floats, lambdas: Floats) -> float:
-    """The objective: the mean of the metric over the winners."""
-    kept = _kept(weights)
-    if not kept.any() or not lambdas.any():
+    """Return the objective: the mean metric of the winners."""
+    weights = _without_small(weights)
+    if not weights.any() or not lambdas.any():
         return 0.0
-    return float(ballots.elected(kept, lambdas).mean())
+    return float(ballots.elected(weights, lambdas).mean())
 
 
-def cross_validate(ballots: Ballots, *, folds: int = 5, restarts: int = 4, seed: int = 0) -> Held:
-    """Fit on all folds but one and measure on that one, in turn: what the fit is worth on questions it has not seen."""
+def cross_validate(ballots: Ballots, *, folds: int = 5, restarts: int = 4, seed: int = 0) -> CrossValidation:
+    """Fit on all folds but one, measure on that one, and repeat for each fold."""
     import numpy as np
 
     count = len(ballots.right)
     fold = np.random.default_rng(seed).permutation(count) % folds
     even = plain(ballots)
     by_plain, by_fitted, by_single = ballots.elected(even.weights, even.lambdas), np.zeros(count), np.zeros(count)
-    for held in range(folds):
-        seen, unseen = ballots.of(np.flatnonzero(fold != held)), np.flatnonzero(fold == held)
-        part, fitted = ballots.of(unseen), fit(seen, restarts=restarts, seed=seed)
-        by_fitted[unseen] = part.elected(fitted.weights, fitted.lambdas)
-        by_single[unseen] = part.right[:, seen.right.mean(0).argmax()]
+    for held_out in range(folds):
+        train, test = ballots.of(np.flatnonzero(fold != held_out)), np.flatnonzero(fold == held_out)
+        part, fitted = ballots.of(test), fit(train, restarts=restarts, seed=seed)
+        by_fitted[test] = part.elected(fitted.weights, fitted.lambdas)
+        by_single[test] = part.right[:, train.right.mean(0).argmax()]
     gain = by_fitted - by_plain
-    return Held(
+    return CrossValidation(
         float(by_plain.mean()),
         float(by_fitted.mean()),
         float(by_single.mean()),

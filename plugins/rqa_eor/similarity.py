@@ -1,8 +1,8 @@
-"""How much two answers say the same: the functions sim_k of Equation 6, by name.
+"""Similarity functions for answers: sim_k of Equation 6, by name.
 
-Each takes the question and its d different answers to a symmetric matrix (d, d) of numbers in [0, 1]. What is no name
-here is the name of an evaluator, and so a plugin adds a similarity by registering one: its score of one answer as a
-text for the other as the question, both ways by mean, moved from [-1, 1] to [0, 1].
+Each function maps the question and its d different answers to a symmetric matrix (d, d) of numbers in [0, 1]. Any
+other name is the name of an evaluator. Its similarity is the mean score of each answer as a text for the other answer
+as the question, scaled from [-1, 1] to [0, 1].
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 
 def similarities(names: Sequence[str], nli_model: Path | None) -> dict[str, Similarity]:
-    """The similarity functions of these names. ConfigError when one lacks what it needs."""
+    """Return the similarity functions by name. Raises ConfigError if `nli` has no classifier."""
     return {name: _similarity(name, nli_model) for name in names}
 
 
 def _similarity(name: str, nli_model: Path | None) -> Similarity:
     if name in _WORDS:
         return partial(_by_words, _WORDS[name])
-    if name in _WEIGHING:
-        return partial(bertscore, _WEIGHING[name])
+    if name in _TOKEN_WEIGHTS:
+        return partial(bertscore, _TOKEN_WEIGHTS[name])
     if name in ("nli", "nli-question"):
         if nli_model is None:
             raise ConfigError(
-                f"The similarity {name!r} needs a classifier, and `nli_model` names none.",
-                hint="`rqa help strategies` says how to make one; or leave it out of `similarities`.",
+                f"The similarity {name!r} needs a classifier, but `nli_model` is not set.",
+                hint="Convert one as described in `rqa help strategies`, or remove it from `similarities`.",
             )
         from .nli import Nli
 
@@ -61,22 +61,22 @@ async def _by_evaluator(name: str, question: str, texts: Sequence[str], toolbox:
     import numpy as np
 
     scored = np.array(await asyncio.gather(*(toolbox.score(text, texts, evaluator=name) for text in texts)))
-    halved: Matrix = (scored + scored.T) / 4 + 0.5
-    np.fill_diagonal(halved, 1.0)  # an answer says what it says, whatever a judge thinks of it as evidence
-    return halved
+    scaled: Matrix = (scored + scored.T) / 4 + 0.5
+    np.fill_diagonal(scaled, 1.0)  # an answer equals itself, whatever the evaluator says
+    return scaled
 
 
 def em(one: str, other: str) -> float:
-    """1 when either answer, normalised, stands in the other as whole words; else 0.
+    """Return 1 if one normalised answer contains the other as whole words, else 0.
 
-    The exact match of the published code: a reference in a candidate, taken both ways by maximum.
+    This is the exact match of the published code, in both directions.
     """
     one, other = f" {answer_key(one)} ", f" {answer_key(other)} "
     return float(one in other or other in one)
 
 
 def f1(one: str, other: str, normal: Callable[[str], str] = answer_key) -> float:
-    """The harmonic mean of precision and recall of the words of the normalised answers, as SQuAD evaluates."""
+    """Return SQuAD's F1 of the words of the normalised answers."""
     words, others = Counter(normal(one).split()), Counter(normal(other).split())
     shared = (words & others).total()
     return 2 * shared / (words.total() + others.total()) if shared else 0.0
@@ -86,68 +86,69 @@ _WORDS = {"em": em, "f1": f1}
 
 
 async def bertscore(
-    weighing: Callable[[Sequence[Sequence[str]]], list[Any]],
+    token_weights: Callable[[Sequence[Sequence[str]]], list[Any]],
     question: str,
     texts: Sequence[str],
     toolbox: Toolbox,
 ) -> Matrix:
-    """The F1 of BERTScore (Zhang et al. 2020): each token is matched with the most similar one of the other answer.
+    """Return the F1 of BERTScore (Zhang et al. 2020): each token matches the most similar token of the other answer.
 
-    `weighing` gives the weights of the tokens from the tokens of all answers.
+    `token_weights` maps the tokens of all answers to their weights.
     """
     import numpy as np
 
-    vectors, weights = await toolbox.token_vectors(texts), weighing(await toolbox.tokens(texts))
-    matched = np.eye(len(texts))
+    vectors, weights = await toolbox.token_vectors(texts), token_weights(await toolbox.tokens(texts))
+    found = np.eye(len(texts))
     for i, rows in enumerate(vectors):
         for j in range(i):
-            matched[i, j] = matched[j, i] = matching(rows, vectors[j], weights[i], weights[j])
-    return matched
+            found[i, j] = found[j, i] = greedy_f1(rows, vectors[j], weights[i], weights[j])
+    return found
 
 
-def matching(rows: Any, others: Any, weights: Any, other_weights: Any) -> float:
-    """F of the greedy matching: with c the cosines, R the weighted mean of max_j c_ij, and P that of max_i c_ij."""
+def greedy_f1(rows: Any, others: Any, weights: Any, other_weights: Any) -> float:
+    """Return F1 from the cosines c_ij: recall is the weighted mean of max_j c_ij, precision that of max_i c_ij."""
     if not (weights.sum() > 0 and other_weights.sum() > 0):
         return 0.0
     cosines = rows @ others.T
     recall = weights @ cosines.max(1) / weights.sum()
     precision = other_weights @ cosines.max(0) / other_weights.sum()
-    together = recall + precision
-    return float(min(max(2 * recall * precision / together, 0.0), 1.0)) if together > 0 else 0.0
+    if recall + precision <= 0:
+        return 0.0
+    return float(min(max(2 * recall * precision / (recall + precision), 0.0), 1.0))
 
 
-def even(tokens: Sequence[Sequence[str]]) -> list[Any]:
-    """1 for each token, and 0 for the marks of beginning and end, as in BERTScore without its own weights."""
+def uniform(tokens: Sequence[Sequence[str]]) -> list[Any]:
+    """Return weight 1 for each token and 0 for the start and end tokens, as BERTScore does without idf."""
     import numpy as np
 
-    return [np.array([float(token not in _MARKS) for token in answer]) for answer in tokens]
+    return [np.array([float(token not in _SPECIAL) for token in answer]) for answer in tokens]
 
 
 def idf(tokens: Sequence[Sequence[str]]) -> list[Any]:
-    """log((d + 1) / (d_t + 1)) for each token t, where d_t of the d answers hold it: BERTScore's own weights."""
+    """Return BERTScore's idf: log((d + 1) / (d_t + 1)) for a token t that is in d_t of the d answers."""
     import numpy as np
 
-    holding = Counter(token for answer in tokens for token in set(answer))
-    rare = {token: float(np.log((len(tokens) + 1) / (count + 1))) for token, count in holding.items()}
+    frequency = Counter(token for answer in tokens for token in set(answer))
+    rare = {token: float(np.log((len(tokens) + 1) / (count + 1))) for token, count in frequency.items()}
     return [np.array([rare[token] for token in answer]) for answer in tokens]
 
 
 def idf_of_rarer_half(tokens: Sequence[Sequence[str]]) -> list[Any]:
-    """`idf`, and 0 for that half of the different tokens which most answers hold (of the published code).
+    """Return `idf`, but 0 for the more frequent half of the different tokens, as in the published code.
 
-    Of tokens that as many answers hold, all weigh or none: which of the equal ones is rare would be chance.
+    Tokens of equal frequency are treated alike.
     """
     import numpy as np
 
-    holding = Counter(token for answer in tokens for token in set(answer))
-    usual = median_low(holding.values()) if holding else 0
-    frequent = {token for token, count in holding.items() if count > usual}
+    frequency = Counter(token for answer in tokens for token in set(answer))
+    median = median_low(frequency.values()) if frequency else 0
+    frequent = {token for token, count in frequency.items() if count > median}
     return [
         np.where([token in frequent for token in answer], 0.0, weights)
         for answer, weights in zip(tokens, idf(tokens), strict=True)
     ]
 
 
-_MARKS = frozenset({"[CLS]", "[SEP]", "<s>", "</s>"})  # of BERT, and of RoBERTa
-_WEIGHING = {"bertscore": even, "bertscore-idf": idf, "bertscore-rare": idf_of_rarer_half}
-OWN = frozenset({*_WORDS, *_WEIGHING, "nli", "nli-question"})  # any other name is an evaluator's
+_SPECIAL = frozenset({"[CLS]", "[SEP]", "<s>", "</s>"})  # of BERT and RoBERTa
+_TOKEN_WEIGHTS = {"bertscore": uniform, "bertscore-idf": idf, "bertscore-rare": idf_of_rarer_half}
+BUILT_IN = frozenset({*_WORDS, *_TOKEN_WEIGHTS, "nli", "nli-question"})

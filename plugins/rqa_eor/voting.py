@@ -1,6 +1,6 @@
-"""The voter: Equations 6 and 7 of the paper and the pooling functions of its Appendix C.4, over all questions at once.
+"""The voter: Equations 6 and 7 of the paper and the pooling functions of its Appendix C.4, for many questions at once.
 
-In shapes q are questions, k similarities, n retrievers. A retriever that gave no answer neither votes nor wins.
+In shapes, q counts questions, k similarities and n retrievers. A retriever without an answer does not vote.
 """
 
 from __future__ import annotations
@@ -17,42 +17,44 @@ if TYPE_CHECKING:
 
 Pooling = Literal["mean", "max", "top", "plurality", "majority"]
 
-_DIGITS = 9  # of a score; what differs beyond them differs by the order of a sum
+_DIGITS = 9  # of a score; later digits depend on the order of summation
 
 
 def similarity(tensor: Floats, lambdas: Floats) -> Floats:
-    """Equation 6: S(r_i, r_j), the sum over k of lambda_k sim_k(r_i, r_j). From (q, k, n, n) and (k,) to (q, n, n)."""
+    """Return Equation 6, (q, n, n): S(r_i, r_j) = sum over k of lambda_k sim_k(r_i, r_j).
+
+    `tensor` is (q, k, n, n), `lambdas` (k,).
+    """
     q, k, n, _ = tensor.shape
     mixed: Floats = (lambdas.astype(tensor.dtype) @ tensor.reshape(q, k, n * n)).reshape(q, n, n)
     return mixed
 
 
 def pool(similar: Floats, voting: Flags, pooling: Pooling = "mean", *, threshold: float = 0.8) -> Floats:
-    """What the n - 1 similarities of each answer to the other answers come to, by Appendix C.4; 0 when there are none.
+    """Combine the similarities of each answer to the other answers (Appendix C.4).
 
-    From (q, n, n) and (q, n), true where there is an answer, to (q, n). `threshold` is s, from which on two answers
-    count as equivalent.
+    `similar` is (q, n, n); `voting` is (q, n) and true for each answer. Returns (q, n); 0 without other answers. Two
+    answers are equivalent if their similarity is at least `threshold` (s).
 
-    - mean: the sum of them divided by their number;
-    - max: the largest;
-    - top: the mean of the k largest, where k = ceil(n / 2) - 1, at least 1;
-    - plurality: let m_i be how many of them are s or more. For the answers with the largest m the mean of their m
-      largest, for the others 0;
-    - majority: the mean of the k largest for the answers with m_i >= k, which with themselves are half of all; for the
-      others 0.
+    - mean: the mean similarity;
+    - max: the largest similarity;
+    - top: the mean of the k largest, with k = ceil(n / 2) - 1, at least 1;
+    - plurality: with m_i the number of answers equivalent to answer i, the mean of the m_i largest for the answers
+      with the largest m_i, and 0 for the others;
+    - majority: the mean of the k largest for the answers with m_i >= k, and 0 for the others.
     """
     import numpy as np
 
     others = voting[:, :, None] & voting[:, None, :] & ~np.eye(similar.shape[-1], dtype=bool)
-    rivals = others.sum(-1)
+    other_count = others.sum(-1)
     if pooling == "mean":
-        return _ratio((similar * others).sum(-1), rivals)
+        return _ratio((similar * others).sum(-1), other_count)
     if pooling == "max":
-        return _top_mean(similar, others, np.minimum(rivals, 1))
+        return _top_mean(similar, others, np.minimum(other_count, 1))
     half = np.maximum(-(-voting.sum(-1, keepdims=True) // 2) - 1, 1)
     if pooling == "top":
         return _top_mean(similar, others, half)
-    # With a tolerance: lambdas such as 0.1 + 0.2 would else put equal answers below their own threshold.
+    # Rounding errors of the lambdas must not put equal answers below their threshold.
     equivalent = ((similar >= threshold - 1e-6) & others).sum(-1)
     if pooling == "plurality":
         return _top_mean(similar, others, np.where(equivalent == equivalent.max(-1, keepdims=True), equivalent, 0))
@@ -60,7 +62,7 @@ def pool(similar: Floats, voting: Flags, pooling: Pooling = "mean", *, threshold
 
 
 def _top_mean(similar: Floats, others: Flags, k: Counts) -> Floats:
-    """The mean of the k largest similarities to others, or of all where there are fewer."""
+    """Return the mean of the k largest similarities to others, or of all if there are fewer."""
     import numpy as np
 
     ranked = -np.sort(np.where(others, -similar, np.inf), -1)
@@ -85,10 +87,10 @@ def scores(
     *,
     threshold: float = 0.8,
 ) -> Floats:
-    """Equation 7: score_i = w_i pool over j != i of S(r_i, r_j), (q, n); -inf where there is no answer, or w_i is 0.
+    """Return Equation 7: score_i = w_i pool over j != i of S(r_i, r_j), (q, n).
 
-    A retriever of weight 0 is out of the pool (Section 4.2), and does not vote. `threshold` is a share of the sum of
-    the lambdas, that is, of what an answer has in common with itself.
+    The score is -inf without an answer and for weight 0: such a retriever does not vote (Section 4.2). `threshold` is
+    a share of the sum of the lambdas, the similarity of an answer to itself.
     """
     import numpy as np
 
@@ -99,7 +101,7 @@ def scores(
 
 
 def winners(scored: Floats, weights: Floats) -> Counts:
-    """The position of the highest score of each question, (q,); ties go to the higher weight, then to the earlier."""
+    """Return the index of each question's best score, (q,). Ties go to the higher weight, then to the earlier index."""
     import numpy as np
 
     order = np.argsort(-weights, kind="stable")

@@ -1,4 +1,4 @@
-"""`rqa eval` and `rqa compare`: strategies side by side, on sets of questions or on one."""
+"""`rqa eval` and `rqa compare` measure strategies; `rqa report` shows the results."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ if TYPE_CHECKING:
 
 @hookimpl
 def rqa_commands(cli: click.Group) -> None:
-    """Offer `rqa eval` and `rqa compare`."""
+    """Add `rqa eval`, `rqa compare` and `rqa report`."""
     from .commands import evaluate_sets
     from .compare import compare
+    from .report.commands import report
 
     cli.add_command(compare)
     cli.add_command(evaluate_sets)
+    cli.add_command(report)
 
 
 @hookimpl
 def rqa_metrics() -> list[Metric]:
-    """Offer the metrics of the field."""
-    from .measures import METRICS
+    """Return the built-in metrics."""
+    from .metrics import METRICS
 
     return METRICS

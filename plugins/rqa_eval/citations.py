@@ -1,7 +1,6 @@
-"""Citation precision and recall: whether what an answer cites bears out what it says.
+"""Citation precision and recall after ALCE (Gao et al. 2023, Section 3).
 
-As ALCE defines them (Gao et al. 2023, Section 3), sentence by sentence; but there a model of entailment judges, and
-here words do: what an evaluator judges is relevance to a question, which is another matter.
+ALCE uses an entailment model to decide whether a quote supports a sentence. Here shared words decide.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from dataclasses import dataclass
 from robust_qa import Outcome
 from robust_qa.kit import normalise, sentences
 
-from .holding import in_words, searched
+from .relevance import in_words, search_text
 
-_SENTENCE = 8  # words; fewer, without a stop at the end, are a name, a date and the like
-_ENOUGH = 0.8  # of the words of a sentence; the rest may be said in another way
+_SENTENCE = 8  # words: a shorter text without a full stop is a name or a date
+_COVERAGE = 0.8  # share of the words of a sentence that the quotes must contain
 _FUNCTION_WORDS = frozenset(
     """about after also and are as at be been before but by can could did do does for from had has have he her him his
     i if in into is it its may not of on or our she so some such than that their them then there these they this those
@@ -25,52 +24,52 @@ _FUNCTION_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What is looked up in a quote, found once: every sentence is held against it, alone and among the others."""
+    """A quote prepared for lookups: its normalised text and words."""
 
-    searched: str
+    text: str
     words: frozenset[str]
 
 
 def precision(outcome: Outcome) -> float | None:
-    """The share of the citations that a sentence of the answer rests on; None without answer or citations.
+    """Return the share of the citations that a sentence needs. None without an answer or citations.
 
-    A sentence rests on a citation that bears it out alone, or without which the others do not bear it out.
+    A sentence needs a citation that supports it alone, or without which the other citations do not support it.
     """
     if outcome.answer.text is None or not outcome.answer.citations:
         return None
     quotes = _quotes(outcome)
-    supported = [claim for claim in _claims(outcome.answer.text) if bears_out(quotes, claim)]
-    rests = [
-        any(bears_out([quote], claim) or not bears_out(quotes[:n] + quotes[n + 1 :], claim) for claim in supported)
+    supported = [claim for claim in _claims(outcome.answer.text) if supports(quotes, claim)]
+    needed = [
+        any(supports([quote], claim) or not supports(quotes[:n] + quotes[n + 1 :], claim) for claim in supported)
         for n, quote in enumerate(quotes)
     ]
-    return sum(rests) / len(rests)
+    return sum(needed) / len(needed)
 
 
 def recall(outcome: Outcome) -> float | None:
-    """The share of the answer's sentences that its citations together bear out; None without answer."""
+    """Return the share of the answer's sentences that its citations together support. None without an answer."""
     if outcome.answer.text is None:
         return None
     quotes, claims = _quotes(outcome), _claims(outcome.answer.text)
-    return sum(bears_out(quotes, claim) for claim in claims) / len(claims) if claims else None
+    return sum(supports(quotes, claim) for claim in claims) / len(claims) if claims else None
 
 
-def bears_out(quotes: Sequence[Quote], claim: str) -> bool:
-    """Whether a quote contains the claim, in whole words; or of a sentence the quotes hold most words, all numbers.
+def supports(quotes: Sequence[Quote], claim: str) -> bool:
+    """Return whether the quotes support the claim.
 
-    That share of words is K-Precision, of the measures by words the nearest to people's judgement of whether an answer
-    is faithful to its passages (Adlakha et al. 2024, Section 5). It sees no negation.
+    A quote contains the claim as whole words; or the claim is a sentence, and the quotes contain most of its words
+    and all of its numbers. This is K-Precision (Adlakha et al. 2024, Section 5). It ignores negation.
     """
     normal = normalise(claim)
-    if any(in_words(normal, quote.searched) for quote in quotes):
+    if any(in_words(normal, quote.text) for quote in quotes):
         return True
     words = normal.split()
     if len(words) < _SENTENCE and not claim.endswith((".", "!", "?")):
         return False
-    wanted = set(words) - _FUNCTION_WORDS
-    lacking = wanted.difference(*(quote.words for quote in quotes))
-    numbers = any(character.isdigit() for word in lacking for character in word)
-    return bool(wanted) and not numbers and len(wanted) - len(lacking) >= _ENOUGH * len(wanted)
+    content = set(words) - _FUNCTION_WORDS
+    missing = content.difference(*(quote.words for quote in quotes))
+    missing_number = any(character.isdigit() for word in missing for character in word)
+    return bool(content) and not missing_number and len(content) - len(missing) >= _COVERAGE * len(content)
 
 
 def _claims(text: str) -> list[str]:
@@ -78,6 +77,5 @@ def _claims(text: str) -> list[str]:
 
 
 def _quotes(outcome: Outcome) -> list[Quote]:
-    """The quotes of the answer's citations."""
     texts = [citation.quote for citation in outcome.answer.citations]
-    return [Quote(searched(text), frozenset(normalise(text).split())) for text in texts]
+    return [Quote(search_text(text), frozenset(normalise(text).split())) for text in texts]

@@ -27,14 +27,14 @@ _VIEWS = ("retrieval-precision", "conflict", "knowledge")
 
 
 class Several(click.ParamType[tuple[Any, ...]]):
-    """Values separated by commas."""
+    """A list of values, separated by commas."""
 
     def __init__(self, name: str, convert: Callable[[str], Any]) -> None:
         self.name = name
         self._convert = convert
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Any, ...]:
-        """Each of them; usage is wrong where one is none of what is asked for."""
+        """Return the converted values without duplicates. A value that does not convert is a usage error."""
         if isinstance(value, tuple):
             return value
         parts = [part.strip() for part in str(value).split(",")]
@@ -47,13 +47,13 @@ class Several(click.ParamType[tuple[Any, ...]]):
 def _share(text: str) -> float:
     value = float(text)
     if not 0 <= value <= 1:
-        raise ValueError("shares are from 0 to 1")
+        raise ValueError("a share is a number from 0 to 1")
     return value
 
 
 def _order(text: str) -> str:
     if text not in _ORDERS:
-        raise ValueError(f"the orders are {', '.join(_ORDERS)}")
+        raise ValueError(f"an order is one of {', '.join(_ORDERS)}")
     return text
 
 
@@ -67,22 +67,24 @@ SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Se
     "rqa eval popqa.jsonl -s rag,astute --attack poison --rate 0,0.2,0.5",
 )
 @click.argument("data", metavar="DATA...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@output_option("RUN", "The folder of the run.", stdout=False)
-@click.option("--resume", is_flag=True, help="Continue the run in RUN, perhaps with more strategies or views.")
-@click.option("--retry-failed", is_flag=True, help="Continue it, and answer the questions that failed again.")
+@output_option("RUN", "Write the run to this folder.", stdout=False)
+@click.option("--resume", is_flag=True, help="Continue the run in RUN. You may add strategies and views.")
+@click.option("--retry-failed", is_flag=True, help="Continue the run and retry the questions that failed.")
 @click.option("--force", is_flag=True, help="Replace RUN.")
-@click.option("--format", "layout", type=click.Choice(_LAYOUTS), help="The layout of DATA; by default it is found out.")
-@click.option("--sample", metavar="N", type=click.IntRange(1), help="Ask N questions of each set, drawn at random.")
-@click.option("--seed", metavar="N", type=click.IntRange(0), default=0, help="Of everything that is drawn at random.")
+@click.option("--format", "layout", type=click.Choice(_LAYOUTS), help="Layout of DATA. Default: detected.")
+@click.option("--sample", metavar="N", type=click.IntRange(1), help="Ask N random questions of each set.")
+@click.option("--seed", metavar="N", type=click.IntRange(0), default=0, help="Random seed.")
 @click.option(
-    "--metrics", metavar="NAMES", type=NAMES, default="", help="Take these metrics only; views show the first."
+    "--metrics", metavar="NAMES", type=NAMES, default="", help="Compute only these metrics. Views show the first."
 )
-@click.option("--baseline", metavar="NAME", help="Compare with this strategy, and mark what differs.")
-@click.option("--by", "views", type=click.Choice(_VIEWS), multiple=True, help="Show slices. May be repeated.")
-@click.option("--worst-case", is_flag=True, help="Give only passages that do not hold the answer.")
-@click.option("--attack", type=click.Choice(_ATTACKS), help="Plant passages, or instructions in them.")
-@click.option("--rate", "rates", metavar="SHARES", type=SHARES, help="How many of the passages --attack replaces.")
-@click.option("--drop", metavar="SHARES", type=SHARES, help="Remove passages that hold the answer at random.")
+@click.option("--baseline", metavar="NAME", help="Compare with this strategy and mark significant differences.")
+@click.option(
+    "--by", "views", type=click.Choice(_VIEWS), multiple=True, help="Also show results by slice. May be repeated."
+)
+@click.option("--worst-case", is_flag=True, help="Give only passages without the answer.")
+@click.option("--attack", type=click.Choice(_ATTACKS), help="Plant false passages or instructions.")
+@click.option("--rate", "rates", metavar="SHARES", type=SHARES, help="Share of passages that --attack replaces.")
+@click.option("--drop", metavar="SHARES", type=SHARES, help="Remove this share of the passages with the answer.")
 @click.option("--order", metavar="ORDERS", type=ORDERS, help="Give the passages in these orders.")
 @jobs_option
 @answering_options(several=True)
@@ -111,23 +113,23 @@ def evaluate_sets(
     strategy: tuple[str, ...],
     **answering: Any,
 ) -> None:
-    """Answer the questions of DATA with several strategies, and show which is right how often, at what cost.
+    """Answer the questions in DATA with several strategies and compare their accuracy and cost.
 
     `-s all` takes every strategy that the configuration can run.
 
-    DATA is a file of JSON lines with `question`, `answers` and perhaps `passages`, or a public set as it is published.
+    DATA is a JSON lines file with `question`, `answers` and optionally `passages`, or a public set as published.
     """
     resume |= retry_failed
     if resume and force:
-        told = "--retry-failed" if retry_failed else "--resume"
-        raise click.UsageError(f"{told} keeps RUN and --force replaces it: give one of them.")
+        option = "--retry-failed" if retry_failed else "--resume"
+        raise click.UsageError(f"{option} keeps RUN and --force replaces it. Use only one of them.")
     conditions = _conditions(worst_case, attack, rates, drop, order)
     from robust_qa.cli.batch_run import in_session
 
-    from .asking import read_sets, unread
+    from .questions import field_warnings, read_sets
     from .running import Plan, evaluate
-    from .slices import VIEWS
     from .strategies import check
+    from .views import VIEWS
 
     options = Answering(**answering)
     check(run, options, [*strategy, *([baseline] if baseline else [])])
@@ -148,12 +150,12 @@ def evaluate_sets(
         retry=retry_failed,
         force=force,
     )
-    for line in chain.from_iterable(map(unread, plan.sets)):
+    for line in chain.from_iterable(map(field_warnings, plan.sets)):
         run.say(line)
     result = in_session(run, options, lambda session: evaluate(run, session, plan))
     _show(result.metrics, metrics)
-    run.say(f"the run is in {plan.folder}")
-    if result.flawed:
+    run.say(f"The run is in {plan.folder}.")
+    if result.incomplete:
         raise click.exceptions.Exit(Exit.ROWS_FAILED)
 
 
@@ -168,13 +170,13 @@ def _conditions(
     drop: Sequence[float] | None,
     order: Sequence[Order] | None,
 ) -> list[Condition]:
-    """What is done to the passages, of which one kind may be asked for at a time."""
+    """Return the conditions to ask under. The options exclude each other."""
     from . import conditions
 
     if rates is not None and attack is None:
-        raise click.UsageError("--rate says how many passages an attack replaces: give --attack.")
+        raise click.UsageError("--rate needs --attack.")
     if sum(map(bool, (worst_case, attack, drop, order))) > 1:
-        raise click.UsageError("Give one of --worst-case, --attack, --drop and --order.")
+        raise click.UsageError("Use only one of --worst-case, --attack, --drop and --order.")
     if worst_case:
         return [conditions.worst_case()]
     if attack:
@@ -187,25 +189,25 @@ def _conditions(
 
 
 def _metrics(run: Run, names: Sequence[str]) -> list[Metric]:
-    """The metrics of that names, accuracy with them, since views ask who is right; all where none is named."""
-    offered, troubles = run.host.metrics()
-    for line in troubles:
+    """Return the named metrics, by default all. Accuracy is always included because views need it."""
+    available, warnings = run.host.metrics()
+    for line in warnings:
         run.say(line)
-    known = {metric.name: metric for metric in offered}
+    known = {metric.name: metric for metric in available}
     for name in names:
         if name not in known:
-            raise click.UsageError(f"There is no metric {name!r}; there are {', '.join(known)}.")
-    return [known[name] for name in dict.fromkeys([*names, "accuracy"])] if names else offered
+            raise click.UsageError(f"Unknown metric {name!r}. Choose from: {', '.join(known)}.")
+    return [known[name] for name in dict.fromkeys([*names, "accuracy"])] if names else available
 
 
-def _show(figures: dict[str, Any], chosen: Sequence[str]) -> None:
+def _show(results: dict[str, Any], chosen: Sequence[str]) -> None:
     from robust_qa.cli import console
 
     from .table import legend, tables
 
     width = console().width
-    for table in tables(figures, chosen=chosen):
+    for table in tables(results, chosen=chosen):
         for line in [*table.lines(width), ""]:
             click.echo(line)
-    for line in legend(figures, chosen=chosen):
+    for line in legend(results, chosen=chosen):
         click.echo(line)

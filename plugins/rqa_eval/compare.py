@@ -1,8 +1,9 @@
-"""The command `rqa compare`: one question, the strategies side by side."""
+"""The command `rqa compare`: answer one question with several strategies side by side."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import click
 from robust_qa import Exit, InputError, Question, RqaError
 from robust_qa.cli import Answering, answering_options, output_option
 
-from .strategies import ALL, able, check, named, refused
+from .strategies import ALL, check, expand, supported, unsupported
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,22 +24,22 @@ if TYPE_CHECKING:
     from robust_qa.answering import Session
     from robust_qa.cli import Run
 
-_NARROWEST = 24  # characters of a column; with less, strategies go below one another
+_MIN_WIDTH = 24  # of a column, in characters
 _GAP = 2
-_MOST_QUOTES = 3
+_MAX_QUOTES = 3
 
 
 @click.command(
     epilog='Example: rqa compare "When was the tower finished?" -s rag,astute,norag --docs notes/',
 )
 @click.argument("question")
-@output_option("FILE", "Write the answers to this file; - is stdout, as without it.", dir_okay=False)
+@output_option("FILE", "Write the answers to this file. Default: stdout.", dir_okay=False)
 @answering_options(several=True)
 @click.option(
     "--passages",
     metavar="FILE",
     type=click.Path(path_type=Path, allow_dash=True),
-    help="Answer from the passages in this file (- is stdin): JSON lines, or plain text.",
+    help="Answer from the passages in this file (JSON lines or plain text; - is stdin).",
 )
 @click.pass_obj
 def compare(
@@ -51,23 +52,21 @@ def compare(
     passages: Path | None,
     **answering: Any,
 ) -> None:
-    """Answer QUESTION with the strategies that -s names, side by side.
+    """Answer QUESTION with several strategies side by side.
 
-    -s is required; `-s all` takes every strategy that the configuration can run.
+    -s is required. `-s all` takes every strategy that the configuration can run.
     """
     from robust_qa.cli import console, passages_in, print_to
     from robust_qa.cli.batch_run import in_session
 
     options = Answering(**answering)
     if not strategy:
-        raise click.UsageError("Name the strategies to compare, as in -s rag,astute,norag.")
+        raise click.UsageError("Name the strategies to compare: -s rag,astute,norag.")
     if not question.strip():
         raise InputError("The question is empty.")
     if passages and (options.docs or options.retriever):
-        raise click.UsageError("The passages come from --passages, so leave out --docs and --retriever.")
-    # An argument that is not UTF-8 arrives with lone surrogates, which no engine or file takes.
-    text = question.encode("utf-8", "replace").decode().strip()
-    asked = Question(text, passages=passages_in(passages) if passages else None)
+        raise click.UsageError("Use either --passages or --docs and --retriever.")
+    asked = Question(question.strip(), passages=passages_in(passages) if passages else None)
     check(run, options, strategy)
     print_to(out)
     found = in_session(run, options, lambda session: _answers(run, session, asked, strategy))
@@ -85,15 +84,15 @@ def compare(
 async def _answers(
     run: Run, session: Session, question: Question, asked: Sequence[str]
 ) -> dict[str, Answer | RqaError]:
-    """The answer of each strategy, or why there is none. ConfigError where there is no such strategy."""
-    names = named(session, asked)
+    """Return the answer or the error of each strategy. ConfigError if a strategy does not exist."""
+    names = expand(session, asked)
     for name in names:
-        session.check_strategy(name)  # its options, too
+        session.check_strategy(name)
     if ALL in asked:
-        unable = refused(session, names, has_passages=question.passages is not None)
-        names = able(names, unable)
-        if unable:
-            run.say(f"not with this configuration: {', '.join(unable)}")
+        errors = unsupported(session, names, has_passages=question.passages is not None)
+        names = supported(names, errors)
+        if errors:
+            run.say(f"This configuration cannot run: {', '.join(errors)}.")
 
     async def answer(name: str) -> Answer | RqaError:
         try:
@@ -105,30 +104,30 @@ async def _answers(
 
 
 def side_by_side(names: Sequence[str], answers: Sequence[Answer | RqaError], width: int) -> list[Table]:
-    """As many strategies beside one another as have room, the others below."""
+    """Return tables of as many strategies as fit into `width`, one below the other."""
     from rich.table import Table
     from rich.text import Text
 
     from robust_qa.kit import printable
 
-    abreast = max(1, min(len(names), (width + _GAP) // (_NARROWEST + _GAP)))
-    abreast = -(-len(names) // -(-len(names) // abreast))  # rows of even length
-    column = (width + _GAP) // abreast - _GAP
+    columns = max(1, min(len(names), (width + _GAP) // (_MIN_WIDTH + _GAP)))
+    columns = math.ceil(len(names) / math.ceil(len(names) / columns))  # tables of even length
+    column_width = (width + _GAP) // columns - _GAP
     found = []
-    for start in range(0, len(names), abreast):
+    for start in range(0, len(names), columns):
         table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, collapse_padding=True)
-        for name in names[start : start + abreast]:
-            table.add_column(Text(printable(name), style="bold underline"), width=column, overflow="fold")
-        table.add_row(*map(_told, answers[start : start + abreast]))
+        for name in names[start : start + columns]:
+            table.add_column(Text(printable(name), style="bold underline"), width=column_width, overflow="fold")
+        table.add_row(*map(_answer_text, answers[start : start + columns]))
         found.append(table)
     return found
 
 
-def _told(answer: Answer | RqaError) -> Text:
+def _answer_text(answer: Answer | RqaError) -> Text:
     from rich.text import Text
 
     from robust_qa.cli import cost_line
-    from robust_qa.kit import flat, printable
+    from robust_qa.kit import printable, single_line
 
     text = Text()
     if isinstance(answer, RqaError):
@@ -137,24 +136,24 @@ def _told(answer: Answer | RqaError) -> Text:
             text.append(f"\n\n{printable(answer.hint)}", style="dim")
         return text
     if answer.text is None:
-        text.append(f"no answer: {printable(answer.reason) or 'the passages do not hold one.'}")
+        text.append(f"no answer: {printable(answer.reason) or 'the passages do not contain one.'}")
     else:
         text.append(printable(answer.text), style="bold")
     for position in answer.conflicts:
         share = "" if position.confidence is None else f" {position.confidence:.0%}"
-        text.append(f"\n{'●' if position.chosen else '○'} {flat(position.text)}{share}")
-    for citation in answer.citations[:_MOST_QUOTES]:
-        where = flat(citation.title or citation.source or citation.id) or "a passage"
+        text.append(f"\n{'●' if position.chosen else '○'} {single_line(position.text)}{share}")
+    for citation in answer.citations[:_MAX_QUOTES]:
+        where = single_line(citation.title or citation.source or citation.id) or "a passage"
         text.append(f"\n\n{where}: ", style="dim")
-        text.append(f"“{flat(citation.quote)}”", style="italic")
-    if (more := len(answer.citations) - _MOST_QUOTES) > 0:
+        text.append(f"“{single_line(citation.quote)}”", style="italic")
+    if (more := len(answer.citations) - _MAX_QUOTES) > 0:
         text.append(f"\nand {more} more", style="dim")
     text.append(f"\n\n{cost_line(answer)}", style="dim")
     return text
 
 
 def _print(out: Console, table: Table) -> None:
-    """Without rich's padding at the ends of lines, which would be copied along."""
+    """Print the table without rich's padding at the ends of lines."""
     with out.capture() as captured:
         out.print(table)
     for line in captured.get().splitlines():

@@ -1,6 +1,6 @@
-"""What an attack on a question wants to be answered, where its set does not say: the answer to a question like it.
+"""Fake answers for attacks on sets without their own: gold answers of similar questions.
 
-A reader dismisses a fantasy for the name of a country, so that an attack with an answer of another kind says little.
+Readers easily dismiss a fake answer of another kind, such as a film title where a country is asked for.
 """
 
 from __future__ import annotations
@@ -15,35 +15,34 @@ from robust_qa.kit import contains_answer, normalise
 
 from .items import Item
 
-Kind: TypeAlias = tuple[str, tuple[str, ...], tuple[str, ...]]  # what the answer is; how the question begins, and ends
+Kind: TypeAlias = tuple[str, tuple[str, ...], tuple[str, ...]]  # kind of the answer, first words, last words
 Source: TypeAlias = Literal["alike", "other"]
 
-# As many words tell the kind of a question, "in what country is", "what is ... s occupation"; more are of its subject.
+# These many words show the kind of a question: "in what country is", "what is ... s occupation".
 _LEADING, _TRAILING, _FEWEST = 4, 2, 2
-_ALONE = frozenset({"who", "whom", "when", "where"})  # tell it as the first word alone
+_QUESTION_WORDS = frozenset({"who", "whom", "when", "where"})  # enough as the first word
 _YES_OR_NO = "yes or no"
 
 
 def with_fakes(items: Sequence[Item], seed: int) -> list[Item]:
-    """The items, each with a fake answer: the set's own, or the gold answer of another question, drawn at random.
+    """Return the items, each with a fake answer: the set's own or a random gold answer of another question.
 
-    It is drawn from the questions that begin and end with the same words and are answered in the same way (yes or no,
-    a number, words), and from those that share most words; `fake_source` is then "alike". Where there is none it is
-    drawn from all, and "other".
+    The other question begins and ends with the same words, as many as possible, and has the same kind of answer (yes
+    or no, a number, words): `fake_source` is "alike". Without such a question any other is used: "other".
     """
     golds: dict[Kind, dict[str, None]] = {}
     for item in items:
         for kind in _kinds(item):
             golds.setdefault(kind, {})[item.gold[0][0]] = None
-    listed = {kind: list(found) for kind, found in golds.items()}
-    chance = random.Random(seed)
-    return [item if item.fake_answer else _with_fake(item, listed, chance) for item in items]
+    by_kind = {kind: list(found) for kind, found in golds.items()}
+    rng = random.Random(seed)
+    return [item if item.fake_answer else _with_fake(item, by_kind, rng) for item in items]
 
 
-def _with_fake(item: Item, golds: Mapping[Kind, Sequence[str]], chance: random.Random) -> Item:
+def _with_fake(item: Item, golds: Mapping[Kind, Sequence[str]], rng: random.Random) -> Item:
     own = [answer for fact in item.gold for answer in fact]
     for kind in _kinds(item):
-        for gold in chance.sample(golds[kind], min(len(golds[kind]), 20)):
+        for gold in rng.sample(golds[kind], min(len(golds[kind]), 20)):
             if not contains_answer(gold, own) and not any(contains_answer(answer, [gold]) for answer in own):
                 source: Source = "alike" if kind[1] or kind[0] == _YES_OR_NO else "other"
                 return replace(item, fake_answer=gold, fake_source=source)
@@ -51,7 +50,7 @@ def _with_fake(item: Item, golds: Mapping[Kind, Sequence[str]], chance: random.R
 
 
 def _kinds(item: Item) -> Iterator[Kind]:
-    """What an item with a gold answer is of, from the narrowest on."""
+    """Yield the kinds of an item with a gold answer, the narrowest first."""
     if not item.gold:
         return
     answers = _kind_of_answer(item.gold[0][0])
@@ -60,7 +59,7 @@ def _kinds(item: Item) -> Iterator[Kind]:
         for leading in range(_FEWEST, min(shared, _LEADING) + 1):
             if shared - leading <= _TRAILING:
                 yield answers, words[:leading], words[len(words) - shared + leading :]
-    if words[:1] and words[0] in _ALONE:
+    if words[:1] and words[0] in _QUESTION_WORDS:
         yield answers, words[:1], ()
     yield answers, (), ()
     yield "", (), ()

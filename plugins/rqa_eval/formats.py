@@ -1,7 +1,7 @@
-"""Question sets on disk, in rqa's own form or in one of the usual public layouts.
+"""Read question sets in the format of rqa or in common public formats.
 
-Every reader gives entries (number, where it stands, row in rqa's form); a row that does not fit raises Malformed when
-it is asked for, so that all of them can be told at once.
+Readers yield entries (number, location, function that returns the row in the format of rqa). The function raises
+Malformed for an invalid row, so that one error can list all invalid rows.
 """
 
 from __future__ import annotations
@@ -21,22 +21,19 @@ from robust_qa.batch import check_rows, portable
 
 from .items import Item, Malformed, item
 
-Entry = tuple[int, str, Callable[[], Any]]  # number from 1, where it stands, and the row
+Entry = tuple[int, str, Callable[[], Any]]  # number from 1, location, row
 
-_TOLD = 5  # malformed rows that an error names
-_HINT = "Name its layout with --format, or see rqa-eval(1) for the form of a row."
+_SHOWN = 5  # malformed rows that an error lists
+_HINT = "Set the layout with --format, or see rqa-eval(1) for the format of a row."
 
 
 def read_set(path: Path, layout: str | None = None) -> tuple[list[Item], str]:
-    """The questions at `path`, and the layout they are in. InputError names every line that cannot be read.
-
-    Without `layout` it is found out, where that is unambiguous.
-    """
+    """Return the questions at `path` and their layout, by default detected. InputError lists malformed rows."""
     try:
         if not (stat.S_ISREG(mode := path.stat().st_mode) or stat.S_ISDIR(mode)):
             raise InputError(
-                f"{path} is a stream, and a set is read more than once.",
-                hint="Write it to a file first, and name that.",
+                f"{path} is a stream, but a set is read more than once.",
+                hint="Write it to a file first.",
             )
         layout = layout or _detect(path)
         items, problems = [], []
@@ -48,15 +45,15 @@ def read_set(path: Path, layout: str | None = None) -> tuple[list[Item], str]:
     except OSError as error:
         raise InputError(f"Cannot read {path}: {error.strerror}.") from error
     if problems:
-        more = f"\nand {len(problems) - _TOLD} more." if len(problems) > _TOLD else ""
+        more = f"\nand {len(problems) - _SHOWN} more." if len(problems) > _SHOWN else ""
         raise InputError(
-            f"{path} has {len(problems)} malformed {'row' if len(problems) == 1 else 'rows'}; nothing was asked.\n"
-            + "\n".join(problems[:_TOLD])
+            f"{path} has {len(problems)} malformed {'row' if len(problems) == 1 else 'rows'}. No question was asked.\n"
+            + "\n".join(problems[:_SHOWN])
             + more,
             hint=f"It was read as {layout}. {_HINT}",
         )
     if not items:
-        raise InputError(f"{path} holds no questions.", hint=f"It was read as {layout}. {_HINT}")
+        raise InputError(f"{path} has no questions.", hint=f"It was read as {layout}. {_HINT}")
     return items, layout
 
 
@@ -64,30 +61,30 @@ def _detect(path: Path) -> str:
     if path.is_dir():
         if (path / "queries.jsonl").is_file():
             return "beir"
-        raise InputError(f"{path} is a folder without queries.jsonl, so it is no set of BEIR.")
+        raise InputError(f"{path} is a folder without queries.jsonl, so it is not a BEIR set.")
     with path.open("rb") as file:
         head = file.read(1 << 16)
     if not head.strip():
-        raise InputError(f"{path} holds no questions.")
+        raise InputError(f"{path} has no questions.")
     first = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0].rstrip()
     if {b"question", b"possible_answers"} <= set(first.split(b"\t")):
         return "popqa"
     if not first.startswith(b"{"):
         check_rows(first, str(path))
-        raise InputError(f"The layout of {path} cannot be told from its first line.", hint=_HINT)
+        raise InputError(f"Cannot detect the layout of {path} from its first line.", hint=_HINT)
     try:
         row = _loads(first)
     except Malformed:
         if path.suffix != ".json":
-            return "jsonl"  # which tells what is wrong with the line
-        row = _whole(path)
+            return "jsonl"  # its reader explains the error
+        row = _load_file(path)
     for layout, fields in _SIGNS:
         if fields <= row.keys():
             return layout
-    raise InputError(f"The layout of {path} cannot be told from the fields {', '.join(list(row)[:8])}.", hint=_HINT)
+    raise InputError(f"Cannot detect the layout of {path} from the fields {', '.join(list(row)[:8])}.", hint=_HINT)
 
 
-# The first that has all of its fields; of `answers` and `answer` it is the former that are rqa's own.
+# The first layout whose fields are all in the row wins.
 _SIGNS: tuple[tuple[str, set[str]], ...] = (
     ("squad", {"data"}),
     ("triviaqa", {"Data"}),
@@ -100,16 +97,15 @@ _SIGNS: tuple[tuple[str, set[str]], ...] = (
 
 
 def _loads(text: bytes, name: str = "it") -> Any:
-    """What of it is written to the run can be read again, also where it is JSON as Python writes it alone."""
+    """Parse JSON. Also accepts NaN and lone surrogates, which Python's json module writes."""
     _decoded(text)
     try:
         try:
             return _decode(text)
         except msgspec.DecodeError:
             return _decode(portable(text))
-    except (msgspec.DecodeError, RecursionError) as error:
-        told = str(error).removeprefix("JSON is malformed: ")
-        raise Malformed(f"{name} is not JSON: {told}") from error
+    except msgspec.DecodeError as error:
+        raise Malformed(f"{name} is not JSON: {str(error).removeprefix('JSON is malformed: ')}") from error
 
 
 def _decoded(text: bytes) -> str:
@@ -133,7 +129,7 @@ def _lines(path: Path) -> Iterator[Entry]:
                 yield number, f"line {number}", partial(_loads, text)
 
 
-def _whole(path: Path) -> dict[str, Any]:
+def _load_file(path: Path) -> dict[str, Any]:
     try:
         content = _loads(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     except Malformed as error:
@@ -141,12 +137,12 @@ def _whole(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _changed(entries: Iterable[Entry], change: Callable[[Any], dict[str, Any]]) -> Iterator[Entry]:
+def _converted(entries: Iterable[Entry], change: Callable[[Any], dict[str, Any]]) -> Iterator[Entry]:
     for number, where, row in entries:
-        yield number, where, partial(_in_form, row, change)
+        yield number, where, partial(_convert, row, change)
 
 
-def _in_form(row: Callable[[], Any], change: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+def _convert(row: Callable[[], Any], change: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     try:
         return change(row())
     except Malformed:
@@ -154,11 +150,11 @@ def _in_form(row: Callable[[], Any], change: Callable[[Any], dict[str, Any]]) ->
     except KeyError as error:
         raise Malformed(f"it has no `{error.args[0]}`") from error
     except (TypeError, AttributeError, ValueError) as error:
-        raise Malformed("its fields are not of the layout") from error
+        raise Malformed("its fields do not match the layout") from error
 
 
 def _nq_open(path: Path) -> Iterator[Entry]:
-    return _changed(_lines(path), lambda row: {**row, "answers": row["answer"]})
+    return _converted(_lines(path), lambda row: {**row, "answers": row["answer"]})
 
 
 def _kilt(path: Path) -> Iterator[Entry]:
@@ -166,26 +162,26 @@ def _kilt(path: Path) -> Iterator[Entry]:
         answers = [output["answer"] for output in row.get("output") or () if output.get("answer")]
         return {"id": row.get("id"), "question": row["input"], "answers": answers}
 
-    return _changed(_lines(path), change)
+    return _converted(_lines(path), change)
 
 
 def _squad(path: Path) -> Iterator[Entry]:
-    articles = _whole(path).get("data")
+    articles = _load_file(path).get("data")
     if not isinstance(articles, list):
-        raise InputError(f"{path} has no list `data`, so it is no set of SQuAD.", hint=_HINT)
+        raise InputError(f"{path} has no list `data`, so it is not a SQuAD set.", hint=_HINT)
     number = 0
     for a, article in enumerate(articles):
-        for p, paragraph in enumerate(_listed(path, article, f"data[{a}]", "paragraphs")):
-            for q, asked in enumerate(_listed(path, paragraph, f"data[{a}].paragraphs[{p}]", "qas")):
+        for p, paragraph in enumerate(_list(path, article, f"data[{a}]", "paragraphs")):
+            for q, asked in enumerate(_list(path, paragraph, f"data[{a}].paragraphs[{p}]", "qas")):
                 number += 1
                 row = partial(_squad_row, article, paragraph, asked)
-                yield number, f"data[{a}].paragraphs[{p}].qas[{q}]", partial(_in_form, row, dict)
+                yield number, f"data[{a}].paragraphs[{p}].qas[{q}]", partial(_convert, row, dict)
 
 
-def _listed(path: Path, value: Any, where: str, name: str) -> list[Any]:
+def _list(path: Path, value: Any, where: str, name: str) -> list[Any]:
     inner = value.get(name) if isinstance(value, dict) else None
     if not isinstance(inner, list):
-        raise InputError(f"{path}: {where} has no list `{name}`, as the sets of SQuAD have.", hint=_HINT)
+        raise InputError(f"{path}: {where} has no list `{name}`, so it is not a SQuAD set.", hint=_HINT)
     return inner
 
 
@@ -203,17 +199,17 @@ def _triviaqa(path: Path) -> Iterator[Entry]:
         answer = row.get("Answer") or {}
         aliases = answer.get("Aliases") or []
         if not isinstance(aliases, list):
-            raise Malformed("its `Aliases` are no list")
+            raise Malformed("`Aliases` is not a list")
         answers = [answer["Value"], *aliases] if answer else []
         return {"id": row.get("QuestionId"), "question": row["Question"], "answers": answers}
 
-    rows = _whole(path).get("Data")
+    rows = _load_file(path).get("Data")
     if not isinstance(rows, list):
-        raise InputError(f"{path} has no list `Data`, so it is no set of TriviaQA.", hint=_HINT)
-    return _changed(((n, f"Data[{n - 1}]", partial(_same, row)) for n, row in enumerate(rows, start=1)), change)
+        raise InputError(f"{path} has no list `Data`, so it is not a TriviaQA set.", hint=_HINT)
+    return _converted(((n, f"Data[{n - 1}]", partial(_identity, row)) for n, row in enumerate(rows, start=1)), change)
 
 
-def _same(row: Any) -> Any:
+def _identity(row: Any) -> Any:
     return row
 
 
@@ -223,17 +219,17 @@ def _popqa(path: Path) -> Iterator[Entry]:
     def change(line: bytes) -> dict[str, Any]:
         cells = _cells(_decoded(line))
         if any(cells[len(header) :]):
-            raise Malformed(f"it has {len(cells)} columns, and the first line names {len(header)}")
+            raise Malformed(f"it has {len(cells)} columns, but the header has {len(header)}")
         row = dict(zip_longest(header, cells[: len(header)], fillvalue=""))
         return {**row, "answers": _loads(row["possible_answers"].encode(), "`possible_answers`")}
 
-    # A row is a line, whatever its quotes: with those of csv a stray one would run on through the rows below.
+    # Not with csv: a stray quote would swallow the rows below.
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if not header:
                 header = _cells(line.decode("utf-8-sig", "replace"))
             elif line.strip():
-                yield from _changed([(number, f"line {number}", partial(_same, line))], change)
+                yield from _converted([(number, f"line {number}", partial(_identity, line))], change)
 
 
 def _cells(line: str) -> list[str]:
@@ -249,12 +245,12 @@ def _beir(path: Path) -> Iterator[Entry]:
         identity = str(row["_id"])
         return {"id": identity, "question": row["text"], "relevant": relevant.get(identity, [])}
 
-    for entry in _changed(_lines(queries), change):
-        if not relevant or _is_of(entry, relevant):  # the other queries are of another split
+    for entry in _converted(_lines(queries), change):
+        if not relevant or _in_split(entry, relevant):
             yield entry
 
 
-def _is_of(entry: Entry, relevant: Mapping[str, list[str]]) -> bool:
+def _in_split(entry: Entry, relevant: Mapping[str, list[str]]) -> bool:
     try:
         return entry[2]()["id"] in relevant
     except Malformed:
@@ -262,7 +258,7 @@ def _is_of(entry: Entry, relevant: Mapping[str, list[str]]) -> bool:
 
 
 def _judgements(folder: Path) -> dict[str, list[str]]:
-    """The ids of the relevant passages by query, of the test split where there is one; empty without any."""
+    """Return the ids of the relevant passages by query, from the test split if there is one."""
     files = {file.stem: file for file in sorted(folder.glob("*.tsv"))} if folder.is_dir() else {}
     file = next((files[name] for name in ("test", "dev", *files) if name in files), None)
     relevant: dict[str, list[str]] = {}
@@ -274,8 +270,8 @@ def _judgements(folder: Path) -> dict[str, list[str]]:
             query, passage, score = fields[0], fields[1], int(fields[2])
         except (IndexError, ValueError) as error:
             if number == 1:
-                continue  # its header
-            raise InputError(f"{file}, line {number} is no judgement: query, passage and score.") from error
+                continue  # the header
+            raise InputError(f"{file}, line {number} is not `query<TAB>passage<TAB>score`.") from error
         if score > 0:
             relevant.setdefault(query, []).append(passage)
     return relevant

@@ -1,26 +1,29 @@
-"""A run from beginning to end: questions, a batch for each strategy, scores."""
+"""An evaluation run: prepare the questions, run a batch for each strategy, score the answers."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from robust_qa import InputError, Metric, Question, __version__
 from robust_qa.batch import answered_by
 from robust_qa.cli.batch_run import Target, answer_rows
 
-from .asking import QuestionSet, lines, with_passages
 from .conditions import Condition
+from .figures import StrategyResult
 from .folder import FORMAT, Folder
-from .holding import held
 from .outcomes import read_outcomes
+from .questions import QuestionSet, lines, with_passages
+from .relevance import retrieval_quality
 from .scoring import Scores
-from .slices import VIEWS, View
-from .strategies import ALL, able, named, refused
+from .strategies import ALL, expand, supported, unsupported
+from .views import VIEWS, View
 
 if TYPE_CHECKING:
     from robust_qa.answering import Session
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is asked of a run. `metric` is the one that views show; None: that of the run, or the first of `metrics`."""
+    """The settings of a run. Views show `metric`; by default that of the continued run, or the first of `metrics`."""
 
     folder: Path
     sets: Sequence[QuestionSet]
@@ -49,42 +52,24 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Standing:
-    """How a strategy fared: "failed" on every row, "left out" when it could not begin.
-
-    It has answers to `rows` of the `questions` of the run.
-    """
-
-    name: str
-    state: Literal["done", "failed", "left out"] = "done"
-    rows: int = 0
-    questions: int = 0
-    failed: int = 0
-    message: str = ""
-
-
-@dataclass(slots=True)
 class Result:
-    """metrics.json, as it is written."""
+    """The content of metrics.json, and whether a row failed or a strategy was left out."""
 
     metrics: dict[str, Any]
-    standings: list[Standing] = field(default_factory=list)
-
-    @property
-    def flawed(self) -> bool:
-        """Whether a row failed, or a strategy was left out."""
-        return any(standing.failed or standing.state == "left out" for standing in self.standings)
+    incomplete: bool
 
 
 async def evaluate(run: Run, session: Session, plan: Plan) -> Result:
-    """Ask, score, and leave it all in the folder. What is there already of the same run is kept.
+    """Answer and score all questions, and write the results to the folder. Existing answers of the run are kept.
 
-    Raises InputError where the folder is of another run, BusyError where another process is writing it, ConfigError or
-    MissingError where no strategy can run, CallError where passages cannot be retrieved. A row that fails is that
-    strategy's matter.
+    Raises:
+        InputError: The folder belongs to another run.
+        BusyError: Another process is writing the folder.
+        ConfigError, MissingError: No strategy can run.
+        CallError: Passages cannot be retrieved. Rows that fail do not raise.
     """
     names = _names(session, plan)
-    first, *_ = able(names, refused(session, names, has_passages=True, as_given=True))
+    first, *_ = supported(names, unsupported(session, names, has_passages=True, as_given=True))
     folder = Folder(plan.folder)
     description = _description(session, plan, folder, names)
     description["answering"] = answered_by(session, first, has_passages=True, as_given=True)
@@ -96,23 +81,23 @@ async def evaluate(run: Run, session: Session, plan: Plan) -> Result:
 async def _evaluate(
     run: Run, session: Session, plan: Plan, folder: Folder, *, names: Sequence[str], whole: Mapping[str, Any]
 ) -> Result:
-    """Ask the strategies of these `names`, and score them with the others of the `whole` run, as it is described."""
+    """Run the strategies in `names`. Score them together with the other strategies in `whole`, the run.json."""
     if not folder.questions.exists():
         await _write_questions(run, session, plan, folder)
-    has_passages = _bring_passages(folder)
-    unable = refused(session, names, has_passages=has_passages, as_given=True)
-    running = able(names, unable)
+    has_passages = _have_passages(folder)
+    errors = unsupported(session, names, has_passages=has_passages, as_given=True)
+    running = supported(names, errors)
     if ALL in plan.strategies:
-        if unable:
-            run.say(f"not with this configuration: {', '.join(unable)}")
-        unable = {}
-    for name, error in unable.items():
+        if errors:
+            run.say(f"This configuration cannot run: {', '.join(errors)}.")
+        errors = {}
+    for name, error in errors.items():
         run.say(f"{name} is left out: {error.message}")
-    for hint in dict.fromkeys(error.hint for error in unable.values() if error.hint):
+    for hint in dict.fromkeys(error.hint for error in errors.values() if error.hint):
         run.say(" ".join(hint.splitlines()))
     targets = {name: Target(folder.answers(name), resume=True, force=False, retry=plan.retry) for name in running}
     _check_continues(session, folder, targets, has_passages=has_passages)
-    folder.forget_figures()
+    folder.remove_scores()
     for name, target in targets.items():
         with folder.questions.open("rb", buffering=0) as questions:
             await answer_rows(
@@ -128,30 +113,30 @@ async def _evaluate(
                 details=True,
                 trace=True,
             )
-    left_out = [Standing(name, "left out", message=error.message) for name, error in unable.items()]
+    left_out = [StrategyResult(name, "left out", message=error.message) for name, error in errors.items()]
     scored = [one["name"] for one in whole["strategies"] if one["name"] in running or one["name"] not in names]
     plan = replace(plan, metric=whole["metric"], baseline=whole["baseline"], views=[VIEWS[v] for v in whole["views"]])
-    return await _score(run, session, plan, folder, scored, left_out=left_out, judging=_judging(session, running[0]))
+    return await _score(run, session, plan, folder, scored, left_out=left_out, judge=_judge(session, running[0]))
 
 
 def _names(session: Session, plan: Plan) -> list[str]:
-    """The strategies to run, in order, with those that the views look at. ConfigError where there is no such one."""
-    asked = named(session, plan.strategies) or [session.plan(has_passages=True).name]
-    looked_at = [name for view in plan.views for name in view.needs]
-    names = list(dict.fromkeys([*asked, *looked_at, *([plan.baseline] if plan.baseline else [])]))
+    """Return the strategies to run, including those that the views need. ConfigError if one does not exist."""
+    requested = expand(session, plan.strategies) or [session.plan(has_passages=True).name]
+    needed = [name for view in plan.views for name in view.needs]
+    names = list(dict.fromkeys([*requested, *needed, *([plan.baseline] if plan.baseline else [])]))
     for name in names:
         session.check_strategy(name)
     return names
 
 
-def _bring_passages(folder: Folder) -> bool:
-    """Whether any question has passages: those that have none fail by themselves where they are needed."""
+def _have_passages(folder: Folder) -> bool:
+    """Return whether any question has passages."""
     with folder.questions.open("rb") as file:
         return any("passages" in json.loads(line) for line in file)
 
 
 def _check_continues(session: Session, folder: Folder, targets: Mapping[str, Target], *, has_passages: bool) -> None:
-    """InputError where a strategy has answers that it would not give now: before any of them is asked."""
+    """Raise InputError if a strategy has earlier answers from other settings, before any strategy runs."""
     with folder.questions.open("rb", buffering=0) as questions:
         for name, target in targets.items():
             try:
@@ -162,7 +147,7 @@ def _check_continues(session: Session, folder: Folder, targets: Mapping[str, Tar
                 file = folder.answers(name).relative_to(folder.path)
                 raise InputError(
                     error.message,
-                    hint=f"Continue it with what it was begun with, or remove {file}* to ask that strategy again.",
+                    hint=f"Use the settings of the first run, or delete {file}* to run this strategy again.",
                 ) from error
 
 
@@ -183,30 +168,30 @@ def _description(session: Session, plan: Plan, folder: Folder, names: Sequence[s
 
 
 def _retrieval(session: Session, plan: Plan) -> list[dict[str, str]]:
-    """What the passages depend on, of questions that bring none and of those that bring some."""
-    brings = {item.passages is not None for one in plan.sets for item in one.items}
-    return [session.toolbox_for(Question("", passages=() if some else None)).retrieval() for some in sorted(brings)]
+    """Return the retrieval settings for questions without passages and for those with passages."""
+    kinds = {item.passages is not None for one in plan.sets for item in one.items}
+    return [session.toolbox_for(Question("", passages=() if some else None)).retrieval() for some in sorted(kinds)]
 
 
 async def _write_questions(run: Run, session: Session, plan: Plan, folder: Folder) -> None:
     sets = []
     for one in plan.sets:
-        run.say(f"{one.name}: {len(one.items):,} questions, read as {one.about['format']}")
+        run.say(f"{one.name}: {len(one.items):,} questions, format {one.about['format']}")
         items = await with_passages(session, one.items, jobs=plan.jobs)
         if others := sum(item.fake_source == "other" for item in items):
-            run.say(f"{one.name}: {others:,} of the fake answers are those of questions of another kind")
+            run.say(f"{one.name}: {others:,} fake answers come from questions of another kind")
         sets.append(replace(one, items=items))
     folder.write_lines("questions.jsonl", lines(sets, plan.conditions, seed=plan.seed))
     if plan.fakes:
         with folder.questions.open("rb") as file:
-            reached = {(row["set"], row["source_row"]) for row in map(json.loads, file) if row.get("planted")}
+            attacked = {(row["set"], row["source_row"]) for row in map(json.loads, file) if row.get("planted")}
         for one in sets:
-            if missed := sum((one.name, item.number) not in reached for item in one.items):
-                run.say(f"{one.name}: nothing is planted for {missed:,} of {len(one.items):,} questions")
+            if missed := sum((one.name, item.number) not in attacked for item in one.items):
+                run.say(f"{one.name}: nothing could be planted for {missed:,} of {len(one.items):,} questions")
 
 
-def _judging(session: Session, strategy: str) -> dict[str, Any]:
-    """What judges texts for metrics of plugins, as fields of Outcome; none where no evaluator is configured."""
+def _judge(session: Session, strategy: str) -> dict[str, Any]:
+    """Return the evaluator as fields of Outcome, for metrics of plugins. Empty without an evaluator."""
     if not session.plan(has_passages=True, strategy=strategy, as_given=True).components.evaluator:
         return {}
     toolbox = session.toolbox("evaluator")
@@ -220,20 +205,20 @@ async def _score(
     folder: Folder,
     scored: Sequence[str],
     *,
-    left_out: Sequence[Standing],
-    judging: Mapping[str, Any],
+    left_out: Sequence[StrategyResult],
+    judge: Mapping[str, Any],
 ) -> Result:
     names = [metric.name for metric in plan.metrics]
     main = plan.metric if plan.metric in names else names[0]
     files = {name: folder.answers(name) for name in scored}
-    asked = read_outcomes(folder, files, cost=session.cost, **judging)
+    asked = read_outcomes(folder, files, cost=session.cost, **judge)
     scores = await Scores.of(asked, scored, plan.metrics, plan.views)
     folder.write_lines("scores.jsonl", scores.lines())
     total = len(scores.questions)
-    for name in (name for name in scored if name not in scores.whole):
-        run.say(f"{name} was asked {scores.rows[name]:,} of {total:,} questions; name it with -s to ask the others")
-    standings = [_standing(name, scores) for name in scored] + list(left_out)
-    baseline = plan.baseline if plan.baseline in scores.whole else None
+    for name in (name for name in scored if name not in scores.complete):
+        run.say(f"{name} answered {scores.rows[name]:,} of {total:,} questions. Add it to -s to run the others.")
+    results = [_strategy_result(name, scores) for name in scored] + list(left_out)
+    baseline = plan.baseline if plan.baseline in scores.complete else None
     metrics = {
         "format": FORMAT,
         "metric": main,
@@ -242,23 +227,23 @@ async def _score(
             {"name": metric.name, "summary": metric.summary, "unit": metric.unit, "better": metric.better}
             for metric in plan.metrics
         ],
-        "strategies": [asdict(standing) for standing in standings],
-        "views": {view.name: view.needs for view in plan.views},  # each with the strategies whose answers it looks at
+        "strategies": msgspec.to_builtins(results),
+        "views": {view.name: view.needs for view in plan.views},
         "passages": _passages(folder) if {"has-answer", "retrieval-precision"} <= set(names) else None,
         "groups": scores.groups(baseline=baseline, seed=plan.seed),
     }
     folder.write("metrics.json", json.dumps(metrics, indent=1) + "\n")
-    return Result(metrics, standings)
+    return Result(metrics, any(result.failed or result.state == "left out" for result in results))
 
 
 def _passages(folder: Folder) -> dict[str, float] | None:
-    """What the passages hold, over all questions; None where that is not known."""
+    """Return the quality of the passages over all questions, None if unknown."""
     with folder.questions.open("rb") as file:
-        found = held(map(json.loads, file))
+        found = retrieval_quality(map(json.loads, file))
     return None if found is None else dict(zip(("questions", "has-answer", "retrieval-precision"), found, strict=True))
 
 
-def _standing(name: str, scores: Scores) -> Standing:
+def _strategy_result(name: str, scores: Scores) -> StrategyResult:
     rows, failed = scores.rows[name], scores.failed[name]
     state: Literal["done", "failed"] = "failed" if rows and failed == rows else "done"
-    return Standing(name, state, rows, len(scores.questions), failed, scores.first_error.get(name, ""))
+    return StrategyResult(name, state, rows, len(scores.questions), failed, scores.first_error.get(name, ""))

@@ -1,4 +1,4 @@
-"""From outcomes to figures: each metric of each answer, and the means over sets, conditions and slices."""
+"""Score answers: every metric of every answer, and the means over sets, conditions and slices."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from robust_qa import Metric, Outcome, PluginError, RqaError
 
-from .estimates import Estimate, estimate, mean
-from .outcomes import Asked
-from .slices import View
+from .estimates import estimate, mean
+from .figures import Estimate
+from .outcomes import QuestionOutcomes
+from .views import View
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_AT_ONCE = 64  # questions whose metrics are taken together, so that what an evaluator scores meets in batches
+_BATCH = 64  # questions that are scored concurrently, so that an evaluator can batch them
 _NONE = math.nan
-_SLACK = 1e-3  # sums of floats end a little beside a bound
-_FAILED = "Leave it out with --metrics, or mend the plugin it is of."
+_TOLERANCE = 1e-3  # for rounding errors of a share
+_HINT = "Leave it out with --metrics, or report it to the author of its plugin."
 
 
 @dataclass(slots=True)
-class Counted:
-    """Where a question counts: its set and condition, and its slices by view."""
+class Membership:
+    """The set, the condition and the slices (by view) of a question."""
 
     set: str
     condition: str
@@ -40,26 +42,30 @@ class Counted:
 
 @dataclass(slots=True)
 class Scores:
-    """The values of all metrics, by strategy and metric, in the order of the questions; NaN where there is none."""
+    """The values of all metrics by strategy and metric, in the order of the questions. NaN: no value."""
 
     metrics: Sequence[Metric]
     views: Sequence[View]
-    questions: list[Counted] = field(default_factory=list)
+    questions: list[Membership] = field(default_factory=list)
     columns: dict[str, dict[str, array[float]]] = field(default_factory=dict)
-    rows: dict[str, int] = field(default_factory=dict)  # answer lines by strategy
+    rows: dict[str, int] = field(default_factory=dict)  # number of answers by strategy
     failed: dict[str, int] = field(default_factory=dict)
     first_error: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     async def of(
-        cls, asked: Iterable[Asked], strategies: Sequence[str], metrics: Sequence[Metric], views: Sequence[View]
+        cls,
+        asked: Iterable[QuestionOutcomes],
+        strategies: Sequence[str],
+        metrics: Sequence[Metric],
+        views: Sequence[View],
     ) -> Scores:
-        """Take every metric of every outcome. PluginError names a metric that fails."""
+        """Compute every metric of every outcome. PluginError names a metric that fails."""
         scores = cls(metrics, views)
         scores.columns = {name: {metric.name: array("d") for metric in metrics} for name in strategies}
         scores.rows, scores.failed = dict.fromkeys(strategies, 0), dict.fromkeys(strategies, 0)
         questions = iter(asked)
-        while chunk := list(islice(questions, _AT_ONCE)):
+        while chunk := list(islice(questions, _BATCH)):
             pairs = [(one, name) for one in chunk for name in one.outcomes]
             values = await asyncio.gather(*(_measure(metrics, one.outcomes[name]) for one, name in pairs))
             found = {(one.number, name): value for (one, name), value in zip(pairs, values, strict=True)}
@@ -67,7 +73,7 @@ class Scores:
                 scores._add(one, {name: found[one.number, name] for name in one.outcomes})
         return scores
 
-    def _add(self, asked: Asked, values: Mapping[str, Sequence[float]]) -> None:
+    def _add(self, asked: QuestionOutcomes, values: Mapping[str, Sequence[float]]) -> None:
         for name, columns in self.columns.items():
             for place, column in enumerate(columns.values()):
                 column.append(values[name][place] if name in values else _NONE)
@@ -76,22 +82,22 @@ class Scores:
         for name, message in asked.errors.items():
             self.failed[name] += 1
             self.first_error.setdefault(name, message)
-        right = {name: self._right(name) for name in values}
-        slices = {view.name: list(view.of(asked.row, right)) for view in self.views}
-        self.questions.append(Counted(asked.row["set"], asked.row["condition"], slices))
+        correct = {name: self._last_correct(name) for name in values}
+        slices = {view.name: list(view.assign(asked.row, correct)) for view in self.views}
+        self.questions.append(Membership(asked.row["set"], asked.row["condition"], slices))
 
-    def _right(self, strategy: str) -> bool | None:
-        """Whether its last answer is right."""
+    def _last_correct(self, strategy: str) -> bool | None:
+        """Return whether the strategy's last answer is right."""
         value = self.columns[strategy]["accuracy"][-1]
         return None if math.isnan(value) else value == 1
 
     @property
-    def whole(self) -> set[str]:
-        """The strategies that have answers to all questions: only these are compared with each other."""
+    def complete(self) -> set[str]:
+        """The strategies with answers to all questions. Only these are compared."""
         return {name for name, rows in self.rows.items() if rows == len(self.questions)}
 
     def lines(self) -> Iterator[str]:
-        """The lines of scores.jsonl."""
+        """Yield the lines of scores.jsonl."""
         for place, question in enumerate(self.questions):
             scores = {
                 name: {metric: _number(column[place]) for metric, column in columns.items()}
@@ -101,44 +107,44 @@ class Scores:
             yield json.dumps({**line, "slices": question.slices, "scores": scores}) + "\n"
 
     def groups(self, *, baseline: str | None, seed: int) -> list[dict[str, Any]]:
-        """The groups of metrics.json: all sets, each set, each condition, and their slices."""
+        """Return the groups of metrics.json: all sets and each set, by condition, and their slices."""
         sets = list(dict.fromkeys(question.set for question in self.questions))
         conditions = list(dict.fromkeys(question.condition for question in self.questions))
         found = []
         for name in [None, *sets] if len(sets) > 1 else sets:
             for condition in conditions:
-                of = [n for n, q in enumerate(self.questions) if q.condition == condition and name in (None, q.set)]
+                rows = [n for n, q in enumerate(self.questions) if q.condition == condition and name in (None, q.set)]
                 about = {"set": name, "condition": condition}
-                found.append(self._group(of, about | {"view": None, "slice": None}, baseline, seed))
+                found.append(self._group(rows, about | {"view": None, "slice": None}, baseline, seed))
                 for view in self.views:
                     for cut in view.slices:
-                        inside = [n for n in of if cut in self.questions[n].slices[view.name]]
-                        # Who is right decides what is in such a slice: a difference there says nothing.
+                        inside = [n for n in rows if cut in self.questions[n].slices[view.name]]
+                        # Correctness decides what is in such a slice, so a difference there means nothing.
                         against = None if view.needs else baseline
                         found.append(self._group(inside, about | {"view": view.name, "slice": cut}, against, seed))
         return found
 
-    def _group(self, places: Sequence[int], about: dict[str, Any], baseline: str | None, seed: int) -> dict[str, Any]:
-        at = np.asarray(places, dtype=np.intp)
-        estimates: dict[str, dict[str, Any]] = {name: {} for name in self.columns}
-        taken: dict[str, dict[tuple[str, str], NDArray[np.float64]]] = {"drawn": {}, "plain": {}}
+    def _group(self, rows: Sequence[int], about: dict[str, Any], baseline: str | None, seed: int) -> dict[str, Any]:
+        at = np.asarray(rows, dtype=np.intp)
+        shares: dict[tuple[str, str], NDArray[np.float64]] = {}
+        costs: dict[tuple[str, str], NDArray[np.float64]] = {}  # with means only
         for metric in self.metrics:
-            kind = "drawn" if metric.unit == "share" else "plain"  # of costs the mean will do
             for name, columns in self.columns.items():
-                taken[kind][name, metric.name] = np.asarray(columns[metric.name])[at]
-        compared = self.whole - {baseline}
-        against = {key: (baseline, key[1]) for key in taken["drawn"] if baseline and key[0] in compared}
-        found = estimate(taken["drawn"], against, seed=seed)
-        found |= {key: mean(column) for key, column in taken["plain"].items()}
-        for name, listed in estimates.items():
-            listed.update({metric.name: _listed(found[name, metric.name]) for metric in self.metrics})
-        return {**about, "rows": len(places), "strategies": estimates}
+                kind = shares if metric.unit == "share" else costs
+                kind[name, metric.name] = np.asarray(columns[metric.name])[at]
+        compared = self.complete - {baseline}
+        against = {key: (baseline, key[1]) for key in shares if baseline and key[0] in compared}
+        found = estimate(shares, against, seed=seed) | {key: mean(column) for key, column in costs.items()}
+        strategies = {
+            name: {metric.name: _as_json(found[name, metric.name]) for metric in self.metrics} for name in self.columns
+        }
+        return {**about, "rows": len(rows), "strategies": strategies}
 
 
 async def _measure(metrics: Sequence[Metric], outcome: Outcome) -> list[float]:
     found: dict[int, float] = {}
     for metric in metrics:
-        if id(metric.measure) not in found:  # some have two names
+        if id(metric.measure) not in found:  # accuracy and hit are the same
             found[id(metric.measure)] = await _value(metric, outcome)
     return [found[id(metric.measure)] for metric in metrics]
 
@@ -149,15 +155,15 @@ async def _value(metric: Metric, outcome: Outcome) -> float:
         if inspect.isawaitable(value):
             value = await value
         number = _NONE if value is None else float(value)
-    except (RqaError, KeyboardInterrupt, asyncio.CancelledError):
+    except RqaError:
         raise
-    except BaseException as error:  # also a panic of compiled code
+    except Exception as error:
         raise PluginError(
             f"Metric {metric.name!r} failed with {type(error).__name__}: {error}.",
-            hint=_FAILED,
+            hint=_HINT,
         ) from error
-    if metric.unit == "share" and not -_SLACK <= number <= 1 + _SLACK and math.isfinite(number):
-        raise PluginError(f"Metric {metric.name!r} gave {number:g}, and a share is from 0 to 1.", hint=_FAILED)
+    if metric.unit == "share" and not -_TOLERANCE <= number <= 1 + _TOLERANCE and math.isfinite(number):
+        raise PluginError(f"Metric {metric.name!r} returned {number:g}, but a share is from 0 to 1.", hint=_HINT)
     return number if math.isfinite(number) else _NONE
 
 
@@ -165,14 +171,8 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _listed(found: Estimate) -> dict[str, Any]:
-    listed: dict[str, Any] = {"value": found.value, "rows": found.rows, "low": found.low, "high": found.high}
-    if (gap := found.difference) is not None:
-        listed["difference"] = {
-            "value": gap.value,
-            "low": gap.low,
-            "high": gap.high,
-            "p": gap.p,
-            "significant": gap.significant,
-        }
-    return listed
+def _as_json(estimate: Estimate) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(estimate)
+    if estimate.difference is None:
+        del fields["difference"]
+    return fields

@@ -1,4 +1,4 @@
-"""The table of a run for the terminal: strategies in rows; metrics, sets, conditions or slices in columns."""
+"""The terminal tables of `rqa eval`: strategies in rows; metrics, sets, conditions or slices in columns."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from robust_qa.kit import flat, printable
+from robust_qa.kit import printable, single_line
 
 Group: TypeAlias = Mapping[str, Any]
 Column: TypeAlias = tuple[str, Callable[[str], str]]  # a heading, and the cell of a strategy
 
 _GAP = "  "
 _LONGEST_NAME = 30
-# Told beside others they would only repeat, or are of interest in scores.jsonl alone.
-_ASIDE = frozenset({"word-accuracy", "recall", "rouge-l", "prompt-tokens", "completion-tokens"})
-_LIKE_ACCURACY = frozenset({"str-em", "hit"})  # the same where every question has one fact
-_OF_CONDITIONS = ("attack-success", "refusal")  # what an attack, or a lack of passages, is there to bring about
+# By default only in scores.jsonl and metrics.json.
+_HIDDEN = frozenset({"word-accuracy", "recall", "rouge-l", "prompt-tokens", "completion-tokens"})
+_LIKE_ACCURACY = frozenset({"str-em", "hit"})  # equal to accuracy if every question has one fact
+_BY_CONDITION = ("attack-success", "refusal")  # shown for conditions besides the main metric
 _OF_PASSAGES = frozenset({"retrieval-precision", "has-answer"})  # the same for every strategy
-_UNTOLD_AT_ZERO = frozenset({"refusal", "failure"})  # and costs: what did not happen; other shares of 0 are figures
+_HIDDEN_AT_ZERO = frozenset({"refusal", "failure"})  # and all costs
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A title, the strategies, and the columns; `asked` says of a strategy how many questions it was asked, if few."""
+    """A title, the strategies and the columns. `coverage`: by strategy, how many questions it answered, unless all."""
 
     title: str
     strategies: Sequence[str]
     columns: Sequence[Column]
-    asked: Mapping[str, str] = field(default_factory=dict)
+    coverage: Mapping[str, str] = field(default_factory=dict)
 
     def lines(self, width: int) -> Iterator[str]:
-        """The table in lines of at most `width`, in several blocks where it is wider."""
+        """Yield the lines of the table. A table wider than `width` is split into blocks."""
         from rich.cells import cell_len
 
         yield self.title
-        names = [f"{printable(name)[:_LONGEST_NAME]}{self.asked.get(name, '')}" for name in self.strategies]
+        names = [f"{printable(name)[:_LONGEST_NAME]}{self.coverage.get(name, '')}" for name in self.strategies]
         first = max(map(cell_len, ["strategy", *names]))
         rest = [[heading, *(cell(name) for name in self.strategies)] for heading, cell in self.columns]
         widths = [max(map(cell_len, column)) for column in rest]
@@ -58,17 +58,17 @@ def _blocks(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
 
 
 def tables(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[Table]:
-    """The tables of metrics.json: all metrics, or those `chosen`; then the first by set, by condition and by view."""
+    """Return the tables of metrics.json: all or the `chosen` metrics; then the main one by set, condition and view."""
     groups: list[Group] = metrics["groups"]
     whole = [group for group in groups if group["view"] is None]
     strategies = [one["name"] for one in metrics["strategies"] if one["name"] in whole[0]["strategies"]]
     units = {metric["name"]: metric["unit"] for metric in metrics["metrics"]}
     main = metrics["metric"]
-    asked = {one["name"]: f" ({one['rows']:,} of {one['questions']:,})" for one in _half_asked(metrics)}
+    coverage = {one["name"]: f" ({one['rows']:,} of {one['questions']:,})" for one in _incomplete(metrics)}
 
     def row(name: str, title: str, heading: str, of: Sequence[Group]) -> Table:
         columns = [(_heading(group, heading), _cell(group, name, units[name])) for group in of]
-        return Table(f"{name} by {title}", strategies, columns, asked)
+        return Table(f"{name} by {title}", strategies, columns, coverage)
 
     found = []
     sets = list(dict.fromkeys(group["set"] for group in whole))
@@ -76,9 +76,9 @@ def tables(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[Ta
         of = [group for group in whole if group["set"] == name]
         if len(of) > 1:
             title = f"condition: {_title(of[0], '')}"
-            found += [row(metric, title, "condition", of) for metric in _by_condition(of, main)]
+            found += [row(metric, title, "condition", of) for metric in _condition_metrics(of, main)]
         elif name == sets[0]:
-            found.append(Table(_title(of[0]), strategies, _metric_columns(of[0], units, main, chosen), asked))
+            found.append(Table(_title(of[0]), strategies, _metric_columns(of[0], units, main, chosen), coverage))
     if len(sets) == len(whole) > 1:
         found.append(row(main, "set", "set", whole))
     for group in whole:
@@ -91,9 +91,9 @@ def tables(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[Ta
 
 def _title(group: Group, condition: str | None = None) -> str:
     name = "all sets" if group["set"] is None else printable(group["set"])
-    asked = group["condition"] if condition is None else condition
-    beside = "" if asked in ("", "as given") else f", {asked}"
-    return f"{name}{beside}: {group['rows']:,} {'question' if group['rows'] == 1 else 'questions'}"
+    condition = group["condition"] if condition is None else condition
+    suffix = "" if condition in ("", "as given") else f", {condition}"
+    return f"{name}{suffix}: {group['rows']:,} {'question' if group['rows'] == 1 else 'questions'}"
 
 
 def _heading(group: Group, what: str) -> str:
@@ -102,26 +102,26 @@ def _heading(group: Group, what: str) -> str:
 
 
 def _metric_columns(group: Group, units: Mapping[str, str], main: str, chosen: Sequence[str]) -> list[Column]:
-    names = _told(group, units, main, chosen)
+    names = _shown_metrics(group, units, main, chosen)
     return [(_with_unit(name, units[name]), _cell(group, name, units[name], interval=name == main)) for name in names]
 
 
-def _told(group: Group, units: Mapping[str, str], main: str, chosen: Sequence[str]) -> list[str]:
-    """The metrics that have a column."""
+def _shown_metrics(group: Group, units: Mapping[str, str], main: str, chosen: Sequence[str]) -> list[str]:
+    """Return the metrics that have a column."""
     found = []
     for name in units:
         values = _values(group, name)
-        like = not chosen and name in _LIKE_ACCURACY and values == _values(group, "accuracy")
-        zero = (name in _UNTOLD_AT_ZERO or units[name] != "share") and not any(values)
-        told = name in chosen if chosen else name not in _ASIDE | _OF_PASSAGES and not zero and not like
-        if name == main or (told and _any(group, name)):
+        duplicate = not chosen and name in _LIKE_ACCURACY and values == _values(group, "accuracy")
+        zero = (name in _HIDDEN_AT_ZERO or units[name] != "share") and not any(values)
+        shown = name in chosen if chosen else name not in _HIDDEN | _OF_PASSAGES and not zero and not duplicate
+        if name == main or (shown and _any(group, name)):
             found.append(name)
     return found
 
 
-def _by_condition(groups: Sequence[Group], main: str) -> list[str]:
-    """The metrics that have a table of these conditions."""
-    names = dict.fromkeys((main, *_OF_CONDITIONS))
+def _condition_metrics(groups: Sequence[Group], main: str) -> list[str]:
+    """Return the metrics that have a table by condition."""
+    names = dict.fromkeys((main, *_BY_CONDITION))
     return [name for name in names if any(_any(group, name) for group in groups)]
 
 
@@ -143,15 +143,15 @@ def _cell(group: Group, metric: str, unit: str, *, interval: bool = False) -> Ca
         if found["value"] is None:
             return "-"
         mark = "*" if found.get("difference", {}).get("significant") else ""
-        between = ""
+        span = ""
         if interval and found["low"] is not None:
-            between = f" [{_shown(found['low'], unit)}, {_shown(found['high'], unit)}]"
-        return f"{_shown(found['value'], unit)}{between}{mark}"
+            span = f" [{_number(found['low'], unit)}, {_number(found['high'], unit)}]"
+        return f"{_number(found['value'], unit)}{span}{mark}"
 
     return cell
 
 
-def _shown(value: float, unit: str) -> str:
+def _number(value: float, unit: str) -> str:
     match unit:
         case "share":
             return f"{100 * value:.1f}"
@@ -163,70 +163,71 @@ def _shown(value: float, unit: str) -> str:
 
 
 def legend(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[str]:
-    """What has to be said of the figures: the intervals, the marks, the strategies that have no full part in them."""
+    """Return the notes below the tables: intervals, marks, and strategies with missing or failed answers."""
     group, main = metrics["groups"][0], metrics["metric"]
-    of = [one for one in metrics["groups"] if (one["set"], one["view"]) == (group["set"], None)]
-    told, lines = _by_condition(of, main), ["Means over the questions."]
-    if len(of) == 1:
-        told = _told(group, {metric["name"]: metric["unit"] for metric in metrics["metrics"]}, main, chosen)
+    conditions = [one for one in metrics["groups"] if (one["set"], one["view"]) == (group["set"], None)]
+    names, lines = _condition_metrics(conditions, main), ["Means over the questions."]
+    if len(conditions) == 1:
+        names = _shown_metrics(group, {metric["name"]: metric["unit"] for metric in metrics["metrics"]}, main, chosen)
         if any(measured[main]["low"] is not None for measured in group["strategies"].values()):
-            lines = ["Means over the questions; in brackets the 95 % interval."]
-        lines += _passages(metrics)
-    lines += _partly(of, told, compared=metrics["baseline"] is not None)
+            lines = ["Means over the questions, with 95 % intervals in brackets."]
+        lines += _passage_quality(metrics)
+    lines += _missing_values(conditions, names, compared=metrics["baseline"] is not None)
     if metrics["baseline"]:
-        lines.append(f"* differs from {printable(metrics['baseline'])} (p < 0.05, for one comparison).")
-    for one in _half_asked(metrics):
-        part = f"was asked {one['rows']:,} of {one['questions']:,} questions: its figures are of those alone"
-        lines.append(f"{printable(one['name'])} {part}, and are compared with no others.")
+        lines.append(f"* differs significantly from {printable(metrics['baseline'])} (p < 0.05, one comparison).")
+    for one in _incomplete(metrics):
+        part = f"answered {one['rows']:,} of {one['questions']:,} questions"
+        lines.append(f"{printable(one['name'])} {part}. It is not compared with the other strategies.")
     for view, needs in metrics["views"].items():
         if needs:
             lines.append(
-                f"By {view}, what is in a slice depends on what {' and '.join(needs)} answered: 0 or 100 there "
-                "is so by definition, and no difference is marked."
+                f"The answers of {' and '.join(needs)} define the slices of {view}. Values of 0 or 100 there follow "
+                "from the definition, and differences are not marked."
             )
     for one in metrics["strategies"]:
-        name, message = printable(one["name"]), flat(one["message"])
+        name, message = printable(one["name"]), single_line(one["message"])
         if one["state"] == "left out":
             lines.append(f"{name} was left out: {message}")
         elif one["failed"]:
-            whole = "every question" if one["state"] == "failed" else f"{one['failed']:,} of {one['rows']:,} questions"
-            lines.append(f"{name} failed on {whole}, which counts as wrong; the first: {message}")
+            which = "every question" if one["state"] == "failed" else f"{one['failed']:,} of {one['rows']:,} questions"
+            lines.append(f"{name} failed on {which}. Failures count as wrong. First error: {message}")
     return lines
 
 
-def _half_asked(metrics: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The strategies that have answers to some of the questions alone."""
+def _incomplete(metrics: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the strategies that have answers to only some of the questions."""
     return [one for one in metrics["strategies"] if one["rows"] < one["questions"]]
 
 
-def _partly(conditions: Sequence[Group], names: Sequence[str], *, compared: bool) -> list[str]:
-    """Which figures are of fewer questions than the title says."""
+def _missing_values(conditions: Sequence[Group], names: Sequence[str], *, compared: bool) -> list[str]:
+    """Return notes about metrics that some questions have no value of."""
     lines, fewer, group = [], dict[str, list[str]](), conditions[0]
     for name in names:
         rows = [one[name]["rows"] for condition in conditions for one in condition["strategies"].values()]
-        rows = [count for count in rows if count] or [0]  # without any, the cell says so
+        rows = [count for count in rows if count] or [0]
         if min(rows) < group["rows"]:
             span = f"{min(rows):,}" if min(rows) == max(rows) else f"{min(rows):,} to {max(rows):,}"
             fewer.setdefault(f"{span} of {group['rows']:,}", []).append(name)
     if fewer:
-        spans = "; ".join(f"{', '.join(printable(name) for name in told)} on {span}" for span, told in fewer.items())
-        gaps = " Differences are over those that both strategies have." if compared else ""
-        lines.append(f"Measured on fewer questions: {spans}.{gaps}")
+        spans = "; ".join(f"{', '.join(printable(name) for name in names)} on {span}" for span, names in fewer.items())
+        pairs = " Differences use the questions that both strategies have." if compared else ""
+        lines.append(f"Measured on fewer questions: {spans}.{pairs}")
     known = max(one["accuracy"]["rows"] for one in group["strategies"].values())
     if (without := group["rows"] - known) > 0:
-        whose = "question has" if without == 1 else "questions have"
-        lines.append(
-            f"{without:,} {whose} no gold answer, as those without a right one: nothing says what is right there."
-        )
+        verb = "question has" if without == 1 else "questions have"
+        lines.append(f"{without:,} {verb} no gold answer and cannot be scored.")
     return lines
 
 
-def _passages(metrics: Mapping[str, Any]) -> list[str]:
-    """What the passages hold, the same for every strategy."""
-    held = metrics["passages"]
-    if held is None:
+def _passage_quality(metrics: Mapping[str, Any]) -> list[str]:
+    """Return a note about the passages, which are the same for every strategy."""
+    quality = metrics["passages"]
+    if quality is None:
         return []
-    every = max(one["questions"] for one in metrics["strategies"])
-    of = "the questions" if held["questions"] == every else "the questions whose answer is known"
-    questions, passages = (f"{100 * held[name]:.1f} %" for name in ("has-answer", "retrieval-precision"))
-    return [f"{questions} of {of} have a passage that holds a gold answer; on average {passages} of them do."]
+    total = max(one["questions"] for one in metrics["strategies"])
+    which = "questions" if quality["questions"] == total else "questions with gold answers"
+    questions, passages = (f"{100 * quality[name]:.1f} %" for name in ("has-answer", "retrieval-precision"))
+    return [
+        f"{questions} of the {which} have a passage with a gold answer. "
+        f"On average {passages} of the passages contain one."
+    ]

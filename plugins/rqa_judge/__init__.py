@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta
 
 from robust_qa import CutError, Passage, RqaError, hookimpl
-from robust_qa.kit import each_alone, fenced, load_prompts, without_thoughts
+from robust_qa.kit import Prompter, ask_each, fenced
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
@@ -43,7 +43,7 @@ class Judge:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._prompt = load_prompts(Path(__file__).with_name("prompts"), options.prompts)[options.mode]
+        self._prompter = Prompter(Path(__file__).with_name("prompts"), options)
 
     async def score(self, question: str, texts: Sequence[str], toolbox: Toolbox) -> list[float]:
         """The verdict on each text, all asked for at once; an empty text is not worth a call and scores -1.
@@ -51,19 +51,14 @@ class Judge:
         Raises what kept the model from a verdict when it is kept from all of them.
         """
         asked = [text for text in texts if text.strip()]
-        verdicts = iter(await each_alone(partial(self._verdict, question, toolbox), asked))
+        verdicts = iter(await ask_each(partial(self._verdict, question, toolbox), asked))
         scores = [next(verdicts) if text.strip() else -1.0 for text in texts]
         return [UNCLEAR if isinstance(score, RqaError) else score for score in scores]
 
     async def _verdict(self, question: str, toolbox: Toolbox, text: str) -> float:
-        reply = await toolbox.generate(
-            self._prompt,
-            passages=[Passage(text)],
-            fields={"question": fenced(question)},
-            temperature=0.0,
-            max_tokens=self._options.max_tokens,
-        )
-        said = _VERDICT.findall(without_thoughts(reply.text))
+        asked = {"question": fenced(question)}
+        reply = await self._prompter.ask(toolbox, self._options.mode, [Passage(text)], fields=asked, temperature=0.0)
+        said = _VERDICT.findall(reply.text)
         aloud = self._options.mode == "cot"
         # Who thinks aloud weighs both words before the last, and was interrupted in that when the reply was cut.
         if reply.finish == "length" and (aloud or not said):

@@ -1,4 +1,4 @@
-"""One answer out of many candidates: the likeliest, counting every passage that gives it."""
+"""Choose the most likely answer among the candidates of all passages."""
 
 from __future__ import annotations
 
@@ -10,31 +10,30 @@ from robust_qa import Passage
 from robust_qa.english import Candidate, candidates
 from robust_qa.kit import normalise
 
-# By how much a span has to be likelier than its sentence. Where the span would be wrong one time in three, the
-# whole sentence is the better answer.
+# Minimum advantage of a span in log-odds. If a span is wrong one time in three, its sentence is the better answer.
 _MARGIN = 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An answer where it stands first, with the log-odds of all `passages` that give it."""
+    """The best candidate of an answer, and the `passages` that give it. Its log-odds combine all of them."""
 
     passages: tuple[int, ...]
     best: Candidate
 
 
 def choose(question: str, passages: Sequence[Passage], *, spans: bool) -> Choice | None:
-    """The best answer, a sentence or with `spans` a part of one; None if no passage shares a word."""
-    sentences, shorter = candidates(question, passages)
+    """Return the best sentence, or with `spans` the best part of one. None if no passage shares a word."""
+    sentences, parts = candidates(question, passages)
     sentence = _best(sentences, passages)
-    span = _best(shorter, passages) if spans else None
+    span = _best(parts, passages) if spans else None
     if sentence and span and span.best.logit >= sentence.best.logit + _MARGIN:
         return span
     return sentence
 
 
 def _best(every: Iterable[Candidate], passages: Sequence[Passage]) -> Choice | None:
-    """The answer whose passages together have the highest odds; each counts once, by its best candidate."""
+    """Return the answer with the highest total odds. Each passage counts once, by its best candidate."""
     groups: dict[str, dict[int, Candidate]] = {}
     for candidate in every:
         answer = normalise(passages[candidate.passage].text[candidate.start : candidate.end])
@@ -43,11 +42,11 @@ def _best(every: Iterable[Candidate], passages: Sequence[Passage]) -> Choice | N
         if known is None or candidate.logit > known.logit:
             group[candidate.passage] = candidate
     groups.pop("", None)
-    choices = map(_together, groups.values())
+    choices = map(_combine, groups.values())
     return max(choices, key=lambda choice: choice.best.logit, default=None)
 
 
-def _together(group: dict[int, Candidate]) -> Choice:
+def _combine(group: dict[int, Candidate]) -> Choice:
     ranked = sorted(group.values(), key=lambda candidate: -candidate.logit)
     odds = sum(math.exp(candidate.logit) for candidate in ranked)
     return Choice(tuple(candidate.passage for candidate in ranked), replace(ranked[0], logit=math.log(odds)))

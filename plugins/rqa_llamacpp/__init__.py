@@ -1,4 +1,4 @@
-"""A reader that runs llama.cpp in this process, and `rqa models`, which fetches models for it."""
+"""Reader `llamacpp`: runs llama.cpp in this process. `rqa models` downloads models for it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from robust_qa import Registry
 
-# Of catalogue.py. Qwen3.5 of that size would compute a shared prompt head anew: its layers are recurrent.
+# From the catalogue in library.py. Qwen3.5 has recurrent layers, so it cannot reuse a shared prompt prefix.
 _MODEL = "qwen3-4b-2507"
 
 
 @hookimpl
 def rqa_register(registry: Registry) -> None:
-    """Offer the reader `llamacpp`."""
+    """Register the reader `llamacpp`."""
     from .reader import LlamaCpp
 
     registry.reader(
@@ -31,18 +31,18 @@ def rqa_register(registry: Registry) -> None:
 
 
 def _advice() -> str:
-    """The steps to a language model, each as it is typed."""
+    """Return the commands to install and use a language model."""
     installed = find_spec("llama_cpp") and find_spec("huggingface_hub")
     first = "" if installed else f"`{install_hint('llama')}`, "
     return (
-        f"For a language model on this machine: {first}`rqa models pull {_MODEL}`, and ask with "
+        f"To use a language model on this machine, run {first}`rqa models pull {_MODEL}`, and ask with "
         f"`--reader llamacpp --option reader.llamacpp.model={_MODEL}`."
     )
 
 
 @hookimpl
 def rqa_commands(cli: click.Group) -> None:
-    """Offer `rqa models`."""
+    """Add the command `rqa models`."""
     from .commands import models
 
     cli.add_command(models)

@@ -1,4 +1,4 @@
-"""Messages to the one text a model reads: its chat template, and message text that cannot act as control."""
+"""Converts messages to a prompt with the model's chat template, and makes control tokens in them harmless."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robust_qa.kit import without_thoughts
 
 _PROBE = "rqa-probe"
 _MARKER = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,40}\]")
-_OPENED = re.compile(r"(<(?:(?:seed:)?think(?:ing)?|thought|reasoning)>|\[THINK\]|◁think▷)\s*\Z")
+_REASONING_START = re.compile(r"(<(?:(?:seed:)?think(?:ing)?|thought|reasoning)>|\[THINK\]|◁think▷)\s*\Z")
 
 CHATML = (
     "{% for message in messages %}"
@@ -19,38 +19,38 @@ CHATML = (
     "{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
-"""For models that bring no template, as llama.cpp itself does."""
+"""The template for models without one, as in llama.cpp."""
 
 
 class Neutraliser:
-    """Breaks up, by a space, whatever in a text the tokeniser would take for one of the special tokens.
+    """Inserts a space into every special token in a text.
 
-    llama.cpp reads special tokens out of the whole rendered prompt and cannot tell the template's own from
-    those that a passage spells out (`<|im_end|>`), so a passage must not be able to spell one.
+    llama.cpp parses special tokens in the whole prompt. Without this, a passage with `<|im_end|>` could end the
+    user's message.
     """
 
     def __init__(self, special_tokens: Iterable[tuple[str, bool]], template: str = "") -> None:
         texts = {text.strip() for text, user_defined in special_tokens if not user_defined or _is_markup(text)}
-        texts.update(_MARKER.findall(template))  # some families mark turns in plain text: [INST], <<SYS>>
+        texts.update(_MARKER.findall(template))  # markers in plain text, such as [INST] and <<SYS>>
         longest_first = sorted((text for text in texts if len(text) > 1), key=len, reverse=True)
         self._special = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
 
     def __call__(self, text: str) -> str:
-        # Again until nothing is found: breaking up one token can leave another that overlapped it.
+        # Repeat, because splitting one token may leave another that overlapped it.
         while self._special.search(text):
             text = self._special.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
         return text
 
 
 def _is_markup(text: str) -> bool:
-    """Whether a user-defined token could steer a model; the others are runs of spaces, words and letters."""
+    """Whether a user-defined token looks like a control token. Others are spaces, words and letters."""
     return len(text) > 2 and text[0] in "<[{|" and text[-1] in ">]}|"
 
 
 class ChatTemplate:
-    """A model's chat template. Where it has no place for a system message, that goes before the user's.
+    """A model's chat template. If it has no system role, system messages are put before the user's.
 
-    Raises ConfigError when the template cannot be used.
+    Raises ConfigError if the template does not work.
     """
 
     def __init__(self, source: str, *, bos: str, eos: str, neutralise: Neutraliser) -> None:
@@ -59,24 +59,24 @@ class ChatTemplate:
         self._neutralise = neutralise
         try:
             self._formatter: Any = Jinja2ChatFormatter(template=source, bos_token=bos, eos_token=eos)
-        except Exception as error:  # a template is a program: what it raises, and how deep it goes, is its own
+        except Exception as error:  # a template may raise anything
             raise _unusable(error) from error
         self._folds_system = not self._has_system()
 
     def _has_system(self) -> bool:
         try:
             return _PROBE in self._fill([Message("system", _PROBE), Message("user", "?")], thinking=False)
-        except Exception:  # whatever it raises, it does not render that role
+        except Exception:  # the template does not support that role
             return False
 
     def render(self, messages: Sequence[Message], *, thinking: bool) -> str:
-        """The prompt, up to where the reply begins. `thinking` is for the templates that know the word."""
+        """Return the prompt. `thinking` has an effect only in templates that support it."""
         messages = [Message(message.role, self._neutralise(message.content)) for message in messages]
         if self._folds_system:
             messages = _fold_system(messages)
         try:
             return self._fill(messages, thinking=thinking)
-        except Exception as error:  # it is a program, as above
+        except Exception as error:  # a template may raise anything
             raise _unusable(error) from error
 
     def _fill(self, messages: Sequence[Message], *, thinking: bool) -> str:
@@ -86,8 +86,8 @@ class ChatTemplate:
 
 def _unusable(error: Exception) -> ConfigError:
     return ConfigError(
-        f"The model's chat template cannot be used: {error}",
-        hint="Name a Jinja template that works in the reader's option chat_template.",
+        f"The model's chat template does not work: {error}",
+        hint="Set the reader's option `chat_template` to a Jinja file that works.",
     )
 
 
@@ -100,13 +100,13 @@ def _fold_system(messages: Sequence[Message]) -> list[Message]:
     return [Message("user", f"{system}\n\n{first}".rstrip()), *turns]
 
 
-def without_thought(prompt: str, reply: str) -> str:
-    """`reply` without the reasoning that some models write first, in tags that the prompt may open."""
-    opened = _OPENED.search(prompt)
-    return without_thoughts(opened[1] + reply if opened else reply)
+def without_reasoning(prompt: str, reply: str) -> str:
+    """Return `reply` without reasoning at its start. The opening tag may be at the end of the prompt."""
+    start = _REASONING_START.search(prompt)
+    return without_thoughts(start[1] + reply if start else reply)
 
 
-def with_thought_closed(prompt: str) -> str:
-    """`prompt`, with the thought that it may open closed at once, for a reply that cannot begin in one."""
-    opened = _OPENED.search(prompt)
-    return f"{prompt.rstrip()}\n\n{opened[1][0]}/{opened[1][1:]}\n\n" if opened else prompt
+def with_reasoning_closed(prompt: str) -> str:
+    """Return `prompt` with a closing tag if it ends with an opening tag for reasoning."""
+    start = _REASONING_START.search(prompt)
+    return f"{prompt.rstrip()}\n\n{start[1][0]}/{start[1][1:]}\n\n" if start else prompt

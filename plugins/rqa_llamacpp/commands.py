@@ -12,15 +12,14 @@ _GB = 10**9
 
 @click.group(epilog="Example: rqa models pull qwen3-4b-2507")
 def models() -> None:
-    """Models for the reader llamacpp: what there is, and fetching it."""
+    """List and download models for the reader llamacpp."""
 
 
 @models.command("list", epilog="Example: rqa models list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_models(as_json: bool) -> None:
-    """List the models that were pulled. A few that can be pulled by a short name are listed, too."""
+    """List pulled models, and known models that have a short name."""
     from . import library
-    from .catalogue import CATALOGUE
     from .gguf_files import parts
 
     root = library.folder()
@@ -39,7 +38,7 @@ def list_models(as_json: bool) -> None:
             "licence": entry.licence,
             "pulled": f"{entry.repo}/{entry.file}" in here,
         }
-        for entry in CATALOGUE.values()
+        for entry in library.CATALOGUE.values()
     ]
     pulled = [{"model": _option(name), "path": str(root / name), "bytes": size} for name, size in here.items()]
     if as_json:
@@ -49,8 +48,8 @@ def list_models(as_json: bool) -> None:
 
 
 def _option(name: str) -> str:
-    """What to write as `model =` for the pulled OWNER/REPO/FILE."""
-    from .catalogue import CATALOGUE
+    """Return the value of the option `model` for the pulled OWNER/REPO/FILE."""
+    from .library import CATALOGUE
 
     short = (entry.name for entry in CATALOGUE.values() if f"{entry.repo}/{entry.file}" == name)
     return next(short, "/".join(name.split("/", 2)[:2]) + ":" + name.split("/", 2)[-1])
@@ -65,7 +64,7 @@ def _print_tables(root: str, pulled: list[dict[str, Any]], known: list[dict[str,
 
     out = console()
     if not out.is_terminal:
-        out.width = 120  # a name in one piece
+        out.width = 120  # so that names are not wrapped
     if pulled:
         table = Table(
             "model", "GB", title=Text(f"Pulled, in {printable(root)}"), title_justify="left", box=None, pad_edge=False
@@ -73,9 +72,9 @@ def _print_tables(root: str, pulled: list[dict[str, Any]], known: list[dict[str,
         for row in pulled:
             table.add_row(Text(printable(row["model"])), f"{row['bytes'] / _GB:.2f}")
         out.print(table)
-    title = "Some to pull (sizes are approximate; memory at a window of 8,192 tokens)"
+    title = "Known models (approximate sizes; memory at a window of 8,192 tokens)"
     table = Table("name", "GB", "memory GB", "licence", title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("repository", overflow="fold")  # whole on any terminal: it is there to be copied
+    table.add_column("repository", overflow="fold")  # never truncated, so that it can be copied
     for row in known:
         mark = " (pulled)" if row["pulled"] else ""
         table.add_row(row["name"] + mark, str(row["size_gb"]), str(row["memory_gb"]), row["licence"], row["repo"])
@@ -85,10 +84,10 @@ def _print_tables(root: str, pulled: list[dict[str, Any]], known: list[dict[str,
 @models.command(epilog="Example: rqa models pull unsloth/Qwen3.5-2B-GGUF:q5_k_m")
 @click.argument("model")
 def pull(model: str) -> None:
-    """Fetch a model from the Hugging Face hub.
+    """Download a model from the Hugging Face hub.
 
-    MODEL is a name of `rqa models list`, or OWNER/REPO, OWNER/REPO:FILE, OWNER/REPO:QUANTISATION. An
-    interrupted download goes on where it stopped. HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE are honoured.
+    MODEL is a name from `rqa models list`, or OWNER/REPO, OWNER/REPO:FILE or OWNER/REPO:QUANTISATION. Run the
+    command again to resume an interrupted download. Uses HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE.
     """
     from robust_qa.kit import printable
 
@@ -98,4 +97,4 @@ def pull(model: str) -> None:
     name = _option(path.relative_to(library.folder()).as_posix())
     click.echo(f"{printable(str(path))} is ready. To use it, add to your configuration:\n")
     click.echo(f'[reader.local]\nplugin = "llamacpp"\nmodel = {json.dumps(name, ensure_ascii=False)}\n')
-    click.echo('and ask:\n\n  rqa ask --reader local "Who wrote Moby-Dick?"')
+    click.echo('Then ask:\n\n  rqa ask --reader local "Who wrote Moby-Dick?"')

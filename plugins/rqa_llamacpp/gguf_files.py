@@ -1,4 +1,4 @@
-"""GGUF files seen from outside: whether one is one, what parts it has, and which model it is."""
+"""GGUF files: validation, parts, architecture and fingerprint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from robust_qa import ConfigError, MissingError, RqaError
 
 _PART = re.compile(r"-(\d{5})-of-(\d{5})\.gguf\Z", re.IGNORECASE)
-_VERSIONS = (2, 3)
 _KEY = b"general.architecture"
 _ARCHITECTURE = len(_KEY).to_bytes(8, "little") + _KEY + (8).to_bytes(4, "little")  # 8: the value is a string
 _HEAD = 1 << 20
@@ -19,7 +18,7 @@ _SAMPLES = 64
 
 
 def parts(name: str) -> list[str]:
-    """The names of all parts of the split model that `name` is a part of; `name` alone when it is whole."""
+    """Return the names of all parts of the model, or only `name` if the model is not split."""
     match = _PART.search(name)
     if not match:
         return [name]
@@ -28,38 +27,33 @@ def parts(name: str) -> list[str]:
 
 
 def is_whole_or_first(name: str) -> bool:
-    """Whether `name` is what to load: a model in one file, or the first of its parts."""
+    """Whether `name` is a whole model, or the first part of a split one."""
     match = _PART.search(name)
     return match is None or int(match[1]) == 1
 
 
 def check(path: Path) -> None:
-    """Raise ConfigError unless `path` begins as a GGUF file does, MissingError when it lacks parts, RqaError when
-    it cannot be read.
-    """
+    """Raise ConfigError if `path` is not GGUF, MissingError if parts are missing, RqaError if it cannot be read."""
     absent = [name for name in parts(path.name) if not path.with_name(name).is_file()]
     if absent:
         raise MissingError(
-            f"The model {path} is not whole: {', '.join(absent)} is not there.",
-            hint="Pull it again, or copy all parts.",
+            f"The model {path} is incomplete. Missing: {', '.join(absent)}.",
+            hint="Download it again with `rqa models pull`, or copy all parts.",
         )
     try:
         with path.open("rb") as file:
-            start = file.read(8)
+            start = file.read(4)
     except OSError as error:
         raise RqaError(f"Cannot read the model {path}: {error.strerror}.") from error
-    if start[:4] != b"GGUF":
+    if start != b"GGUF":
         raise ConfigError(
-            f"{path} is not a GGUF model: it begins with {start[:4]!r}.",
-            hint="It may be a web page or a Git LFS pointer. `rqa models pull` fetches models.",
+            f"{path} is not a GGUF model. It starts with {start!r}.",
+            hint="It may be a web page or a Git LFS pointer. Download models with `rqa models pull`.",
         )
-    version = int.from_bytes(start[4:8], "little")
-    if version not in _VERSIONS:
-        raise ConfigError(f"{path} is GGUF version {version}; llama.cpp reads versions 2 and 3.")
 
 
 def architecture(path: Path) -> str:
-    """The model family that llama.cpp has to know to load `path`, such as "qwen3"; "" if the header names none."""
+    """Return the model's architecture, such as "qwen3", or "" if the header has none."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
     _, _, value = head.partition(_ARCHITECTURE)
@@ -67,11 +61,10 @@ def architecture(path: Path) -> str:
 
 
 def identity(path: Path) -> str:
-    """A name for the contents of the model at `path`, without reading gigabytes at every start.
+    """Return a hash that identifies the model, without reading the whole file.
 
-    A hash of each part's size, its first MiB (metadata, template, the vocabulary's beginning) and 64 blocks
-    spread evenly over the rest. The blocks are needed: fine-tunes of one model, quantised alike, can agree in
-    size and metadata, but training moves nearly every weight. The date is left out, so that a copy is equal.
+    It covers each part's size, its first MiB and 64 blocks of the rest. Fine-tunes of a model may have the same size
+    and metadata, but nearly all of their weights differ. A copy has the same hash.
     """
     digest = hashlib.sha256()
     for name in parts(path.name):

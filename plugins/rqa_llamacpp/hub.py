@@ -1,4 +1,4 @@
-"""Fetching models from the Hugging Face hub, or from whatever HF_ENDPOINT names."""
+"""Downloads models from the Hugging Face hub, or from HF_ENDPOINT."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SPARE = 64 << 20  # bytes left free on the disk
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file as the hub states it; `sha256` is None for files it keeps in git itself."""
+    """A file on the hub. `sha256` is None for files stored in git."""
 
     name: str
     size: int  # bytes
@@ -32,19 +32,19 @@ class RemoteFile:
 
 
 def fetch(spec: Spec, say: Callable[[str], None], endpoint: str | None = None) -> Path:
-    """Fetch what `spec` means, all parts of it, and return the file to load.
+    """Download the model for `spec` with all its parts, and return the file to load.
 
-    A download that was cut off goes on where it stopped. A file gets its name once its size and hash are
-    what the hub states. `say` is told what happens, `endpoint` defaults to HF_ENDPOINT.
+    Resumes interrupted downloads. A file gets its name only after its hash is verified. `say` receives progress
+    messages. `endpoint` defaults to HF_ENDPOINT.
 
-    Raises MissingError for a repository or file that is not there, ConfigError when it is not clear which
-    file is meant, RefusedError, UnavailableError, ReplyError for a file that came wrong, BusyError.
+    Raises MissingError if the repository or file does not exist, ConfigError if several files match, ReplyError if
+    the hash differs, BusyError if another process downloads it, RefusedError and UnavailableError.
     """
     try:
         import huggingface_hub.utils
     except ImportError:
         raise MissingError(
-            "Fetching models needs huggingface_hub, which is not installed.",
+            "Downloading models needs huggingface_hub, which is not installed.",
             hint=f"Run `{install_hint('llama')}`.",
         ) from None
     hub: Any = huggingface_hub
@@ -56,11 +56,11 @@ def fetch(spec: Spec, say: Callable[[str], None], endpoint: str | None = None) -
     chosen = choose(remote, spec)
     absent = [name for name in parts(chosen) if name not in remote]
     if absent:
-        raise MissingError(f"{spec.repo} lacks {', '.join(map(printable, absent))}, a part of the model.")
+        raise MissingError(f"{spec.repo} is incomplete. Missing: {', '.join(map(printable, absent))}.")
     missing = [file for name in parts(chosen) if not _is_here(file := remote[name], spec)]
     _check_space(spec, missing)
     for file in missing:
-        say(f"Fetching {printable(file.name)} ({file.size / _GB:.2f} GB) from {spec.repo}")
+        say(f"Downloading {printable(file.name)} ({file.size / _GB:.2f} GB) from {spec.repo}")
         with _hub_errors(spec):
             url = hub.hf_hub_url(spec.repo, file.name, revision=info.sha, endpoint=endpoint)
             _download(url, file, spec.folder / file.name, say)
@@ -70,7 +70,7 @@ def fetch(spec: Spec, say: Callable[[str], None], endpoint: str | None = None) -
 def _remote_file(sibling: Any) -> RemoteFile:
     name = sibling.rfilename
     if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-        raise ReplyError(f"The hub lists a file outside of its repository: {printable(name)!r}.")
+        raise ReplyError(f"The hub lists a file outside the repository: {printable(name)!r}.")
     return RemoteFile(name, sibling.size or 0, sibling.lfs.sha256 if sibling.lfs else None)
 
 
@@ -85,13 +85,13 @@ def _check_space(spec: Spec, files: list[RemoteFile]) -> None:
     free = shutil.disk_usage(existing).free
     if files and needed + _SPARE > free:
         raise RqaError(
-            f"{spec.repo} needs {needed / _GB:.2f} GB more, and {existing} has {free / _GB:.2f} GB free.",
-            hint="Free some space, choose a smaller file, or set RQA_DATA_DIR to a folder on another disk.",
+            f"{spec.repo} needs {needed / _GB:.2f} GB, but {existing} has only {free / _GB:.2f} GB free.",
+            hint="Free disk space, choose a smaller file, or set RQA_DATA_DIR to a folder on another disk.",
         )
 
 
 def _partial(path: Path, file: RemoteFile) -> Path:
-    """The unfinished download. Its name has the contents' hash: another revision does not go on with it."""
+    """Return the path of the partial download. It has the hash, so another revision does not resume it."""
     return path.with_name(f"{path.name}.{(file.sha256 or 'git')[:12]}.part")
 
 
@@ -100,8 +100,7 @@ def _size(path: Path) -> int:
 
 
 def _download(url: str, file: RemoteFile, path: Path, say: Callable[[str], None]) -> None:
-    # Not `hf_hub_download`: newer versions of it give each process a file of its own, and so start again
-    # from nothing after an interruption.
+    # Not `hf_hub_download`: newer versions use one file per process, so they cannot resume.
     import huggingface_hub.utils
     from huggingface_hub.file_download import http_get
 
@@ -113,13 +112,13 @@ def _download(url: str, file: RemoteFile, path: Path, say: Callable[[str], None]
         try:
             fcntl.flock(target, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BusyError(f"Another process is fetching {path}.", hint="Wait for it to finish.") from None
+            raise BusyError(f"Another process is downloading {path}.", hint="Wait until it has finished.") from None
         done = target.tell()
         if done > file.size:
             target.truncate(0)
             done = 0
         if done:
-            say(f"Going on at {done / file.size:.0%}")
+            say(f"Resuming at {done / file.size:.0%}")
         http_get(url, target, resume_size=done, headers=hub.utils.build_hf_headers(), expected_size=file.size)
         target.flush()
         _verify(partial, file)
@@ -132,9 +131,9 @@ def _verify(partial: Path, file: RemoteFile) -> None:
     if file.sha256 and digest != file.sha256:
         partial.unlink()
         raise ReplyError(
-            f"{printable(file.name)} did not arrive as the hub states it: its SHA-256 is {digest}, "
-            f"not {file.sha256}. The download was deleted.",
-            hint="Pull it again; if it happens twice, something on the way changes the file.",
+            f"The download of {printable(file.name)} is corrupt: its SHA-256 is {digest}, not {file.sha256}. "
+            "rqa deleted it.",
+            hint="Download it again. If it fails again, check for a proxy that changes files.",
         )
 
 
@@ -147,26 +146,24 @@ def _hub_errors(spec: Spec) -> Iterator[None]:
         yield
     except errors.OfflineModeIsEnabled as error:
         raise UnavailableError(
-            f"Cannot fetch {spec.repo}: HF_HUB_OFFLINE is set.", hint="Unset it, or use a model that is here."
+            f"Cannot download {spec.repo}: HF_HUB_OFFLINE is set.", hint="Unset it, or use a pulled model."
         ) from error
     except errors.GatedRepoError as error:
         raise RefusedError(
-            f"{spec.repo} asks its users to accept a licence first.",
-            hint="Accept it on the repository's page, then set HF_TOKEN to a token of that account.",
+            f"{spec.repo} requires you to accept a licence.",
+            hint="Accept it on the repository's page and set HF_TOKEN to a token of your account.",
         ) from error
     except (errors.RepositoryNotFoundError, errors.EntryNotFoundError, errors.HFValidationError) as error:
         raise MissingError(
             f"There is no repository {spec.repo} on the hub, or it is private.",
-            hint="Check the name, or set HF_TOKEN if it is private.",
+            hint="Check the name. If it is private, set HF_TOKEN.",
         ) from error
     except errors.HfHubHTTPError as error:
         status = error.response.status_code
         kind = RefusedError if status in (401, 403) else UnavailableError
-        raise kind(
-            f"The hub answered {status} to a request for {spec.repo}: {printable(str(error)).strip()}"
-        ) from error
-    except (errors.HTTPError, OSError) as error:  # HTTPError: of whichever HTTP client this version has
+        raise kind(f"The hub returned status {status} for {spec.repo}: {printable(str(error)).strip()}") from error
+    except (errors.HTTPError, OSError) as error:  # HTTPError is from requests or httpx, depending on the version
         raise UnavailableError(
-            f"Fetching from {spec.repo} failed: {printable(str(error)).strip() or type(error).__name__}",
-            hint="Run the same command again: the download goes on where it stopped.",
+            f"Downloading {spec.repo} failed: {printable(str(error)).strip() or type(error).__name__}",
+            hint="Run the command again to resume the download.",
         ) from error

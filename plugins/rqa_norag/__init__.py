@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from robust_qa import Answer, CutError, hookimpl
-from robust_qa.kit import declines, fenced, load_prompts, spoken
+from robust_qa.kit import Prompter, declines, fenced
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
@@ -30,20 +30,12 @@ class NoRag:
         prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: answer
 
     def __init__(self, options: Options) -> None:
-        self.options = options
-        self.prompt = load_prompts(Path(__file__).with_name("prompts"), options.prompts)["answer"]
+        self.prompter = Prompter(Path(__file__).with_name("prompts"), options)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """One call; abstains when the reply declines or is empty. CutError when it was cut: no answer is that long."""
-        options = self.options
-        reply = await toolbox.generate(
-            self.prompt,
-            fields={"question": fenced(question)},
-            temperature=options.temperature,
-            max_tokens=options.max_tokens,
-            seed=options.seed,
-        )
-        text = spoken(reply).text
+        reply = await self.prompter.ask(toolbox, "answer", fields={"question": fenced(question)})
+        text = reply.text
         if reply.finish == "length":
             raise CutError
         if not text:

@@ -1,34 +1,35 @@
-"""What an endpoint answered: a reply, and the completion in it."""
+"""Replies of an endpoint, and the completions in them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from robust_qa import CallError, Completion, CutError, Message, RefusedError, ReplyError, UnavailableError, Usage
-from robust_qa.kit import flat, without_thoughts
+from robust_qa import Completion, CutError, Message, RefusedError, ReplyError, RqaError, UnavailableError, Usage
+from robust_qa.kit import single_line, without_thoughts
 
 T = TypeVar("T")
 
-READ, _EXCERPT = 10_000, 200  # characters of a provider's own words that are read, and shown
-FILTERED = "A filter of the provider's stands before the model: ask in other words, of other passages, or elsewhere."
-CHECK_URL = "Check `base_url`: the address without its /chat/completions; it often ends in /v1."
-_DENSEST = 6  # characters in a token: no vocabulary packs a long text as tight, in any language
-_SMALLEST = 1000  # tokens; every window holds more
-_UNCOUNTED = 8  # tokens that an endpoint may leave out when it counts a reply
-# How providers say that a reply is whole, was cut at a bound, or was withheld; with any other reason it broke off.
-_WHOLE = re.compile(r"stop|eos|end|complete|tool|function", re.IGNORECASE)
-_BOUND = re.compile(r"length|max_\w*tokens", re.IGNORECASE)
+READ, _EXCERPT = 10_000, 200  # characters of an endpoint's message that are searched, and shown
+FILTERED = "The provider's content filter rejected this. Rephrase the question, or use other passages or another model."
+CHECK_URL = "Check `base_url`: the address without /chat/completions. It often ends in /v1."
+_CHARACTERS_PER_TOKEN = 6  # an upper bound: long texts have fewer in every vocabulary
+_SMALLEST_WINDOW = 1000  # tokens
+_UNCOUNTED = 8  # tokens of a reply that an endpoint may leave out of its count
+# The reasons why a reply ended: complete, at a length limit, or withheld. Any other reason means it broke off.
+_COMPLETE = re.compile(r"stop|eos|end|complete|tool|function", re.IGNORECASE)
+_AT_LIMIT = re.compile(r"length|max_\w*tokens", re.IGNORECASE)
 _WITHHELD = re.compile(r"content_?filter|safety|refusal|recitation|sensitive|prohibited", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a model is asked, in words for errors; `key` is the key's name, `secrets` are not to be shown."""
+    """A model at an address, as errors name it. `key` is the key's name; `secrets` are never shown."""
 
     model: str
     address: str
@@ -39,8 +40,8 @@ class Endpoint:
         return f"{self.model!r} at {self.address}"
 
     def excerpt(self, text: str) -> str:
-        """The start of a provider's `text`, on one line, harmless to a terminal and without `secrets`."""
-        shown = flat(text[:READ])
+        """Return the start of `text` on one line, without `secrets` and safe for a terminal."""
+        shown = single_line(text[:READ])
         for secret in self.secrets:
             shown = shown.replace(secret, "***")
         return shown[:_EXCERPT]
@@ -48,7 +49,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An HTTP response, read whole; `headers` has no regard for case."""
+    """An HTTP response with its whole body. `headers` ignores case."""
 
     status: int
     headers: Mapping[str, str]
@@ -66,10 +67,9 @@ class _Part(msgspec.Struct):
 class _Message(msgspec.Struct):
     content: str | list[_Part | str] | None = None
     refusal: str | None = None
-    # Only whether they are there matters; what is in them is not read.
+    # Only their presence matters.
     reasoning_content: msgspec.Raw = msgspec.Raw()  # DeepSeek, llama-server, older vLLM
     reasoning: msgspec.Raw = msgspec.Raw()  # OpenRouter, Ollama, vLLM
-    tool_calls: msgspec.Raw = msgspec.Raw()
 
 
 class _Choice(msgspec.Struct):
@@ -82,119 +82,122 @@ class _Body(msgspec.Struct):
     usage: Any = None
 
 
+class _UsageOnly(msgspec.Struct):
+    usage: object = None
+
+
 _decoder = msgspec.json.Decoder(_Body)
 
 
 def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -> Completion:
-    """The completion in `reply`, without a reasoning model's thoughts, cut at the first of `stops`.
+    """Return the completion in `reply`, without reasoning, cut at the first of `stops`.
 
-    Raises what `finish_in` raises, and RefusedError when the model declined.
+    Raises the errors of `finish_in`, RefusedError if the model declined, CutError if it returned only reasoning,
+    and ReplyError if there is no text or no completion.
     """
     body = decoded(_decoder, "chat completion", reply, endpoint)
     if not body.choices:
-        raise not_understood("no choices", reply, endpoint)
+        raise invalid_reply("no choices", reply, endpoint)
     choice = body.choices[0]
     if choice.message.refusal:
         raise RefusedError(
             f"{endpoint} declined to answer: {endpoint.excerpt(choice.message.refusal)}",
-            hint="Ask in other words, or another model.",
+            hint="Rephrase the question, or use another model.",
         )
     finish = finish_in(choice.finish_reason, endpoint)
     content = choice.message.content
     if isinstance(content, list):
         content = "".join(part if isinstance(part, str) else part.text or "" for part in content)
-    if finish == "stop":  # what was cut may have come to nothing, which is for who asked to judge
-        if not (content or "").strip():
-            _check_spoke(choice.message, endpoint)
+    if finish == "stop":  # a reply that was cut may be empty: the caller decides what to do
+        if not (content or "").strip() and any(
+            map(_is_present, (choice.message.reasoning_content, choice.message.reasoning))
+        ):
+            raise CutError(
+                f"{endpoint} returned reasoning but no answer.",
+                hint="Raise the reader's `max_tokens`, or turn reasoning off with the endpoint's field in `body`.",
+            )
         if content is None or not (stops or content.strip()):
             raise ReplyError(
-                f"{endpoint} replied with no text.",
-                hint="The model may give none to this, or to requests for JSON: see `structured` of the reader.",
+                f"{endpoint} returned an empty reply.",
+                hint='If the model does not support JSON replies, set `structured = "none"` in the reader\'s table.',
             )
     text = without_thoughts(content or "")
-    return Completion(cut(text, stops), usage_in(body.usage), finish)
+    return Completion(cut_at_stops(text, stops), usage_in(body.usage), finish)
 
 
-def decoded(decoder: msgspec.json.Decoder[T], what: str, reply: Reply, endpoint: Endpoint) -> T:
-    """The body of `reply`, which is a `what`. Raises CallError where it is none."""
+def _is_present(field: msgspec.Raw) -> bool:
+    return bytes(field) not in {b"", b"null", b'""', b"[]"}
+
+
+def decoded(decoder: msgspec.json.Decoder[T], kind: str, reply: Reply, endpoint: Endpoint) -> T:
+    """Return the decoded body of `reply`. Raises ReplyError if it is not a `kind`."""
     try:
         return decoder.decode(reply.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
-        raise not_understood(f"something that is no {what} ({cause})", reply, endpoint) from cause
+        raise invalid_reply(f"something that is not a {kind} ({cause})", reply, endpoint) from cause
 
 
-def cut(text: str, stops: Sequence[str]) -> str:
-    """`text` up to the first of `stops`, which not every endpoint heeds."""
+def invalid_reply(content: str, reply: Reply, endpoint: Endpoint) -> ReplyError:
+    """Return the error for a reply with `content` in place of a completion."""
+    return ReplyError(
+        f"{endpoint} returned {content}: {endpoint.excerpt(reply.text) or 'an empty body'}",
+        hint=CHECK_URL,
+    )
+
+
+def cut_at_stops(text: str, stops: Sequence[str]) -> str:
+    """Return `text` up to the first of `stops`. Not every endpoint cuts there itself."""
     for stop in stops:
         text = text.partition(stop)[0]
     return text
 
 
-def overrun_in(completion: Completion, messages: Sequence[Message], bound: int) -> str:
-    """What the counts of tokens tell of a window that was too small for `messages` and a reply of `bound`, or "".
+def overflow_warning(completion: Completion, messages: Sequence[Message], limit: int) -> str:
+    """Return a warning if the token counts suggest that the window was too small, "" otherwise.
 
-    Ollama drops the beginning of what its window does not hold, and ends a reply where that is full, in silence.
-    A `bound` of 0 is not known.
+    Ollama drops the start of a long prompt and stops when the window is full, without an error. `limit` is the
+    maximum length of the reply in tokens, 0 if unknown.
     """
     read, written = completion.usage.prompt_tokens, completion.usage.completion_tokens
-    asked = sum(len(" ".join(message.content.split())) for message in messages)
-    if read and asked > _DENSEST * max(read, _SMALLEST):
-        return f"the endpoint read {read} tokens of {asked} characters: its window may have lost the beginning"
-    if completion.finish == "length" and 0 < written < bound - _UNCOUNTED:
-        return f"the reply ended after {written} tokens of {bound}: the endpoint's window may be full"
+    sent = sum(len(" ".join(message.content.split())) for message in messages)
+    if read and sent > _CHARACTERS_PER_TOKEN * max(read, _SMALLEST_WINDOW):
+        return f"the endpoint read only {read} tokens of {sent} characters: the prompt may exceed its window"
+    if completion.finish == "length" and 0 < written < limit - _UNCOUNTED:
+        return f"the reply ended after {written} of {limit} tokens: the endpoint's window may be full"
     return ""
 
 
 def finish_in(reason: str | None, endpoint: Endpoint) -> Literal["stop", "length"]:
-    """How a reply ended that gives this reason: by itself, or at a bound on its tokens.
+    """Return how a reply with this finish reason ended: complete, or at a length limit.
 
-    RefusedError when the provider withheld it, UnavailableError when it broke off in some other way.
+    Raises RefusedError if the provider withheld it, UnavailableError if it broke off.
     """
-    if not reason or _WHOLE.match(reason):
+    if not reason or _COMPLETE.match(reason):
         return "stop"
-    if _BOUND.search(reason):
+    if _AT_LIMIT.search(reason):
         return "length"
-    if _WITHHELD.match(reason):  # Gemini says why after the reason's name
-        raise RefusedError(f"{endpoint} withheld its reply: the provider's content filter stopped it.", hint=FILTERED)
+    if _WITHHELD.match(reason):
+        raise RefusedError(f"{endpoint} withheld its reply because of a content filter.", hint=FILTERED)
     raise UnavailableError(f"{endpoint} broke off its reply: {endpoint.excerpt(reason)}.")
 
 
-def _check_spoke(message: _Message, endpoint: Endpoint) -> None:
-    """CallError when the model did something else in place of a reply, CutError when it only thought."""
-    if _has(message.tool_calls):
-        raise CallError(
-            f"{endpoint} called a tool in place of an answer.",
-            hint="Ask a model without tools of its own, or have `body` turn them off.",
-        )
-    if _has(message.reasoning_content) or _has(message.reasoning):
-        raise CutError(
-            f"{endpoint} thought, and gave no answer.",
-            hint="Raise the reader's `max_tokens`, or turn the thinking off by the endpoint's field for it in `body`.",
-        )
-
-
-def _has(field: msgspec.Raw) -> bool:
-    return bytes(field) not in {b"", b"null", b'""', b"[]"}
-
-
-def not_understood(what: str, reply: Reply, endpoint: Endpoint) -> CallError:
-    """The error to raise for a reply that is `what` in place of a completion."""
-    if reply.headers.get("content-type", "").startswith("text/event-stream"):
-        return CallError(
-            f"{endpoint} replied with a stream, and rqa reads replies whole.",
-            hint="Set `body = {stream = false}` in the reader's table.",
-        )
-    excerpt = endpoint.excerpt(reply.text)
-    return ReplyError(
-        f"{endpoint} replied with {what}: {excerpt or 'an empty body'}",
-        hint=CHECK_URL,
-    )
-
-
 def usage_in(reported: Any) -> Usage:
-    """Tokens as reported; what is missing, or no count, is 0."""
+    """Return the reported token counts. Counts that are missing or not numbers are 0."""
     counts = reported if isinstance(reported, dict) else {}
-    told = (counts.get(f"{kind}_tokens") for kind in ("prompt", "completion", "total"))
-    prompt, written, total = (count if isinstance(count, int) else 0 for count in told)
-    # xAI and Gemini count a model's thoughts in the total alone.
+    values = (counts.get(f"{kind}_tokens") for kind in ("prompt", "completion", "total"))
+    prompt, written, total = (count if isinstance(count, int) else 0 for count in values)
+    # xAI and Gemini count reasoning tokens only in the total.
     return Usage(1, prompt, max(written, total - prompt) if prompt else written)
+
+
+@contextmanager
+def attach_usage(reply: Reply) -> Iterator[None]:
+    """Set the usage in `reply` on errors raised inside: the provider bills such replies too."""
+    try:
+        yield
+    except RqaError as error:
+        try:
+            error.usage = usage_in(msgspec.json.decode(reply.body, type=_UsageOnly).usage)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            error.usage = Usage()
+        raise

@@ -1,11 +1,11 @@
-"""`t5`: a trained judge of relevance on CTranslate2, the retrieval evaluator of Corrective RAG (Yan et al., 2024).
+"""Evaluator `t5`: a T5 or BERT on CTranslate2, the retrieval evaluator of Corrective RAG (Yan et al., 2024).
 
-    rqa evaluator convert castorini/monot5-base-msmarco my-judge  # a checkpoint as a model folder
-    rqa train evaluator questions.jsonl -o my-judge                 # a judge of your own
-    rqa evaluator calibrate questions.jsonl                         # thresholds for its scores
+    rqa evaluator convert castorini/monot5-base-msmarco my-judge  # convert a checkpoint
+    rqa train evaluator questions.jsonl -o my-judge                 # train your own
+    rqa evaluator calibrate questions.jsonl                         # choose thresholds for its scores
 
-What a model folder holds stands in `folder`, how a question and a text become tokens in `pairs`, the three shapes of
-model in `shapes`, how requests are batched over the cores in `engine`, and what needs torch in `training`.
+`folder` describes model folders, `pairs` tokenises a question and a text, `shapes` runs the three kinds of models, and
+`engine` batches requests over the cores. Only `training` needs torch.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 
 class T5:
-    """Scores of a trained T5 or BERT on CTranslate2, offline, on a CPU.
+    """Score texts with a T5 or BERT on a CPU, offline.
 
-    A score is in [-1, 1]; an empty text scores -1, and of a long one the beginning is read, up to the model's own
-    limit in tokens (the paper's is 512). The model is loaded at the first score.
+    Scores are in [-1, 1]. An empty text scores -1. A long text is cut at the model's limit in tokens (512 in the
+    paper). The model is loaded by the first call.
     """
 
     @dataclass
     class Options:
         """The [evaluator.NAME] table."""
 
-        model: Path | None = None  # folder of a model; none: the one in the package
-        threads: Annotated[int, Meta(ge=0)] = 0  # cores it uses; 0: all that this process may use
+        model: Path | None = None  # model folder; default: the packaged model
+        threads: Annotated[int, Meta(ge=0)] = 0  # cores to use; 0: all cores of this process
 
     def __init__(self, options: Options) -> None:
         from .folder import PACKAGED, check, read_settings
@@ -49,41 +49,41 @@ class T5:
         self.folder = options.model or PACKAGED
         check(self.folder)
         self.settings = read_settings(self.folder)
-        self.upper, self.lower = self.settings.upper, self.settings.lower  # for strategies that decide by the score
+        self.upper, self.lower = self.settings.upper, self.settings.lower  # read by strategies with thresholds
         self._threads = options.threads
         self._engine: Engine | None = None
-        self._loading = threading.Lock()
+        self._lock = threading.Lock()
         self._closed = False
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
-        """The relevance of each text to the question; see `score_many`."""
+        """Return the relevance of each text to the question."""
         return self.score_many([(question, texts)])[0]
 
     def score_many(self, requests: Sequence[tuple[str, Sequence[str]]]) -> list[list[float]]:
-        """The scores of many (question, texts), read as one batch over all cores.
+        """Return the scores for each (question, texts), computed as one batch over all cores.
 
-        Raises MissingError when the model is damaged or cannot be loaded.
+        Raises MissingError if the model is damaged or cannot be loaded.
         """
         engine = self._load()
-        flat = iter(engine.score([(question, text) for question, texts in requests for text in texts]))
-        return [[next(flat) for _ in texts] for _, texts in requests]
+        values = iter(engine.score([(question, text) for question, texts in requests for text in texts]))
+        return [[next(values) for _ in texts] for _, texts in requests]
 
     def fingerprint(self) -> str:
-        """The identity of the model's weights and settings."""
+        """Return the identity of the model's weights and settings."""
         return self.settings.identity
 
     def close(self) -> None:
         """Free the model."""
-        with self._loading:
+        with self._lock:
             self._closed = True
             if self._engine is not None:
                 self._engine.close()
                 self._engine = None
 
     def _load(self) -> Engine:
-        with self._loading:
+        with self._lock:
             if self._closed:
-                raise RqaError(f"The evaluator over {self.folder} is closed.")
+                raise RqaError(f"The evaluator {self.folder} is closed.")
             if self._engine is None:
                 from .engine import Engine
 
@@ -93,7 +93,7 @@ class T5:
 
 @hookimpl
 def rqa_register(registry: Registry) -> None:
-    """Register the evaluator."""
+    """Register the evaluator t5."""
     registry.evaluator("t5", T5, rank=10, summary="a trained T5 or BERT on CTranslate2, offline")
 
 

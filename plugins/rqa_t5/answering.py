@@ -1,4 +1,4 @@
-"""Thresholds by what they are for: those with which a corrective strategy answers most questions rightly."""
+"""Choose thresholds by the answers of a corrective strategy."""
 
 from __future__ import annotations
 
@@ -23,46 +23,43 @@ if TYPE_CHECKING:
     from .rows import Asked
 
 ACTIONS = ("correct", "ambiguous", "incorrect")
-_AT_ONCE = 64  # questions in flight
+_CONCURRENCY = 64  # questions in flight
 _FORMAT = 'Write a line as {"question": ..., "answers": [...], "passages": [...]}.'
 
 
 @dataclass(frozen=True, slots=True)
 class ByAction:
-    """A question's best score, and whether its answer is right under each of ACTIONS."""
+    """A question's best score, and whether its answer is right with each of ACTIONS."""
 
     best: float
     right: tuple[bool, bool, bool]
 
 
-def need_answers(asked: Sequence[Asked]) -> None:
-    """Raise InputError for a question without answers, and for no question."""
+def require_answers(asked: Sequence[Asked]) -> None:
+    """Raise InputError if there is no question, or a question without answers."""
     if not asked:
-        raise InputError("The data has no question with answers and passages to choose thresholds by.", hint=_FORMAT)
-    lacking = next((one.question for one in asked if not one.answers), None)
-    if lacking is not None:
+        raise InputError("The data has no question with answers and passages.", hint=_FORMAT)
+    missing = next((one.question for one in asked if not one.answers), None)
+    if missing is not None:
         raise InputError(
-            f"The question {lacking!r} has no answers to hold the strategy's against.",
+            f"The question {missing!r} has no answers.",
             hint=_FORMAT,
         )
 
 
-def outcomes(
+def answer_by_action(
     run: Run, strategy: str, evaluator: str | None, asked: Sequence[Asked], best: Sequence[float]
 ) -> list[ByAction]:
-    """Every question answered from its passages under every action. The strategy has an option `ablation`, as crag has.
-
-    Raises what the strategy raises.
-    """
+    """Answer every question from its passages with every action, by the option `ablation` of the strategy."""
     questions = [
         Question(one.question, passages=tuple(Passage(c.bare, title=c.title) for c in one.candidates)) for one in asked
     ]
 
     async def work(session: Session) -> list[bool]:
-        room = asyncio.Semaphore(_AT_ONCE)
+        slots = asyncio.Semaphore(_CONCURRENCY)
 
         async def right(question: Question, facts: Sequence[Sequence[str]]) -> bool:
-            async with room:
+            async with slots:
                 text = (await session.answer(question)).text or ""
             return all(contains_answer(text, fact) for fact in facts)
 
@@ -78,21 +75,21 @@ def outcomes(
 
 
 def choose(found: Sequence[ByAction]) -> tuple[float, float, float]:
-    """(upper, lower, accuracy): the thresholds with which most of these questions are answered rightly.
+    """Return (upper, lower, accuracy): the thresholds with the most right answers on these questions.
 
-    The accuracy is on the same questions. To abstain is not right, so without a search nothing pays for Incorrect.
+    Abstaining counts as wrong, so without a web search Incorrect never pays.
     """
     found = sorted(found, key=lambda one: one.best)
     scores = np.array([one.best for one in found])
     correct, ambiguous, incorrect = (
         np.array(right, float) for right in zip(*(one.right for one in found), strict=True)
     )
-    # With the first i questions Incorrect and those from j on Correct, i <= j, so many are right:
+    # If the first i questions are Incorrect and those from j on Correct, the number of right answers is
     # sum(incorrect[:i]) + sum(ambiguous[i:j]) + sum(correct[j:]).
     below = np.concatenate([[0.0], np.cumsum(incorrect - ambiguous)])
     above = np.concatenate([np.cumsum((correct - ambiguous)[::-1])[::-1], [0.0]])
-    apart = np.concatenate([[True], scores[1:] > scores[:-1], scores[-1:] < 1])  # equal scores share an action
-    below, above = np.where(apart, below, -np.inf), np.where(apart, above, -np.inf)
+    distinct = np.concatenate([[True], scores[1:] > scores[:-1], scores[-1:] < 1])  # equal scores share an action
+    below, above = np.where(distinct, below, -np.inf), np.where(distinct, above, -np.inf)
     first = np.maximum.accumulate(below)
     top = int(np.argmax(above + first))
     bottom = int(np.argmax(below[: top + 1]))
@@ -102,5 +99,5 @@ def choose(found: Sequence[ByAction]) -> tuple[float, float, float]:
 
 
 def accuracies(found: Sequence[ByAction]) -> dict[str, float]:
-    """The share of right answers when every question's action is the same, by action."""
+    """Return for each action the share of right answers if every question takes it."""
     return {action: sum(one.right[n] for one in found) / len(found) for n, action in enumerate(ACTIONS)}

@@ -1,4 +1,4 @@
-"""A loaded model: pairs of texts in, scores out, over all cores."""
+"""A loaded model that scores pairs of texts on all cores."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from robust_qa.kit import cores, even_batches
 from .folder import Settings, check, read_settings
 from .pairs import Pair, Pairing, empty
 
-CHUNK = 256  # tokens of one engine batch, padding included: it is computed, too, and larger ones fall out of the cache
-NOTHING = -1.0  # the score of an empty text, as in the published code
+CHUNK = 256  # tokens in a batch, including padding; larger batches leave the CPU cache
+EMPTY_SCORE = -1.0  # of an empty text, as in the published code
 
 
 class Engine:
-    """The model in `folder` with one worker a core (`threads`; 0: all that this process may use).
+    """The model in `folder` with `threads` workers (0: one for each core of this process).
 
-    Inputs are sorted by length and dealt to the workers in chunks, smaller ones where there is little to do, so that
-    one question's passages keep every core busy, too. Safe to use from several threads. Raises MissingError where
-    the folder is not whole or cannot be loaded; `compute` is CTranslate2's type of computation.
+    Workers take batches of similar length. Few inputs make small batches, so that one question uses every core. The
+    engine is thread-safe. `compute` is CTranslate2's compute type. Raises MissingError if the model cannot be loaded.
     """
 
     def __init__(self, folder: Path, threads: int = 0, *, compute: str = "default") -> None:
@@ -43,27 +42,27 @@ class Engine:
                 intra_threads=1,
                 compute_type=compute,
             )
-        except Exception as error:  # each of the libraries has its own
+        except Exception as error:  # each library raises its own errors
             raise MissingError(
-                f"The evaluator in {folder} cannot be loaded: {error}.",
-                hint="Write it again with `rqa evaluator convert`, by the versions that are installed here.",
+                f"Cannot load the evaluator in {folder}: {error}.",
+                hint="Convert it again with `rqa evaluator convert CHECKPOINT OUT`.",
             ) from error
         self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="rqa-t5")
 
     def score(self, questions_and_texts: Sequence[tuple[str, str]]) -> list[float]:
-        """The score of each (question, text), in order, in [-1, 1]."""
+        """Return the score of each (question, text), in [-1, 1]."""
         pairs = {
             n: self.pairing.pair(question, text)
             for n, (question, text) in enumerate(questions_and_texts)
             if not empty(text)
         }
-        scores = np.full(len(questions_and_texts), NOTHING)
+        scores = np.full(len(questions_and_texts), EMPTY_SCORE)
         if pairs:
             scores[list(pairs)] = self.activate(self.logits(list(pairs.values())))
         return [float(score) for score in scores]
 
     def logits(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """The logit of each pair, in order."""
+        """Return the logit of each pair."""
         lengths = [len(pair.ids) for pair in pairs]
         groups = even_batches(lengths, CHUNK, self._workers)
         found = np.empty(len(pairs))
@@ -73,9 +72,9 @@ class Engine:
         return found
 
     def activate(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Scores in [-1, 1] from logits."""
+        """Map logits to scores in [-1, 1]."""
         return np.tanh(logits / 2) if self.settings.activation == "logistic" else np.clip(logits, -1, 1)
 
     def close(self) -> None:
-        """Let the workers end; the model is freed with this object."""
+        """Stop the workers. The model is freed with this object."""
         self._pool.shutdown()

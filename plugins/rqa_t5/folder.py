@@ -1,11 +1,11 @@
-"""A model folder: what is in it, whether it is whole, and how it is written.
+"""Read, check and write model folders.
 
 model.bin, config.json, *vocabulary.json   the weights, as CTranslate2 saves them
 tokenizer.json                             the tokenizer, as `tokenizers` saves it
-head.npz                                   what comes after the engine, for shapes that have it
-evaluator.json                             how the model is used (`Settings`)
-checksums.json                             size and SHA-256 of each of these
-MODEL_CARD.md                              where it comes from, and how good it is
+head.npz                                   the classification head of the shapes that have one
+evaluator.json                             settings of the model (`Settings`)
+checksums.json                             size and SHA-256 of each file
+MODEL_CARD.md                              origin and quality of the model
 """
 
 from __future__ import annotations
@@ -31,69 +31,68 @@ Shape = Literal["label", "classifier", "cross-encoder"]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """evaluator.json: how the model was trained to be used.
+    """The content of evaluator.json.
 
-    `shape` is "label" (a T5 that says the first label or the second), "classifier" (T5ForSequenceClassification) or
-    "cross-encoder" (BERT). `upper` and `lower` are the thresholds that suit its scores, None while nobody calibrated
-    them.
+    `shape` is "label" (a T5 that generates one of two labels), "classifier" (T5ForSequenceClassification) or
+    "cross-encoder" (BERT). `upper` and `lower` are thresholds for the scores, or None before calibration.
     """
 
     shape: Shape
-    template: str = ""  # of a T5's input, with {question} and {passage}
-    length: Annotated[int, Meta(ge=16, le=8192)] = 512  # tokens of an input; the end of a long passage is cut off
+    template: str = ""  # input of a T5, with {question} and {passage}
+    length: Annotated[int, Meta(ge=16, le=8192)] = 512  # maximum input in tokens; longer passages are cut
     labels: tuple[str, str] | None = None  # the tokens of "relevant" and "not relevant", for the shape label
-    activation: Literal["logistic", "linear"] = "logistic"  # from a logit x: tanh(x / 2), or x cut to [-1, 1]
+    activation: Literal["logistic", "linear"] = "logistic"  # score of a logit x: tanh(x / 2), or x clipped to [-1, 1]
     upper: Annotated[float, Meta(ge=-1, le=1)] | None = None
     lower: Annotated[float, Meta(ge=-1, le=1)] | None = None
     identity: str = ""  # of weights, tokenizer and these settings
 
 
-class Sum(msgspec.Struct, frozen=True):
-    """What checksums.json says of a file."""
+class Checksum(msgspec.Struct, frozen=True):
+    """An entry of checksums.json."""
 
     size: int  # bytes
     sha256: str
 
 
 def read_settings(folder: Path) -> Settings:
-    """The settings of the model in `folder`. Raises MissingError."""
+    """Return the settings of the model in `folder`. Raises MissingError if they are missing or invalid."""
     try:
         return msgspec.json.decode((folder / SETTINGS).read_bytes(), type=Settings)
     except (OSError, msgspec.MsgspecError) as error:
-        raise MissingError(f"{folder / SETTINGS} cannot be used: {error}.", hint=_hint(folder)) from error
+        raise MissingError(f"Cannot read {folder / SETTINGS}: {error}.", hint=_hint(folder)) from error
 
 
 def check(folder: Path, *, contents: bool = False) -> None:
-    """Raise MissingError unless `folder` has all files in their sizes, and with `contents`, as they were written."""
+    """Raise MissingError unless every file has its size, and with `contents`, its SHA-256."""
     if not (folder / SETTINGS).is_file():
-        raise MissingError(f"{folder} is not an evaluator's folder: it has no {SETTINGS}.", hint=_hint(folder))
+        raise MissingError(f"{folder} is not a model folder: it has no {SETTINGS}.", hint=_hint(folder))
     try:
-        wanted = msgspec.json.decode((folder / CHECKSUMS).read_bytes(), type=dict[str, Sum])
-        if lacking := {WEIGHTS, SETTINGS, TOKENIZER} - wanted.keys():
-            raise MissingError(f"{folder / CHECKSUMS} does not list {min(lacking)}.", hint=_hint(folder))
-        for name, written in wanted.items():
+        expected = msgspec.json.decode((folder / CHECKSUMS).read_bytes(), type=dict[str, Checksum])
+        if missing := {WEIGHTS, SETTINGS, TOKENIZER} - expected.keys():
+            raise MissingError(f"{folder / CHECKSUMS} does not list {min(missing)}.", hint=_hint(folder))
+        for name, checksum in expected.items():
             path = folder / Path(name).name
-            if path.stat().st_size != written.size or (contents and file_digest(path) != written.sha256):
-                raise MissingError(f"{path} is damaged: it is not the file that was written.", hint=_hint(folder))
+            if path.stat().st_size != checksum.size or (contents and file_digest(path) != checksum.sha256):
+                raise MissingError(f"{path} is damaged: its checksum differs.", hint=_hint(folder))
     except (OSError, msgspec.MsgspecError) as error:
-        raise MissingError(f"The evaluator in {folder} is not whole: {error}.", hint=_hint(folder)) from error
+        raise MissingError(f"The evaluator in {folder} is incomplete: {error}.", hint=_hint(folder)) from error
 
 
 def settle(folder: Path, settings: Settings) -> Settings:
-    """Write the settings, with the identity of what is in `folder`, and the checksums of all files."""
+    """Write evaluator.json with the model's identity, and checksums.json. Returns the settings."""
     digest = hashlib.sha256(msgspec.json.encode(msgspec.structs.replace(settings, identity="")))
     for name in sorted(path.name for path in folder.iterdir() if path.name in (WEIGHTS, TOKENIZER, HEAD)):
         digest.update(file_digest(folder / name).encode())
     named = msgspec.structs.replace(settings, identity=digest.hexdigest()[:24])
     (folder / SETTINGS).write_bytes(msgspec.json.format(msgspec.json.encode(named), indent=2) + b"\n")
     files = sorted(path for path in folder.iterdir() if path.suffix in (".bin", ".json", ".npz"))
-    sums = {path.name: Sum(path.stat().st_size, file_digest(path)) for path in files if path.name != CHECKSUMS}
+    sums = {path.name: Checksum(path.stat().st_size, file_digest(path)) for path in files if path.name != CHECKSUMS}
     (folder / CHECKSUMS).write_bytes(msgspec.json.format(msgspec.json.encode(sums), indent=2) + b"\n")
     return named
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -101,5 +100,4 @@ def file_digest(path: Path) -> str:
 def _hint(folder: Path) -> str:
     if folder == PACKAGED:
         return f"Install the package again: `{install_hint(again=True)}`."
-    made = "`rqa train evaluator` and `rqa evaluator convert` write one"
-    return f"Name a whole model folder in `model`, or write it again: {made}."
+    return "Set `model` to a complete model folder, or write one with `rqa evaluator convert CHECKPOINT OUT`."

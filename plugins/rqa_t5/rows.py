@@ -1,4 +1,4 @@
-"""Rows to train on, and to calibrate with: questions, each with texts that are relevant or not."""
+"""Read rows for training and calibration: questions with relevant and irrelevant texts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 
 from robust_qa import InputError
-from robust_qa.kit import contains_answer, gold_facts, titled
+from robust_qa.kit import contains_answer, gold_facts, with_title
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A passage; `relevant` is None where nobody said, `score` in [-1, 1] a better judge's opinion where there is one.
+    """A passage. `relevant` is None if unknown; `score` in [-1, 1] is a teacher's score, if there is one.
 
-    `bare` is its text without the `title`.
+    `bare` is the text without the `title`.
     """
 
     bare: str
@@ -27,13 +27,13 @@ class Candidate:
 
     @property
     def text(self) -> str:
-        """Title and text, as evaluators read them; empty where there is a title alone, which no strategy has judged."""
-        return titled(self.title, self.bare) if self.bare.strip() else ""
+        """Return title and text as evaluators read them, or nothing if the text is blank."""
+        return with_title(self.title, self.bare) if self.bare.strip() else ""
 
 
 @dataclass(slots=True)
 class Asked:
-    """A question with what was retrieved for it; `facts` of a right answer, each with its alternatives, where known."""
+    """A question with its passages and the `facts` of the gold answer, each a list of alternatives."""
 
     question: str
     facts: list[list[str]] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Asked:
 
     @property
     def answers(self) -> list[str]:
-        """The alternatives of all facts."""
+        """Return the alternatives of all facts."""
         return [answer for fact in self.facts for answer in fact]
 
 
@@ -66,12 +66,15 @@ _decode = msgspec.json.Decoder(_Row).decode
 
 
 def read_rows(paths: Iterable[Path]) -> list[Asked]:
-    """The questions of JSONL files, in order; pairs of one question are put together, and nothing else.
+    """Return the questions of JSONL files in order. Pairs of one question are merged.
 
-    A line is a pair {question, passage or text, label} with label 1, or -1 or 0 (or a `score` alone), or a question
-    {question, answers, passages}: a passage is relevant when it is of the gold `page` (a title), or where no page is
-    named, when it contains an answer of the line, both normalised; one without text never is. Of pairs of one
-    question the first with answers says which are right. Raises InputError.
+    A line is one of:
+
+    - a pair {question, passage or text, label} with label 1, 0 or -1, or with a `score` instead;
+    - a question {question, answers, passages}. Its passages are relevant if they contain an answer, or with a gold
+      `page`, if they have that title.
+
+    Raises InputError for an invalid line and for data without passages.
     """
     found: dict[tuple[str, str], Asked] = {}
     for path in paths:
@@ -85,15 +88,15 @@ def read_rows(paths: Iterable[Path]) -> list[Asked]:
     asked = [one for one in found.values() if one.candidates]
     if not asked:
         raise InputError(
-            "There are no questions with passages in the data.",
-            hint='Write a line as {"question": ..., "passage": ..., "label": 1} or {"question": ..., "answers": [...], '
-            '"passages": [...]}.',
+            "The data has no questions with passages.",
+            hint='Write lines like {"question": ..., "passage": ..., "label": 1} or '
+            '{"question": ..., "answers": [...], "passages": [...]}.',
         )
     return asked
 
 
 def judgeable(asked: Iterable[Asked]) -> list[Asked]:
-    """The questions with those of their texts of which it is known whether they are relevant; none without any."""
+    """Return the questions with their labelled texts, without questions that have none."""
     known = [replace(one, candidates=[c for c in one.candidates if c.relevant is not None]) for one in asked]
     return [one for one in known if one.candidates]
 
@@ -102,10 +105,10 @@ def _add(found: dict[tuple[str, str], Asked], line: bytes, where: str) -> None:
     try:
         row = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{where} is no row: {str(error).replace('`$', '`row')}.") from error
+        raise InputError(f"{where} is not a valid row: {str(error).replace('`$', '`row')}.") from error
     if not row.question.strip():
         raise InputError(f"{where} has an empty question.")
-    # With passages of its own an equal question may mean another thing.
+    # An equal question with other passages may mean something else.
     asked = found.setdefault((row.question, "" if row.passages is None else where), Asked(row.question))
     asked.facts = asked.facts or gold_facts(row.answers or [])
     pair = row.text if row.passage is None else row.passage
@@ -124,13 +127,15 @@ def _add(found: dict[tuple[str, str], Asked], line: bytes, where: str) -> None:
 def _pair(row: _Row, pair: Any, where: str) -> Candidate:
     title, text = (row.title, pair) if isinstance(pair, str) else (pair.title or row.title, pair.text)
     if row.label is None and row.score is None:
-        raise InputError(f"{where} has neither a `label` nor a `score`.", hint="Relevant: 1; not relevant: -1.")
+        raise InputError(
+            f"{where} has neither a `label` nor a `score`.", hint="Add `label`: 1 for relevant, -1 for not relevant."
+        )
     if row.label not in (None, 1, 0, -1):
         raise InputError(
-            f"{where} has a label of {row.label:g}; relevant is 1, and not relevant is -1 or 0.",
-            hint="An opinion in between is a `score` from -1 to 1.",
+            f"{where} has the label {row.label:g}, but labels are 1 (relevant), 0 or -1 (not relevant).",
+            hint="Use `score` for values between -1 and 1.",
         )
     if row.score is not None and not -1 <= row.score <= 1:
-        raise InputError(f"{where} has a score of {row.score}; scores are from -1 to 1.")
+        raise InputError(f"{where} has the score {row.score}, but scores are from -1 to 1.")
     relevant = None if row.label is None else row.label > 0 and bool(text.strip())
     return Candidate(text, relevant, row.score, title or "")

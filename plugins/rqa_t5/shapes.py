@@ -1,6 +1,6 @@
-"""The three shapes of model, each from inputs to one logit a pair, on CTranslate2.
+"""The three shapes of models on CTranslate2. Each computes one logit for a pair.
 
-They equal torch in fp32 to about 1e-5, which `training.conversion` proves of every model that it writes.
+`training.conversion` checks for every model that the fp32 logits agree with torch.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from .pairs import Pair, Pairing
 Floats: TypeAlias = NDArray[np.float32]
 Logits: TypeAlias = Callable[[Sequence[Pair]], Floats]
 
-# The target vocabulary of a converted label T5: one step is decoded, and nothing else can be said in it.
-LABEL_PLACE = 3  # after what the decoder starts with (<pad>), </s> and <unk>
-EOS_PLACE = 1  # the row that a converted classifier's dense layer has besides its own: T5's id of </s>
+LABEL_PLACE = 3  # first label in the target vocabulary of a label T5, after <pad>, </s> and <unk>
+EOS_PLACE = 1  # extra row in the dense layer of a converted classifier: T5's id of </s>
 
 
 def load(folder: Path, settings: Settings, pairing: Pairing, **engine: Any) -> Logits:
-    """What computes the logits of the model in `folder`; `engine` are CTranslate2's own arguments."""
+    """Return the function that computes logits with the model in `folder`. `engine` holds CTranslate2's arguments."""
     if settings.shape == "cross-encoder":
         return _cross_encoder(ctranslate2.Encoder(str(folder), **engine), *_head(folder))
     translator = ctranslate2.Translator(str(folder), **engine)
@@ -36,10 +35,10 @@ def load(folder: Path, settings: Settings, pairing: Pairing, **engine: Any) -> L
 
 
 def _label(translator: Any, vocabulary: list[str]) -> Logits:
-    """One decoding step; the logit is that of the first label less that of the second (monoT5)."""
+    """Decode one step. The logit is the first label's minus the second label's (monoT5)."""
 
     def logits(pairs: Sequence[Pair]) -> Floats:
-        # Greedy: a beam returns no logits.
+        # Beam search returns no logits.
         results = translator.translate_batch(
             [[vocabulary[n] for n in pair.ids] for pair in pairs],
             beam_size=1,
@@ -55,10 +54,10 @@ def _label(translator: Any, vocabulary: list[str]) -> Logits:
 
 
 def _classifier(translator: Any, vocabulary: list[str], weight: Floats, bias: Floats) -> Logits:
-    """T5ForSequenceClassification, whose decoder reads the input again, shifted by one.
+    """Run a T5ForSequenceClassification, whose decoder reads the input again, shifted by one.
 
-    The head's dense layer stands in the decoder's projection, so that forced decoding of the input yields its output
-    at every position; the last one counts. Exact, and slow: a step for each token.
+    The head's dense layer is stored as the decoder's projection. Forced decoding of the input returns its output at
+    every position; the last one counts. This takes one step for each token.
     """
 
     def logits(pairs: Sequence[Pair]) -> Floats:
@@ -80,7 +79,7 @@ def _classifier(translator: Any, vocabulary: list[str], weight: Floats, bias: Fl
 
 
 def _cross_encoder(encoder: Any, weight: Floats, bias: Floats) -> Logits:
-    """BERT's pooled output through the classifier, which CTranslate2 has no place for."""
+    """Apply the classifier to BERT's pooled output, because CTranslate2 does not."""
 
     def logits(pairs: Sequence[Pair]) -> Floats:
         output = encoder.forward_batch([pair.ids for pair in pairs], token_type_ids=_padded(pairs))
@@ -95,7 +94,7 @@ def _padded(pairs: Sequence[Pair]) -> list[list[int]]:
 
 
 def _relevance(outputs: Floats) -> Floats:
-    """One logit a row: the only output, or the second of two less the first, as `num_labels` has it."""
+    """Return one logit for each row: the only output, or the second minus the first."""
     found: Floats = outputs[:, 0] if outputs.shape[1] == 1 else outputs[:, 1] - outputs[:, 0]
     return found
 

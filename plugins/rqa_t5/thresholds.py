@@ -1,7 +1,7 @@
-"""Where Corrective RAG's actions begin: thresholds for an evaluator's scores, chosen on questions with known answers.
+"""Choose the thresholds of Corrective RAG's actions on questions with known answers.
 
-A question's best score decides its action: at least `upper`, Correct; under `lower`, Incorrect; else Ambiguous
-(Yan et al., 2024, section 4.3). The right action is Correct where a passage is relevant, and Incorrect where none is.
+The best score of a question decides its action: Correct from `upper` on, Incorrect below `lower`, otherwise Ambiguous
+(Yan et al., 2024, section 4.3). Correct is right if a passage is relevant, Incorrect if none is.
 """
 
 from __future__ import annotations
@@ -13,32 +13,35 @@ import numpy as np
 
 from robust_qa import InputError
 
-# The paper's own pairs for its T5-large (appendix B.3), by data set.
+# The paper's (upper, lower) for its T5-large (appendix B.3), by data set.
 PRESETS = {"popqa": (0.59, -0.99), "pubqa": (0.5, -0.91), "arc": (0.5, -0.91), "bio": (0.95, -0.91)}
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A question's scores, and which of its texts are relevant."""
+    """The scores and the relevance of a question's texts."""
 
     scores: tuple[float, ...]
     relevant: tuple[bool, ...]
 
     @property
     def best(self) -> float:
-        """The score that decides the action; -1 when there is no text."""
+        """Return the score that decides the action, or -1 without texts."""
         return max(self.scores, default=-1.0)
 
     @property
     def answerable(self) -> bool:
-        """Whether any text is relevant."""
+        """Return whether any text is relevant."""
         return any(self.relevant)
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a threshold does: the share of questions at or above it, how many of those are answerable, how many of
-    those under it are not, and the accuracy of the action when it alone decides. Shares are None of nothing.
+    """The effect of one threshold.
+
+    `above` is the share of questions at or above it, `answerable_above` the share of answerable ones among them, and
+    `unanswerable_below` the share of unanswerable ones below. Both are None if there are no such questions.
+    `accuracy` is that of Correct and Incorrect with this threshold alone.
     """
 
     threshold: float
@@ -49,7 +52,7 @@ class Point:
 
 
 def curve(judged: Sequence[Judged], thresholds: Sequence[float]) -> list[Point]:
-    """What each of `thresholds` does to the questions."""
+    """Return the effect of each threshold on the questions."""
     best, answerable = _arrays(judged)
     points = []
     for threshold in thresholds:
@@ -68,51 +71,51 @@ def curve(judged: Sequence[Judged], thresholds: Sequence[float]) -> list[Point]:
 
 
 def steps(judged: Sequence[Judged]) -> list[float]:
-    """Thresholds that part the questions into twenty shares of about the same size."""
+    """Return the thresholds that split the questions into twenty equal parts."""
     best, _ = _arrays(judged)
     inner = np.quantile(best, np.linspace(0, 1, 21)[1:-1])
     return sorted({round(float(value), 3) for value in inner})
 
 
 def single(judged: Sequence[Judged]) -> tuple[float, float]:
-    """The one threshold with the best accuracy of Correct against Incorrect, and that accuracy."""
+    """Return the single threshold with the best accuracy of Correct and Incorrect, and that accuracy."""
     best, answerable = _arrays(judged)
     upper, _ = choose(judged, ambiguous=0.5)
     return upper, float(np.where(best >= upper, answerable, ~answerable).mean())
 
 
 def choose(judged: Sequence[Judged], *, ambiguous: float = 0.65) -> tuple[float, float]:
-    """(upper, lower) with the most right actions, where an Ambiguous one counts `ambiguous` of a right one.
+    """Return (upper, lower) with the most right actions. An Ambiguous action counts as `ambiguous` right ones.
 
-    So an action is taken only where it is right more often than that. `ambiguous` of 0.5 leaves no room between the
-    two; it must be from 0.5 to 1. Raises InputError when there are no questions of both kinds.
+    `ambiguous` is from 0.5 to 1; with 0.5 the two thresholds are equal. Raises InputError unless some questions are
+    answerable and some are not.
     """
     best, answerable = _arrays(judged)
-    need_both(answerable.tolist())
+    require_both(answerable.tolist())
     order = np.argsort(best, kind="stable")
     scores, gain = best[order], answerable[order].astype(float)
-    # At place n, questions n and above are Correct; likewise those before n Incorrect.
+    # correct[n]: value if questions from n on are Correct; incorrect[n]: if those before n are Incorrect.
     correct = np.append(np.cumsum((gain - ambiguous)[::-1])[::-1], 0.0)
     incorrect = np.insert(np.cumsum((1 - gain) - ambiguous), 0, 0.0)
-    # Equal scores share an action, and none is above 1.
-    apart = np.concatenate([[True], scores[1:] > scores[:-1], scores[-1:] < 1])
-    top = int(np.argmax(np.where(apart, correct, -np.inf)))
-    bottom = int(np.argmax(np.where(apart, incorrect, -np.inf)))
+    # Equal scores share an action, and no score is above 1.
+    distinct = np.concatenate([[True], scores[1:] > scores[:-1], scores[-1:] < 1])
+    top = int(np.argmax(np.where(distinct, correct, -np.inf)))
+    bottom = int(np.argmax(np.where(distinct, incorrect, -np.inf)))
     upper = midway(scores, top)
     return upper, min(upper, midway(scores, bottom))
 
 
-def need_both(answerable: Sequence[bool]) -> None:
-    """Raise InputError unless there are questions of both kinds."""
+def require_both(answerable: Sequence[bool]) -> None:
+    """Raise InputError unless some questions are answerable and some are not."""
     if len(set(answerable)) < 2:
         raise InputError(
-            f"Thresholds cannot be chosen: of {len(answerable)} questions {sum(answerable)} have a relevant passage.",
-            hint="Calibrate on questions of both kinds, with and without a passage that answers.",
+            f"Cannot choose thresholds: {sum(answerable)} of {len(answerable)} questions have a relevant passage.",
+            hint="Use data with both answerable and unanswerable questions.",
         )
 
 
 def action_accuracy(judged: Sequence[Judged], upper: float, lower: float) -> tuple[float, float]:
-    """The share of right actions among those that are not Ambiguous, and the share of Ambiguous ones."""
+    """Return the accuracy of the actions that are not Ambiguous, and the share of Ambiguous ones."""
     best, answerable = _arrays(judged)
     ambiguous = (best < upper) & (best >= lower)
     right = np.where(best >= upper, answerable, ~answerable)[~ambiguous]
@@ -120,17 +123,10 @@ def action_accuracy(judged: Sequence[Judged], upper: float, lower: float) -> tup
 
 
 def auc(scores: Sequence[float], positive: Sequence[bool]) -> float:
-    """The area under the ROC curve: how often a positive scores above a negative, a tie counting half.
+    """Return the area under the ROC curve, or NaN if all flags are equal. Needs scikit-learn."""
+    from sklearn.metrics import roc_auc_score  # only training and benchmarks have it
 
-    NaN when there are none of one kind.
-    """
-    values, flags = np.asarray(scores, float), np.asarray(positive, bool)
-    count = int(flags.sum())
-    if not count or count == len(flags):
-        return float("nan")
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
-    return float((ranks[flags].sum() - count * (count + 1) / 2) / (count * (len(flags) - count)))
+    return float(roc_auc_score(positive, scores)) if len(set(positive)) == 2 else float("nan")
 
 
 def _arrays(
@@ -140,7 +136,7 @@ def _arrays(
 
 
 def midway(scores: np.ndarray[tuple[int], np.dtype[np.float64]], place: int) -> float:
-    """A threshold that `place` scores lie under, in few digits, in [-1, 1]."""
+    """Return a threshold in [-1, 1], with few digits, that is above exactly `place` of the sorted scores."""
     below = scores[place - 1] if place else -1.0
     above = scores[place] if place < len(scores) else 1.0
     for digits in (2, 3, 4, 6):

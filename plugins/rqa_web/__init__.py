@@ -1,14 +1,15 @@
-"""Retriever `web`: what a web search finds, each page read down to its paragraphs.
+"""Retriever `web`: searches the web and reads the main text of the pages found.
 
     [retriever.web]
     provider = "brave"
     key = "brave"
 
-A provider (providers.py) lists results; the first few pages are fetched at once, within bounds (fetching.py),
-and their main text is read (pages.py). A page that cannot be had is told in the trace and stands there with the
-provider's snippet; a provider that cannot be asked is an error, which the host tries again.
+A provider returns results (providers.py, asking.py). The first few pages are fetched concurrently, within limits
+(fetching.py), and their main text is extracted (pages.py). If a page cannot be read, the trace says so and the passage
+is the provider's snippet. If the provider fails, the host retries.
 
-Without the extra `[web]` (trafilatura) a page gives the paragraphs that its markup names.
+Without the extra `[web]` there is no trafilatura: all paragraphs of a page are used, menus too. There is no protego
+either: sites that have a robots.txt are then not read, unless `robots = false`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from urllib.parse import urldefrag
 from msgspec import Meta
 
 from robust_qa import Key, Passage, Url, __version__, hookimpl
-from robust_qa.kit import remark, visible
+from robust_qa.kit import visible, warn
 
 if TYPE_CHECKING:
     from robust_qa import Registry
@@ -33,56 +34,60 @@ if TYPE_CHECKING:
     from .providers import Result
     from .static import Static
 
-# Of a host, in any script, or its IPv6 address.
+# A host name in any script, or an IPv6 address.
 _NAME = re.compile(r"[a-z0-9_\u0080-\U0010ffff-]+(?:\.[a-z0-9_\u0080-\U0010ffff-]+)*|[0-9a-f]*:[0-9a-f]*:[0-9a-f:.]*")
 _Count = Annotated[int, Meta(ge=0, le=100)]
 
 
 class Web:
-    """Passages from a web search: one a page, its paragraphs parted by blank lines."""
+    """Passages from a web search, one for each page. Blank lines separate paragraphs."""
 
     reaches_out = True
 
     @dataclass
     class Options:
-        # who is asked; static: a file of results, searched by the words they share with the query
+        # search provider; static: a file of results, ranked by the words they share with the query
         provider: Literal["serper", "brave", "tavily", "google-cse", "searxng", "mediawiki", "static"]
-        key: Key | None = None  # a stored key's name; serper, brave, tavily and google-cse want one
-        base_url: Url | None = None  # the provider's address, where it is not its own; searxng has none
-        engine: str | None = None  # google-cse: the search engine's id (cx)
+        key: Key | None = None  # name of a stored key; required for serper, brave, tavily and google-cse
+        base_url: Url | None = None  # the provider's address; required for searxng
+        engine: str | None = None  # google-cse: id of the search engine (cx)
         file: Path | None = None  # static: JSON lines with title, url and text (the page) or snippet
-        results: Annotated[int, Meta(ge=1, le=100)] = 10  # results asked of the provider
-        pages: _Count = 5  # of which so many pages are read, the first ones; the others give their snippet
-        page_words: Annotated[int, Meta(ge=1)] = 2000  # words of a page, at most; the rest is cut
-        page_bytes: Annotated[int, Meta(ge=1)] = 2_000_000  # bytes of a page, at most; the rest is cut
-        page_seconds: Annotated[float, Meta(gt=0)] = 10.0  # seconds for a page to come, and as many to be read
-        max_age: Annotated[float, Meta(ge=0)] = 7.0  # days, at most, that a search is not made again; 0: for ever
-        redirects: _Count = 5  # that are followed for a page
-        prefer: list[str] = field(default_factory=lambda: ["wikipedia.org"])  # hosts put first among the `results`
-        hosts: list[str] = field(default_factory=list)  # hosts whose pages are taken, and no others; empty: all
-        avoid: list[str] = field(default_factory=list)  # hosts whose pages are not taken
-        private: bool = False  # whether pages at private and loopback addresses are read
-        robots: bool = True  # whether pages that robots.txt closes are left unread
-        user_agent: str | None = None  # who asks, as providers and sites are told; by default robust-qa and its version
+        results: Annotated[int, Meta(ge=1, le=100)] = 10  # results to request from the provider
+        pages: _Count = 5  # results whose pages are read; the others give their snippet
+        page_words: Annotated[int, Meta(ge=1)] = 2000  # maximum words of a page; the rest is cut
+        page_bytes: Annotated[int, Meta(ge=1)] = 2_000_000  # maximum bytes of a page; the rest is cut
+        page_seconds: Annotated[float, Meta(gt=0)] = (
+            10.0  # timeout in seconds for fetching a page, and for extracting its text
+        )
+        max_age: Annotated[float, Meta(ge=0)] = 7.0  # maximum cache age of a search in days; 0: no limit
+        redirects: _Count = 5  # maximum redirects for a page
+        prefer: list[str] = field(default_factory=lambda: ["wikipedia.org"])  # hosts to put first among the `results`
+        hosts: list[str] = field(default_factory=list)  # use only pages of these hosts; empty: all
+        avoid: list[str] = field(default_factory=list)  # never use pages of these hosts
+        private: bool = False  # read pages at private and loopback addresses
+        robots: bool = True  # obey robots.txt
+        user_agent: str | None = None  # User-Agent for providers and sites; default: robust-qa and its version
 
         def __post_init__(self) -> None:
             if self.provider in {"serper", "brave", "tavily", "google-cse"} and self.key is None:
-                raise ValueError(f'needs `key` for {self.provider}: `rqa keys set NAME --host HOST`, and key = "NAME"')
-            wanted = {"google-cse": "engine", "searxng": "base_url", "static": "file"}.get(self.provider)
-            if wanted and getattr(self, wanted) is None:
-                raise ValueError(f"needs `{wanted}` for {self.provider}")
+                raise ValueError(
+                    f'needs `key` for {self.provider}: run `rqa keys set NAME --host HOST`, set key = "NAME"'
+                )
+            required = {"google-cse": "engine", "searxng": "base_url", "static": "file"}.get(self.provider)
+            if required and getattr(self, required) is None:
+                raise ValueError(f"needs `{required}` for {self.provider}")
             if self.user_agent is not None and not re.fullmatch(r"[!-~](?:[ -~]*[!-~])?", self.user_agent):
-                raise ValueError("user_agent is empty, or holds characters that no HTTP header can carry")
+                raise ValueError("user_agent is empty, or contains characters that HTTP headers do not allow")
             for name in ("prefer", "hosts", "avoid"):
-                for entry, told in zip(getattr(self, name), _names(getattr(self, name)), strict=True):
-                    if not told:
+                for entry, known in zip(getattr(self, name), _names(getattr(self, name)), strict=True):
+                    if not known:
                         raise ValueError(
-                            f"has {entry!r} in `{name}`, which is no host's name: "
-                            "write example.org, which also stands for the hosts below it"
+                            f"has {entry!r} in `{name}`, which is not a host name: "
+                            "write example.org, which includes its subdomains"
                         )
 
     def __init__(self, options: Options) -> None:
-        """Raises MissingError, InputError or ConfigError when key or file are not there, or not as they should be."""
+        """Raises MissingError if the key or the file is missing, InputError or ConfigError if it is invalid."""
         from .fetching import Bounds, Fetcher
 
         self.options = options
@@ -101,15 +106,13 @@ class Web:
         self._fetcher = Fetcher(bounds, self._allows, agent)
 
     def fingerprint(self) -> str:
-        """The content of the file; a provider's is not known."""
+        """Return a hash of the file of results, "" for other providers."""
         return getattr(self._provider, "digest", "")
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
-        """The pages found for `query`, preferred hosts first; no page twice, whatever its address says.
+        """Return the pages found for `query`, preferred hosts first, without duplicates.
 
-        Fewer are the first of more.
-
-        Raises UnavailableError, CallTimeout, RefusedError or ReplyError when the provider does not answer.
+        Raises UnavailableError, CallTimeout, RefusedError or ReplyError if the search fails.
         """
         import asyncio
 
@@ -117,8 +120,8 @@ class Web:
             return []
         found = await self._provider.search(query, max(k, self.options.results))
         ranked = enumerate(self._chosen(found), start=1)
-        passages: dict[tuple[str, str], Passage] = {}  # by what people see of them
-        # A page without text leaves its place to the next, and so does one that is there by another address.
+        passages: dict[tuple[str, str], Passage] = {}  # by visible title and text
+        # The next page replaces a page without text, and a duplicate at another address.
         while more := list(islice(ranked, k - len(passages))):
             texts = await asyncio.gather(*(self._text(rank, result) for rank, result in more))
             for (rank, result), text in zip(more, texts, strict=True):
@@ -128,9 +131,9 @@ class Web:
         return list(passages.values())
 
     def _chosen(self, found: Sequence[Result]) -> list[Result]:
-        """Each page once, and each text of a file, those that may be taken, preferred hosts first.
+        """Return the allowed results without duplicates, preferred hosts first.
 
-        They are looked for among a fixed number, so that the first ones are the same however many are asked for.
+        Only the first `results` are reordered, so that the first results do not depend on `k`.
         """
         results = self.options.results
         preferred = sorted(found[:results], key=lambda result: not _among(result.url, self._prefer))
@@ -144,7 +147,7 @@ class Web:
         return not _among(url, self._avoid) and (not self._hosts or _among(url, self._hosts))
 
     async def _text(self, rank: int, result: Result) -> str:
-        """The paragraphs of one of the first `pages`, or the provider's snippet, with a remark where it stands in."""
+        """Return the text of the page if it is among the first `pages`, else the snippet. Warns if the page fails."""
         if result.text:
             last = next(islice(re.finditer(r"\S+", result.text), self.options.page_words - 1, None), None)
             return result.text[: last.end()] if last else result.text
@@ -155,8 +158,8 @@ class Web:
         try:
             return await self._fetcher.text(result.url)
         except UnreadableError as error:
-            instead = "its snippet stands for it" if result.snippet else "it is left out"
-            remark(f"{result.url}: {error}; {instead}", lasting=error.lasting)
+            instead = "its snippet is used" if result.snippet else "it is left out"
+            warn(f"{result.url}: {error}; {instead}", lasting=error.lasting)
             return result.snippet
 
     async def close(self) -> None:
@@ -176,7 +179,7 @@ def _provider(options: Web.Options, agent: str) -> Static | Provider:
 
 
 def _among(url: str, hosts: Sequence[str]) -> bool:
-    """Whether the host of `url` is one of `hosts`, or below one."""
+    """Whether the host of `url` is one of `hosts` or a subdomain."""
     from .providers import host
 
     own = f".{host(url)}"
@@ -184,11 +187,11 @@ def _among(url: str, hosts: Sequence[str]) -> bool:
 
 
 def _names(hosts: Sequence[str]) -> list[str]:
-    """Hosts that the configuration names, as `host` tells them; "" for what cannot be a host's name."""
-    return [_told(name.lower().strip(".")) for name in hosts]
+    """Return configured hosts in the form of `host`, "" for invalid names."""
+    return [_ascii_name(name.lower().strip(".")) for name in hosts]
 
 
-def _told(name: str) -> str:
+def _ascii_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         return ""
     if name.isascii():
@@ -200,4 +203,4 @@ def _told(name: str) -> str:
 
 @hookimpl
 def rqa_register(registry: Registry) -> None:
-    registry.retriever("web", Web, summary="a web search, and the pages it finds")
+    registry.retriever("web", Web, summary="web search, and the pages it finds")

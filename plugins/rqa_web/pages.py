@@ -1,4 +1,4 @@
-"""The text of a page: the paragraphs of its main part, without menus, notices and scripts."""
+"""Extracts the main text of a page, without menus, notices and scripts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from functools import cache
 from typing import Any
 
 from robust_qa.documents import charset
-from robust_qa.kit import flat, raised
+from robust_qa.kit import single_line, superscript
 
-_SHORTEST = 10  # characters; a paragraph has more than that (published code of CRAG)
+_SHORTEST = 10  # characters; shorter paragraphs are dropped (published code of CRAG)
 _TAG = re.compile(r"<(/?[a-z][a-z0-9]*)\b[^<>]*>", re.IGNORECASE)
-_BEYOND_ALL = re.compile(r"&#[0-9]{9,};?")  # references to no character; html.unescape raises at 4,301 digits
+_BEYOND_ALL = re.compile(r"&#[0-9]{9,};?")  # invalid character references; html.unescape raises at 4,301 digits
 _SUP = r"<sup\b[^<>]*>(?P<raised>.{0,400}?)</sup\s*>"
 _RAISED = re.compile(_SUP, re.IGNORECASE | re.DOTALL)
 _POWER = re.compile(rf"(?P<before>[^\s<>])(?P<ends>(?:</\w{{1,9}}>){{0,3}}){_SUP}", re.IGNORECASE | re.DOTALL)
@@ -30,59 +30,61 @@ _BLOCKS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as it came: media type and charset are "" where the site does not say."""
+    """A fetched page. Media type and charset are "" if the site does not send them."""
 
     body: bytes
     type: str = ""
     charset: str = ""
 
     def decoded(self) -> str:
-        """The text, by its byte order mark, the charset that the site names, or the page; else as UTF-8.
-
-        What does not fit is replaced.
-        """
+        """Return the text, decoded by its byte order mark, the site's charset, the page's charset, or UTF-8."""
         return self.body.decode(charset(self.body, self.charset, page=True) or "utf-8", "replace")
 
 
 def read(page: Page, words: int) -> str:
-    """The paragraphs of `page`, parted by blank lines, `words` words of them at most."""
-    main = "" if page.type == "text/plain" else _joined(_main_text(_leveled(page.decoded())).splitlines(), words)
+    """Return the main paragraphs of `page`, separated by blank lines, at most `words` words."""
+    main = (
+        ""
+        if page.type == "text/plain"
+        else _joined(_main_text(_without_superscripts(page.decoded())).splitlines(), words)
+    )
     return main or read_markup(page, words)
 
 
 def read_markup(page: Page, words: int) -> str:
-    """The same of all paragraphs that the markup names, menus and notices too; linear in whatever comes."""
+    """Return all paragraphs in the markup, menus and notices too, in linear time."""
     text = page.decoded()
     return _joined(
-        re.split(r"\n\s*\n", text) if page.type == "text/plain" else _marked_paragraphs(_leveled(text)), words
+        re.split(r"\n\s*\n", text) if page.type == "text/plain" else _marked_paragraphs(_without_superscripts(text)),
+        words,
     )
 
 
 def unescaped(text: str) -> str:
-    """`text` with characters in place of references to them, as &amp; is one, and U+FFFD for those to none."""
+    """Return `text` with character references such as &amp; replaced; invalid ones become U+FFFD."""
     return html.unescape(_BEYOND_ALL.sub("\ufffd", text))
 
 
-def _leveled(text: str) -> str:
-    """The markup `text` without marks that refer to notes, and with raised numbers apart: 2<sup>32</sup> is not 232."""
+def _without_superscripts(text: str) -> str:
+    """Return markup without footnote marks and with exponents kept apart: 2<sup>32</sup> is not 232."""
 
     def shown(match: re.Match[str]) -> str:
         return unescaped(_TAG.sub("", match["raised"])).strip()
 
     def unmarked(match: re.Match[str]) -> str:
-        return match[0] if raised("", shown(match), refers=bool(_REFERS.search(match["raised"]))) else ""
+        return match[0] if superscript("", shown(match), refers=bool(_REFERS.search(match["raised"]))) else ""
 
-    def apart(match: re.Match[str]) -> str:
+    def separated(match: re.Match[str]) -> str:
         before, plain = match["before"], shown(match)
-        written = raised(before, plain)
+        written = superscript(before, plain)
         return match[0] if written == plain else f"{before}{match['ends']}{html.escape(written)}"
 
-    return _POWER.sub(apart, _RAISED.sub(unmarked, text))
+    return _POWER.sub(separated, _RAISED.sub(unmarked, text))
 
 
 def _joined(paragraphs: Iterable[str], words: int) -> str:
     kept: list[str] = []
-    for paragraph in dict.fromkeys(map(flat, paragraphs)):
+    for paragraph in dict.fromkeys(map(single_line, paragraphs)):
         if words <= 0:
             break
         if len(paragraph) > _SHORTEST:
@@ -98,7 +100,7 @@ def _main_text(text: str) -> str:
         return ""
     try:
         return trafilatura.extract(text, include_comments=False, fast=True) or ""
-    except Exception:  # any markup may come; there is another way to read it
+    except Exception:  # a page may contain any markup; read_markup is the fallback
         return ""
 
 
@@ -107,33 +109,33 @@ def _trafilatura() -> Any:
     try:
         import trafilatura
     except ImportError:
-        return None  # the extra [web] is not installed
-    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # what it says of a page is no news for people
+        return None  # extra [web]
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # its messages do not help users
     return trafilatura
 
 
 def _marked_paragraphs(text: str) -> Iterator[str]:
-    """The first heading, and the paragraphs that the markup names. Linear in whatever comes.
+    """Yield the first heading and all paragraphs, in linear time.
 
-    html.parser is not: it takes two minutes for 150 kB of `<a href='`.
+    html.parser is not linear: 150 kB of `<a href='` take two minutes.
     """
-    opened: list[str] | None = None
+    parts: list[str] | None = None
     heading, end = True, 0
     text = _without(text, _HIDDEN_BEGINS, _HIDDEN_ENDS)
     for tag in _TAG.finditer(text):
-        if opened is not None:
-            opened.append(text[end : tag.start()])
+        if parts is not None:
+            parts.append(text[end : tag.start()])
         end, name = tag.end(), tag[1].lower()
-        if opened is not None and name.removeprefix("/") in _BLOCKS:
-            yield unescaped("".join(opened))
-            opened = None
+        if parts is not None and name.removeprefix("/") in _BLOCKS:
+            yield unescaped("".join(parts))
+            parts = None
         if name == "p" or (name == "h1" and heading):
-            opened, heading = [], False
-    if opened is not None:
-        yield unescaped("".join([*opened, text[end:]]))
+            parts, heading = [], False
+    if parts is not None:
+        yield unescaped("".join([*parts, text[end:]]))
 
 
 def _without(text: str, begins: re.Pattern[str], ends: re.Pattern[str]) -> str:
-    """`text` without what stands between a beginning and the next end; nothing after one that has no end."""
+    """Return `text` without the parts from a match of `begins` to the next match of `ends`, or to the end."""
     first, *others = begins.split(text)
     return first + "".join(ends.split(other, maxsplit=1)[-1] for other in others if ends.search(other))

@@ -1,11 +1,11 @@
-"""The search providers: how each is asked, and where its reply has the results, as published by each.
+"""Search providers: the format of their requests and replies, from their documentation.
 
 - serper: https://serper.dev (POST /search, `organic`)
 - brave: https://api-dashboard.search.brave.com/documentation (web search, `web.results`)
 - tavily: https://docs.tavily.com (POST /search, `results`)
 - google-cse: https://developers.google.com/custom-search/v1 (`items`)
-- searxng: https://docs.searxng.org/dev/search_api.html (`results`; an instance has to allow `format=json`)
-- mediawiki: https://www.mediawiki.org/wiki/API:Search, as a generator, with the introductions of TextExtracts
+- searxng: https://docs.searxng.org/dev/search_api.html (`results`; the instance has to allow `format=json`)
+- mediawiki: https://www.mediawiki.org/wiki/API:Search, as a generator, with TextExtracts
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from robust_qa.kit import flat
+from robust_qa.kit import single_line
 
 from .pages import unescaped
 
-# What providers highlight with. Most give plain text, in which a < may be no markup, as in vector<int>.
+# Tags that providers use for highlighting. Other text in angle brackets is kept, such as vector<int>.
 _TAG = re.compile(r"</?(?:b|br|em|i|mark|p|span|strong)(?:\s+[\w-]+=[^<>]{0,1000})?\s*/?>", re.IGNORECASE)
-_BUSY = re.compile(r"maxlag|too-busy|backend-error|internal_api_error")  # of a wiki: it may answer the next time
+_BUSY = re.compile(r"maxlag|too-busy|backend-error|internal_api_error")  # temporary errors of MediaWiki
 _LONGEST_SNIPPET = 5000  # characters
-_LONGEST_URL = 2048  # characters, as sitemaps.org has it: each rule of a robots.txt is held against all of them
+_LONGEST_URL = 2048  # characters, as in sitemaps.org
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One result, the most relevant first in a list; `text` is the page's where the provider has it."""
+    """A search result. `text` is the page's text if the provider returns it."""
 
     url: str
     title: str = ""
@@ -40,16 +40,16 @@ class Result:
 
 
 class UnsearchedError(Exception):
-    """A reply of status 200 says why no search was made; `status` is the one that would have told so."""
+    """A reply with status 200 reports an error. `status` is the equivalent HTTP status."""
 
-    def __init__(self, status: int, why: str) -> None:
-        super().__init__(why)
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
         self.status = status
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked: the words, and how many results."""
+    """A query: words, number of results, key and search engine."""
 
     words: str
     results: int
@@ -59,7 +59,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """An HTTP request to a provider: GET with parameters, or POST with JSON."""
+    """An HTTP request: GET with parameters, or POST with JSON."""
 
     path: str
     parameters: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -69,7 +69,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """One provider: its address, its way to be asked, and where in a reply the results are."""
+    """A provider: its address, its requests, and the place of the results in a reply."""
 
     base_url: str
     request: Callable[[Query], Request]
@@ -78,9 +78,9 @@ class Api:
     snippets: Sequence[str] = ("content",)
 
     def results(self, reply: Any) -> list[Result]:
-        """The results in a decoded reply; what has no web address is left out.
+        """Return the results in a decoded reply that have a web address.
 
-        ValueError when it has no such list, UnsearchedError when it says that no search was made.
+        Raises ValueError if there is no list of results, UnsearchedError if the reply reports an error.
         """
         items = self.items(reply)
         if not isinstance(items, list):
@@ -93,7 +93,7 @@ class Api:
 
 
 def is_web(url: object) -> bool:
-    """Whether `url` is a web address of no odd length, with nothing in it that programs read differently."""
+    """Whether `url` is a web address without credentials or characters that programs parse differently."""
     if not isinstance(url, str) or len(url) > _LONGEST_URL or not url.isprintable() or set(url) & set(' \\"<>'):
         return False
     try:
@@ -107,10 +107,7 @@ def is_web(url: object) -> bool:
 
 
 def host(url: str) -> str:
-    """The host that is called for `url`, in ASCII and small letters; "" where there is none.
-
-    It is httpx's reading: to others a full stop of another script is no dot.
-    """
+    """Return the host of `url` as httpx parses it, in lower-case ASCII, or ""."""
     try:
         return httpx.URL(url).raw_host.decode("ascii").lower().rstrip(".")
     except httpx.InvalidURL:
@@ -118,17 +115,17 @@ def host(url: str) -> str:
 
 
 def _plain(value: object) -> str:
-    """Text without the markup and entities that providers highlight with; of a list, its texts."""
+    """Return plain text without highlighting. The texts of a list are joined."""
     if isinstance(value, list):
         return "\n\n".join(dict.fromkeys(text for part in value if (text := _plain(part))))
     if not isinstance(value, str):
         return ""
     text = unescaped(_TAG.sub("", value[: 2 * _LONGEST_SNIPPET]))
-    return flat(text)[:_LONGEST_SNIPPET]
+    return single_line(text)[:_LONGEST_SNIPPET]
 
 
 def _cut(words: str, *, characters: int, number: int = 1000) -> str:
-    """As much of a query as a provider takes."""
+    """Return the start of a query, within a provider's limits."""
     return " ".join(words[:characters].split()[:number])
 
 
@@ -175,7 +172,7 @@ def _mediawiki(query: Query) -> Request:
 
 
 def _within(*names: str, empty: Sequence[str] = ()) -> Callable[[Any], Any]:
-    """Walks into an object by the names of its fields; one without them that has one of `empty` found nothing."""
+    """Return a function that follows `names` into a reply. A reply with only a field of `empty` has no results."""
 
     def walk(reply: Any) -> Any:
         found = reply
@@ -191,16 +188,16 @@ def _within(*names: str, empty: Sequence[str] = ()) -> Callable[[Any], Any]:
 
 
 def _searxng_results(reply: Any) -> Any:
-    """The results of all engines together; that there are none is no finding where some of them are down."""
+    """Return the results. Raises UnsearchedError if there are none and some engines do not respond."""
     results = _within("results")(reply)
     if results == [] and isinstance(down := reply.get("unresponsive_engines"), list) and down:
-        told = (": ".join(map(str, engine)) if isinstance(engine, list) else str(engine) for engine in down)
-        raise UnsearchedError(503, f"engines do not respond: {', '.join(told)}")
+        engines = (": ".join(map(str, engine)) if isinstance(engine, list) else str(engine) for engine in down)
+        raise UnsearchedError(503, f"engines do not respond: {', '.join(engines)}")
     return results
 
 
 def _wiki_pages(reply: Any) -> Any:
-    """The pages of a generator, which come in any order and say their place."""
+    """Return the pages in order of their `index`."""
     if isinstance(reply, dict) and isinstance(error := reply.get("error"), dict):
         code = str(error.get("code"))
         status = {"ratelimited": 429, "readapidenied": 403}.get(code, 503 if _BUSY.search(code) else 400)

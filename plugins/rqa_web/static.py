@@ -1,4 +1,4 @@
-"""A search without a network: a file of results, ranked by the words they share with the query."""
+"""Search in a file of results, ranked by the words they share with the query."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class _Line(msgspec.Struct):
 
 
 class Static:
-    """The results of a JSON-lines file. A line with `text` is a page itself; others are fetched from their `url`."""
+    """The results in a JSON Lines file. Lines without `text` are fetched from their `url`."""
 
     def __init__(self, path: Path) -> None:
-        """Raises MissingError when the file is not there, InputError when a line is no result."""
+        """Raises MissingError if the file cannot be read, InputError if a line is invalid."""
         try:
             content = path.read_bytes()
         except OSError as error:
             raise MissingError(
-                f"The search results {path} cannot be read: {error.strerror}.",
-                hint="It is named by `file` in the table of the retriever.",
+                f"Cannot read the search results {path}: {error.strerror}.",
+                hint="Correct `file` in the retriever's table.",
             ) from error
         self.digest = hashlib.sha256(content).hexdigest()
         self._results = [
@@ -48,7 +48,7 @@ class Static:
                 self._places[word].append(place)
 
     async def search(self, query: str, results: int) -> list[Result]:
-        """The results that share most with the query, rare words counting more; none that shares nothing."""
+        """Return the results that share words with the query. Rare words count more."""
         return await asyncio.to_thread(self._best, query, results)
 
     def _best(self, query: str, results: int) -> list[Result]:
@@ -61,7 +61,7 @@ class Static:
         return [self._results[place] for place in best[:results]]
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 def _result(line: bytes, path: Path, number: int) -> Result:
@@ -70,9 +70,9 @@ def _result(line: bytes, path: Path, number: int) -> Result:
         found = msgspec.json.decode(line, type=_Line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(
-            f"{where} cannot be used: {error}.",
+            f"{where} is not valid: {error}.",
             hint='Write {"title": "...", "url": "https://...", "text": "..."}.',
         ) from error
     if not found.text and not is_web(found.url):
-        raise InputError(f"{where} has neither `text` nor a `url` of http or https.")
+        raise InputError(f"{where} has neither `text` nor an http or https `url`.")
     return Result(found.url or f"{path.name}:{number}", found.title or "", found.snippet or "", found.text or "")

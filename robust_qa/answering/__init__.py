@@ -1,4 +1,4 @@
-"""To answer questions from a program: a session over the configured components."""
+"""Answer questions from a program with `Session`."""
 
 from __future__ import annotations
 

@@ -1,13 +1,7 @@
-"""The components that a configuration names: which plugin, with what options, built and checked."""
+"""Configured components: find the plugin, check its options, build it."""
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import shlex
-import shutil
-import stat
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -19,13 +13,12 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from ..calls.contract import CONTRACT, PLUGIN_FAULT, attributed, check_component, closed, validated
+from ..calls.contract import attributed, check_component
 from ..calls.limits import Limits, reserved
-from ..config import environment
 from ..config import options as settings
 from ..config.layers import Config
 from ..config.values import Layer, Table, Value
-from ..errors import BusyError, ConfigError, PluginError, RqaError
+from ..errors import ConfigError, RqaError
 from ..expressions import (
     BUILT_IN,
     NOTHING,
@@ -42,14 +35,13 @@ from ..host.loading import Host
 from ..host.registry import Registration
 from ..kit.prompts import load_prompts
 from ..prompt import Prompt
-from ..protocols import IndexProgress, IndexReport
 from ..types import KINDS, Expression, Kind
 from .components import EXPRESSION_PROMPTS
 
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """The table [defaults]: what is used when the command line names nothing else."""
+    """The table [defaults]: used if the command line names no other."""
 
     strategy: str | None = None  # a strategy; default: the most robust one that the reader can run
     retriever: Expression | None = None  # a retriever, or an expression of several
@@ -67,7 +59,7 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One component before it is built: its registration, the host's limits for it, its options (None without)."""
+    """A component that is not built yet: its registration, its limits and its options (None: it has none)."""
 
     registration: Registration
     limits: Limits
@@ -75,7 +67,7 @@ class Part:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What its work depends on besides what it keeps or loads: kind, plugin, version, and all its options."""
+        """What its results depend on besides its fingerprint: kind, name, plugin, version and options."""
         plugin, options = self.registration.plugin, settings.told(self.options)
         return self.registration.kind, self.registration.name, plugin.distribution, plugin.version, options
 
@@ -86,16 +78,15 @@ class Part:
             return factory() if self.registration.options is None else factory(self.options)
 
     def attributed(self) -> AbstractContextManager[None]:
-        """Names the plugin in whatever unforeseen goes wrong inside."""
+        """A context manager that attributes unexpected errors to the plugin."""
         kind, name, plugin = self.registration.kind, self.registration.name, self.registration.plugin.name
         return attributed(f"Building {kind} {name!r} of plugin {plugin}")
 
 
 class Assembly:
-    """What `config` says of the components of `host`.
+    """Components of `host` as `config` describes them.
 
-    `overrides` are option values by component ("retriever", name) that no file holds, such as the index of
-    `--docs`.
+    `overrides`: option values by kind and name that are in no file, such as the index folder of `--docs`.
     """
 
     def __init__(
@@ -122,67 +113,69 @@ class Assembly:
 
     @property
     def retriever(self) -> Tree | None:
-        """What [defaults] asks to retrieve, with the named expressions in their places; None: nothing in particular."""
+        """The retriever expression in [defaults], with named expressions expanded. None if it is not set."""
         if self.defaults.retriever is None:
             return None
         return expanded(parse_expression(self.defaults.retriever), self.expressions)
 
     def part(self, kind: Kind, name: str) -> Part:
-        """The component of that name, as [kind.name] or else its plugin's defaults say.
+        """The component of that name, with the options in its table [kind.name].
 
-        ConfigError says what is wrong with the table, or that there is no such component.
+        Raises ConfigError if there is no such component or its table has an invalid value.
         """
         table = self._table(kind, name)
         registration = self._registration(kind, name, table)
         if kind == "retriever" and name in BUILT_IN:
-            raise ConfigError(f"[{table.name}]: {name!r} means something else in retriever expressions.")
-        kept = reserved(kind)
-        own = {key: value for key, value in table.values.items() if key in kept and key != "plugin"}
+            raise ConfigError(
+                f"[{table.name}]: {name!r} is a built-in name of retriever expressions.", hint="Choose another name."
+            )
+        host_keys = reserved(kind)
+        limit_values = {key: value for key, value in table.values.items() if key in host_keys and key != "plugin"}
         problems: list[RqaError] = []
         with _collected(problems):
             _check_reach(registration, table)
         with _collected(problems):
-            limits = settings.build(Limits, Table(table.name, own))
+            limits = settings.build(Limits, Table(table.name, limit_values))
         options = None
         if registration.options is not None:
             with _collected(problems):
-                options = settings.build(registration.options, table, reserved=kept)
+                options = settings.build(registration.options, table, reserved=host_keys)
                 self._check_expressions(options, table)
         else:
             problems += (
                 ConfigError(
-                    f"{value.layer.origin}: [{table.name}] sets `{key}`, and {registration.name!r} has no options."
+                    f"{value.layer.origin}: [{table.name}] sets `{key}`, but {registration.name!r} has no options."
                 )
                 for key, value in table.values.items()
-                if key not in kept
+                if key not in host_keys
             )
         if problems:
             raise ConfigError.of(problems)
         return Part(registration, limits, options)
 
     def keeps_index(self, name: str) -> bool:
-        """Whether the retriever `name` keeps an index; ConfigError where there is no such retriever."""
+        """Whether the retriever `name` has an index. Raises ConfigError if there is no such retriever."""
         return hasattr(self._registration("retriever", name, self._table("retriever", name)).factory, "index")
 
     def indexing(self, names: Iterable[str]) -> Iterator[str]:
-        """Those of the retrievers `names` that keep an index. One whose plugin is not there keeps none."""
+        """The retrievers in `names` that have an index. Skips retrievers whose plugin is not installed."""
         for name in names:
             with suppress(ConfigError):
                 if self.keeps_index(name):
                     yield name
 
     def check(self, kind: Kind, name: str) -> list[RqaError]:
-        """Build that component as before its first call, which opens nothing yet, and look up what it names.
+        """Build that component and look up the components that its options name. Opens no model or index.
 
-        What is wrong with some of the retriever expressions of an option is returned: a question goes without those.
+        Returns the errors of retriever expressions that questions can do without. Raises RqaError for all others.
         """
         part = self.part(kind, name)
         try:
             component = part.build()
             check_component(kind, name, component)
-            named: tuple[tuple[Kind, str], ...] = (("strategy", "hands_to"), ("evaluator", "scored_by"))
+            references: tuple[tuple[Kind, str], ...] = (("strategy", "hands_to"), ("evaluator", "scored_by"))
             problems: list[RqaError] = []
-            for other_kind, attribute in named:
+            for other_kind, attribute in references:
                 for other in getattr(component, attribute, ()):
                     with _collected(problems):
                         self._registration(other_kind, other, self._table(other_kind, other))
@@ -191,13 +184,13 @@ class Assembly:
         except RqaError as error:
             raise RqaError(f"[{kind}.{name}]: {error.message}", hint=error.hint) from error
         by_option = groupby(settings.expressions(part.options, self._table(kind, name).values), key=itemgetter(0))
-        unusable = [error for _, given in by_option for error in self._unusable([text for _, text in given])]
+        unusable = [error for _, pairs in by_option for error in self._unusable([text for _, text in pairs])]
         if kind == "strategy":
-            self._check_handing(component, (name,))
+            self._check_no_circle(component, (name,))
         return unusable
 
     def _unusable(self, expressions: Sequence[str]) -> list[RqaError]:
-        """What is wrong with some of those expressions; raised where it leaves none of them."""
+        """The errors of these expressions. Raises ConfigError if none of them can be used."""
         errors: list[RqaError] = []
         for text in expressions:
             try:
@@ -208,11 +201,11 @@ class Assembly:
             raise ConfigError.of(errors)
         return errors
 
-    def _check_handing(self, strategy: Any, path: tuple[str, ...]) -> None:
+    def _check_no_circle(self, strategy: Any, path: tuple[str, ...]) -> None:
         for other in getattr(strategy, "hands_to", ()):
             if other in path:
                 raise in_circle((*path, other))
-            self._check_handing(self.part("strategy", other).build(), (*path, other))
+            self._check_no_circle(self.part("strategy", other).build(), (*path, other))
 
     def _check_sources(self, tree: Tree) -> None:
         for name in sources(tree):
@@ -220,28 +213,28 @@ class Assembly:
                 self.part("retriever", name)
 
     def check_defaults(self) -> list[RqaError]:
-        """Everything that is wrong with [defaults]. Its wrong values then count as not set."""
+        """The errors in [defaults]. Afterwards invalid values count as not set."""
         problems: list[RqaError] = []
         try:
             self.defaults  # noqa: B018
         except ConfigError as error:
             problems.append(error)
-            self.defaults = self._sound_defaults()
+            self.defaults = self._valid_defaults()
         for kind in KINDS:
             with _collected(problems):
                 self.check_default(kind)
         return problems
 
-    def _sound_defaults(self) -> Defaults:
-        """[defaults] without its wrong values. Expressions keep their names if one is wrong, since others name them."""
+    def _valid_defaults(self) -> Defaults:
+        """[defaults] without invalid values. Names of expressions stay, because other expressions may use them."""
         table = self.config.table("defaults")
-        sound: dict[str, Value] = {}
+        valid: dict[str, Value] = {}
         for key, value in table.values.items():
             with suppress(ConfigError):
                 settings.build(Defaults, Table(table.name, {key: value}))
-                sound[key] = value
-        defaults = settings.build(Defaults, Table(table.name, sound))
-        if "expressions" in table.values and "expressions" not in sound:
+                valid[key] = value
+        defaults = settings.build(Defaults, Table(table.name, valid))
+        if "expressions" in table.values and "expressions" not in valid:
             with suppress(ConfigError):
                 names = self.config.table("defaults", "expressions").values
                 defaults = replace(
@@ -250,7 +243,7 @@ class Assembly:
         return defaults
 
     def check_default(self, kind: Kind) -> None:
-        """Check that what [defaults] names for that kind is configured or installed, and rightly."""
+        """Check the component that [defaults] names for that kind. Raises ConfigError if it cannot be used."""
         if kind == "retriever":
             self._check_expressions(self.defaults, self.config.table("defaults"))
             if self.retriever:
@@ -259,19 +252,19 @@ class Assembly:
             self.part(kind, name)
 
     def own_expressions(self, kind: Kind, name: str) -> list[Tree]:
-        """The retriever expressions among the options of that component, the named ones in their places."""
-        given = settings.expressions(self.part(kind, name).options, self._table(kind, name).values)
-        return [expanded(parse_expression(text), self.expressions) for _, text in given]
+        """The retriever expressions in that component's options, with named expressions expanded."""
+        pairs = settings.expressions(self.part(kind, name).options, self._table(kind, name).values)
+        return [expanded(parse_expression(text), self.expressions) for _, text in pairs]
 
     def _check_expressions(self, options: Any, table: Table) -> None:
-        """ConfigError when an expression that `table` sets names what is neither configured nor installed."""
+        """Raises ConfigError if an expression in `table` names a component that does not exist."""
         problems: list[RqaError] = []
         for key, text in settings.expressions(options, table.values):
             try:
                 self._check_expression(text)
             except ConfigError as error:
-                told = f"{table.values[key].layer.origin}: `{table.name}.{key}`: `{text}`: {error.message}"
-                problems.append(ConfigError(told, hint=error.hint))
+                place = f"{table.values[key].layer.origin}: `{table.name}.{key}`: `{text}`"
+                problems.append(ConfigError(f"{place}: {error.message}", hint=error.hint))
         if problems:
             raise ConfigError.of(problems)
 
@@ -288,13 +281,13 @@ class Assembly:
             raise ConfigError.of(problems)
 
     def check_corrects(self, strategy: str) -> None:
-        """ConfigError when there is no such strategy, or it is none that corrects passages."""
+        """Raises ConfigError if there is no such strategy or it does not correct passages."""
         registration = self._registration("strategy", strategy, self._table("strategy", strategy))
         if not hasattr(registration.factory, "correct"):
-            able = [r.name for r in self.host.components("strategy") if hasattr(r.factory, "correct")]
+            correctors = [r.name for r in self.host.components("strategy") if hasattr(r.factory, "correct")]
             raise ConfigError(
-                f"Strategy {strategy!r} corrects no passages, so `{strategy}(...)` is no retriever; "
-                f"those that do: {', '.join(able) or 'none'}."
+                f"Strategy {strategy!r} does not correct passages, so `{strategy}(...)` is not a retriever.",
+                hint=f"Strategies that correct passages: {', '.join(correctors) or 'none'}.",
             )
 
     def _table(self, kind: Kind, name: str) -> Table:
@@ -316,11 +309,11 @@ class Assembly:
                 value = next(iter(table.values.values()))
                 raise ConfigError(
                     f"{value.layer.origin}: [{table.name}] does not say which plugin it configures. {error.message}",
-                    hint="If a plugin of yours has it, install that: `pip install -e .` in its folder. If not, "
-                    f'add `plugin = "..."` under [{table.name}]. {error.hint}',
+                    hint=f'Add `plugin = "..."` under [{table.name}]. If the plugin is your own, install it: '
+                    f"`pip install -e .` in its folder. {error.hint}",
                 ) from error
         if not isinstance(named.value, str):
-            raise ConfigError(f"{named.layer.origin}: `{table.name}.plugin` must be text, and it is {named.value!r}.")
+            raise ConfigError(f"{named.layer.origin}: `{table.name}.plugin` must be text, not {named.value!r}.")
         try:
             return self.host.find(kind, named.value)
         except ConfigError as error:
@@ -329,7 +322,7 @@ class Assembly:
 
 @contextmanager
 def _collected(problems: list[RqaError]) -> Iterator[None]:
-    """Add the error that is raised inside to `problems`, so that the next check runs, too."""
+    """Add an error raised inside to `problems`, so that the next check runs."""
     try:
         yield
     except RqaError as error:
@@ -337,139 +330,22 @@ def _collected(problems: list[RqaError]) -> Iterator[None]:
 
 
 def in_circle(strategies: Sequence[str]) -> ConfigError:
-    """What is wrong with strategies that hand passages to each other in that order."""
+    """The error for strategies that hand passages to each other in that order."""
     return ConfigError(
         f"The strategies {' -> '.join(strategies)} hand their passages on in a circle.",
-        hint="Let one of them hand its passages to another strategy (crag: `then`).",
+        hint="Let one of them hand its passages to another strategy (in crag: `then`).",
     )
 
 
 def _check_reach(registration: Registration, table: Table) -> None:
-    """ConfigError where a file that nobody vouched for configures what asks hosts of its own choice."""
+    """Raises ConfigError if an untrusted file configures a component that contacts hosts of its own choice."""
     if not getattr(registration.factory, "reaches_out", False):
         return
     for key, value in table.values.items():
         for layer in value.layers:
             if layer.confined:
                 raise ConfigError(
-                    f"{layer.origin}: `{table.name}.{key}` would have {registration.name!r} send questions to other "
-                    "hosts, and the file was found by walking up.",
+                    f"{layer.origin}: `{table.name}.{key}` makes {registration.name!r} send questions to other hosts, "
+                    "and this file is not trusted.",
                     hint=layer.allowing,
                 )
-
-
-_WAIT_FOR_OTHERS = 60.0  # seconds: another process may be indexing the same files
-_KEEP_UNUSED = 30 * 24 * 3600  # seconds that the index of a --docs call is kept after its last use
-
-
-def indexing_retriever(assembly: Assembly, *, named: bool) -> str:
-    """The retriever that keeps an index: the configured one, else the highest-ranked one.
-
-    Where the command line `named` what is configured, there must be just one in it.
-    """
-    asked = assembly.retriever
-    within = [name for name in sources(asked) if name not in BUILT_IN] if asked else []
-    keeping = [name for name in within if assembly.keeps_index(name)]
-    if named and within and len(keeping) != 1:
-        raise ConfigError(
-            f"The retrievers {', '.join(keeping)} of `{asked}` all keep an index."
-            if keeping
-            else f"Retriever {str(asked)!r} keeps no index.",
-            hint="Name one that does with -r; `rqa plugins` lists them.",
-        )
-    if keeping:
-        return keeping[0]
-    installed = (registration.name for registration in assembly.host.components("retriever"))
-    for name in assembly.indexing((*assembly.config.names("retriever"), *installed)):
-        return name
-    raise ConfigError(
-        "No installed retriever keeps an index.", hint="`rqa plugins` lists what is installed, and what is broken."
-    )
-
-
-def index(assembly: Assembly, name: str, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport:
-    """Index `paths` with the retriever `name`. PluginError where that gives no report, or cannot be closed then."""
-    component, named = assembly.part("retriever", name).build(), f"retriever.{name}"
-    try:
-        with attributed(named):
-            report: IndexReport = component.index([path.absolute() for path in paths], progress)
-    finally:
-        unclosed = asyncio.run(closed(named, component))
-    if problem := validated(report, IndexReport)[1]:
-        raise PluginError(f"`index` of {named} returned {problem}.", hint=CONTRACT)
-    if unclosed:  # perhaps before all of the index was written
-        raise PluginError(unclosed, hint=PLUGIN_FAULT)
-    return report
-
-
-def open_to_others(report: IndexReport) -> str:
-    """A warning when other users can read the folder of the index, else ""."""
-    try:
-        mode = stat.S_IMODE(Path(report.folder).stat().st_mode) if report.folder else 0
-    except OSError:
-        return ""
-    if not mode & 0o055:
-        return ""
-    return (
-        f"Other users can read the index folder {report.folder} (mode {mode:04o}), which holds the text of your files. "
-        f"To keep it private: `chmod 700 {shlex.quote(report.folder)}`."
-    )
-
-
-def for_documents(
-    config: Config, host: Host, paths: Sequence[Path], progress: IndexProgress | None = None, *, named: bool
-) -> tuple[str, dict[str, str], IndexReport]:
-    """An index of just `paths`, made or brought up to date: the retriever, its options, and what was done.
-
-    `named` as in `indexing_retriever`.
-    """
-    name = indexing_retriever(Assembly(config, host), named=named)
-    shelf = environment.cache_dir() / "docs"
-
-    def kept_in(folder: Path) -> Assembly:
-        return Assembly(config, host, overrides={("retriever", name): {"index": str(folder)}})
-
-    # A retriever refuses an index of another plugin, or one made with other options: each has its own.
-    folder = shelf / _key(paths, kept_in(shelf).part("retriever", name))
-    assembly = kept_in(folder)
-    try:
-        shelf.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # a copy of their text, and the cache of calls
-        shelf.mkdir(exist_ok=True, mode=0o700)
-        (shelf / f"{folder.name}.used").touch()  # first: also what a killed run leaves is forgotten one day
-    except OSError as error:  # before the retriever, whose `index` could not be set here
-        raise ConfigError(
-            f"The folder {shelf}, where these documents would be indexed, cannot be written to: {error.strerror}.",
-            hint=f"Set {environment.CACHE_DIR} to a folder that can, or index them once with `rqa index PATH`.",
-        ) from error
-    give_up = time.monotonic() + _WAIT_FOR_OTHERS
-    kept = folder.exists()
-    while True:
-        try:
-            report = index(assembly, name, paths, progress)
-            break
-        except BusyError:
-            if time.monotonic() > give_up:
-                raise
-            time.sleep(0.2)
-        except ConfigError:
-            if not kept:
-                raise
-            shutil.rmtree(folder, ignore_errors=True)  # perhaps of a former format; nobody else knows of it
-            kept = False
-    _forget_unused(shelf)
-    return name, {"index": str(folder)}, report
-
-
-def _key(paths: Sequence[Path], retriever: Part) -> str:
-    content = "\0".join([repr(retriever.identity), *sorted(str(path.resolve()) for path in paths)])
-    return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:20]
-
-
-def _forget_unused(folder: Path) -> None:
-    for mark in folder.glob("*.used"):
-        try:
-            if mark.stat().st_mtime < time.time() - _KEEP_UNUSED:
-                shutil.rmtree(mark.with_suffix(""), ignore_errors=True)
-                mark.unlink()
-        except FileNotFoundError:
-            continue  # another process was quicker

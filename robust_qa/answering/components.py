@@ -40,14 +40,16 @@ class Names:
 class Components:
     """The reader, the evaluator, and all others by name.
 
-    `judge` returns the evaluator: it is built only when a question needs it. `expression` is what is retrieved by
-    default, None for the passages that the question brings. `asked_for`: the command line named it, with -r or --docs.
-    `k` is the number of passages to retrieve, `given_k` how many of a question's own to use (None: all). `within` are
-    the strategies and evaluators that are at work on this question, one inside the other.
+    `get_evaluator`: returns the evaluator, which is built only if a question needs it.
+    `k`: the number of passages to retrieve.
+    `given_k`: how many of a question's own passages to use (None: all).
+    `expression`: the retriever expression to use by default (None: the question's own passages).
+    `asked_for`: the command line named the retriever, with -r or --docs.
+    `within`: the strategies and evaluators that are working on this question, and may not be called again.
     """
 
     reader: Pipeline | None = None
-    judge: Callable[[], Pipeline | None] = lambda: None
+    get_evaluator: Callable[[], Pipeline | None] = lambda: None
     k: int = 10
     given_k: int | None = None
     expression: Tree | None = None
@@ -58,7 +60,7 @@ class Components:
     @property
     def evaluator(self) -> Pipeline | None:
         """The evaluator. Raises the error of building it."""
-        return self.judge()
+        return self.get_evaluator()
 
     def can(self, power: Power) -> bool:
         """Whether the reader or the evaluator has that power. False for "retrieve"."""
@@ -70,7 +72,7 @@ class Components:
 
 
 class Plan(NamedTuple):
-    """How questions are answered: a strategy, its name, and the components that it may call."""
+    """How to answer a question: the strategy, its name and the components that it may call."""
 
     name: str
     strategy: Any

@@ -1,4 +1,4 @@
-"""Prompts that fit the reader's window: what overflows is cut from the least relevant end, by sentences."""
+"""Fit prompts into the reader's context window. Cuts the least relevant passages, sentence by sentence."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ if TYPE_CHECKING:
     from ..calls.pipeline import Pipeline
 
 Counter = Callable[[Sequence[Message]], int]
-_MARGIN = 16  # tokens left free, for what a chat template adds
-# Where a text without sentence ends may be cut (a table, a list): at a line's end, else a word's, else anywhere.
+_MARGIN = 16  # tokens left free for the chat template
+# Long text without sentence ends, such as a table, is cut after a line, else after a word, else anywhere.
 _PIECE = re.compile(r".{1,400}(?=\n|\Z)|.{1,400}(?=\s)|.{1,400}", re.DOTALL)
-_SCALE = 80  # weights are whole numbers in a byte: eightieths of a token
-# Tokens in a character, by the first byte of it in UTF-8; most vocabularies cut digits one by one, and scripts that
-# they have few words of into letters or less.
+_SCALE = 80  # a weight is one byte, in eightieths of a token
+# Tokens per character, by its first byte in UTF-8. Most vocabularies split digits and rare scripts into characters.
 _TOKENS = {
-    range(0x80): 1.0,  # signs and line breaks
-    range(0x80, 0xC0): 0.0,  # the further bytes of a character
+    range(0x80): 1.0,  # punctuation and line breaks
+    range(0x80, 0xC0): 0.0,  # continuation bytes
     range(0xC0, 0xC7): 1.5,  # accented Latin letters
     range(0xC7, 0xE0): 1.2,  # Greek, Hebrew, Arabic
     range(0xD0, 0xD2): 0.5,  # Cyrillic
@@ -45,15 +44,13 @@ _WEIGHTS = bytearray(256)
 for _bytes, _tokens in _TOKENS.items():
     for _byte in _bytes:
         _WEIGHTS[_byte] = round(_tokens * _SCALE)
-_VIETNAMESE = (b"\xe1\xba", b"\xe1\xbb")  # beside Georgian in Unicode, and half as many tokens
 
-
-_HINT = "Ask a shorter question, or configure a larger window or a smaller max_tokens."
+_HINT = "Ask a shorter question, or configure a larger window or a smaller `max_tokens`."
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How passages are laid out in a prompt."""
+    """The order and form of passages in a prompt."""
 
     order: Order = "descending"
     seed: int | str = 0
@@ -61,8 +58,8 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
-    """Messages that fit. `dropped` and `shortened` are the numbers of the passages that did not, or not whole."""
+class TruncatedPrompt:
+    """Messages that fit into the window. `dropped` and `shortened` are the numbers of passages that were cut."""
 
     messages: list[Message]
     dropped: tuple[int, ...] = ()
@@ -70,13 +67,8 @@ class Fitted:
 
 
 def estimate_tokens(messages: Sequence[Message]) -> int:
-    """An estimate on the high side for readers that cannot count, by kinds of characters, and eight for each turn."""
-    return sum(_estimate(message.content.encode()) + 8 for message in messages)
-
-
-def _estimate(content: bytes) -> int:
-    vietnamese = sum(map(content.count, _VIETNAMESE))
-    return sum(content.translate(_WEIGHTS)) // _SCALE - vietnamese * 3 // 2
+    """A high estimate, for readers without `count_tokens`: by the kinds of characters, plus eight for each message."""
+    return sum(sum(message.content.encode().translate(_WEIGHTS)) // _SCALE + 8 for message in messages)
 
 
 async def fit_window(
@@ -87,22 +79,22 @@ async def fit_window(
     layout: Layout,
     *,
     reply_room: int,
-) -> Fitted:
-    """`prompt` with `passages` in what the reader's window leaves beside `reply_room` tokens; see `fit`.
+) -> TruncatedPrompt:
+    """`prompt` with `passages`, cut to fit the reader's window minus `reply_room` tokens.
 
-    Everything where the window is not known. ContextError also when there is no room but the reply's.
+    Cuts nothing if the reader has no `window`. Raises ContextError if the window is too small.
     """
     count: Counter | None = getattr(reader.component, "count_tokens", None)
     window: int | None
     if count is None:
         window = getattr(reader.component, "window", None)
-    else:  # an engine that may have to be loaded to tell, or be busy generating
+    else:  # in a thread: reading `window` may load the model
         window = await reader.in_thread(getattr, reader.component, "window", None)
     if window is None:
         return fit(prompt, passages, fields, layout, budget=None)
     if window <= reply_room:
         raise ContextError(
-            f"{reader.name} has a window of {window} tokens, and {reply_room} of them are for the reply.",
+            f"{reader.name} has a window of {window} tokens and reserves {reply_room} of them for the reply.",
             hint=f"Under [{reader.name}], lower `max_tokens` or set a larger context window.",
         )
     budget = window - reply_room - _MARGIN
@@ -119,11 +111,11 @@ def fit(
     *,
     budget: int | None,
     count: Counter = estimate_tokens,
-) -> Fitted:
-    """`prompt` with `passages` (the most relevant first, numbered from 1) in at most `budget` tokens.
+) -> TruncatedPrompt:
+    """`prompt` with `passages` (the most relevant first, numbered from 1) in at most `budget` tokens (None: no limit).
 
-    Memory passages are the reader's own few words and are cut last. ContextError when the prompt overflows
-    without any passage, or leaves no room for the beginning of one.
+    Cuts passages from the reader's memory last, because they are short.
+    Raises ContextError if the budget leaves no room for a passage.
     """
 
     def render(kept: Mapping[int, Passage]) -> list[Message]:
@@ -135,30 +127,30 @@ def fit(
     everything = dict(enumerate(passages, start=1))
     messages = render(everything)
     if budget is None or count(messages) <= budget:
-        return Fitted(messages)
-    bare = count(render({}))
-    if bare > budget:
+        return TruncatedPrompt(messages)
+    empty_size = count(render({}))
+    if empty_size > budget:
         raise ContextError(
-            f"The prompt takes {bare} tokens without its passages, and the reader's window leaves {max(budget, 0)}.",
+            f"The prompt without passages takes {empty_size} tokens, and the reader's window has room for "
+            f"{max(budget, 0)}.",
             hint=_HINT,
         )
-    ranked = sorted(everything, key=lambda n: everything[n].origin != "memory")  # stable: memory, then as ranked
+    ranked = sorted(everything, key=lambda n: everything[n].origin != "memory")  # memory first, then by relevance
     ends = [(n, end) for n in ranked for end in _ends(everything[n].text)]
 
     def keep(sentence_count: int) -> dict[int, Passage]:
-        last = dict(ends[:sentence_count])  # the last sentence kept of each passage
+        last = dict(ends[:sentence_count])  # the end of the last sentence to keep, by passage
         return {n: dataclasses.replace(p, text=p.text[: last[n]]) for n, p in everything.items() if n in last}
 
-    # The prompt grows with every sentence, so the most that fits is found by bisection.
+    # The prompt grows with every sentence, so bisection finds the most sentences that fit.
     fitting = bisect.bisect_right(range(len(ends)), budget, lo=1, key=lambda size: count(render(keep(size)))) - 1
     kept = keep(max(fitting, 0))
     if ends and not kept:
         raise ContextError(
-            f"The prompt takes {bare} tokens without its passages, and what is left of the {budget} that the reader's "
-            "window has for them holds the beginning of none.",
+            f"The prompt without passages takes {empty_size} of {budget} tokens, which leaves no room for a passage.",
             hint=_HINT,
         )
-    return Fitted(
+    return TruncatedPrompt(
         render(kept),
         dropped=tuple(n for n in everything if n not in kept),
         shortened=tuple(n for n in kept if len(kept[n].text) < len(everything[n].text.rstrip())),
@@ -166,5 +158,5 @@ def fit(
 
 
 def _ends(text: str) -> list[int]:
-    """Where `text` may be cut: at the ends of its sentences, and within those that are very long."""
+    """The positions where `text` may be cut: the ends of sentences, and positions in very long sentences."""
     return [piece.end() for start, end in sentences(text) for piece in _PIECE.finditer(text, start, end)]

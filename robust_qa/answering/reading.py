@@ -1,4 +1,4 @@
-"""Reading with a language model: one prompt in, an answer and its passages out."""
+"""Read with a language model: the reply format, and the parser of replies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import CutError
 from ..kit.prompts import load_prompts
-from ..kit.replies import named_documents, one_line, parse_object, says_unknown, stated_answer, without_thoughts
+from ..kit.replies import final_answer, named_documents, one_line, parse_object, says_unknown, without_thoughts
 from ..types import Completion, Passage, Reading
 
 PROMPT = load_prompts()["read"]
@@ -33,55 +33,54 @@ _AS_LINES = (
     "Answer: the answer, or UNKNOWN when the documents do not contain it"
 )
 _LABEL = r"[^\w\n]*+(documents?|(?:the +)?(?:final +)?answer(?: +is)?)[^\w\n:：]*+[:：]"
-# What is labelled may stand below its label. Runs are taken whole: a page of line breaks or leader dots is linear work.
+# The value may be on the line below its label. Possessive quantifiers keep the time linear.
 _LINE = re.compile(
     rf"^{_LABEL}[*_]*+(?:\s*+(?!{_LABEL})|[ \t]*+)(?:(?<=\n)[-•] +)?(?P<field>.*)$", re.IGNORECASE | re.MULTILINE
 )
-# The two lines that were asked for, with their labels in the language of the question: numbers, or UNKNOWN, and a
-# word for documents or one in other letters, tell them from two lines of an answer.
+# The two lines with translated labels. The first label must look like "documents" or use another script.
 _NAME = r"\W*+\w[^\n:：\d]{0,30}+[:：]"
 _TRANSLATED = re.compile(
     rf"(?=[^\n:：]*(?:(?i:do[ck]u)|[^\W\x00-\x7f])){_NAME}([^\w\n]*+(?:\d{{1,3}}(?!\d)[^\w\n]*+)*+)\n{_NAME}(.+)"
 )
-_ON_A_LINE = re.compile(r"\banswer\b", re.IGNORECASE)  # what documents end at, where the answer stands behind them
+_INLINE_ANSWER = re.compile(r"\banswer\b", re.IGNORECASE)  # the answer is on the line of the documents
 
 
 def reply_format(structured: bool) -> str:
-    """What to tell the model about the form of its reply."""
+    """The instruction to the model on the format of its reply."""
     return _AS_OBJECT if structured else _AS_LINES
 
 
 def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Reading:
-    """A reply as a Reading: from a JSON object, from labelled lines, or else the whole reply as the answer.
+    """Parse a JSON object or labelled lines. Otherwise the whole reply is the answer.
 
-    Of what has a form, but no answer in its place, that which it states otherwise; a reason where it states none.
-    Numbers of documents that do not exist are left out. CutError when the reply was cut before its answer was whole.
+    A reply without an answer gives a Reading with a reason. Numbers of documents that do not exist are ignored.
+    Raises CutError if the reply was cut before the end of the answer.
     """
     reply = without_thoughts(completion.text)
     parsed = parse_object(reply, "answer")
     lines = {"documents" if line[1][0] in "dD" else "answer": line for line in _LINE.finditer(reply)}
-    answered = lines.get("answer")
-    whole = parsed or (answered and answered["field"] and answered.end() < len(reply))
-    if completion.finish == "length" and not whole:
+    answer_line = lines.get("answer")
+    complete = parsed or (answer_line and answer_line["field"] and answer_line.end() < len(reply))
+    if completion.finish == "length" and not complete:
         raise CutError
     if not reply:
         return Reading(None, usage=completion.usage, reason="The language model's reply is empty.")
     fields = parsed or {label: line["field"] for label, line in lines.items()}
     if not fields and (translated := _TRANSLATED.fullmatch(reply)):
-        documents, said = translated.groups()
-        if any(map(str.isdigit, documents)) or says_unknown(one_line(said)):
-            fields = {"documents": documents, "answer": said}
-    nearly = parsed is None and reply.removeprefix("```json").lstrip().startswith("{")
-    if "answer" in fields and not nearly:
+        documents, text = translated.groups()
+        if any(map(str.isdigit, documents)) or says_unknown(one_line(text)):
+            fields = {"documents": documents, "answer": text}
+    broken_json = parsed is None and reply.removeprefix("```json").lstrip().startswith("{")
+    if "answer" in fields and not broken_json:
         answer = one_line(fields["answer"])
     else:
-        answer = stated_answer(reply) if fields or nearly else reply
+        answer = final_answer(reply) if fields or broken_json else reply
         if not answer:
-            return Reading(None, usage=completion.usage, reason="The language model's reply has no answer in it.")
+            return Reading(None, usage=completion.usage, reason="The language model's reply has no answer.")
     if says_unknown(answer):
         return Reading(None, usage=completion.usage)
-    named = fields.get("documents")
-    if isinstance(named, str):
-        named = _ON_A_LINE.split(named, 1)[0]
-    positions = tuple(number - 1 for number in named_documents(named, len(passages))[0])
+    numbers = fields.get("documents")
+    if isinstance(numbers, str):
+        numbers = _INLINE_ANSWER.split(numbers, 1)[0]
+    positions = tuple(number - 1 for number in named_documents(numbers, len(passages))[0])
     return Reading(answer, passages=positions, usage=completion.usage)

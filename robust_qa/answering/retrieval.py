@@ -25,7 +25,7 @@ from ..expressions import (
     sized,
 )
 from ..kit.replies import declines
-from ..kit.text import normalise, sentences, titled
+from ..kit.text import normalise, sentences, with_title
 from ..sanitize import visible
 from ..types import Origin, Passage
 from .components import Components
@@ -136,7 +136,7 @@ class ExpressionPool:
     async def _reranked(self, passages: list[Passage]) -> list[Passage]:
         if len(passages) < 2:
             return passages
-        scores = await self._calls.score([titled(passage.title, passage.text) for passage in passages])
+        scores = await self._calls.score([with_title(passage.title, passage.text) for passage in passages])
         order = sorted(range(len(passages)), key=lambda place: -scores[place])  # stable: ties keep their order
         return [passages[place] for place in order]
 

@@ -1,4 +1,4 @@
-"""One run: builds the components that the configuration names, once each, and takes questions to answers."""
+"""A session: build the configured components, plan each question, answer it."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ from .retrieval import check
 from .strategies import answer_of
 from .toolbox import Toolbox
 
+_ADD_DOCUMENTS = "Give documents with --docs PATH, or index them once with `rqa index PATH`."
+
 
 class Session:
-    """Components of one run and what they share. Use it as an async context manager, once.
+    """Answers questions with the configured components. Use it once, as an async context manager.
 
-    `overrides` are option values by component ("retriever", name) that no file holds, such as the index of
-    `--docs`; `detailed` false keeps only the costs of a trace; with `prefer_retriever` passages that a question
-    brings are left aside, unless the retriever that is asked for is an expression that names them.
+    `overrides`: option values by kind and name that are in no file, such as the index folder of `--docs`.
+    `detailed`: keep every step in the trace. If false, keep only the usage.
+    `prefer_retriever`: ignore a question's own passages, unless the retriever expression names them.
     """
 
     def __init__(
@@ -55,14 +57,14 @@ class Session:
         self._ended = False
         self._pipelines: dict[tuple[Kind, str], Pipeline] = {}
         self._strategies: dict[str, Any] = {}
-        self._built: dict[str, Any] = {}  # all that is to be closed, also what was then found to be of no use
+        self._built: dict[str, Any] = {}  # to close at the end, including components that failed a check
         self._plans: dict[tuple[bool, str | None, bool], Plan] = {}
 
     @property
     def trouble(self) -> str:
-        """What went wrong beside the answers, for people: why the cache remembers nothing, what cannot be closed."""
-        troubles = [*([self._cache.trouble] if self._cache is not None else []), *self._unclosed]
-        return "\n".join(filter(None, troubles))
+        """Warnings for the user: an unusable cache, and components that failed to close. "" if there are none."""
+        warnings = [*([self._cache.trouble] if self._cache is not None else []), *self._unclosed]
+        return "\n".join(filter(None, warnings))
 
     async def __aenter__(self) -> Self:
         self._check_not_ended()
@@ -75,7 +77,7 @@ class Session:
         self._ended = True
         try:
             await asyncio.gather(*(each.end() for each in self._pipelines.values()))
-            # An engine that works on in a thread cannot be stopped: it is neither waited for nor closed at its work.
+            # A worker thread cannot be stopped, and closing its component while it runs is not safe.
             busy = {each.name for each in self._pipelines.values() if each.busy}
             idle = [(name, component) for name, component in self._built.items() if name not in busy]
             self._unclosed = [failure for each in idle if (failure := await closed(*each))]
@@ -86,11 +88,11 @@ class Session:
     async def answer(
         self, question: Question, *, strategy: str | None = None, as_given: bool = False, trace: Trace | None = None
     ) -> Answer:
-        """The answer to `question`, by the configured strategy or by the one of that name.
+        """The answer to `question` by `strategy` (default: the configured one).
 
-        With `as_given` what is retrieved are the passages that the question brings, whatever the configuration says.
-        A `trace` handed in has what was done also when that fails. Raises RqaError, with the usage until then, when
-        there can be no answer.
+        `as_given`: retrieve only the question's own passages, whatever the configuration says.
+        `trace`: filled with the steps, also if the question fails.
+        Raises RqaError, with the usage so far, if there is no answer.
         """
         self._check_not_ended()
         began = time.perf_counter()
@@ -98,14 +100,14 @@ class Session:
         name, component, components = self.plan(has_passages=has_passages, strategy=strategy, as_given=as_given)
         toolbox = Toolbox(question, components, trace or Trace(detailed=self.detailed))
         try:
-            given = await answer_of(name, component, toolbox)
+            answer = await answer_of(name, component, toolbox)
         except RqaError as error:
-            told = copy(error)  # others may be told the same one
-            told.usage = toolbox.trace.usage
+            own_error = copy(error)  # several questions may share the error of one call
+            own_error.usage = toolbox.trace.usage
             cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-            raise told.with_traceback(error.__traceback__) from cause
+            raise own_error.with_traceback(error.__traceback__) from cause
         return dataclasses.replace(
-            given,
+            answer,
             question=question.text,
             strategy=name,
             usage=toolbox.trace.usage,
@@ -115,31 +117,31 @@ class Session:
 
     @property
     def strategies(self) -> list[str]:
-        """The names of those installed, the highest rank first, and of those that are configured besides."""
+        """The names of all strategies: the installed ones by rank, then the configured ones."""
         installed = [registration.name for registration in self.assembly.host.components("strategy")]
         return list(dict.fromkeys([*installed, *self.assembly.config.names("strategy")]))
 
     def check_strategy(self, name: str) -> None:
-        """ConfigError where there is no strategy of that name, or its options are wrong; nothing is built."""
+        """Raises ConfigError if there is no such strategy or its options are invalid. Builds nothing."""
         self.assembly.part("strategy", name)
 
     def _check_not_ended(self) -> None:
-        if self._ended:  # its components are closed, and their threads have ended
-            raise RqaError("This session has ended.", hint="Make another one.")
+        if self._ended:  # its components are closed
+            raise RqaError("This session has ended.", hint="Create a new one.")
 
     def toolbox_for(self, question: Question) -> Toolbox:
-        """What the configured strategy would be handed for `question`, for calls that no strategy makes."""
+        """The toolbox that the configured strategy gets for `question`. Use it to call components directly."""
         return Toolbox(question, self._components_for(question.passages is not None), Trace(detailed=False))
 
     def cost(self, usage: Usage) -> float | None:
-        """What the reader asks for `usage`, cached calls included; None where the configuration has no prices."""
+        """The price of `usage` by the reader's configured prices, cached calls included. None without prices."""
         reader = self._chosen("reader", self.defaults.reader)
         return reader.limits.cost(usage) if reader else None
 
     def plan(self, *, has_passages: bool, strategy: str | None = None, as_given: bool = False) -> Plan:
-        """How questions are answered that bring passages, or do not.
+        """The plan for questions with or without passages of their own.
 
-        Raises ConfigError or MissingError when the configuration cannot answer such questions.
+        Raises ConfigError or MissingError if the configuration cannot answer such questions.
         """
         key = has_passages, strategy, as_given
         if key not in self._plans:
@@ -148,50 +150,50 @@ class Session:
 
     def _plan(self, has_passages: bool, strategy: str | None, as_given: bool) -> Plan:
         components = self._components_for(has_passages, as_given=as_given)
-        self.assembly.check_default("evaluator")  # built or not, what names it is right
-        asked = components.expression
-        retrieves = has_passages if asked is None else has_passages or not names_given(asked)
+        self.assembly.check_default("evaluator")
+        expression = components.expression
+        retrieves = has_passages if expression is None else has_passages or not names_given(expression)
 
         def can(power: Power) -> bool:
             return retrieves if power == "retrieve" else components.can(power)
 
         chosen = strategy or self.defaults.strategy
-        if asked is not None and (chosen is None or retrieves or "retrieve" in self._strategy(chosen).needs):
-            check(asked, components, has_passages=has_passages)
+        if expression is not None and (chosen is None or retrieves or "retrieve" in self._strategy(chosen).needs):
+            check(expression, components, has_passages=has_passages)
         name = chosen or self._best_strategy(can)
         component = self._strategy(name)
         if lacking := frozenset(power for power in self._needs(name) if not can(power)):
             raise self._cannot(name, lacking, components)
-        if self.judged(name, [asked] if asked else []):
-            components.judge()  # what is missing is told before the first call
+        if self.judged(name, [expression] if expression else []):
+            components.get_evaluator()  # a missing model is an error before the first call
         return Plan(name, component, components)
 
     def _components_for(self, has_passages: bool, *, as_given: bool = False) -> Components:
-        asked = self.assembly.retriever
-        own = has_passages and not self._prefer_retriever and not (asked and names_given(asked))
+        expression = self.assembly.retriever
+        own = has_passages and not self._prefer_retriever and not (expression and names_given(expression))
         if as_given:
-            own, asked = True, None
-        if not own and asked is None and (chosen := self._chosen("retriever", None)):
-            asked = Source(chosen.name.removeprefix("retriever."))
+            own, expression = True, None
+        if not own and expression is None and (chosen := self._chosen("retriever", None)):
+            expression = Source(chosen.name.removeprefix("retriever."))
         k_is_set = "k" in self.assembly.config.table("defaults").values
         return Components(
             reader=self._chosen("reader", self.defaults.reader),
-            judge=lambda: self._evaluator,
+            get_evaluator=lambda: self._evaluator,
             k=self.defaults.k,
-            given_k=asked.k if own and isinstance(asked, Top) else self.defaults.k if k_is_set else None,
-            expression=None if own else asked,
+            given_k=expression.k if own and isinstance(expression, Top) else self.defaults.k if k_is_set else None,
+            expression=None if own else expression,
             asked_for=self._prefer_retriever and not own,
             names=self._names,
         )
 
     def toolbox(self, *kinds: Literal["reader", "evaluator"]) -> Toolbox:
-        """A toolbox over the configured components of those kinds, for what is done without a question."""
+        """A toolbox over the configured components of those kinds, for work without a question."""
         chosen: dict[str, Any] = {kind: self._chosen(kind, getattr(self.defaults, kind)) for kind in kinds}
         components = Components(chosen.get("reader"), partial(chosen.get, "evaluator"))
         return Toolbox(Question(""), components, Trace(detailed=False))
 
     def pipeline(self, kind: Kind, name: str) -> Pipeline:
-        """The component of that name behind its limits, built on first use."""
+        """The call pipeline of that component, which is built on first use."""
         if (kind, name) not in self._pipelines:
             self._pipelines[kind, name] = self._build_pipeline(kind, name)
         return self._pipelines[kind, name]
@@ -201,7 +203,7 @@ class Session:
         component = self._built[f"{kind}.{name}"] = part.build()
         with part.attributed():
             check_component(kind, name, component)
-            # Asked of every one: an index or a model that is missing says so here, before the first call.
+            # Called for every component: it raises if an index or a model is missing.
             fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else None
         identity = None
         if getattr(component, "cached", True) and not hasattr(component, "needs"):  # what it calls is cached
@@ -224,16 +226,16 @@ class Session:
         if len(configured) == 1:
             return self.pipeline(kind, configured[0])
         chosen = [registration.name for registration in self.assembly.host.components(kind) if registration.rank > 0]
-        if kind == "retriever":  # the configured ones before, in the order in which `rqa index` looks for one
+        if kind == "retriever":  # configured ones first, in the same order as `rqa index`
             chosen = [*dict.fromkeys((*self.assembly.indexing(configured), *chosen))]
         for each in chosen:
             try:
                 return self.pipeline(kind, each)
             except ConfigError:
                 if each in configured:
-                    raise  # what the user wrote is wrong, and not passed over
+                    raise
             except MissingError:
-                continue  # its model or index is not there
+                continue  # its model or index is missing
         return None
 
     @cached_property
@@ -242,17 +244,12 @@ class Session:
 
     def _best_strategy(self, can: Callable[[Power], bool]) -> str:
         for registration in self.assembly.host.components("strategy"):
-            # "score" is last: to know, the evaluator is built.
+            # "score" sorts last: checking it builds the evaluator.
             if registration.rank > 0 and all(map(can, sorted(registration.needs))):
                 return registration.name
         raise MissingError(
             "There is nothing to answer from: no documents, no passages and no language model.",
-            hint="\n".join(
-                [
-                    "Give documents with --docs PATH, or index them once with `rqa index PATH`.",
-                    *self._advice(),
-                ]
-            ),
+            hint="\n".join([_ADD_DOCUMENTS, *self._advice()]),
         )
 
     @cached_property
@@ -278,10 +275,7 @@ class Session:
         return self._strategies[name]
 
     def judged(self, strategy: str, expressions: Iterable[Tree]) -> bool:
-        """Whether the evaluator may have a part in what the strategy answers from these expressions.
-
-        It may rerank in those that the strategy has of its own, where it takes some as options.
-        """
+        """Whether the strategy may use the evaluator: it scores itself, or a retriever expression reranks."""
         options = self.assembly.part("strategy", strategy).registration.options
         return (
             "score" in self._needs(strategy)
@@ -290,7 +284,7 @@ class Session:
         )
 
     def _needs(self, name: str, before: tuple[str, ...] = ()) -> frozenset[Power]:
-        """What the strategy needs, and those that it hands passages to."""
+        """The powers that the strategy needs, and the strategies that it hands passages to."""
         strategy, path = self._strategy(name), (*before, name)
         needs: frozenset[Power] = frozenset(strategy.needs)
         for other in getattr(strategy, "hands_to", ()):
@@ -300,11 +294,11 @@ class Session:
         return needs
 
     def _advice(self) -> list[str]:
-        """What readers that are not configured say of getting one that is."""
+        """How to get a language model, by each reader plugin."""
         return [reader.advice for reader in self.assembly.host.components("reader") if reader.advice]
 
     def _reader_can(self, power: str, name: str) -> bool:
-        """Whether the configured reader of that name has `power`. One whose table is wrong has none."""
+        """Whether the configured reader of that name has `power`. False if its table is invalid."""
         try:
             return hasattr(self.assembly.part("reader", name).registration.factory, power)
         except ConfigError:
@@ -313,32 +307,31 @@ class Session:
     def _cannot(self, strategy: str, lacking: frozenset[Power], components: Components) -> RqaError:
         if "retrieve" in lacking:
             return MissingError(
-                f"Strategy {strategy!r} retrieves passages, and there are no documents to retrieve from.",
-                hint="Give documents with --docs PATH, or index them once with `rqa index PATH`.",
+                f"Strategy {strategy!r} retrieves passages, but there are no documents.", hint=_ADD_DOCUMENTS
             )
         if {"generate", "continue_text"} & lacking:
-            reader = components.reader.name if components.reader else "no reader"
-            advice = self._advice()
-            message = f"Strategy {strategy!r} needs a language model, and {reader} does not write text."
-            if "continue_text" in lacking:
-                message = (
-                    f"Strategy {strategy!r} needs a language model that continues a text and tells the probabilities "
-                    f"of its tokens, and {reader} does not."
-                )
-                able = [r.name for r in self.assembly.host.components("reader") if hasattr(r.factory, "continue_text")]
-                advice.append(f"Installed plugins whose readers do: {', '.join(able) or 'none'}.")
-            power = next(power for power in ("continue_text", "generate") if power in lacking)
-            others = [name for name in self.assembly.config.names("reader") if self._reader_can(power, name)]
-            if others:
-                advice.append(f"Of those configured, choose one that does with --reader: {', '.join(others)}.")
-            else:
-                advice.append("For one that is served elsewhere, `rqa init` starts a configuration.")
-            hint = "\n".join(advice)
-            if self.defaults.reader:
-                return ConfigError(message, hint=hint)
-            return MissingError(message, hint=hint)
+            return self._no_model(strategy, lacking, components)
         kind, one = ("reader", "a reader") if "read" in lacking else ("evaluator", "an evaluator")
         return ConfigError(
             f"Strategy {strategy!r} needs {one}, and none is configured.",
-            hint=f"Set `{kind} = ...` under [defaults]; `rqa plugins` lists what is installed.",
+            hint=f"Set `{kind} = ...` under [defaults]. `rqa plugins` lists installed plugins.",
         )
+
+    def _no_model(self, strategy: str, lacking: frozenset[Power], components: Components) -> RqaError:
+        reader = components.reader.name if components.reader else "no reader"
+        advice = self._advice()
+        power: Power = "generate"
+        message = f"Strategy {strategy!r} needs a language model, and {reader} does not write text."
+        if "continue_text" in lacking:
+            power = "continue_text"
+            message = (
+                f"Strategy {strategy!r} needs token probabilities from the reader, and {reader} does not return any."
+            )
+            plugins = [r.name for r in self.assembly.host.components("reader") if hasattr(r.factory, power)]
+            advice.append(f"Reader plugins with token probabilities: {', '.join(plugins) or 'none'}.")
+        if configured := [name for name in self.assembly.config.names("reader") if self._reader_can(power, name)]:
+            advice.append(f"Choose a configured reader with --reader: {', '.join(configured)}.")
+        else:
+            advice.append("To use a model on a server, create a configuration with `rqa init`.")
+        error = ConfigError if self.defaults.reader else MissingError
+        return error(message, hint="\n".join(advice))

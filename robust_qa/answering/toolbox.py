@@ -26,7 +26,7 @@ from ..expressions import (
     sources,
 )
 from ..kit.prompts import fenced
-from ..kit.replies import spoken
+from ..kit.replies import final_reply
 from ..prompt import Prompt
 from ..types import Answer, Completion, Continuation, Decoding, Message, Order, Passage, Question, Reading
 from . import reading
@@ -127,7 +127,7 @@ class Toolbox:
 
     async def _write(self, prompt: str, passages: Sequence[Passage]) -> str:
         completion = await self.generate(self._components.names.prompts[prompt], passages=passages)
-        return spoken(completion).text
+        return final_reply(completion).text
 
     async def _correct(self, strategy: str, passages: list[Passage]) -> list[Passage]:
         return await corrected_by(

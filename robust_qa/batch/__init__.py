@@ -1,4 +1,4 @@
-"""To answer many questions: input rows, the run loop, output and resume."""
+"""Answer many questions: input rows, the run loop, output and resume."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a batch writes: a stream, or a file that is locked while it is written and whole after a crash."""
+"""The output of a batch: a stream, or a locked file that a later run can continue."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ..sanitize import printable_json
 from .resume import State
 from .rows import parse_row
 
-_LINES_STAND = "The lines that are there stand. Make room, and run it again with --resume."
+_LINES_KEPT = "The lines written so far are complete. Free some disk space and continue with --resume."
 _START_AGAIN = "Start again with --force."
-_MOST_ROWS = 10_000_000  # that any file may name; 40 MB of marks
-_NEW_RUN = "`--force` replaces the file by a new run's."
+_MOST_ROWS = 10_000_000  # row numbers that any output may have: 40 MB of hashes
+_NEW_RUN = "Use `--force` to start again and replace the file."
 
 
 class Stream:
-    """Standard output, or any file that lines are sent to and not kept in."""
+    """Standard output, or a pipe or device."""
 
     def __init__(self, descriptor: int, name: str) -> None:
         self.name = name
@@ -35,23 +35,22 @@ class Stream:
 
     @property
     def blocking(self) -> bool:
-        """Whether a write may wait for a reader: a pipe, a socket or a terminal."""
+        """Whether a write may wait: for a pipe, a socket or a terminal."""
         mode = os.fstat(self._descriptor).st_mode
         return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(self._descriptor)
 
     def write(self, lines: Sequence[bytes]) -> None:
-        """Send the lines, each in one write. Raises BrokenPipeError when the reader has gone."""
-        shown = os.isatty(self._descriptor)
+        """Write the lines, one write each. Raises BrokenPipeError if the pipe is closed."""
+        is_terminal = os.isatty(self._descriptor)
         for line in lines:
-            _write(self._descriptor, printable_json(line) if shown else line, self.name)
+            _write(self._descriptor, printable_json(line) if is_terminal else line, self.name)
 
 
 class OutFile:
-    """The file OUT, open and locked, and what earlier runs left in it: `failed` counts the rows with an error, and
-    `unreadable` those of them that were no rows.
+    """The output file, open and locked.
 
-    A row that was written stays, whatever happens, unless it failed and is to be tried again; a line that a crash tore
-    is removed. In a file that interruptions left out of order the lines are sorted by `put_in_order`.
+    `failed` is the number of rows in it with an error. `unreadable` counts those whose input was not a valid row.
+    Finished rows stay in the file after a crash. An incomplete last line is removed and its row runs again.
     """
 
     blocking = False
@@ -59,50 +58,52 @@ class OutFile:
     def __init__(
         self, path: Path, state: State, *, resume: bool = False, retry: bool = False, force: bool = False
     ) -> None:
-        """Open `path` for a new run, or for continuing the run that wrote it, with `retry` without its failures.
+        """Open `path`. `resume` continues the run that wrote it, `retry` also removes its failed rows.
 
-        Raises InputError when it has lines and neither is asked for, or is not of this run; BusyError when
-        another process is writing it.
+        Raises InputError if the file has lines of another run, or lines and no `resume` or `force`.
+        Raises BusyError if another process is writing the file.
         """
         self.path = path.resolve()
         self.failed = 0
         self.unreadable = 0
-        self._marks = array("I")  # by row number: what the row asks, hashed; 0 when it is not there
-        self._compare = state.input is None  # a stream cannot be recognised but by its rows
+        self._hashes = array("I")  # of each row's question, by row number; 0: the file lacks the row
+        self._compare = state.input is None  # a stream has no digest, so compare its rows
         self._descriptor = _open(self.path)
         try:
             self._begin(state, resume=resume, retry=retry, force=force)
             if retry:
                 self._drop_failed()
-            self._remember()
-        except BaseException:  # also when interrupted: the lock must go
+            self._load_rows()
+        except BaseException:  # also on Ctrl-C: release the lock
             self.close()
             raise
 
     def close(self) -> None:
-        """Close it, and let others have it."""
+        """Close the file and release its lock."""
         os.close(self._descriptor)
 
     def has(self, number: int, line: bytes) -> bool:
-        """Whether the file has that row. InputError when the row of a stream asks something else than there."""
-        if number >= len(self._marks) or not self._marks[number]:
+        """Whether the file has that row. Raises InputError if it has another question under that number."""
+        if number >= len(self._hashes) or not self._hashes[number]:
             return False
-        if self._compare and self._marks[number] not in _marks_of(line, number):
+        if self._compare and self._hashes[number] not in _hashes_of(line, number):
             raise InputError(
-                f"Row {number} of the input is not the one that {self.path} has an answer to.",
-                hint=f"Give the input that the run was begun with. {_NEW_RUN}",
+                f"Row {number} of the input is not the row that {self.path} answers.",
+                hint=f"Use the same input as before. {_NEW_RUN}",
             )
         return True
 
     def write(self, lines: Sequence[bytes]) -> None:
-        """Append the lines, each in one write. RqaError where the file was removed, and they would go nowhere."""
-        if not os.fstat(self._descriptor).st_nlink and not _is_at(self.path, self._descriptor):
-            raise RqaError(f"{self.path} was removed while it was written.", hint="Its lines are lost. Run it again.")
+        """Append the lines, one write each. Raises RqaError if the file was deleted."""
+        if not os.fstat(self._descriptor).st_nlink and not self.path.exists():
+            raise RqaError(
+                f"{self.path} was deleted while rqa was writing it.", hint="Its lines are lost. Run the batch again."
+            )
         for line in lines:
-            _write(self._descriptor, line, str(self.path), hint=_LINES_STAND)
+            _write(self._descriptor, line, str(self.path), hint=_LINES_KEPT)
 
     def put_in_order(self) -> None:
-        """Sort the lines by row where they are not; the file changes in one step, or not at all."""
+        """Sort the lines by row number, unless they are sorted. Replaces the file atomically."""
         rows, ends = array("Q"), array("Q", [0])
         for end, written in self._lines():
             rows.append(written.row)
@@ -120,27 +121,22 @@ class OutFile:
             self._rewrite(kept, ends)
 
     def _rewrite(self, places: Sequence[int], ends: Sequence[int]) -> None:
-        """Keep the lines at `places` alone, in that order; the file is replaced whole, by one locked as well."""
+        """Replace the file by one with the lines at `places`, in that order. The new file is locked too."""
         draft = self.path.with_name(f".{self.path.name}.draft")
         try:
             draft.unlink(missing_ok=True)
             descriptor = _open(draft)
             try:
                 self._copy(descriptor, places, ends)
-                if not (_is_at(self.path, self._descriptor) and _is_at(draft, descriptor)):
-                    raise RqaError(
-                        f"{self.path} was moved while it was written.",
-                        hint="Its lines are all there, where it is now, and each says its row.",
-                    )
                 draft.replace(self.path)
-            except BaseException:  # also when interrupted: the lock must go
+            except BaseException:  # also on Ctrl-C: release the lock
                 os.close(descriptor)
                 draft.unlink(missing_ok=True)
                 raise
         except OSError as error:
             raise RqaError(
-                f"Rewriting {self.path} failed: {error.strerror}.",
-                hint="Its lines are all there, and each says its row. Make room, and run it again with --resume.",
+                f"Cannot rewrite {self.path}: {error.strerror}.",
+                hint=f"No line is lost. {_LINES_KEPT}",
             ) from error
         os.close(self._descriptor)
         self._descriptor = descriptor
@@ -155,7 +151,7 @@ class OutFile:
             os.fsync(descriptor)
 
     def _read(self) -> BinaryIO:
-        """The file that is locked, from its start; at its path there may be another one by now."""
+        """The locked file, from its start."""
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         return os.fdopen(os.dup(self._descriptor), "rb")
 
@@ -163,9 +159,9 @@ class OutFile:
         state_file = _state_file(self.path)
         if os.fstat(self._descriptor).st_size == 0 or force:
             draft = state_file.with_name(f"{state_file.name}.new")
-            state.save(draft)  # before anything is lost: where this fails, there is no new run
+            state.save(draft)  # first: if this fails, the old rows are still there
             try:
-                state_file.unlink(missing_ok=True)  # rows of a run without a state are not taken for another run's
+                state_file.unlink(missing_ok=True)  # old rows must never get the state of a new run
             except OSError as error:
                 draft.unlink()
                 raise InputError(f"Cannot write {state_file}: {error.strerror}.") from error
@@ -174,49 +170,48 @@ class OutFile:
             return
         if not resume:
             raise InputError(
-                f"{self.path} is there already.", hint=f"`--resume` continues the run that wrote it. {_NEW_RUN}"
+                f"{self.path} already exists.", hint=f"Use `--resume` to continue the run that wrote it. {_NEW_RUN}"
             )
         check_continues(self.path, state, retry=retry)
         if retry:
-            state.save(state_file)  # rows that failed may be answered from what was not there before
+            state.save(state_file)  # failed rows may now be answered by a retriever that was missing
 
-    def _remember(self) -> None:
-        """Learn which rows are there."""
+    def _load_rows(self) -> None:
+        """Read which rows the file has."""
         most = max(_MOST_ROWS, os.fstat(self._descriptor).st_size)  # a row takes more than a byte
         for _, line in self._lines():
             if line.row > most:
-                raise _changed(f"{self.path} names row {line.row}, and has too few lines for that.")
-            if line.row >= len(self._marks):
-                self._marks.extend([0] * (line.row + 1 - len(self._marks)))
-            self._marks[line.row] = _mark(line.question, line.id, line.passages)
+                raise _changed(f"{self.path} names row {line.row} and has too few lines for that.")
+            if line.row >= len(self._hashes):
+                self._hashes.extend([0] * (line.row + 1 - len(self._hashes)))
+            self._hashes[line.row] = _hash(line.question, line.id, line.passages)
             if line.error is not msgspec.UNSET:
                 self.failed += 1
                 self.unreadable += line.error.type == InputError.__name__
 
     def _lines(self) -> Iterator[tuple[int, _Line]]:
-        """The lines of the file, each with the offset of its end; the last one is mended if it is torn."""
+        """The lines of the file, each with the offset of its end. Removes an incomplete last line."""
         end = 0
         with self._read() as file:
             for number, line in enumerate(file, start=1):
                 start, end = end, end + len(line)
+                if not line.endswith(b"\n"):
+                    os.ftruncate(self._descriptor, start)
+                    return
                 try:
                     yield end, _decode_line(line)
                 except RecursionError as error:
                     raise _changed(f"Line {number} of {self.path} is nested too deeply.") from error
                 except msgspec.DecodeError as error:
-                    if file.read(1):
-                        raise InputError(f"Line {number} of {self.path} is not of a batch.", hint=_NEW_RUN) from error
-                    os.ftruncate(self._descriptor, start)
-                    return
-                if not line.endswith(b"\n"):  # whole but for its end
-                    _write(self._descriptor, b"\n", str(self.path))
-                    return
+                    raise InputError(
+                        f"Line {number} of {self.path} was not written by a batch.", hint=_NEW_RUN
+                    ) from error
 
 
 def check_continues(path: Path, state: State, *, retry: bool = False) -> None:
-    """InputError where the run that wrote the lines at `path` is another than that of this `state`.
+    """Raises InputError if the lines at `path` were written by a run with another `state`.
 
-    With `retry` as State.changes says.
+    `retry` as in `State.changes`.
     """
     try:
         changes = State.load(_state_file(path)).changes(state, retry=retry)
@@ -227,7 +222,7 @@ def check_continues(path: Path, state: State, *, retry: bool = False) -> None:
     if changes:
         raise InputError(
             f"{path} cannot be continued: {'; '.join(changes)}.",
-            hint=f"Continue it with what it was begun with. {_NEW_RUN}",
+            hint=f"Use the same input and configuration as before. {_NEW_RUN}",
         )
 
 
@@ -244,7 +239,7 @@ class _Error(msgspec.Struct):
 
 
 class _Line(msgspec.Struct):
-    """What is read back of an output line."""
+    """The fields of an output line that resuming needs."""
 
     row: Annotated[int, Meta(ge=1)]
     question: Raw = Raw()
@@ -261,42 +256,37 @@ def _open(path: Path) -> int:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise InputError(f"Cannot write {path}: {error.strerror}.") from error
-    if not _locked(descriptor, path):
+    if not _locked(descriptor):
         os.close(descriptor)
         raise BusyError(f"Another process is writing {path}.", hint="Wait for it to end, or choose another file.")
     return descriptor
 
 
-def _locked(descriptor: int, path: Path) -> bool:
+def _locked(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:
-        return True  # the file system has no locks
-    # Another run may have put the file in order, and so replaced it, since it was opened.
-    return _is_at(path, descriptor)
+        pass  # the file system has no locks
+    return True
 
 
-def _is_at(path: Path, descriptor: int) -> bool:
-    return path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor))
-
-
-def _marks_of(line: bytes, number: int) -> tuple[int, int]:
-    """The mark of a row that keeps its passages, and where they were left out."""
+def _hashes_of(line: bytes, number: int) -> tuple[int, int]:
+    """The hashes of a row with its passages and without them."""
     try:
         fields = parse_row(line, number).fields
     except InputError:
         fields = {}
-    asked = fields.get("question", Raw()), fields.get("id", Raw())
-    return _mark(*asked, fields.get("passages", Raw())), _mark(*asked)
+    question = fields.get("question", Raw()), fields.get("id", Raw())
+    return _hash(*question, fields.get("passages", Raw())), _hash(*question)
 
 
-def _mark(*fields: Raw) -> int:
-    mark = 0
+def _hash(*fields: Raw) -> int:
+    checksum = 0
     for field in fields:
-        mark = zlib.crc32(field, mark)
-    return mark or 1
+        checksum = zlib.crc32(field, checksum)
+    return checksum or 1
 
 
 def _write(descriptor: int, line: bytes, name: str, *, hint: str = "") -> None:
@@ -305,9 +295,9 @@ def _write(descriptor: int, line: bytes, name: str, *, hint: str = "") -> None:
         while rest:
             try:
                 rest = rest[os.write(descriptor, rest) :]
-            except BlockingIOError:  # whoever shares the stream with us may have made it so
+            except BlockingIOError:  # another process that shares the pipe made it non-blocking
                 select.select([], [descriptor], [])
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise RqaError(f"Writing {name} failed: {error.strerror}.", hint=hint) from error
+        raise RqaError(f"Cannot write {name}: {error.strerror}.", hint=hint) from error

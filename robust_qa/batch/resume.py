@@ -1,4 +1,4 @@
-"""What a run's answers depend on, so that an interrupted run is continued only as it was begun."""
+"""The state of a run: what its answers depend on. A run can only be continued with the same state."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _LIMITS = RESERVED - {"plugin"}
 
 
 class State(msgspec.Struct, frozen=True):
-    """A run as it was begun, kept beside its output in `OUT.state.json`.
+    """What the answers of a run depend on, saved as `OUT.state.json`.
 
-    `input` is the SHA-256 of a regular file, None for a stream. Options that look secret are asterisks.
+    `input` is the SHA-256 of a regular file, None for a stream. Secrets are saved as asterisks.
     """
 
     rqa: str
@@ -56,8 +56,11 @@ class State(msgspec.Struct, frozen=True):
         *,
         judged: bool = False,
     ) -> State:
-        """The state of a run that is about to begin: `plan` is that of its first row, `retrieved` what the function
-        of that name says, and `judged` whether the evaluator has a part in it.
+        """The state of a new run.
+
+        `plan`: the plan for its first row.
+        `retrieved`: the result of the function `retrieved`.
+        `judged`: whether it uses the evaluator.
         """
         described, options = _described(plan, retrieved or {}, judged=judged), _options(config)
         if not judged:
@@ -66,36 +69,37 @@ class State(msgspec.Struct, frozen=True):
 
     @classmethod
     def load(cls, path: Path) -> State:
-        """The state kept at `path`. InputError when there is none, or none that can be read."""
+        """Read the state at `path`. Raises InputError if it is missing or invalid."""
         try:
             return msgspec.json.decode(path.read_bytes(), type=cls)
         except FileNotFoundError as error:
-            raise InputError(f"There is no {path.name} beside it to say which run it is.") from error
+            raise InputError(f"Its state file {path.name} is missing.") from error
         except (OSError, msgspec.DecodeError) as error:
-            raise InputError(f"{path.name} cannot be read: {error}.") from error
+            raise InputError(f"Cannot read {path.name}: {error}.") from error
 
     def save(self, path: Path) -> None:
-        """Keep it at `path`, in one step. InputError when it cannot be written."""
+        """Write the state to `path` atomically. Raises InputError if that fails."""
         try:
             write_private(path, msgspec.json.format(msgspec.json.encode(self), indent=2).decode() + "\n")
         except OSError as error:
             raise InputError(f"Cannot write {path}: {error.strerror}.") from error
 
     def changes(self, now: State, *, retry: bool = False) -> list[str]:
-        """What makes `now` another run than this one, a phrase each.
+        """The differences between this state and `now`, one phrase each.
 
-        Rows that all failed, and are answered by a `retry`, may be answered from what was not there before.
+        With `retry`, a retriever may be new: the rows that needed one failed before and run again.
         """
         phrases = []
-        anew = retry and self.plan.get(_LACKING) == _NOTHING
+        retriever_may_be_new = retry and self.plan.get(_LACKING) == _NOTHING
         if self.rqa != now.rqa:
-            phrases.append(f"it was begun by rqa {self.rqa}, and this is {now.rqa}")
+            phrases.append(f"rqa {self.rqa} started it, and this is rqa {now.rqa}")
         if self.input != now.input:
             phrases.append("the input has changed")
         for before, after in ((self.plan, now.plan), (self.configuration, now.configuration)):
             for key in sorted(before.keys() | after.keys()):
                 was, is_now = _shown(before, key), _shown(after, key)
-                if anew and (key == _LACKING or (key.startswith("retriever ") and key not in before)):
+                new_retriever = key == _LACKING or (key.startswith("retriever ") and key not in before)
+                if retriever_may_be_new and new_retriever:
                     continue
                 if was != is_now:
                     phrases.append(f"`{key}` was {was} and is {is_now}")
@@ -103,36 +107,37 @@ class State(msgspec.Struct, frozen=True):
 
 
 def retrieved(session: Session, plan: Plan, without: Callable[[], Plan] | None) -> dict[str, list[Tree]]:
-    """What a run may retrieve: as the `plan` of its first row and the options of the strategy say, and as the one of
-    rows `without` passages, if there may be such; nothing where those fail.
+    """The retriever expressions that a run may use: those of `plan`, of the strategy's options, and of `without`.
+
+    `without`: returns the plan for rows without passages. None if every row has passages.
     """
     name, _, chosen = plan
-    every = session.assembly.own_expressions("strategy", name)
+    expressions = session.assembly.own_expressions("strategy", name)
     if chosen.expression:
-        every.insert(0, chosen.expression)
+        expressions.insert(0, chosen.expression)
     try:
         other = without().components.expression if without else None
     except RqaError:
-        return {"retriever": every, _LACKING: []}
-    return {"retriever": every} | ({} if other is None or other in every else {_LACKING: [other]})
+        return {"retriever": expressions, _LACKING: []}
+    return {"retriever": expressions} | ({} if other is None or other in expressions else {_LACKING: [other]})
 
 
 def answered_by(session: Session, strategy: str, *, has_passages: bool, as_given: bool = False) -> dict[str, str]:
-    """By what a strategy answers: `reader` and `evaluator`, with digests of their content and of their options.
+    """The default reader and evaluator of a strategy, with digests of their content and options.
 
-    What they are by default: a strategy may choose others by its options. Raises what Session.plan does.
+    A strategy may use others by its options. Raises the same errors as `Session.plan`.
     """
     chosen = session.plan(has_passages=has_passages, strategy=strategy, as_given=as_given).components
     found = _identified({"reader": chosen.reader, "evaluator": chosen.evaluator})
     options = _options(session.assembly.config)
     for what, name in list(found.items()):
-        if of_it := {key: value for key, value in options.items() if key.startswith(f"{name}.")}:
-            found[f"{what} options"] = _digest(json.dumps(of_it, sort_keys=True, default=str))
+        if own := {key: value for key, value in options.items() if key.startswith(f"{name}.")}:
+            found[f"{what} options"] = _digest(json.dumps(own, sort_keys=True, default=str))
     return found
 
 
 def _options(config: Config) -> dict[str, Any]:
-    """What is configured that answers depend on, by dotted name."""
+    """The configured values that answers depend on, by dotted name."""
     leaves = [(key, value) for key, value in config.leaves() if _matters(key)]
     values = {key: scrubbed(key, value.value) for key, value in leaves}
     values.update((f"{key} content", content) for key, value in leaves if (content := _content(key, value)))
@@ -141,15 +146,15 @@ def _options(config: Config) -> dict[str, Any]:
 
 
 def _matters(key: str) -> bool:
-    """Whether answers depend on the option of that dotted name: not on the cache, and not on limits."""
+    """Whether answers depend on the option. They do not depend on the cache and on limits."""
     *table, option = key.split(".")
     return table[:1] != ["cache"] and not (len(table) == 2 and option in _LIMITS)
 
 
 def _content(key: str, value: Value) -> str:
-    """The digest of the prompt that the option names; empty for other options, and where there is none to read.
+    """The digest of the prompt file that the option names, "" for other options and unreadable files.
 
-    Other files are the matter of the component's `fingerprint`: not every file that an option names is one to read.
+    Other files belong to the component's `fingerprint`.
     """
     if key.split(".")[-2:-1] != ["prompts"]:
         return ""
@@ -157,7 +162,7 @@ def _content(key: str, value: Value) -> str:
         path: Path = settings.convert(value, Path, key)
         return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
     except (RqaError, OSError):
-        return ""  # of a strategy that is not used: its table may hold anything
+        return ""  # the table of an unused strategy may be invalid
 
 
 def _described(plan: Plan | None, retrieved: Mapping[str, Sequence[Tree]], *, judged: bool) -> dict[str, str]:
@@ -169,15 +174,15 @@ def _described(plan: Plan | None, retrieved: Mapping[str, Sequence[Tree]], *, ju
     for what, trees in retrieved.items():
         if trees or what == _LACKING:
             described[what] = ", ".join(dict.fromkeys(map(str, trees))) or _NOTHING
-    every = (tree for trees in retrieved.values() for tree in trees)
-    for name in (name for tree in every for name in sources(tree) if name not in BUILT_IN):
-        with suppress(RqaError):  # one that is not there is left out by the strategy that names it
+    expressions = (tree for trees in retrieved.values() for tree in trees)
+    for name in (name for tree in expressions for name in sources(tree) if name not in BUILT_IN):
+        with suppress(RqaError):  # the strategy skips a retriever that is missing
             components[f"retriever {name}"] = chosen.names.retriever(name)
     return described | _identified(components)
 
 
 def _identified(components: Mapping[str, Pipeline | None]) -> dict[str, str]:
-    """The name of each, and a digest of its content where it has a fingerprint."""
+    """The name of each component, and a digest of its content if it has a fingerprint."""
     found = {}
     for what, pipeline in components.items():
         if pipeline is None:
@@ -193,15 +198,15 @@ def _digest(text: str) -> str:
 
 
 def surveyed(descriptor: int) -> tuple[str | None, bool]:
-    """Of a regular file's rows that are still to be read the SHA-256, and whether one may lack passages.
+    """The SHA-256 of the unread part of a regular file, and whether one of its rows has no passages.
 
-    Its position stays. A stream has no digest, and what it will bring nobody knows.
+    Keeps the file position. A stream has no digest, and may have such rows.
     """
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         return None, True
     content, lacking, position = hashlib.sha256(), False, os.lseek(descriptor, 0, os.SEEK_CUR)
     with os.fdopen(os.dup(descriptor), "rb") as file:
-        while line := file.readline(LONGEST + 1):  # what is longer is no row
+        while line := file.readline(LONGEST + 1):  # a longer line is not a valid row
             content.update(line)
             lacking = lacking or (bool(bare(line)) and _lacks_passages(line))
     os.lseek(descriptor, position, os.SEEK_SET)
@@ -212,7 +217,7 @@ def _lacks_passages(line: bytes) -> bool:
     try:
         fields = parse_row(line, 0).fields
     except InputError:
-        return False  # it fails, whatever there is to retrieve from
+        return False  # the row fails in any case
     return bytes(fields.get("passages", b"null")) == b"null"
 
 

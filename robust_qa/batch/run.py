@@ -1,4 +1,4 @@
-"""JSONL in, JSONL out: many questions in flight, answers in the order of the questions, in constant memory."""
+"""The run loop of a batch: several questions in flight, answers in input order, bounded memory."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..errors import InputError, PluginError, RqaError, UnavailableError
 from ..types import Answer, Question, Usage
 from .rows import Row, bare, check_rows, parse_row, unread_passages
 
-GRACE = 5.0  # seconds the rows in flight get when the run is interrupted
-_HOPELESS = 20  # rows, or as many as there are jobs, that failed with nothing answered by a call between them
-_HELD_AT_MOST = 64 * 1024 * 1024  # bytes of finished rows that wait for a slower one before them
+GRACE = 5.0  # seconds that rows in flight get to finish after an interrupt
+_MAX_GENERAL_FAILURES = 20  # in a row, or as many as there are jobs
+_MAX_BUFFERED = 64 * 1024 * 1024  # bytes of finished rows that wait for a slower one before them
 
 
 class Output(Protocol):
-    """Where finished lines go, one write each. A `blocking` one may keep its writer waiting."""
+    """Where finished lines are written, one write each. A write to a `blocking` output may wait."""
 
     @property
     def blocking(self) -> bool: ...
@@ -33,10 +33,12 @@ class Output(Protocol):
 
 @dataclass(slots=True)
 class Tally:
-    """What a run has done so far, in rows. `blank` lines have no output line; `done` ones had it before.
+    """The progress of a run, in rows.
 
-    Of the `failed` ones some are `unreadable`: the same input cannot but fail again; and some failed for a `general`
-    reason, which is not theirs.
+    `unreadable`: failed rows that are not valid. They would fail again.
+    `general`: failed rows whose error has nothing to do with the row, such as an unreachable server.
+    `blank`: empty lines, which have no output line.
+    `done`: rows that an earlier run answered.
     """
 
     answered: int = 0
@@ -47,29 +49,28 @@ class Tally:
     blank: int = 0
     done: int = 0
     done_bytes: int = 0  # of input
-    finished_bytes: int = 0  # likewise, blank lines included
+    finished_bytes: int = 0  # of input, blank lines included
     usage: Usage = field(default_factory=Usage)
     first_error: str = ""
-    told: bool = False  # the first error, to the user
+    told: bool = False  # whether the user was told the first error
     began: float = field(default_factory=time.monotonic)
 
     @property
     def finished(self) -> int:
-        """Rows that this run answered, abstained on or failed."""
+        """The number of rows that this run answered, abstained on or failed."""
         return self.answered + self.abstained + self.failed
 
     @property
     def seconds(self) -> float:
-        """Since the run began."""
+        """Seconds since the run began."""
         return time.monotonic() - self.began
 
 
 async def plan_for_first(plan: Callable[..., Plan], lines: Lines, say: Callable[[str], object]) -> Plan | None:
-    """What `plan(has_passages=...)` gives for rows like the first; None when there is no row.
+    """The result of `plan(has_passages=...)` for the first row, None if there is no row.
 
-    Says where that seems to bring passages under another name. What cannot work is refused before anything is asked or
-    written: raises ConfigError or MissingError where the configuration cannot answer such a row, InputError where the
-    input is not made of rows.
+    Calls `say` with a warning if the row's passages seem to be in another field.
+    Raises ConfigError or MissingError if the configuration cannot answer the row, InputError if the input has no rows.
     """
     line = await lines.peek()
     if line is None:
@@ -77,23 +78,23 @@ async def plan_for_first(plan: Callable[..., Plan], lines: Lines, say: Callable[
     check_rows(line)
     try:
         row = parse_row(line, 1)
-        if told := unread_passages(row.fields):
-            say(told)
-        brings_passages = row.question().passages is not None
+        if warning := unread_passages(row.fields):
+            say(warning)
+        has_passages = row.question().passages is not None
     except InputError:
-        brings_passages = True  # a bad row is its own matter; what cannot answer even with passages is not
-    return plan(has_passages=brings_passages)
+        has_passages = True  # only this row fails, so check what every row needs
+    return plan(has_passages=has_passages)
 
 
 class Batch:
-    """One run over `lines`, with `jobs` questions in flight, each answered by `answer`.
+    """One run over `lines`, with `jobs` questions in flight. `answer` answers each of them.
 
-    Ordered, a finished row waits for the slower ones before it, and holds no others up until 64 MiB of them wait.
-    Where the output keeps its writer waiting, at most `window` rows are begun and not yet written. `done` says of a
-    line number and its line whether an earlier run wrote it.
+    `ordered`: write answers in input order. A finished row waits for slower ones before it. New rows start until 64 MiB
+    of finished rows wait. While a write waits, at most `window` rows are started and not yet written.
+    `done`: whether an earlier run wrote the row, by line number and line.
 
-    It stops by itself where any further row would fail alike, and says in `trouble` why: when the provider asks for a
-    wait that nobody waits for, or after many rows whose failures were not their own.
+    The run stops if every further row would fail, and `trouble` says why: the provider asks for too long a pause, or
+    many rows in a row failed for a general reason.
     """
 
     def __init__(
@@ -128,50 +129,50 @@ class Batch:
         self._ended = 0
         self._written = 0
         self._finished: dict[int, bytes] = {}  # by place in the output, not yet written
-        self._held = 0  # bytes of those, and of those that are being written
+        self._buffered = 0  # bytes of those, and of those that are being written
         self._writing = False
         self._saving = threading.Lock()
-        self._turn = asyncio.Lock()  # one worker reads at a time
+        self._read_lock = asyncio.Lock()  # one worker reads at a time
         self._room = asyncio.Event()
-        self._news = asyncio.Event()
+        self._line_ready = asyncio.Event()
         self._ending = False
-        self._alike = 0  # rows that failed for what would fail any, since a call answered one
-        self._crew: asyncio.Task[None] | None = None
+        self._general_failures = 0  # since a call succeeded
+        self._workers: asyncio.Task[None] | None = None
         self._writer: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Answer every row. After `stop`, what was finished in time is written, with gaps where rows are missing.
+        """Answer every row. After `stop`, write the finished rows, with gaps for the missing ones.
 
-        Raises InputError where the input cannot be read, RqaError where the output cannot be written,
-        BrokenPipeError when its reader has gone.
+        Raises InputError if the input cannot be read, RqaError if the output cannot be written, and BrokenPipeError
+        if the output pipe is closed.
         """
         self.tally.began = time.monotonic()
-        self._crew = asyncio.create_task(self._work_all())
+        self._workers = asyncio.create_task(self._run_workers())
         self._writer = asyncio.create_task(self._write())
         try:
-            await asyncio.wait({self._crew, self._writer}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({self._workers, self._writer}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self._crew.cancel()  # the writer failed, or somebody cancelled this run
-            await asyncio.wait({self._crew})
+            self._workers.cancel()  # the writer failed, or the run was cancelled
+            await asyncio.wait({self._workers})
             self._ending = True
-            self._news.set()
+            self._line_ready.set()
             await asyncio.wait({self._writer})
-        for task in (self._writer, self._crew):
+        for task in (self._writer, self._workers):
             if not (self.stopped and task.cancelled()):
                 task.result()
 
     def stop(self) -> None:
-        """Begin no more rows, and give those in flight a grace; called again, none."""
+        """Start no more rows, and give those in flight GRACE seconds. A second call ends them at once."""
         grace = 0.0 if self.stopped else GRACE
         self.stopped = True
         self._lines.close()
         self._room.set()
         loop = asyncio.get_running_loop()
-        if self._crew and self._writer:
-            loop.call_later(grace, self._crew.cancel)
+        if self._workers and self._writer:
+            loop.call_later(grace, self._workers.cancel)
             loop.call_later(grace + 1.0, self._writer.cancel)
 
-    async def _work_all(self) -> None:
+    async def _run_workers(self) -> None:
         workers = [asyncio.create_task(self._work()) for _ in range(self._jobs)]
         try:
             await asyncio.gather(*workers)
@@ -181,7 +182,7 @@ class Batch:
             await asyncio.gather(*workers, return_exceptions=True)
 
     async def _work(self) -> None:
-        # What is asked may swallow the cancellation of its worker, whom nothing but the crew cancels.
+        # A component may swallow the cancellation of this task, so check for it.
         while not cancellations() and (row := await self._next()) is not None:
             place, line, number = row
             written = await self._answer(line, number)
@@ -190,9 +191,9 @@ class Batch:
                 self._finish(place, written)
 
     async def _next(self) -> tuple[int, bytes, int] | None:
-        """Place in the output, line, and line number of the next row to answer; None when there is none left."""
-        async with self._turn:
-            while self._held > _HELD_AT_MOST or (self._writing and self._begun - self._written >= self.window):
+        """The next row to answer: place in the output, line and line number. None if there is none left."""
+        async with self._read_lock:
+            while self._buffered > _MAX_BUFFERED or (self._writing and self._begun - self._written >= self.window):
                 if self.stopped:
                     return None
                 self._room.clear()
@@ -211,11 +212,11 @@ class Batch:
             return None
 
     async def _answer(self, line: bytes, number: int) -> bytes | None:
-        """The output line; None where the row is to be asked another time, and has none."""
+        """The output line. None if the run stops at this row, which a later run answers."""
         row, spent = Row(number, {}), Usage()
         try:
             row = parse_row(line, number)
-            answer = await asyncio.ensure_future(self._ask(row.question()))  # a task: it may end, and not the worker
+            answer = await asyncio.ensure_future(self._ask(row.question()))  # a task, so that the worker survives it
             spent = answer.usage
             written = row.answered(answer, details=self._details, trace=self._trace, passages=self._passages)
         except RqaError as error:
@@ -224,7 +225,7 @@ class Batch:
                 self._end(error)
                 return None
             return self._fail(row, error)
-        except BaseException as error:  # one row must not end the run, whatever is wrong with it
+        except BaseException as error:  # one row must not end the run
             if passes(error) or isinstance(error, SystemExit):
                 raise
             failure = PluginError(f"The row failed with {type(error).__name__}: {error}.")
@@ -239,8 +240,8 @@ class Batch:
         self.tally.unreadable += isinstance(error, InputError)
         self.tally.first_error = self.tally.first_error or f"row {row.number}: {error.message}"
         self.tally.general += error.general
-        self._alike += error.general
-        if self._alike >= max(self._jobs, _HOPELESS):
+        self._general_failures += error.general
+        if self._general_failures >= max(self._jobs, _MAX_GENERAL_FAILURES):
             self._end(error)
         return row.failed(error, passages=self._passages)
 
@@ -251,9 +252,9 @@ class Batch:
 
     def _count(self, answer: Answer) -> None:
         calls = answer.usage.calls
-        # What the cache alone answered, or nobody was asked for, does not show that others will be answered.
+        # An answer from the cache, or an abstention without a call, does not show that calls work.
         if answer.usage.cached < calls or (answer.text is not None and not calls):
-            self._alike = 0
+            self._general_failures = 0
         if answer.text is None:
             self.tally.abstained += 1
         else:
@@ -263,43 +264,43 @@ class Batch:
     def _finish(self, place: int, line: bytes) -> None:
         self._finished[place if self._ordered else self._ended] = line
         self._ended += 1
-        self._held += len(line)
-        self._news.set()
+        self._buffered += len(line)
+        self._line_ready.set()
 
     async def _write(self) -> None:
-        # A thread of its own: those of the session may all be busy, or stuck.
+        # Its own thread: all threads of the session may be busy.
         thread = ThreadPoolExecutor(1, thread_name_prefix="rqa-output") if self._output.blocking else None
         while not self._ending:
-            await self._news.wait()
-            self._news.clear()
+            await self._line_ready.wait()
+            self._line_ready.clear()
             while lines := await self._put(self._due, thread):
                 self._written += len(lines)
-                self._held -= sum(map(len, lines))
+                self._buffered -= sum(map(len, lines))
                 self._room.set()
         await self._put(self._rest, thread)
 
     def save(self, seconds: float) -> None:
-        """Write every finished row to a file at once, before another thread ends the process; this run writes no more.
+        """Write all finished rows to a file now, before the process ends. Afterwards this run writes nothing.
 
-        Gives up after `seconds`. A pipe is left alone: its reader may be gone or asleep.
+        Gives up after `seconds`. Does nothing for a pipe, because the write could wait forever.
         """
-        if not self._output.blocking and self._saving.acquire(timeout=seconds):  # and never released
+        if not self._output.blocking and self._saving.acquire(timeout=seconds):  # never released
             self._output.write(self._rest())
 
     def _due(self) -> list[bytes]:
-        """Take the finished lines that nothing slower stands before."""
+        """Remove and return the finished lines that are next in the output."""
         lines: list[bytes] = []
         while (line := self._finished.pop(self._written + len(lines), None)) is not None:
             lines.append(line)
         return lines
 
     def _rest(self) -> list[bytes]:
-        """Take all finished lines, in the order of their places."""
+        """Remove and return all finished lines, in output order."""
         return [self._finished.pop(place) for place in sorted(self._finished)]
 
     async def _put(self, take: Callable[[], list[bytes]], thread: ThreadPoolExecutor | None) -> list[bytes]:
         if thread is None:
-            with self._saving:  # no line may be taken and not yet written when the process is ended
+            with self._saving:  # `save` must not run between taking lines and writing them
                 if (lines := take()) or self._ending:
                     self._output.write(lines)
         elif lines := take():

@@ -1,1 +1,1 @@
-"""How a component is called: cache, limits, timeouts, retries, validation and trace."""
+"""The call pipeline and its parts."""

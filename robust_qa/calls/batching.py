@@ -1,4 +1,4 @@
-"""Requests of different questions, merged into one engine batch."""
+"""Batching: requests of several questions become one call of `score_many` and the like."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from ..kit.warnings import listening, remark
+from ..kit.warnings import collected_warnings, warn
 
-_AT_MOST = 256  # requests of one batch
+_MAX_BATCH = 256  # requests
 
 
 class Batcher:
-    """Runs one batch at a time; what arrives meanwhile makes the next one.
+    """Runs one batch at a time. Requests that arrive meanwhile form the next batch.
 
-    No timer and no fixed size: an idle engine starts at once, a busy one finds its next batch as large as
-    the demand. `run` takes a list of requests and gives as many results, in order.
+    There is no timer and no fixed size, so an idle component starts at once. `run` takes a list of requests and
+    returns their results in order.
     """
 
     def __init__(
@@ -29,33 +29,33 @@ class Batcher:
         self._worker: asyncio.Task[None] | None = None
 
     async def submit(self, request: tuple[Any, ...]) -> Any:
-        """The result of `request`. What was remarked of its batch is remarked here again, to each of its callers."""
+        """The result of `request`. Repeats the warnings of its batch for every caller."""
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, future))
         if self._worker is None or self._worker.done():
             self._worker = self._begin(self._work())
-        result, remarks = await future
-        for text in remarks:
-            remark(text)
+        result, warnings = await future
+        for text in warnings:
+            warn(text)
         return result
 
     async def _work(self) -> None:
         while self._waiting:
-            await asyncio.sleep(0)  # let every caller that is ready join
-            batch, self._waiting = self._waiting[:_AT_MOST], self._waiting[_AT_MOST:]
+            await asyncio.sleep(0)  # let every ready caller join
+            batch, self._waiting = self._waiting[:_MAX_BATCH], self._waiting[_MAX_BATCH:]
             batch = [(request, future) for request, future in batch if not future.cancelled()]
             if batch:
                 await self._serve(batch)
 
     async def _serve(self, batch: list[tuple[tuple[Any, ...], asyncio.Future[Any]]]) -> None:
         try:
-            # The worker was begun by one caller, who is to hear nothing of the others' batches.
-            with listening() as remarks:
+            # One caller started the worker, and must not get the warnings of later batches.
+            with collected_warnings() as warnings:
                 results = await self._run([request for request, _ in batch])
             served = [*zip(batch, results, strict=True)]
         except BaseException as error:
             if len(batch) > 1 and isinstance(error, Exception) and not getattr(error, "retryable", False):
-                for one in batch:  # only what one of them asked can be to blame, so each is asked alone
+                for one in batch:  # one request may have caused the error, so try each by itself
                     await self._serve([one])
                 return
             for _, future in batch:
@@ -66,4 +66,4 @@ class Batcher:
             return
         for (_, future), result in served:
             if not future.done():
-                future.set_result((result, remarks))
+                future.set_result((result, warnings))

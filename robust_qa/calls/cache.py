@@ -1,4 +1,4 @@
-"""Finished calls on disk, found again by their content: SQLite in WAL mode, safe across processes, bounded."""
+"""The call cache: an SQLite file of bounded size, which several processes may use at once."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ CREATE TABLE IF NOT EXISTS calls (
 );
 CREATE INDEX IF NOT EXISTS calls_by_use ON calls (used, size);
 """
-_TOUCH_AFTER = 3600  # seconds: an entry's time of use is kept to the hour, so that reading seldom writes
-_WAITING_AT_MOST = 10_000  # entries not yet written; beyond that new ones are dropped rather than held in memory
-_MEASURE_EVERY = 1_000  # writes between two looks at the size, which other processes change too
-_SHRINK_TO = 0.9
+_TOUCH_AFTER = 3600  # seconds: times of use are exact to the hour, so that most reads write nothing
+_MAX_QUEUED = 10_000  # entries waiting to be written; further ones are dropped
+_MEASURE_EVERY = 1_000  # writes between two size checks
+_SHRINK_TO = 0.9  # of the maximum size
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class CacheSettings:
 
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """What the cache holds. `size` is in bytes, of the files' part that is in use."""
+    """The number of entries, and the bytes that they take in the file."""
 
     path: Path
     entries: int
@@ -49,10 +49,10 @@ class CacheInfo:
 
 
 class Cache:
-    """A map from key to bytes. `max_bytes` bounds what it takes on disk; the least recently used go first.
+    """A map from key to bytes of at most `max_bytes` on disk. Deletes the least recently used entries first.
 
-    Reading happens where it is called (a few microseconds); writing in a thread of its own, in groups. A cache
-    that cannot be opened or written is no reason to fail: it then remembers nothing, and `trouble` says why.
+    Reads take a few microseconds. A thread writes in batches.
+    If the file cannot be used, the cache stores nothing, and `trouble` says why.
     """
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
@@ -67,7 +67,7 @@ class Cache:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._reader = self._open()
         except (OSError, sqlite3.Error) as error:
-            self.trouble = f"The cache {self.path} cannot be used: {error}"
+            self.trouble = f"The cache {self.path} cannot be used: {error}."
 
     def get(self, key: str) -> bytes | None:
         """The value stored under `key`, or None."""
@@ -86,12 +86,12 @@ class Cache:
         return value
 
     def put(self, key: str, value: bytes) -> None:
-        """Store `value` under `key`, soon."""
+        """Queue `value` to be stored under `key`."""
         if self._reader is not None and not self.trouble and len(value) <= self.max_bytes:
             self._enqueue(key, value)
 
     def close(self) -> None:
-        """Write what is waiting, and close."""
+        """Write all queued entries and close the file."""
         if self._writer is not None:
             self._closing = True
             self._waiting.put(None)
@@ -102,7 +102,7 @@ class Cache:
             self._reader = None
 
     def info(self) -> CacheInfo:
-        """Entries and sizes; no entries where they cannot be read, and then `trouble` says why."""
+        """The number of entries and their size. If the file cannot be read, both are 0 and `trouble` says why."""
         entries, size = 0, 0
         if self._reader is not None:
             try:
@@ -113,9 +113,9 @@ class Cache:
         return CacheInfo(self.path, entries, size)
 
     def clear(self) -> int | None:
-        """Forget everything; the number of entries forgotten, None where the file was damaged and is a new one now.
+        """Delete all entries. Returns their number, None if the file was damaged and a new one replaced it.
 
-        BusyError while another process writes on and on.
+        Raises BusyError if another process keeps writing.
         """
         if self._reader is None:
             return 0
@@ -125,7 +125,7 @@ class Cache:
             self._reader.execute("VACUUM")
             self._reader.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.OperationalError as error:
-            raise BusyError(f"The cache {self.path} is in use: {error}.", hint="Try again in a while.") from error
+            raise BusyError(f"The cache {self.path} is in use: {error}.", hint="Try again later.") from error
         except sqlite3.DatabaseError:
             self._reader.close()
             self._remove()
@@ -139,8 +139,7 @@ class Cache:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise
-            # A damaged file: everything in it can be made again, so it makes room for a new one.
-            self._remove()
+            self._remove()  # the file is damaged
             return self._connect()
 
     def _remove(self) -> None:
@@ -150,10 +149,10 @@ class Cache:
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
         try:
-            if connection.execute("PRAGMA auto_vacuum").fetchone() == (0,):  # a new file; to set it takes a lock
+            if connection.execute("PRAGMA auto_vacuum").fetchone() == (0,):  # only for a new file: setting it locks
                 connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             connection.execute("PRAGMA journal_mode = WAL")
-            # A power cut may lose the last entries, never damage the file.
+            # A power cut may lose the last entries, but does not damage the file.
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.executescript(_SCHEMA)
         except sqlite3.Error:
@@ -165,7 +164,7 @@ class Cache:
         if self._writer is None:
             self._writer = threading.Thread(target=self._write, name="rqa-cache", daemon=True)
             self._writer.start()
-        if self._waiting.qsize() < _WAITING_AT_MOST:
+        if self._waiting.qsize() < _MAX_QUEUED:
             self._waiting.put((key, value))
 
     def _write(self) -> None:
@@ -189,7 +188,7 @@ class Cache:
                     self._shrink(connection)
             except sqlite3.Error as error:
                 if _is_lock(error) and not self._closing:
-                    continue  # it passes; what is there can be read meanwhile
+                    continue  # try again: another process is writing
                 self._give_up(error)
                 break
             written += len(batch)
@@ -214,30 +213,29 @@ class Cache:
             return
         excess = size - self.max_bytes * _SHRINK_TO
         entries, values = connection.execute("SELECT count(*), total(size) FROM calls").fetchone()
-        share = (size - values) / max(entries, 1)  # of an entry in what keys and indexes take
+        overhead = (size - values) / max(entries, 1)  # of one entry, for keys and indexes
         last = (0, 0)
         for used, rowid, value in connection.execute("SELECT used, rowid, size FROM calls ORDER BY used, rowid"):
             if excess <= 0:
                 break
             last = used, rowid
-            excess -= value + share
+            excess -= value + overhead
         with connection:
             connection.execute("DELETE FROM calls WHERE (used, rowid) <= (?, ?)", last)
-        connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free a single page
+        connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free only one page
 
     def _give_up(self, error: sqlite3.Error) -> None:
-        remedy = "" if isinstance(error, sqlite3.OperationalError) else "; `rqa cache clear` begins a new one"
-        # The reader may be in use: `close` closes it.
-        self.trouble = f"The cache {self.path} cannot be used: {error}{remedy}"
+        fix = "" if isinstance(error, sqlite3.OperationalError) else " Replace it with `rqa cache clear`."
+        self.trouble = f"The cache {self.path} cannot be used: {error}.{fix}"
 
 
 def _is_lock(error: sqlite3.Error) -> bool:
-    """Whether another process was writing for longer than one waits."""
+    """Whether SQLite timed out because another process was writing."""
     return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def _in_use(connection: sqlite3.Connection) -> int:
-    """Bytes of the pages that hold something."""
+    """The bytes of all pages in use."""
     pages, free, size = (
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
     )
@@ -245,7 +243,7 @@ def _in_use(connection: sqlite3.Connection) -> int:
 
 
 def open_cache(config: Config) -> Cache | None:
-    """The cache that [cache] describes, None when it is switched off."""
+    """The cache that the table [cache] configures, None if it is disabled."""
     chosen = settings.build(CacheSettings, config.table("cache"))
     if not chosen.enabled:
         return None

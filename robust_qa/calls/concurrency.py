@@ -25,13 +25,14 @@ def call(function: Callable[..., T], *arguments: Any) -> T:
 class Slot:
     """One call's place. If the call runs in a worker thread, it keeps the place until that thread has finished."""
 
-    def __init__(self) -> None:
+    def __init__(self, threads: ThreadPoolExecutor) -> None:
+        self._threads = threads
         self._future: Future[Any] | None = None
 
-    async def run(self, threads: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call `function` in one of `threads` and wait for its result."""
-        self._future = threads.submit(contextvars.copy_context().run, call, function, *arguments)
-        return await asyncio.wrap_future(self._future)
+    def run(self, function: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:
+        """Start `function` in a worker thread. Await its result."""
+        self._future = self._threads.submit(contextvars.copy_context().run, call, function, *arguments)
+        return asyncio.wrap_future(self._future)
 
     @property
     def busy(self) -> bool:
@@ -76,18 +77,14 @@ class Slots:
         """
         if not self._free.locked():
             await self._free.acquire()
-            return Slot()
+            return Slot(self._threads)
         async with asyncio.timeout_at(self._deadline(timeout)) as limit:
             self._waiting[limit] = timeout
             try:
                 await self._free.acquire()
             finally:
                 del self._waiting[limit]
-        return Slot()
-
-    async def run(self, slot: Slot, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call `function` in a worker thread, which holds `slot` until it has finished."""
-        return await slot.run(self._threads, function, *arguments)
+        return Slot(self._threads)
 
     def leave(self, slot: Slot) -> None:
         """Give the slot back, at once or when its thread has finished."""

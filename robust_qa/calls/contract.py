@@ -206,10 +206,7 @@ def _encodable(plain: Any) -> Any:
     if isinstance(plain, str):
         return whole_characters(plain)
     if isinstance(plain, dict):
-        valid: dict[Any, Any] = {}
-        for key, value in plain.items():  # of keys that are then equal, the first: the likeliest token
-            valid.setdefault(_encodable(key), _encodable(value))
-        return valid
+        return {_encodable(key): _encodable(value) for key, value in plain.items()}
     return list(map(_encodable, plain)) if isinstance(plain, list | tuple) else plain
 
 

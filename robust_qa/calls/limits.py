@@ -1,4 +1,4 @@
-"""What the configuration may say of any component's calls: how many, how fast, how long, how often, at what price."""
+"""Options that the host reads in the table of every component: limits, timeout, retries and prices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..types import Kind, Usage
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The keys of every component's table that the host keeps to."""
+    """The options of every component that the host applies."""
 
     concurrency: Annotated[int, Meta(ge=1)] | None = None  # calls at once; default: as the component says
     rpm: Annotated[float, Meta(gt=0)] | None = None  # requests a minute; default: no limit
@@ -23,7 +23,7 @@ class Limits:
     completion_price: Annotated[float, Meta(ge=0)] | None = None  # of a million tokens that are written
 
     def cost(self, usage: Usage) -> float | None:
-        """The price of the tokens of `usage`; None where there are no prices."""
+        """The price of the tokens in `usage`, None without prices."""
         if self.prompt_price is None and self.completion_price is None:
             return None
         prices = (self.prompt_price or 0.0) * usage.prompt_tokens + (
@@ -36,8 +36,8 @@ RESERVED = frozenset({"plugin", *(field.name for field in dataclasses.fields(Lim
 
 
 def reserved(kind: Kind) -> frozenset[str]:
-    """The keys that the host reads in a table of that kind: a strategy makes calls, and is none.
+    """The option names that the host reads in tables of that kind. Strategies have no limits.
 
-    An option that has the name of a limit is given its value as well.
+    A component that has an option of the same name gets its value too.
     """
     return frozenset({"plugin"}) if kind == "strategy" else RESERVED

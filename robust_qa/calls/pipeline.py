@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from ..errors import CallTimeout, PluginError, RqaError, UnavailableError
-from ..kit.warnings import Lasting, listening
+from ..kit.warnings import LastingWarning, collected_warnings
 from ..types import Power, Usage
 from .batching import Batcher
 from .cache import Cache
@@ -27,7 +27,7 @@ from .deduplication import SharedCall
 from .limits import Limits
 from .rate_limit import LONGEST_WAIT, Closed, RateLimit
 from .retries import RetryPolicy
-from .trace import Trace, account
+from .trace import Trace, step_data
 
 T = TypeVar("T")
 
@@ -142,9 +142,14 @@ class Pipeline:
         policy = RetryPolicy(0 if self._delegates else self.limits.retries, self._rate)
         retries = 0
         while True:
-            with listening() as warnings:
+            with collected_warnings() as warnings:
                 try:
-                    result = self._validated(call, await self._attempt(call))
+                    if batcher := self._batcher(call.power):
+                        result = await batcher.submit(call.arguments)
+                    else:
+                        function = getattr(self.component, call.power)
+                        result = await self._invoke(call.power, function, *_copied(call.arguments))
+                    result = self._validated(call, result)
                     break
                 except RqaError as error:
                     if not self._delegates:  # the components that it called were charged
@@ -154,20 +159,11 @@ class Pipeline:
             await asyncio.sleep(wait)
             retries += 1
         # What was missing in this call may be there next time, so its result is not stored.
-        if key and self._cache is not None and all(isinstance(each, Lasting) for each in warnings):
+        if key and self._cache is not None and all(isinstance(each, LastingWarning) for each in warnings):
             content = _encoded(result)
             if content:
                 self._cache.put(key, content)
         return _Outcome(result, retries, tuple(warnings))
-
-    async def _attempt(self, call: Call[Any]) -> Any:
-        many = getattr(self.component, f"{call.power}_many", None)
-        if many is None:
-            return await self._invoke(call.power, getattr(self.component, call.power), *_copied(call.arguments))
-        batcher = self._batchers.get(call.power)
-        if batcher is None:
-            batcher = self._batchers[call.power] = Batcher(partial(self._batch, call.power, many), self._start)
-        return await batcher.submit(call.arguments)
 
     async def _invoke(self, power: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Wait for a slot and for the rate limit, then call with a timeout, in a worker thread if it is `def`."""
@@ -182,7 +178,7 @@ class Pipeline:
                         if method.is_async:
                             result = await method.function(*arguments)
                         else:
-                            result = await method.slots.run(slot, method.function, *arguments)
+                            result = await slot.run(method.function, *arguments)
                             if inspect.isawaitable(result):
                                 result = await result
                 self._rate.taken()
@@ -212,7 +208,7 @@ class Pipeline:
         slot = await slots.enter(None)
         try:
             with attributed(self.name):
-                result: T = await slots.run(slot, function, *arguments)
+                result: T = await slot.run(function, *arguments)
                 return result
         finally:
             slots.leave(slot)
@@ -257,7 +253,7 @@ class Pipeline:
             usage=usage,
             cached=outcome.cached,
             retries=outcome.retries,
-            data={**call.data, **account(outcome.result, outcome.warnings)} if trace.detailed else None,
+            data={**call.data, **step_data(outcome.result, outcome.warnings)} if trace.detailed else None,
         )
 
     def _start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
@@ -282,6 +278,13 @@ class Pipeline:
             return _Outcome(msgspec.json.decode(stored, type=call.returns), cached=True)
         except msgspec.DecodeError:
             return None  # stored by a version with other types
+
+    def _batcher(self, power: str) -> Batcher | None:
+        """What merges calls into batches, None if the component has no `power_many`."""
+        many = getattr(self.component, f"{power}_many", None)
+        if many is not None and power not in self._batchers:
+            self._batchers[power] = Batcher(partial(self._batch, power, many), self._start)
+        return self._batchers.get(power)
 
     async def _batch(self, power: str, many: Callable[..., Any], requests: list[tuple[Any, ...]]) -> list[Any]:
         """The results of `many` for the requests of a batch, one each."""

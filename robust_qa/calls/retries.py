@@ -42,7 +42,5 @@ class RetryPolicy:
         if now - self._limited_since < LONGEST_LIMITED:
             return False
         error.general = self._rate.taken_at < self._limited_since  # it took no other call either
-        tried = f"rqa tried for {LONGEST_LIMITED / 60:.0f} minutes."
-        if not error.hint.startswith(tried):  # several callers may share the error
-            error.hint = f"{tried} {error.hint}".strip()
+        error.hint = f"rqa tried for {LONGEST_LIMITED / 60:.0f} minutes. {error.hint}".strip()
         return True

@@ -1,4 +1,4 @@
-"""The account of one question: every call and every decision, with times and costs."""
+"""The trace of one question: its calls and decisions, with times and usage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..types import Completion, Continuation, Power, Reading, Step, Usage
 
 
 class Trace:
-    """Collects the steps of one question. With `detailed` false only costs are kept, for long batches."""
+    """Collects the steps of one question. Without `detailed` it collects only the usage, for long batches."""
 
     def __init__(self, *, detailed: bool = True) -> None:
         self.detailed = detailed
@@ -38,17 +38,17 @@ class Trace:
         error: str = "",
         data: Mapping[str, Any] | None = None,
     ) -> None:
-        """Record a step that ends now; `started` is what `now()` said when it began."""
+        """Record a step that ends now. `started` is the value of `now()` at its start (None: now)."""
         self.usage += usage
         if not self.detailed:
             return
         ended = self.now()
-        begun = ended if started is None else started
-        self.steps.append(Step(kind, what, component, begun, ended - begun, usage, cached, retries, error, data or {}))
+        start = ended if started is None else started
+        self.steps.append(Step(kind, what, component, start, ended - start, usage, cached, retries, error, data or {}))
 
 
 def outline(step: Step) -> Step:
-    """`step` without the prompt and without the texts of the passages, which many steps would repeat."""
+    """`step` without the prompt and the texts of passages, which many steps would repeat."""
     if step.kind == "note":
         return step
     data = {key: value for key, value in step.data.items() if key != "prompt"}
@@ -58,12 +58,12 @@ def outline(step: Step) -> Step:
     return dataclasses.replace(step, data=data)
 
 
-def account(result: Any, remarks: Sequence[str]) -> dict[str, Any]:
-    """What a step keeps of a call's result, and of what its component remarked."""
-    return {**_kept(result), **({"remarks": [*map(str, remarks)]} if remarks else {})}
+def step_data(result: Any, warnings: Sequence[str]) -> dict[str, Any]:
+    """The data of a step: the result of its call, and the warnings of its component."""
+    return {**_result_data(result), **({"remarks": [*map(str, warnings)]} if warnings else {})}
 
 
-def _kept(result: Any) -> dict[str, Any]:
+def _result_data(result: Any) -> dict[str, Any]:
     if isinstance(result, Completion | Continuation):
         return {"reply": result.text, "finish": result.finish}
     if isinstance(result, Reading):

@@ -1,14 +1,13 @@
-"""For plugins that add commands: the options, the output and the session of the built-in ones.
+"""Tools for plugins that add commands: the options, output and session of the built-in commands.
 
-`robust_qa.cli.batch_run` has what runs many questions.
+To answer many questions, see `robust_qa.cli.batch_run`.
 """
 
 from __future__ import annotations
 
 from .groups import command_group
-from .options import Answering, KeyValue, answering_options, jobs_option, output_option
+from .options import Answering, KeyValue, answering_options, jobs_option, output_option, passages_in
 from .output import console, cost_line, print_to
-from .passages import passages_in
 from .run import Run
 
 __all__ = [

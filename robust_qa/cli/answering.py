@@ -1,4 +1,4 @@
-"""From the answering options to a session."""
+"""Open a session from the answering options."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from .run import Run
 
 
 def open_session(run: Run, answering: Answering, *, detailed: bool = True) -> Session:
-    """A session as the command line and the configuration ask for it; indexes the files of --docs first."""
+    """Return a session for the command line and the configuration. Index the files of --docs first."""
     pairs = answering.overrides()
     overrides: dict[tuple[Kind, str], Mapping[str, Any]] = {}
     if answering.docs:
-        from ..answering import assembly as indexing
+        from ..answering import indexing
         from .progress import indexing_progress
 
         config = run.load_config(pairs)
         assembly = Assembly(config, run.host)
         for kind in ("strategy", "reader", "evaluator"):
-            assembly.check_default(kind)  # before the wait for an index
+            assembly.check_default(kind)  # fail before the slow indexing
         with indexing_progress(run) as progress:
             name, options, report = indexing.for_documents(
                 config, run.host, answering.docs, progress, named=bool(answering.retriever)
             )
-        # Told when the index is made or renewed, and not again with every question.
-        news = report.added or report.changed or report.removed or not report.passages
-        for path, why in report.skipped if news else ():
-            run.say(f"{path} is left out: {why}")
+        # Only after the index changed, so that not every question repeats the list.
+        index_changed = report.added or report.changed or report.removed or not report.passages
+        for path, why in report.skipped if index_changed else ():
+            run.say(f"skipped {path}: {why}")
         if not report.passages:
             raise MissingError(
-                f"There is no text to answer from in {', '.join(map(str, answering.docs))}.",
-                hint="`rqa help` says which files are read, under `rqa index`.",
+                f"Found no text in {', '.join(map(str, answering.docs))}.",
+                hint="`rqa help` lists the supported file formats, under `rqa index`.",
             )
         if not answering.retriever:
             pairs.append(("defaults.retriever", name))
@@ -50,5 +50,5 @@ def open_session(run: Run, answering: Answering, *, detailed: bool = True) -> Se
         overrides=overrides,
     )
     for kind, table in config.overridden():
-        session.assembly.part(kind, table)  # also where this question does not come to use it
+        session.assembly.part(kind, table)  # validate overrides of components that this question does not use
     return session

@@ -12,7 +12,7 @@ import click
 from ..errors import InputError, RqaError
 from ..stdout import plugins_write_to_stderr
 from ..types import Answer, Question
-from .options import Answering, answering_options, output_option
+from .options import Answering, answering_options, output_option, passages_in
 from .run import Run, pass_run
 
 if TYPE_CHECKING:
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     'rqa ask --passages found.jsonl -s astute --explain "When was it finished?"',
 )
 @click.argument("question", metavar="[QUESTION]", nargs=-1)
-@output_option("FILE", "Write the answer to this file; - is stdout, as without it.", dir_okay=False)
+@output_option("FILE", "Write the answer to FILE. Default: - (stdout).", dir_okay=False)
 @answering_options()
 @click.option(
     "--passages",
     metavar="FILE",
     type=click.Path(path_type=Path, allow_dash=True),
-    help="Answer from the passages in this file (- is stdin): JSON lines, or plain text.",
+    help="Answer from the passages in FILE (- for stdin): JSON lines or plain text.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the whole answer as JSON.")
-@click.option("--explain", is_flag=True, help="Tell every call and decision, on stderr.")
+@click.option("--explain", is_flag=True, help="Show every call and decision on stderr.")
 @pass_run
 def command(
     run: Run,
@@ -48,7 +48,7 @@ def command(
     explain: bool,
     **answering: Any,
 ) -> None:
-    """Answer QUESTION, or the question on stdin, and cite where the answer stands."""
+    """Answer QUESTION, or the question on stdin, and cite the sources."""
     import asyncio
 
     from ..calls.trace import Trace
@@ -58,20 +58,20 @@ def command(
     options = Answering(**answering)
     if passages and (options.docs or (options.retriever and not _names_given(options.retriever))):
         raise click.UsageError(
-            "The passages come from --passages, so leave out --docs, and --retriever unless it names `given`."
+            "--passages cannot be combined with --docs, or with a --retriever that does not name `given`."
         )
     if len(question) > 1:
         raise click.UsageError(f"Put the question in quotes: rqa ask {shlex.quote(' '.join(question))}")
-    asked = _question(question[0] if question else None, passages)
+    parsed = _question(question[0] if question else None, passages)
     trace = Trace()
     output.print_to(out)
     with plugins_write_to_stderr():
-        session = open_session(run, options)  # before the event loop, where Ctrl-C would wait for an index to be built
+        session = open_session(run, options)  # outside the event loop, so that Ctrl-C interrupts indexing
         try:
-            answer = asyncio.run(_answer(session, asked, trace))
+            answer = asyncio.run(_answer(session, parsed, trace))
         except RqaError:
             if explain and trace.steps:
-                output.explain_steps(asked.text, trace.steps, verbose=run.verbosity > 0)
+                output.explain_steps(parsed.text, trace.steps, verbose=run.verbosity > 0)
             raise
     if session.trouble:
         run.say(session.trouble)
@@ -90,18 +90,16 @@ def _names_given(retriever: str) -> bool:
 
 
 def _question(text: str | None, passages: Path | None) -> Question:
-    from .passages import passages_in
-
     own = passages_in(passages) if passages else None
     if text is None or text == "-":
         if passages == Path("-"):
-            raise click.UsageError("Passages come from stdin here, so give the question as an argument.")
+            raise click.UsageError("`--passages -` reads stdin, so give the question as an argument.")
         if text is None and sys.stdin.isatty():
-            raise click.UsageError('Missing the question, as in: rqa ask "Who wrote the first compiler?"')
+            raise click.UsageError('Missing question. Example: rqa ask "Who wrote the first compiler?"')
         text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
     if not text.strip():
-        raise InputError("The question is empty.", hint='Ask one: rqa ask "Who wrote the first compiler?"')
-    # An argument that is not UTF-8 arrives with lone surrogates, which no engine or file takes.
+        raise InputError("The question is empty.", hint='Example: rqa ask "Who wrote the first compiler?"')
+    # An argument that is not UTF-8 contains lone surrogates, which cannot be encoded.
     return Question(text.encode("utf-8", "replace").decode().strip(), passages=own)
 
 

@@ -1,4 +1,4 @@
-"""`rqa batch`: JSON lines in, JSON lines out."""
+"""`rqa batch`: read questions as JSON lines, write answers as JSON lines."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .run import Run, pass_run
     "rqa batch -d notes/ < questions.txt | jq -r .answer",
 )
 @click.argument("source", metavar="[IN]", required=False, type=click.Path(path_type=Path, allow_dash=True))
-@output_option("OUT", "Write to this file; - is stdout, as without it.")
+@output_option("OUT", "Write answers to OUT. Default: - (stdout).")
 @click.option("--resume", is_flag=True, help="Continue the interrupted run that wrote OUT.")
-@click.option("--retry-failed", is_flag=True, help="Continue it, and answer the rows that failed again.")
+@click.option("--retry-failed", is_flag=True, help="Like --resume, and also retry the failed rows.")
 @click.option("--force", is_flag=True, help="Replace OUT.")
 @jobs_option
-@click.option("--unordered", is_flag=True, help="Write answers as they are ready, and not in the order of IN.")
-@click.option("--no-passages", is_flag=True, help="Leave the passages of the rows out of the output.")
-@click.option("--details", is_flag=True, help="Add the strategy's own account of each answer.")
-@click.option("--trace", is_flag=True, help="Add the calls and decisions that led to each answer.")
+@click.option("--unordered", is_flag=True, help="Write each answer when it is ready, not in input order.")
+@click.option("--no-passages", is_flag=True, help="Do not copy the rows' passages to the output.")
+@click.option("--details", is_flag=True, help="Add the strategy's details to each answer.")
+@click.option("--trace", is_flag=True, help="Add the calls and decisions to each answer.")
 @answering_options()
 @pass_run
 def command(
@@ -46,17 +46,17 @@ def command(
     trace: bool,
     **answering: Any,
 ) -> None:
-    """Answer the questions in IN (default: stdin), one output line each, in their order.
+    """Answer the questions in IN (default: stdin). Write one output line each, in input order.
 
-    A line is a JSON object with `question` and, if it likes, `id`, `passages` and anything else, which is
-    passed through; or it is the bare question.
+    A line is a plain question, or a JSON object with `question` and optionally `id` and `passages`.
+    Other fields are copied to the output.
     """
     resume |= retry_failed
-    told = "--retry-failed" if retry_failed else "--resume"
+    option = "--retry-failed" if retry_failed else "--resume"
     if resume and force:
-        raise click.UsageError(f"{told} keeps OUT and --force replaces it: give one of them.")
+        raise click.UsageError(f"{option} and --force exclude each other: one keeps OUT, one replaces it.")
     if resume and out is None:
-        raise click.UsageError(f"{told} continues the file that -o names: give -o OUT.")
+        raise click.UsageError(f"{option} needs the output file to continue: add -o OUT.")
     from .batch_run import Target, answer_stream
 
     failed = answer_stream(

@@ -1,4 +1,4 @@
-"""A batch as a process: its input and output, its signals, and what it says at the end."""
+"""Run a batch: open input and output, handle signals, print the summary."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from ..documents.lines import Lines
 from ..errors import CallError, InputError
 from ..stdout import plugins_write_to_stderr
 from .answering import open_session
-from .batch_progress import rate, tell_first_failure, watch
 from .options import Answering
+from .progress import print_first_failure, rate, watch
 from .run import Run
 from .stopping import stoppable
 
@@ -42,22 +42,22 @@ _M_ARENA_MAX = -8  # of malloc.h
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where answers go: the file `out`, or standard output."""
+    """The output of a batch: the file `out`, or standard output if it is None."""
 
     out: Path | None
     resume: bool
     force: bool
-    retry: bool = False  # of a continued run: answer the rows that failed again
+    retry: bool = False  # retry the failed rows of a resumed run
 
     @property
     def keeps(self) -> bool:
-        """Whether what is written stays, as it does not in a pipe or a device."""
+        """Whether the output is a regular file, not a pipe or a device."""
         return self.out is not None and (self.out.is_file() or not self.out.exists())
 
     def check_continues(
         self, session: Session, descriptor: int, *, has_passages: bool, strategy: str, as_given: bool
     ) -> None:
-        """InputError where it holds answers of another run than answer_rows would continue; nothing is asked."""
+        """Raise InputError if the file holds answers of a different run, before any call."""
         if self.out is not None and self.out.is_file() and self.out.stat().st_size:
             planned = partial(session.plan, strategy=strategy, as_given=as_given)
             state = _state(session, planned, planned(has_passages=has_passages), surveyed(descriptor))
@@ -65,19 +65,19 @@ class Target:
 
 
 class _Interrupted(Exception):
-    """The batch was stopped by a signal."""
+    """A signal stopped the batch."""
 
 
 def in_session(run: Run, answering: Answering, work: Callable[[Session], Awaitable[T]], *, detailed: bool = True) -> T:
-    """What `work` gives, done with a session as the command line asks for it; what plugins print goes to stderr.
+    """Return the result of `work`, run with the command line's session. Plugins' prints go to stderr.
 
-    Raises KeyboardInterrupt when it is interrupted.
+    Raises KeyboardInterrupt if a signal stops the batch.
     """
     _share_arenas()
 
-    async def whole(session: Session) -> T:
+    async def work_in_session(session: Session) -> T:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-            # asyncio's own would wait for what holds the loop: a file that is read back, a FIFO that nobody reads.
+            # asyncio's own handler would wait for the event loop, which a slow read or write can block.
             signal.signal(signal.SIGINT, signal.default_int_handler)
         async with session:
             result = await work(session)
@@ -88,7 +88,7 @@ def in_session(run: Run, answering: Answering, work: Callable[[Session], Awaitab
     with plugins_write_to_stderr():
         session = open_session(run, answering, detailed=detailed)
         try:
-            return asyncio.run(whole(session))
+            return asyncio.run(work_in_session(session))
         except _Interrupted:
             raise KeyboardInterrupt from None
 
@@ -105,14 +105,15 @@ async def answer_rows(
     ordered: bool = True,
     **how: Any,
 ) -> Tally:
-    """Answer the rows of an open file by Session.answer; `how` is for Batch. Works inside `in_session` only.
+    """Answer the rows of an open file. Call it only inside `in_session`.
 
-    The tally counts earlier runs' failures in. Raises ConfigError or MissingError, before anything is asked, where
-    rows that bring passages, or do not, cannot be answered, CallError where the run stopped as every further row would
-    fail, and BrokenPipeError when the reader of the answers has gone. Where `has_passages` does not say which rows to
-    look at, the first one does.
+    `has_passages` says whether the rows bring passages. None: the first row decides. `how` goes to Batch. The
+    returned tally includes failures of earlier runs.
+
+    Raises ConfigError or MissingError before any call if the rows cannot be answered, CallError if every further
+    row would fail, BrokenPipeError if the reader of the output has closed it.
     """
-    survey = surveyed(descriptor) if target.keeps else (None, False)  # before anything is read
+    survey = surveyed(descriptor) if target.keeps else (None, False)  # before any row is read
     lines = Lines(descriptor)
     planned = partial(session.plan, strategy=strategy, as_given=as_given)
     if has_passages is None:
@@ -125,8 +126,8 @@ async def answer_rows(
         answer = partial(session.answer, strategy=strategy, as_given=as_given)
         batch = Batch(answer, lines, output, ordered=ordered, done=done, **how)
         size = os.fstat(descriptor).st_size if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
-        aloud = target.out is None and os.isatty(stdout.descriptor())
-        progress = watch(run, batch.tally, size, answers_on_terminal=aloud, label=strategy or "")
+        on_terminal = target.out is None and os.isatty(stdout.descriptor())
+        progress = watch(run, batch.tally, size, answers_on_terminal=on_terminal, label=strategy or "")
         watching = asyncio.create_task(progress)
         resumable = file is not None
         try:
@@ -135,21 +136,21 @@ async def answer_rows(
         finally:
             watching.cancel()
             await asyncio.wait({watching})
-        _tell_end(run, batch, strategy or "", resumable=resumable)
+        _finish(run, batch, strategy or "", resumable=resumable)
         if file:
             batch.tally.failed += file.failed
             if target.resume and ordered:
                 file.put_in_order()
             batch.tally.unreadable += file.unreadable
-            _say_what_failed(run, batch.tally)
+            _say_failures(run, batch.tally)
         return batch.tally
 
 
 def answer_stream(run: Run, source: Path, target: Target, answering: Answering, **how: Any) -> int:
-    """Answer the rows of `source` as `answer_rows` does. The number of failed rows, earlier runs' included."""
-    with _opened(source) as descriptor:
+    """Answer the rows of `source`, see `answer_rows`. Return the number of failed rows, including earlier runs."""
+    with _open_input(source) as descriptor:
         if _same(stdout.descriptor() if target.out is None else target.out, descriptor):
-            raise click.UsageError(f"{target.out or 'Standard output'} is the input itself.")
+            raise click.UsageError(f"{target.out or 'Standard output'} is also the input file.")
 
         async def work(session: Session) -> int:
             return (await answer_rows(run, session, descriptor, target, **how)).failed
@@ -158,11 +159,11 @@ def answer_stream(run: Run, source: Path, target: Target, answering: Answering, 
 
 
 @contextmanager
-def _opened(source: Path) -> Iterator[int]:
-    """The input's file descriptor."""
+def _open_input(source: Path) -> Iterator[int]:
+    """Return the input's file descriptor."""
     if source == Path("-"):
         if sys.stdin is not None and sys.stdin.isatty():
-            raise click.UsageError("Missing the questions: name a file, or pipe them in.")
+            raise click.UsageError("Missing questions: give a file, or pipe them to stdin.")
         yield _STDIN
         return
     try:
@@ -193,7 +194,7 @@ def _output(target: Target, state: Callable[[], State]) -> Iterator[OutFile | St
         finally:
             output.close()
     elif target.resume:
-        raise InputError(f"{target.out} is no regular file: it keeps nothing to continue.")
+        raise InputError(f"Cannot resume: {target.out} is not a regular file.")
     else:
         try:
             file = target.out.open("ab", buffering=0)
@@ -204,7 +205,7 @@ def _output(target: Target, state: Callable[[], State]) -> Iterator[OutFile | St
 
 
 def _same(output: int | Path, descriptor: int) -> bool:
-    """Whether what is written to a file by its descriptor or path would be read again."""
+    """Return whether the output is the same file as the input."""
     try:
         status = os.fstat(output) if isinstance(output, int) else output.stat()
     except OSError:
@@ -213,18 +214,18 @@ def _same(output: int | Path, descriptor: int) -> bool:
 
 
 def _share_arenas() -> None:
-    """Hold memory flat over a long run: glibc gives each thread an arena of its own, and none gives back."""
+    """Limit the number of malloc arenas. With one arena per thread, glibc's memory grows over a long run."""
     with suppress(OSError, AttributeError):  # not glibc
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
 
 
-def _tell_end(run: Run, batch: Batch, label: str, *, resumable: bool) -> None:
-    """Say what was done, and raise why that is not all, with the way to go on."""
+def _finish(run: Run, batch: Batch, label: str, *, resumable: bool) -> None:
+    """Print the summary. Raise an error if the batch stopped early."""
     if batch.tally.finished or not batch.trouble:
         _summarise(run, batch.tally, label)
     if batch.trouble:
         raise CallError(
-            f"Stopped, as every further row would fail: {batch.trouble.message}",
+            f"Stopped, because every further row would fail: {batch.trouble.message}",
             hint=f"{batch.trouble.hint}\n{_how_to_continue(batch.tally, resumable=resumable)}".strip(),
         )
     if batch.stopped:
@@ -238,34 +239,34 @@ def _say_interrupted(run: Run, tally: Tally, *, resumable: bool) -> None:
 
 def _summarise(run: Run, tally: Tally, label: str) -> None:
     counts = {"answered": tally.answered, "abstained": tally.abstained, "failed": tally.failed}
-    told = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count) or "nothing to do"
+    outcome = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count) or "nothing to do"
     rows = "1 row" if tally.finished == 1 else f"{tally.finished:,} rows"
-    line = f"{rows} in {tally.seconds:.1f} s ({rate(tally):.1f} rows/s): {told}"
+    line = f"{rows} in {tally.seconds:.1f} s ({rate(tally):.1f} rows/s): {outcome}"
     if tally.done:
         line += f"; {tally.done:,} were done before"
     if tally.blank:
-        line += f"; {tally.blank:,} blank {'line' if tally.blank == 1 else 'lines'} passed over"
+        line += f"; {tally.blank:,} blank {'line' if tally.blank == 1 else 'lines'} skipped"
     usage = tally.usage
     if usage.calls:
         cached = f" ({usage.cached:,} cached)" if usage.cached else ""
         line += f"; {usage.calls:,} calls{cached}, {usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"
     run.say(f"{label}: {line}" if label else line)
-    tell_first_failure(run, tally)
+    print_first_failure(run, tally)
 
 
-def _say_what_failed(run: Run, tally: Tally) -> None:
+def _say_failures(run: Run, tally: Tally) -> None:
     if tally.unreadable:
-        run.say(f"rows that cannot be read: {tally.unreadable:,}; mend them, and answer them as an input of their own")
+        run.say(f"invalid rows: {tally.unreadable:,}. Fix them and run them separately")
     if failed := tally.failed - tally.unreadable:
-        run.say(f"rows that failed: {failed:,}; --retry-failed answers them again")
+        run.say(f"failed rows: {failed:,}. Retry them with --retry-failed")
 
 
 def _how_to_continue(tally: Tally, *, resumable: bool) -> str:
-    """The command that does, which answers those again that failed for no fault of their own."""
+    """Return the command that continues the run. It retries failed rows if the cause was a general one."""
     if not resumable:
-        return "with -o OUT a run can be continued"
+        return "to be able to continue a run, use -o OUT"
     arguments = sys.argv[1:]
-    end = arguments.index("--") if "--" in arguments else len(arguments)  # of the options
+    end = arguments.index("--") if "--" in arguments else len(arguments)
     options = [option for option in arguments[:end] if option not in ("--resume", "--retry-failed", "--force")]
-    way = "--retry-failed" if tally.general else "--resume"
-    return f"continue with: {shlex.join(['rqa', *options, way, *arguments[end:]])}"
+    resume = "--retry-failed" if tally.general else "--resume"
+    return f"continue with: {shlex.join(['rqa', *options, resume, *arguments[end:]])}"

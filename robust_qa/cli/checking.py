@@ -1,4 +1,4 @@
-"""Findings of `rqa plugins check` as they come, and an end to a check that blocks."""
+"""Print the findings of `rqa plugins check` and stop a check that hangs."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ..sanitize import printable
 from ..testing import Finding
 
 _MARKS = {"passed": "ok     ", "failed": "FAILED ", "skipped": "skipped"}
-_MARGIN = 1.0  # seconds: a check that can be cancelled is cancelled before
+_MARGIN = 1.0  # seconds after the timeout, in which asyncio can cancel the check itself
 
 
 class Report:
-    """Prints findings on stdout, and ends the process when a check still runs after `seconds`.
+    """Prints findings on stdout. Ends the process if a check runs longer than `seconds`.
 
-    Make it before stdout is redirected, and use it as a context manager. `subject` begins the summary. `last` returns
-    the findings to print at the end.
+    Create it before stdout is redirected and use it as a context manager. `subject` begins the summary.
+    `last` returns the findings to print at the end.
     """
 
     def __init__(self, subject: str, seconds: float, last: Callable[[], Sequence[Finding]]) -> None:
         self.subject = subject
         self._seconds = seconds
         self._last = last
-        self._out = sys.stdout  # which is redirected while plugins run
+        self._out = sys.stdout  # redirected while plugins run
         self._states: Counter[str] = Counter()
         self._plan: list[str] = []
         self._current = ""
@@ -41,7 +41,7 @@ class Report:
 
     def __enter__(self) -> Report:
         self._threads = {*threading.enumerate()}
-        self.begin("it can be loaded and built")
+        self.begin("it loads and builds")
         threading.Thread(target=self._watch, name="rqa-check", daemon=True).start()
         return self
 
@@ -50,30 +50,30 @@ class Report:
         faulthandler.cancel_dump_traceback_later()
 
     def planned(self, names: Sequence[str]) -> None:
-        """These checks follow, in this order."""
+        """Set the names of the following checks."""
         self._plan = [*names]
 
     def begin(self, name: str) -> None:
-        """A check begins."""
+        """Start the timeout of a check."""
         with self._lock:
             self._current = name
             self._deadline = time.monotonic() + self._seconds + _MARGIN
-        # C code that never lets Python run stops the watching thread too. This timer needs no Python.
+        # C code that holds the GIL also blocks the watching thread. This timer runs without the GIL.
         faulthandler.dump_traceback_later(self._seconds + 3 * _MARGIN, exit=True, file=2)
 
     def found(self, finding: Finding) -> None:
-        """A check ended so."""
+        """Print a finding."""
         with self._lock:
             self._print(finding)
 
     def finish(self) -> Exit:
-        """Print the last findings and the summary. The exit code; threads of the component may still run."""
+        """Print the last findings and the summary. Return the exit code."""
         self._over.set()
         with self._lock:
             return self._summarise()
 
     def leave(self, code: Exit) -> None:
-        """End the process now where the component left threads that Python would wait for."""
+        """End the process if the component left threads running, because Python would wait for them."""
         left = [thread for thread in threading.enumerate() if thread not in self._threads and not thread.daemon]
         if left:
             sys.stderr.flush()
@@ -101,11 +101,11 @@ class Report:
                     self._give_up()
 
     def _give_up(self) -> None:
-        why = f"it still runs after {self._seconds:g} seconds and cannot be stopped; --timeout allows more time"
+        why = f"it takes longer than {self._seconds:g} seconds; allow more time with --timeout"
         try:
             self._print(Finding(self._current, "failed", why))
             for name in [*self._plan]:
-                self._print(Finding(name, "skipped", "not tried, as the check above still runs"))
+                self._print(Finding(name, "skipped", "the check above did not finish"))
             self._summarise()
         finally:
             os._exit(Exit.FAILED)

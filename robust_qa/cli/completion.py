@@ -1,4 +1,4 @@
-"""`rqa completion`: what makes the Tab key know rqa."""
+"""`rqa completion`: print the shell's completion script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rqa config`: what is in force, where it comes from, whether it is right, and which found files are trusted."""
+"""`rqa config`: show, check and trust configuration files."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from .run import Run, pass_run
 
 @click.group("config", epilog="Example: rqa config show")
 def command() -> None:
-    """Show, check and trust configurations."""
+    """Show, check and trust configuration files."""
 
 
-@command.command("show", short_help="Every value that is set, with its origin.", epilog="Example: rqa config show")
+@command.command("show", short_help="Show every value with its origin.", epilog="Example: rqa config show")
 @click.option("--json", "as_json", is_flag=True, help="Print values and origins as JSON.")
 @pass_run
 def show(run: Run, as_json: bool) -> None:
-    """Every value that is set, and the defaults of [defaults] and [cache], with its origin.
+    """Show every value with its origin, and the defaults of [defaults] and [cache].
 
-    What looks like a secret is not shown.
+    Values that look like secrets are hidden.
     """
     values = {key: (value.value, value.layer.origin) for key, value in run.load_config().leaves()}
     for table, options in (("defaults", Defaults()), ("cache", CacheSettings())):
@@ -54,73 +54,78 @@ def show(run: Run, as_json: bool) -> None:
 @command.command("check", short_help="Check every table.", epilog="Example: rqa config check")
 @pass_run
 def check(run: Run) -> None:
-    """Check every table, also of components that no question uses at present. All errors are shown at once."""
+    """Check every table, including unused ones, and show all errors."""
     from .output import complain
 
     run.problems = []
     config = run.load_config()
     assembly = Assembly(config, run.host)
     tables = [(kind, name) for kind in KINDS for name in config.names(kind)]
-    # By message: two checks may find the same.
+    # Keyed by message to deduplicate: two checks may find the same problem.
     problems: dict[str, RqaError] = {error.message: error for error in (*run.problems, *assembly.check_defaults())}
-    lacking: dict[str, RqaError] = {}  # likewise, what a question goes without
+    missing: dict[str, RqaError] = {}  # problems that only make some components unavailable
 
     def check_table(kind: Kind, name: str) -> None:
-        lacking.update({error.message: error for error in assembly.check(kind, name)})
+        missing.update({error.message: error for error in assembly.check(kind, name)})
 
     checks: list[Callable[[], object]] = [
         partial(settings.build, CacheSettings, config.table("cache")),
         *(partial(check_table, kind, name) for kind, name in tables),
         lambda: assembly.prompts,
     ]
-    for one in checks:
+    for run_check in checks:
         try:
-            one()
+            run_check()
         except RqaError as error:
             problems.setdefault(error.message, error)
-    named = {str(path.resolve()) for path in config.plugin_files()[0]}
+    configured = {str(path.resolve()) for path in config.plugin_files()[0]}
     for plugin in run.host.plugins:
-        if plugin.state == "broken" and plugin.distribution in named:
-            told = f"`plugins` names {plugin.distribution}, which is left out."
-            problems[told] = RqaError(told, hint="`rqa plugins` says why.")
-    for problem in (lacking | problems).values():
+        if plugin.state == "broken" and plugin.distribution in configured:
+            message = f"The plugin {plugin.distribution} in `plugins` is broken."
+            problems[message] = RqaError(message, hint="See `rqa plugins` for the reason.")
+    for problem in (missing | problems).values():
         complain(problem)
     if problems:
         raise click.exceptions.Exit(Exit.USAGE)
     origins = dict.fromkeys(layer.origin for layer in config.layers)
-    nothing = "Nothing else" if lacking else "Nothing"
-    click.echo(printable(f"{nothing} is wrong in {', '.join(origins) or 'the built-in defaults'}."))
+    result = "No other problems" if missing else "No problems"
+    click.echo(printable(f"{result} in {', '.join(origins) or 'the built-in defaults'}."))
 
 
-@command.command("path", short_help="The configuration files in force.", epilog="Example: rqa config path")
+@command.command("path", short_help="List the configuration files in use.", epilog="Example: rqa config path")
 @pass_run
 def path(run: Run) -> None:
-    """The configuration files in force, the strongest first, and where the user's own would be."""
+    """List the configuration files in use, highest precedence first, and the path of your own file."""
     config = run.load_config()
     files = [layer for layer in config.layers if not layer.textual]
     for layer in files:
-        note = "  (found here, not trusted: see rqa config trust)" if layer.confined else ""
+        note = "  (untrusted: see rqa config trust)" if layer.confined else ""
         click.echo(printable(f"{layer.origin}{note}"))
     own = environment.config_dir() / configuration.USER_FILE_NAME
     if str(own) not in {layer.origin for layer in files}:
-        click.echo(printable(f"{own}  (not there)"))
+        click.echo(printable(f"{own}  (does not exist)"))
 
 
-@command.command("trust", short_help="Vouch for a found configuration.", epilog="Example: rqa config trust")
+@command.command("trust", short_help="Trust a configuration file.", epilog="Example: rqa config trust")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option("--undo", is_flag=True, help="Take the trust back.")
+@click.option("--undo", is_flag=True, help="Stop trusting the file.")
 def trust_file(file: Path | None, undo: bool) -> None:
-    """Vouch for the found configuration FILE (default: the one found from here) as it is now."""
+    """Trust the configuration FILE with its current content.
+
+    FILE defaults to the nearest rqa.toml in this folder or above.
+    """
     chosen = file or configuration.find(Path.cwd())
-    if chosen is None or not chosen.is_file():
-        raise MissingError(f"There is no {chosen or configuration.FILE_NAME + ' here or above'}.")
+    if chosen is None:
+        raise MissingError(f"There is no {configuration.FILE_NAME} in this folder or above.")
+    if not chosen.is_file():
+        raise MissingError(f"There is no file {chosen}.")
     if undo:
         if not trust.distrust(chosen):
-            raise InputError(f"{chosen} was not trusted.")
+            raise InputError(f"{chosen} is not trusted.")
         return
     content = chosen.read_bytes()
-    code = configuration.parse(content, chosen).get("plugins")
+    plugins = configuration.parse(content, chosen).get("plugins")
     trust.trust(chosen, content)
-    click.echo(printable(f"Trusted {chosen.absolute()} as it is now; a change to it asks again."), err=True)
-    if code:
-        click.echo(printable(f"It loads code, whose changes are not asked about: {code}"), err=True)
+    click.echo(printable(f"Trusted {chosen.absolute()} with its current content."), err=True)
+    if plugins:
+        click.echo(printable(f"It loads code, and changes to that code need no new trust: {plugins}"), err=True)

@@ -1,4 +1,4 @@
-"""Command groups that several plugins contribute to, such as `rqa train`."""
+"""Commands of plugins, and command groups that plugins share, such as `rqa train`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class SharedGroup(click.Group):
-    """A group of commands of several plugins: the host puts those of the same name together."""
+    """A group that several plugins add commands to. The host merges groups of the same name."""
 
 
 def command_group(cli: click.Group, name: str, help: str) -> click.Group:
-    """The group `rqa NAME`, for a plugin to add its commands to in `rqa_commands(cli)`.
+    """Return the group `rqa NAME`, to add commands to in `rqa_commands(cli)`.
 
-    Other plugins may ask for the same group; the `help` of the first stands. A command whose name another plugin's
-    command has in the group is left out, and the user is told.
+    Plugins can share a group; the `help` of the first one is used. The first command of a name wins, and rqa
+    warns about the others.
     """
     group = cli.commands.get(name)
     if not isinstance(group, SharedGroup):
@@ -29,9 +29,9 @@ def command_group(cli: click.Group, name: str, help: str) -> click.Group:
 
 
 def add_plugin_commands(cli: click.Group, host: Host) -> list[str]:
-    """Let the plugins add commands to `cli`. Returns a line for each command that is left out.
+    """Add the plugins' commands to `cli`. Return one warning for each command left out.
 
-    A command of `cli` is never replaced. A plugin whose commands fail keeps its components.
+    Never replaces a command of `cli`. If a plugin's commands fail, its components stay available.
     """
 
     def add(call: Callable[..., Any]) -> list[str]:
@@ -43,7 +43,7 @@ def add_plugin_commands(cli: click.Group, host: Host) -> list[str]:
 
 
 def _merge(theirs: click.Group, cli: click.Group, group: str = "") -> list[str]:
-    """Add the commands of `theirs` to `cli`; why some are left out. Shared groups of one name become one."""
+    """Add the commands of `theirs` to `cli` and merge shared groups. Return one reason for each command left out."""
     reasons = []
     for name, command in theirs.commands.items():
         present = cli.commands.get(name)
@@ -52,5 +52,5 @@ def _merge(theirs: click.Group, cli: click.Group, group: str = "") -> list[str]:
         elif isinstance(present, SharedGroup) and isinstance(command, SharedGroup):
             reasons += _merge(command, present, f"{name} ")
         else:
-            reasons.append(f"its command {group + name!r} has a name that is taken")
+            reasons.append(f"the command name {group + name!r} is already taken")
     return reasons

@@ -1,10 +1,7 @@
-"""`rqa help`: the manual pages, which travel with the package."""
+"""`rqa help`: show a page of the manual."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import click
@@ -23,27 +20,18 @@ def command(ctx: click.Context, topic: str | None) -> None:
     page = pages.get((topic or "rqa").removeprefix("rqa-"))
     if page is None:
         _show_help(ctx, str(topic), list(pages))
-    elif not _shown_by_man(page):
-        from .manual import plain
+    else:
+        from .manual import render
 
-        click.echo_via_pager(plain(page.read_text("utf-8")).rstrip())
-
-
-def _shown_by_man(page: Path) -> bool:
-    """Whether there is a man(1) that shows the file; not every one takes a file."""
-    if not shutil.which("man"):
-        return False
-    pager = [] if sys.stdout.isatty() else ["-P", "cat"]
-    # A name with a slash is a file to every man(1); not all of them have man-db's -l.
-    return subprocess.run(["man", *pager, str(page)], check=False).returncode == 0  # noqa: S603, S607
+        click.echo_via_pager(render(page.read_text("utf-8")))
 
 
 def manual_pages() -> dict[str, Path]:
-    """The manual pages by topic ("rqa" is the whole tool's), in the package or in the checkout it runs from."""
+    """The Markdown file of each topic ("rqa" is the whole tool), from the package or from the checkout."""
     folder = _PACKAGE / "man"
     if not folder.is_dir():
         folder = _PACKAGE.parent / "man"
-    return {page.stem.removeprefix("rqa-"): page for page in sorted(folder.glob("rqa*.[1-9]"))}
+    return {page.name.split(".")[0].removeprefix("rqa-"): page for page in sorted(folder.glob("rqa*.md"))}
 
 
 def _show_help(ctx: click.Context, topic: str, pages: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""`rqa index`: documents into an index that questions are answered from."""
+"""`rqa index`: index documents for retrieval."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .run import Run, pass_run
 
 @click.command("index", epilog="Example: rqa index notes/ papers/*.pdf")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-r", "--retriever", metavar="NAME", help="The retriever whose index to build.")
+@click.option("-r", "--retriever", metavar="NAME", help="Retriever to build the index for.")
 @no_output_option
-@click.option("-O", "--option", type=KeyValue(), multiple=True, help="Set any configuration value. May be repeated.")
+@click.option("-O", "--option", type=KeyValue(), multiple=True, help="Set a configuration option. May be repeated.")
 @pass_run
 def command(run: Run, paths: tuple[Path, ...], retriever: str | None, option: tuple[tuple[str, str], ...]) -> None:
-    """Index the files and folders PATHS; only what changed since the last time is read again."""
-    from ..answering import assembly as indexing
+    """Index the files and folders PATHS. Later runs read only changed files."""
+    from ..answering import indexing
     from ..answering.assembly import Assembly
     from ..errors import InputError
     from .progress import indexing_progress
@@ -33,7 +33,7 @@ def command(run: Run, paths: tuple[Path, ...], retriever: str | None, option: tu
     with indexing_progress(run) as progress:
         report = indexing.index(assembly, name, paths, progress)
     for path, why in report.skipped:
-        run.say(f"{path} is left out: {why}")
+        run.say(f"skipped {path}: {why}")
     run.say(
         f"{name}: {report.passages} passages; files: {report.added} added, {report.changed} changed, "
         f"{report.removed} removed, {report.unchanged} unchanged; {time.perf_counter() - began:.1f} s"
@@ -41,4 +41,4 @@ def command(run: Run, paths: tuple[Path, ...], retriever: str | None, option: tu
     if warning := indexing.open_to_others(report):
         run.say(warning)
     if report.skipped and not report.added + report.changed + report.removed + report.unchanged:
-        raise InputError("None of the files that were named could be read.")
+        raise InputError("None of these files can be read.")

@@ -1,4 +1,4 @@
-"""`rqa init`: a starter configuration."""
+"""`rqa init`: write a starter configuration."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _STARTER = _PACKAGE / "host" / "templates" / "starter.toml"
 
 
 @click.command("init", epilog="Example: rqa init")
-@click.option("--user", is_flag=True, help="Write your own file, used everywhere, instead of one for this folder.")
+@click.option("--user", is_flag=True, help="Write your user configuration, used in every folder.")
 def command(user: bool) -> None:
-    """Write a commented rqa.toml here. A file that is there already stays as it is."""
+    """Write a commented rqa.toml to this folder. Never replaces an existing file."""
     path = environment.config_dir() / config.USER_FILE_NAME if user else Path.cwd() / config.FILE_NAME
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     starter = _STARTER.read_bytes()
@@ -25,14 +25,14 @@ def command(user: bool) -> None:
         with path.open("xb") as file:
             file.write(starter)
     except FileExistsError:
-        raise InputError(f"{path} is there already, and stays as it is.", hint="Edit it, or move it away.") from None
+        raise InputError(f"{path} already exists.", hint="Edit it, or rename it and run this command again.") from None
     if not user:
         trust.trust(path, starter)
-    click.echo(f"Wrote {path}. After changing it: rqa config check{'' if user else ', rqa config trust'}", err=True)
-    click.echo(f"Every option, with its default: {_example()}", err=True)
+    click.echo(f"Wrote {path}. After each change: rqa config check{'' if user else ', rqa config trust'}", err=True)
+    click.echo(f"All options with their defaults: {_example()}", err=True)
 
 
 def _example() -> Path:
-    """config.example.toml, in the package or in the checkout it runs from."""
+    """Return the path of config.example.toml, in the package or in the source checkout."""
     inside = _PACKAGE / "config.example.toml"
     return inside if inside.is_file() else _PACKAGE.parent / inside.name

@@ -1,4 +1,4 @@
-"""`rqa keys`: API keys, stored for the servers they may be sent to."""
+"""`rqa keys`: store API keys, each bound to one server."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from ..errors import InputError
 
 @click.group("keys", epilog="Example: rqa keys set openai --host api.openai.com")
 def command() -> None:
-    """Store API keys in a file that only you can read; a key is never printed."""
+    """Store API keys in a file that only you can read. rqa never prints a key."""
 
 
 @command.command(
     "set",
     epilog="Example: rqa keys set openai --host api.openai.com < key.txt",
-    context_settings={"allow_extra_args": True},  # click would repeat a key that is given here
+    context_settings={"allow_extra_args": True},  # else click's error would print a key given as an argument
 )
 @click.argument("name")
 @click.option(
     "--host",
     metavar="HOST",
-    help="The only server to get the key: example.com (https) or localhost:11434.",
+    help="Send the key only to this server: example.com (https) or localhost:11434.",
 )
 @click.pass_context
 def set_key(ctx: click.Context, name: str, host: str | None) -> None:
-    """Store the key NAME. It is asked for without echo, or read from stdin."""
+    """Store the key NAME. Prompts for the key, or reads it from stdin."""
     secrets.check_name(name)
     if ctx.args:
         raise InputError(
-            "A key is never given on the command line, where others can see it.",
-            hint=f"Run `rqa keys set {name}` alone, which asks for it. The one just given is in the shell's history.",
+            "Do not give a key on the command line, where other users can see it.",
+            hint=f"Run `rqa keys set {name}`, which prompts for it. Delete this key from your shell history.",
         )
     host = secrets.check_host(host) if host is not None else None
     if sys.stdin.isatty():
-        text = click.prompt(f"The key {name}", hide_input=True, err=True)
+        text = click.prompt(f"Key {name}", hide_input=True, err=True)
     else:
         text = sys.stdin.buffer.readline().decode("utf-8", "replace")
     secrets.store(Key(name, secrets.check_secret(text), host))
-    bound = f"for {host}" if host else "for any host that your own configuration names"
+    bound = f"for {host}" if host else "for any host in your own configuration"
     click.echo(f"Stored the key {name} {bound} in {secrets.key_file()}.", err=True)
 
 
 @command.command("list", epilog="Example: rqa keys list")
 def list_keys() -> None:
-    """List the stored keys: name, host, where from. Never the keys."""
+    """List the stored keys by name, host and file."""
     for name, key in sorted(secrets.stored_keys().items()):
         overridden = f", overridden by {secrets.variable(name)}" if secrets.variable(name) in os.environ else ""
         click.echo(f"{name}\t{key.host or 'any host'}\t{secrets.key_file()}{overridden}")
@@ -61,4 +61,4 @@ def remove_key(name: str) -> None:
     """Remove the key NAME."""
     secrets.check_name(name)
     if not secrets.remove(name):
-        raise InputError(f"No key named {name!r} is stored.", hint="`rqa keys list` lists them.")
+        raise InputError(f"There is no key {name!r}.", hint="List the stored keys with `rqa keys list`.")

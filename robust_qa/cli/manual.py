@@ -1,121 +1,62 @@
-"""A manual page as plain text, where there is no man(1): the few macros that rqa's own pages use."""
+"""Render a manual page, which is Markdown, as text for the terminal."""
 
 from __future__ import annotations
 
 import re
-import textwrap
 
-_WIDTH = 80
-_ESCAPES = {"\\-": "-", "\\(bu": "•", "\\(dq": '"', "\\e": "\\"}
-_WORDS = re.compile(r'"((?:[^"]|"")*)"|(\S+)')
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import CodeBlock, Heading, Markdown
+from rich.padding import Padding
+from rich.text import Text
+from rich.theme import Theme
 
+from .output import console
 
-def plain(source: str) -> str:
-    """The page as text of 80 columns."""
-    page = _Page()
-    for line in source.splitlines():
-        page.take(line)
-    page.flush()
-    return "\n".join(page.lines).strip() + "\n"
-
-
-class _Page:
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self._words: list[str] = []
-        self._indents = [0]
-        self._hanging = 0
-        self._tag_next = False
-        self._verbatim = False
-
-    def take(self, line: str) -> None:
-        if line.startswith(('.\\"', "'\\\"")):
-            return
-        if not line.startswith((".", "'")):
-            self._text(line)
-            return
-        macro, _, rest = line[1:].partition(" ")
-        if macro in ("B", "I"):
-            self._text(" ".join(_arguments(rest)))
-        elif macro in ("BR", "RB", "IR", "RI"):
-            self._text("".join(_arguments(rest)))
-        else:
-            getattr(self, f"_on_{macro.lower()}")(rest)  # the tests read every page: none has another
-
-    def flush(self) -> None:
-        if self._words:
-            indent = " " * (7 + sum(self._indents) + self._hanging)
-            self.lines += textwrap.wrap(
-                " ".join(self._words), _WIDTH, initial_indent=indent, subsequent_indent=indent,
-                break_long_words=False, break_on_hyphens=False,
-            )  # fmt: skip
-            self._words = []
-
-    def _text(self, text: str) -> None:
-        text = _clean(text)
-        if self._tag_next:
-            self._tag_next = False
-            self.lines.append(" " * (7 + sum(self._indents)) + text)
-            self._hanging = 7
-        elif self._verbatim:
-            self.lines.append(" " * (7 + sum(self._indents) + self._hanging) + text)
-        else:
-            self._words.append(text)
-
-    def _paragraph(self) -> None:
-        self.flush()
-        self._hanging = 0
-        if self.lines and self.lines[-1].startswith(" " * 7):  # nothing stands between a heading and its text
-            self.lines.append("")
-
-    def _on_th(self, rest: str) -> None:
-        name, section, *_ = [*_arguments(rest), "", ""]
-        self.lines += [f"{name}({section})", ""]
-
-    def _on_sh(self, rest: str) -> None:
-        self._paragraph()
-        self._indents = [0]
-        self.lines.append(_clean(" ".join(_arguments(rest))))
-
-    def _on_ss(self, rest: str) -> None:
-        self._paragraph()
-        self.lines.append("   " + _clean(" ".join(_arguments(rest))))
-
-    def _on_pp(self, _: str) -> None:
-        self._paragraph()
-
-    def _on_tp(self, _: str) -> None:
-        self._paragraph()
-        self._tag_next = True
-
-    def _on_rs(self, rest: str) -> None:
-        self.flush()
-        self._indents.append(self._hanging + int(rest))
-        self._hanging = 0
-
-    def _on_re(self, _: str) -> None:
-        self.flush()
-        if len(self._indents) > 1:
-            self._hanging = 0
-            self._indents.pop()
-
-    def _on_nf(self, _: str) -> None:
-        self.flush()
-        self._verbatim = True
-
-    _on_ex = _on_nf
-
-    def _on_fi(self, _: str) -> None:
-        self._verbatim = False
-
-    _on_ee = _on_fi
+_WIDTH = 80  # columns
+# Bold and underline only: a colour may be invisible on the reader's background.
+_STYLES = {
+    "code": "bold",
+    "code_block": "none",
+    "h1": "bold underline",
+    "h2": "bold",
+    "h3": "bold",
+    "item.bullet": "none",
+    "item.number": "none",
+    "list": "none",
+    "table.border": "none",
+    "table.header": "bold",
+}
+_LINK_TO_PAGE = re.compile(r"\[([^\]]+)\]\([^):]+\.md(?:#[^)]*)?\)")
 
 
-def _arguments(rest: str) -> list[str]:
-    return [(quoted.replace('""', '"') if quoted or not bare else bare) for quoted, bare in _WORDS.findall(rest)]
+def render(page: str) -> str:
+    """The page as text, at most 80 columns wide, with bold headings and code if stdout is a terminal."""
+    screen = console()
+    theme = Theme({f"markdown.{name}": style for name, style in _STYLES.items()})
+    with screen.use_theme(theme), screen.capture() as captured:
+        screen.print(_Page(_LINK_TO_PAGE.sub(r"\1", page), hyperlinks=False), width=min(screen.width, _WIDTH))
+    return "\n".join(line.rstrip() for line in captured.get().strip().splitlines())
 
 
-def _clean(text: str) -> str:
-    for escape, character in _ESCAPES.items():
-        text = text.replace(escape, character)
-    return text
+class _Heading(Heading):
+    """A heading at the left margin, that of a section in capitals."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        title = self.text.plain
+        yield Text(title.upper() if self.tag == "h2" else title, style=self.style_name)
+
+
+class _CodeBlock(CodeBlock):
+    """Code as it is written, indented."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Padding(Text(str(self.text).rstrip(), style=self.style), (0, 0, 0, 4))
+
+
+class _Page(Markdown):
+    elements = {  # noqa: RUF012 (declared by rich)
+        **Markdown.elements,
+        "heading_open": _Heading,
+        "fence": _CodeBlock,
+        "code_block": _CodeBlock,
+    }

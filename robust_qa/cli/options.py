@@ -1,8 +1,9 @@
-"""The options that every answering command has, and what they mean to the configuration."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from ..errors import RqaError
-from ..types import Kind
+from ..errors import InputError, RqaError
+from ..types import Kind, Passage
 from .run import Run
 
 if TYPE_CHECKING:
@@ -34,14 +35,14 @@ class Answering:
     no_cache: bool = False
 
     def overrides(self) -> list[tuple[str, str]]:
-        """What these options set in the configuration, as KEY, VALUE pairs; the dedicated options win."""
+        """Return the configuration values that these options set. -s, -r, --reader and -k win over -O."""
         named = {"strategy": self.strategy, "retriever": self.retriever, "reader": self.reader, "k": self.k}
         pairs = [*self.option, *((f"defaults.{key}", str(value)) for key, value in named.items() if value)]
         return [*pairs, ("cache.enabled", "false")] if self.no_cache else pairs
 
 
 class KeyValue(click.ParamType[tuple[str, str]]):
-    """KEY=VALUE, as a pair."""
+    """A KEY=VALUE argument, converted to a pair."""
 
     name = "KEY=VALUE"
 
@@ -51,7 +52,7 @@ class KeyValue(click.ParamType[tuple[str, str]]):
             return value
         key, equals, text = str(value).partition("=")
         if not equals or not all(key.split(".")):
-            self.fail(f"{value!r} is not KEY=VALUE, as in strategy.astute.iterations=2", param, ctx)
+            self.fail(f"{value!r} is not KEY=VALUE. Example: strategy.astute.iterations=2", param, ctx)
         return key.strip(), text.strip()
 
 
@@ -72,73 +73,73 @@ def _names(kind: Kind) -> Callable[[click.Context, click.Parameter, str], list[C
 
 
 def _expressions(config: Config) -> dict[str, str]:
-    """What else can stand where a retriever is named."""
+    """Return the named expressions and the built-in names, with their descriptions."""
     from ..expressions import GIVEN_PARTS, MEMORY, NOTHING
 
     named = config.table("defaults", "expressions").values
     return {
         **{name: str(value.value) for name, value in named.items()},
-        **dict.fromkeys(GIVEN_PARTS, "passages that the question brings"),
+        **dict.fromkeys(GIVEN_PARTS, "the question's own passages"),
         MEMORY: "a passage that the reader writes",
         NOTHING: "no passages",
     }
 
 
 class _Output(click.Path):
-    """A file or folder to write, and not a value meant for the option that sets one."""
+    """The path of an output file or folder. Rejects KEY=VALUE, which belongs to -O."""
 
     def __init__(self, *, stdout: bool, **kinds: bool) -> None:
         super().__init__(path_type=Path, **kinds)
         self._stdout = stdout
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path, None for standard output. Usage is wrong if it reads like KEY=VALUE."""
-        if value == "-":  # a file of that name is ./-
+        """Return the path, or None for standard output."""
+        if value == "-":
             if not self._stdout:
-                self.fail("this command cannot write to standard output. Give a path, as in -o result", param, ctx)
+                self.fail("this command cannot write to stdout. Give a path: -o result", param, ctx)
             return None
         _refuse_key_value(self, str(value), param, ctx)
         return super().convert(value, param, ctx)
 
 
 class _NoOutput(click.ParamType[str]):
-    """The value of -o where a command has no output: it is refused."""
+    """The value of -o in a command without output. Always rejected."""
 
     name = "FILE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Never: usage is wrong."""
+        """Fail."""
         _refuse_key_value(self, str(value), param, ctx)
-        self.fail("this command writes no output file. To set a value: -O KEY=VALUE", param, ctx)
+        self.fail("this command writes no output file. To set an option: -O KEY=VALUE", param, ctx)
 
 
 def _refuse_key_value(
     kind: click.ParamType[Any], value: str, param: click.Parameter | None, ctx: click.Context | None
 ) -> None:
-    # The value may be a secret: it is not repeated.
+    # Do not repeat the value: it may be a secret.
     if found := re.match(r"(\w+(?:\.[\w-]+)+)\s*=", value):
-        kind.fail(f"-o names the output file, and -O sets values. Write: -O {found[1]}=VALUE", param, ctx)
+        kind.fail(f"-o names the output file and -O sets an option. Write: -O {found[1]}=VALUE", param, ctx)
 
 
 def output_option(
     metavar: str, help: str, *, name: str = "out", required: bool = False, stdout: bool = True, **kinds: bool
 ) -> Callable[[F], F]:
-    """Add the option -o, --output. The parameter `name` is the path, or None for standard output.
+    """Add the option -o, --output. The parameter `name` holds the path, or None for standard output.
 
-    `-` means standard output; without `stdout` it is refused. `kinds` are file_okay and dir_okay of click.Path.
+    `-` means standard output if `stdout` is true and is an error otherwise. `kinds` go to click.Path.
     """
     kind = _Output(stdout=stdout, **kinds)
     return click.option("-o", "--output", name, metavar=metavar, type=kind, required=required, help=help)
 
 
 def no_output_option(command: F) -> F:
-    """Refuse -o, which set values once, with an error that names -O."""
+    """Reject -o with an error that names -O. Earlier versions used -o to set options."""
     add = click.option("-o", "--output", hidden=True, expose_value=False, type=_NoOutput())
     return add(command)
 
 
 def jobs_option(command: F) -> F:
-    """Add the option of how many questions are in flight at once."""
+    """Add the option -j, --jobs: the number of questions in flight at once."""
     add = click.option(
         "-j",
         "--jobs",
@@ -152,15 +153,15 @@ def jobs_option(command: F) -> F:
 
 
 def _split(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
-    """The names of all the lists, each once."""
+    """Return the comma-separated names of all values, without duplicates."""
     names = (name.strip() for value in values for name in value.split(","))
     return tuple(dict.fromkeys(name for name in names if name))
 
 
 def answering_options(*option_flags: str, several: bool = False) -> Callable[[F], F]:
-    """Add the answering options to a command; `option_flags` are the flags of the KEY=VALUE option (-O, --option).
+    """Add the answering options to a command. `option_flags` replace the flags -O and --option.
 
-    With `several` -s names strategies, separated by commas, and may be repeated: `strategy` is the tuple of them all.
+    With `several`, -s takes comma-separated names and may be repeated, and `strategy` is a tuple.
     """
     decorators: Sequence[Callable[[F], F]] = (
         click.option(
@@ -170,24 +171,24 @@ def answering_options(*option_flags: str, several: bool = False) -> Callable[[F]
             multiple=several,
             callback=_split if several else None,
             shell_complete=_names("strategy"),
-            help="How to answer, separated by commas; `rqa plugins` lists the ways. May be repeated."
+            help="Strategies to use, separated by commas. May be repeated. List them with `rqa plugins`."
             if several
-            else "How to answer; `rqa plugins` lists the ways.",
+            else "Strategy to use. List them with `rqa plugins`.",
         ),
         click.option(
             "-r",
             "--retriever",
             metavar="EXPR",
             shell_complete=_names("retriever"),
-            help="Where passages come from, even for questions that bring their own: NAME@K, or more.",
+            help="Retriever to use, NAME or NAME@K; see `rqa help expressions`. Replaces a question's own passages.",
         ),
         click.option(
             "--reader",
             metavar="NAME",
             shell_complete=_names("reader"),
-            help="What reads them; `rqa plugins` lists the readers.",
+            help="Reader to use. List them with `rqa plugins`.",
         ),
-        click.option("-k", metavar="N", type=click.IntRange(1, 10_000), help="Passages to retrieve for a question."),
+        click.option("-k", metavar="N", type=click.IntRange(1, 10_000), help="Passages to retrieve per question."),
         click.option(
             "-d",
             "--docs",
@@ -201,9 +202,9 @@ def answering_options(*option_flags: str, several: bool = False) -> Callable[[F]
             "option",
             type=KeyValue(),
             multiple=True,
-            help="Set any configuration value. May be repeated.",
+            help="Set a configuration option. May be repeated.",
         ),
-        click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of finished calls."),
+        click.option("--no-cache", is_flag=True, help="Do not use the cache of finished calls."),
     )
 
     def decorate(command: F) -> F:
@@ -212,3 +213,19 @@ def answering_options(*option_flags: str, several: bool = False) -> Callable[[F]
         return command
 
     return decorate
+
+
+def passages_in(path: Path) -> tuple[Passage, ...]:
+    """Return the passages in the file at `path`, or on stdin if `path` is "-".
+
+    Raises InputError if the file cannot be read or holds no passages.
+    """
+    from ..batch.rows import read_passages
+
+    try:
+        raw = sys.stdin.buffer.read() if path == Path("-") else path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"Cannot read passages from {path}: {error.strerror}.", hint="Give the path of a file, or - for stdin."
+        ) from error
+    return tuple(read_passages(raw, "standard input" if path == Path("-") else str(path)))

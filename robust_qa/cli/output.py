@@ -1,9 +1,8 @@
-"""Answers and errors for people, and answers as JSON. Control characters from outside are stripped, in JSON escaped."""
+"""Print answers, traces and errors. Strips control characters from outside text; escapes them in JSON."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -14,7 +13,7 @@ import click
 
 from .. import stdout
 from ..errors import InputError
-from ..sanitize import flat, printable, printable_json
+from ..sanitize import printable, printable_json, single_line
 from ..types import Answer, Citation, Step
 
 if TYPE_CHECKING:
@@ -25,21 +24,21 @@ if TYPE_CHECKING:
     from ..errors import RqaError
 
 _MEMORY = "the model's memory"
-_MARKED = "magenta"  # legible on a white ground and on a black one; cyan and yellow are pale on white
+_MARKED = "magenta"  # legible on white and on black
 _LONGEST_REPLY = 600  # characters of a reply or prompt shown by --explain without -v
 
 
 def complain(error: RqaError) -> None:
-    """An error and its hint, on stderr."""
+    """Print an error and its hint on stderr."""
     click.echo(f"rqa: {printable(error.message)}", err=True)
     for line in error.hint.splitlines():
         click.echo(f"     {printable(line)}", err=True)
 
 
 def print_to(out: Path | None) -> None:
-    """Send what the running command prints to the file `out`, or to standard output if it is None.
+    """Redirect the command's output to the file `out`. None: standard output.
 
-    A file is replaced when the command succeeds. Raises InputError if it cannot be written.
+    Replaces the file when the command succeeds. Raises InputError if it cannot be written.
     """
     if out is not None:
         click.get_current_context().with_resource(_printed_to(out))
@@ -48,51 +47,51 @@ def print_to(out: Path | None) -> None:
 @contextmanager
 def _printed_to(out: Path) -> Iterator[None]:
     target = out.resolve()
-    whole = target.is_file() or not target.exists()  # else a device or a pipe
-    path = target.with_name(f".{target.name}.part") if whole else target
+    regular = target.is_file() or not target.exists()  # else a device or a pipe
+    path = target.with_name(f".{target.name}.part") if regular else target
     try:
         with path.open("w", encoding="utf-8", errors="replace") as file, redirect_stdout(file):
-            ended = None
+            exit_code = None
             try:
                 yield
-            except click.exceptions.Exit as error:  # with a code, after everything is printed
-                ended = error
-        if whole:
+            except click.exceptions.Exit as error:  # raised after everything is printed
+                exit_code = error
+        if regular:
             path.replace(target)
-        if ended:
-            raise ended
+        if exit_code:
+            raise exit_code
     except OSError as error:
         if isinstance(error, BrokenPipeError) or error.filename not in (None, str(path)):
             raise
         raise InputError(f"Cannot write {out}: {error.strerror}.") from error
     finally:
-        if whole:
+        if regular:
             path.unlink(missing_ok=True)
 
 
 def console(*, err: bool = False) -> Console:
-    """A console that styles only for terminals (NO_COLOR and FORCE_COLOR decide otherwise) and guesses nothing.
+    """Return a console that styles text only on terminals, or as NO_COLOR and FORCE_COLOR say.
 
-    It is as wide as the terminal, whichever stream that is on: what is piped is often shown there, too.
+    Its width is that of the terminal on any standard stream, because piped output often ends up there.
     """
     from rich.console import Console
 
     class Piped(Console):
-        def on_broken_pipe(self) -> None:  # rich would end the process with 1; main() ends it quietly
+        def on_broken_pipe(self) -> None:  # main() exits quietly; rich would exit with 1
             raise BrokenPipeError
 
     stream = sys.stderr if err else sys.stdout
-    width = height = None  # asked of the terminal whenever something is drawn, as they may change
+    width = height = None  # rich asks the terminal at each print
     terminal = next(filter(os.isatty, (*range(3), stdout.descriptor())), None)
     if "COLUMNS" in os.environ or terminal is None:
-        width, height = shutil.get_terminal_size((100, 25))  # rich prints nothing where COLUMNS is 0
-    elif os.environ.get("TERM", "").lower() in ("dumb", "unknown"):
-        width, height = os.get_terminal_size(terminal).columns or None, 25  # rich takes 80, unless it is given both
+        import shutil
+
+        width, height = shutil.get_terminal_size((100, 25))  # rich prints nothing if COLUMNS is 0
     return Piped(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False, width=width, height=height)
 
 
 def as_json(answer: Answer) -> dict[str, Any]:
-    """The whole answer, JSON-ready."""
+    """Return the whole answer as JSON-ready data."""
     import msgspec
 
     built: dict[str, Any] = msgspec.to_builtins(answer)
@@ -106,7 +105,7 @@ def as_json(answer: Answer) -> dict[str, Any]:
 
 
 def print_json(answer: Answer) -> None:
-    """The whole answer on stdout, as one JSON object."""
+    """Print the whole answer on stdout as one JSON object."""
     import msgspec
 
     encoded = msgspec.json.format(msgspec.json.encode(as_json(answer)), indent=2)
@@ -114,7 +113,7 @@ def print_json(answer: Answer) -> None:
 
 
 def print_answer(answer: Answer, *, cost: bool = True) -> None:
-    """The answer, who disagrees, and the numbered sources on stdout; what it cost on stderr."""
+    """Print the answer, conflicts and numbered sources on stdout, and the cost on stderr."""
     from rich.text import Text
 
     out = console()
@@ -132,7 +131,7 @@ def print_answer(answer: Answer, *, cost: bool = True) -> None:
             mark = "●" if position.chosen else "○"
             confidence = "" if position.confidence is None else f" ({position.confidence:.0%})"
             who = ", ".join(f"[{sources[citation]}]" for citation in dict.fromkeys(position.citations)) or "no source"
-            _print_indented(out, Text(f"{mark} {flat(position.text)}{confidence}: {who}"), 2)
+            _print_indented(out, Text(f"{mark} {single_line(position.text)}{confidence}: {who}"), 2)
     if sources:
         out.print()
     for citation, number in sources.items():
@@ -142,12 +141,12 @@ def print_answer(answer: Answer, *, cost: bool = True) -> None:
     if cost:
         aside = console(err=True)
         aside.print()
-        aside.print(Text(f"{flat(answer.strategy)} · {cost_line(answer)}", style="dim"))
+        aside.print(Text(f"{single_line(answer.strategy)} · {cost_line(answer)}", style="dim"))
 
 
 def _print_indented(out: Console, text: Text, indent: int) -> None:
     for line in text.wrap(out, max(out.width - indent, 20)):
-        line.rstrip()  # rich's own padding would fill every line with spaces, which are copied along
+        line.rstrip()  # drop rich's padding
         line.pad_left(indent)
         out.print(line)
 
@@ -160,22 +159,14 @@ def _numbered(answer: Answer) -> dict[Citation, int]:
 def _source_line(citation: Citation, number: int) -> Text:
     from rich.text import Text
 
-    where = _MEMORY if citation.origin == "memory" else _from_here(citation.source)
-    # In one line, whatever a file is called: a second one could pass for another source.
-    named = " · ".join(filter(None, map(flat, (citation.title, where))))
-    return Text(f"[{number}] {named or flat(citation.id) or 'a passage without a title'}", style=_MARKED)
-
-
-def _from_here(source: str) -> str:
-    """A path below the working directory as people write it."""
-    try:
-        return source.removeprefix(f"{Path.cwd()}{os.sep}")
-    except FileNotFoundError:  # the working directory has been removed
-        return source
+    where = _MEMORY if citation.origin == "memory" else citation.source.removeprefix(f"{Path.cwd()}{os.sep}")
+    # One line: a line break in a file name could fake another source.
+    name = " · ".join(filter(None, map(single_line, (citation.title, where))))
+    return Text(f"[{number}] {name or single_line(citation.id) or 'a passage without a title'}", style=_MARKED)
 
 
 def cost_line(answer: Answer) -> str:
-    """Calls, tokens, seconds and confidence in one line, for people."""
+    """Return calls, tokens, seconds and confidence as one line."""
     usage = answer.usage
     parts: list[str] = []
     if usage.calls:
@@ -189,12 +180,14 @@ def cost_line(answer: Answer) -> str:
 
 
 def explain(answer: Answer, *, verbose: bool) -> None:
-    """The trace as a tree on stderr; `verbose` shows prompts and whole replies."""
-    explain_steps(answer.question, answer.trace, verbose=verbose, cost=f"{flat(answer.strategy)} · {cost_line(answer)}")
+    """Print the trace as a tree on stderr. `verbose` adds prompts and whole replies."""
+    explain_steps(
+        answer.question, answer.trace, verbose=verbose, cost=f"{single_line(answer.strategy)} · {cost_line(answer)}"
+    )
 
 
 def explain_steps(question: str, steps: Sequence[Step], *, verbose: bool, cost: str = "") -> None:
-    """The steps to an answer, or to the error that there is in its place, as such a tree."""
+    """Print the steps to an answer or an error as a tree on stderr."""
     from rich.text import Text
     from rich.tree import Tree
 
@@ -214,14 +207,14 @@ def _add_step(tree: Tree, step: Step, verbose: bool) -> None:
     else:
         label = Text()
         label.append(f"{step.kind} ", style=f"bold {_MARKED}")
-        label.append(f"{flat(step.component)}: {_shortened(step.what, 80)}")
+        label.append(f"{single_line(step.component)}: {_shortened(step.what, 80)}")
         label.append(f"  {_step_cost(step)}", style="dim")
         branch = tree.add(label)
     if step.error:
         branch.add(Text(printable(step.error), style="red"))
     for key, value in step.data.items():
         if step.kind == "note":
-            _add_value(branch, key, value, verbose)  # of the strategy's own making, whatever its keys are
+            _add_value(branch, key, value, verbose)  # the strategy's own keys have no special meaning
         else:
             _add_data(branch, key, value, verbose)
 
@@ -258,36 +251,36 @@ def _add_value(branch: Tree, key: str, value: Any, verbose: bool) -> None:
     from rich.text import Text
 
     if not verbose and (not value or (key, value) == ("finish", "stop")):
-        return  # nothing, or nothing unusual
+        return  # empty or as expected
     if isinstance(value, list) and isinstance(value[0] if value else None, dict | list):
         items = branch.add(Text(key))
         for item in value:
             items.add(_item(item, verbose))
         return
-    text = _told(value)
+    text = _as_text(value)
     branch.add(Text(f"{key}: {printable(text) if verbose else _shortened(text, _LONGEST_REPLY)}"))
 
 
 def _item(item: Any, verbose: bool) -> Text:
-    """One of a list in a line; what was not kept is struck out, and marked where nothing can be struck out."""
+    """Return one list item as a line. Items not kept are marked with - and struck out."""
     from rich.text import Text
 
     if not isinstance(item, dict) or "kept" not in item:
-        return Text(_shortened(_told(item), _LONGEST_REPLY))
-    rest = _told({name: value for name, value in item.items() if name != "kept"})
+        return Text(_shortened(_as_text(item), _LONGEST_REPLY))
+    rest = _as_text({name: value for name, value in item.items() if name != "kept"})
     shown = printable(rest) if verbose else _shortened(rest, 120)
     return Text(f"+ {shown}") if item["kept"] else Text("- ").append(shown, style="strike dim")
 
 
-def _told(value: Any) -> str:
-    """JSON-ready data in a line for people."""
+def _as_text(value: Any) -> str:
+    """Return JSON-ready data as one line."""
     if isinstance(value, dict):
-        return " · ".join(f"{key}: {_told(inner)}" for key, inner in value.items() if inner not in ("", None, []))
+        return " · ".join(f"{key}: {_as_text(inner)}" for key, inner in value.items() if inner not in ("", None, []))
     if isinstance(value, list):
-        return ", ".join(map(_told, value))
+        return ", ".join(map(_as_text, value))
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _shortened(text: str, length: int) -> str:
-    line = flat(text)
+    line = single_line(text)
     return line if len(line) <= length else line[: length - 1] + "…"

@@ -1,4 +1,4 @@
-"""`rqa plugins`: what is installed, whether it keeps its contract, and a start for one of your own."""
+"""`rqa plugins`: list, check and create plugins."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
-    """List the plugins and their components, the broken ones with the reason."""
+    """List plugins and their components, and why any is broken."""
     if ctx.invoked_subcommand is None:
         run, root = ctx.find_object(Run), ctx.find_root()
         assert run is not None
         assert isinstance(root.command, click.Group)
-        root.command.list_commands(root)  # so that commands that are refused are told, too
+        root.command.list_commands(root)  # load the plugins' commands, to list the refused ones
         _list(run, as_json)
 
 
@@ -49,15 +49,15 @@ def _list(run: Run, as_json: bool) -> None:
     from .output import console
 
     out, table = console(), Table(box=None, pad_edge=False)
-    spare = out.width - 80  # columns of the terminal, for what may be a path and a digest
+    spare = out.width - 80  # columns left for long paths and digests
     headings = ["name", "kind", "distribution", "version", "state", *(["about"] if spare >= 0 else [])]
     for heading in headings:
         most = max(len(heading), spare) if heading in ("distribution", "version") else None
         table.add_column(heading, no_wrap=heading in ("name", "kind", "state"), overflow="fold", max_width=most)
     for row in rows:
         style = {"broken": "red", "refused": "red", "off": "dim"}.get(row["state"], "")
-        told = row | {"about": row["reason"] if row["state"] == "off" else row["summary"]}
-        table.add_row(*(Text(printable(told[heading])) for heading in headings), style=style)
+        cells = row | {"about": row["reason"] if row["state"] == "off" else row["summary"]}
+        table.add_row(*(Text(printable(cells[heading])) for heading in headings), style=style)
     out.print(table)
     for row in rows:
         if row["reason"] and row["state"] != "off":
@@ -84,12 +84,12 @@ def _plugin_row(plugin: Plugin) -> dict[str, Any]:
 
 @command.command("new", epilog="Example: rqa plugins new my-notes --kind retriever")
 @click.argument("name")
-@click.option("--kind", type=click.Choice(get_args(Kind)), default="retriever", help="What it is to be.")
+@click.option("--kind", type=click.Choice(get_args(Kind)), default="retriever", help="Kind of component.")
 @click.option(
-    "--into", metavar="FOLDER", type=click.Path(path_type=Path), default=Path(), help="The folder to write it in."
+    "--into", metavar="FOLDER", type=click.Path(path_type=Path), default=Path(), help="Create the project in FOLDER."
 )
 def new(name: str, kind: Kind, into: Path) -> None:
-    """Write a plugin project. It has a component NAME that works, with its tests and its packaging."""
+    """Create a plugin project with a working component NAME, tests and packaging."""
     from ..host.scaffold import plugin_name, write_plugin
 
     name = plugin_name(name, kind)
@@ -103,13 +103,13 @@ def new(name: str, kind: Kind, into: Path) -> None:
 
 @command.command("check", epilog="Example: rqa plugins check lexical --kind reader")
 @click.argument("name")
-@click.option("--kind", type=click.Choice(get_args(Kind)), help="Its kind, where two kinds have the name.")
+@click.option("--kind", type=click.Choice(get_args(Kind)), help="Kind of component, if two kinds share the name.")
 @click.option(
     "--query",
     metavar="TEXT",
     default="What is the capital of France?",
     show_default=True,
-    help="What a retriever is to find something for.",
+    help="Query for a retriever.",
 )
 @click.option(
     "--timeout",
@@ -122,7 +122,7 @@ def new(name: str, kind: Kind, into: Path) -> None:
 )
 @pass_run
 def check(run: Run, name: str, kind: Kind | None, query: str, seconds: float) -> None:
-    """Check a component against its contract. NAME is taken as it is configured."""
+    """Check the component NAME, as configured, against its contract."""
     from .. import testing
     from ..answering.assembly import Assembly
     from ..testing.side_effects import SideEffects
@@ -144,7 +144,7 @@ def check(run: Run, name: str, kind: Kind | None, query: str, seconds: float) ->
             except MissingError:
                 raise
             except RqaError:
-                pass  # a finding, as whatever else it raises than what is missing
+                pass  # the checks below report it
         with effects.during("when it was called"):
             testing.check(kind, component, query=query, seconds=seconds, close=True, report=report)
         code = report.finish()
@@ -154,13 +154,15 @@ def check(run: Run, name: str, kind: Kind | None, query: str, seconds: float) ->
 
 
 def _kind_of(name: str, assembly: Assembly) -> Kind:
-    """The kind that has a component of that name. ConfigError where none has, or several have."""
+    """Return the kind of the component `name`. Raises ConfigError if none or several have that name."""
     names = {k: {r.name for r in assembly.host.components(k)} | set(assembly.config.names(k)) for k in KINDS}
     found = [k for k in KINDS if name in names[k]]
     if not found:
         known = sorted(set().union(*names.values()))
-        hint = did_you_mean(name, known) or "`rqa plugins` lists what is installed, and what is broken."
-        raise ConfigError(f"There is no component named {name!r}.", hint=hint)
+        hint = did_you_mean(name, known) or "List the components with `rqa plugins`."
+        raise ConfigError(f"There is no component {name!r}.", hint=hint)
     if len(found) > 1:
-        raise ConfigError(f"{name!r} is of several kinds: {' and '.join(found)}.", hint=f"Add --kind {found[0]}.")
+        raise ConfigError(
+            f"{name!r} names components of several kinds: {' and '.join(found)}.", hint=f"Add --kind {found[0]}."
+        )
     return found[0]

@@ -1,30 +1,41 @@
-"""Progress on stderr: a bar on a terminal, a plain line now and then elsewhere."""
+"""Progress on stderr: a bar on a terminal, otherwise a line every 30 seconds."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import click
 
 from ..protocols import IndexProgress
 from .run import Run
 
+if TYPE_CHECKING:
+    from ..batch.run import Tally
+
 _LINE_EVERY = 30.0  # seconds between plain lines
-_BAR_AFTER = 0.5  # seconds: what is done sooner needs no bar
+_BAR_AFTER = 0.5  # seconds before the bar appears
+_UPDATE_EVERY = 0.2  # seconds between updates of a batch's progress
+_LONGEST_MESSAGE = 400  # characters of an error
 
 
 def can_draw() -> bool:
-    """Whether a line on stderr can be drawn over: a terminal, and none that takes plain text alone, as rich has it."""
+    """Return whether stderr is a terminal that can redraw a line."""
     return sys.stderr.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+
+
+# -- indexing
 
 
 @contextmanager
 def indexing_progress(run: Run) -> Iterator[IndexProgress | None]:
-    """What to hand to a retriever's `index`, None when nobody wants to know."""
+    """Return the callback for a retriever's `index`, or None with -q."""
     if run.verbosity < 0:
         yield None
     elif can_draw():
@@ -37,12 +48,12 @@ def indexing_progress(run: Run) -> Iterator[IndexProgress | None]:
 class _Lines:
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._began = self._said = time.monotonic()
+        self._began = self._last = time.monotonic()
 
     def __call__(self, done: int, total: int, passages: int) -> None:
         now = time.monotonic()
-        if now - self._said >= _LINE_EVERY:
-            self._said = now
+        if now - self._last >= _LINE_EVERY:
+            self._last = now
             of = f" of {total}" if total else ""
             rate = passages / (now - self._began)
             self._run.say(f"indexed {done}{of} files, {passages} passages, {rate:.0f} passages/s")
@@ -61,7 +72,7 @@ class _Bar:
         of = f"/{total}" if total else ""
         line = f"indexing: {done}{of} files, {passages} passages, {passages / elapsed:.0f} passages/s"
         width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
-        click.echo(f"\r\x1b[K{line[: width - 1]}", nl=False, err=True)  # a second line would not be drawn over
+        click.echo(f"\r\x1b[K{line[: width - 1]}", nl=False, err=True)  # one line: a second cannot be redrawn
 
     def __enter__(self) -> _Bar:
         return self
@@ -69,3 +80,68 @@ class _Bar:
     def __exit__(self, *_: object) -> None:
         if self._drawn:
             click.echo("\r\x1b[K", nl=False, err=True)
+
+
+# -- batches
+
+
+async def watch(run: Run, tally: Tally, size: int | None, *, answers_on_terminal: bool, label: str = "") -> None:
+    """Show the progress of a batch until cancelled.
+
+    `size` is the input's size in bytes, None for a stream. `label` begins each line.
+    """
+    if run.verbosity < 0 or (answers_on_terminal and sys.stderr.isatty()):
+        return
+    if can_draw():
+        await _draw(run, tally, size, label)
+    last = time.monotonic()
+    while True:
+        await asyncio.sleep(_UPDATE_EVERY)
+        print_first_failure(run, tally)
+        if time.monotonic() - last >= _LINE_EVERY:
+            last = time.monotonic()
+            run.say(_line(tally, share(tally, size), label))
+
+
+def print_first_failure(run: Run, tally: Tally) -> None:
+    """Print the first failure once: a problem with the first row often affects all rows."""
+    if tally.first_error and not tally.told:
+        tally.told = True
+        run.say(f"the first failure: {tally.first_error[:_LONGEST_MESSAGE]}")
+
+
+async def _draw(run: Run, tally: Tally, size: int | None, label: str) -> None:
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    from .output import console
+
+    columns = (BarColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console(err=True), auto_refresh=False, transient=True) as bar:
+        task = bar.add_task("", total=size)
+        while True:
+            line = _line(tally, share(tally, size), label)
+            bar.update(task, completed=tally.done_bytes + tally.finished_bytes, description=line, refresh=True)
+            print_first_failure(run, tally)
+            await asyncio.sleep(_UPDATE_EVERY)
+
+
+def _line(tally: Tally, part: float | None, label: str) -> str:
+    parts = [label] if label else []
+    parts += [f"{tally.done + tally.finished:,} rows", f"{rate(tally):.1f} rows/s"]
+    if tally.failed:
+        parts.append(f"{tally.failed:,} failed")
+    if part:
+        left = timedelta(seconds=round(tally.seconds * (1 - part) / part))
+        parts += [f"{part:.0%}", f"{left} left"]
+    return " · ".join(parts)
+
+
+def share(tally: Tally, size: int | None) -> float | None:
+    """Return the finished share of this run's work, None if unknown."""
+    todo = (size or 0) - tally.done_bytes
+    return min(tally.finished_bytes / todo, 1.0) if todo > 0 else None
+
+
+def rate(tally: Tally) -> float:
+    """Return the finished rows per second."""
+    return tally.finished / max(tally.seconds, 1e-9)

@@ -1,4 +1,4 @@
-"""What the commands of one invocation share: the plugins, the configuration, and a voice on stderr."""
+"""State that the commands of one invocation share: plugins, configuration, messages on stderr."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from ..host.loading import Host
 
 _BREAKS = re.compile(r"\s*[\t\n]\s*")
-_SILENT = 100  # times -q: the Tab key is no place for complaints
+_SILENT = 100  # times -q: no messages during shell completion
 
 
 class Run:
-    """The options before the command, and what they lead to. `verbosity` is the number of -v less that of -q."""
+    """The options before the command. `verbosity` is the number of -v minus the number of -q."""
 
     def __init__(
         self,
@@ -38,13 +38,13 @@ class Run:
         self.verbosity = verbosity
         self._plugin_files = plugin_files
         self._strict_plugins = strict_plugins
-        self._held: list[str] | None = None
+        self._buffered: list[str] | None = None
         self.problems: list[RqaError] | None = None
-        """Errors of the configuration, if they are to be collected; else the first one is raised."""
+        """A list collects all configuration errors. None raises the first one."""
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Run:
-        """From the group's parameters, or as many of them as are parsed when help is asked for."""
+        """Create a Run from the group's parameters. Some are missing if --help is parsed before them."""
         quiet = _SILENT if environment.COMPLETE in os.environ else params.get("quiet") or 0
         return cls(
             config_file=params.get("config_file"),
@@ -55,7 +55,7 @@ class Run:
 
     @cached_property
     def host(self) -> Host:
-        """The plugins, loaded once; what is wrong with any of them is said once."""
+        """Load the plugins once, and print their problems once."""
         from ..config import layers as config
         from ..host.loading import Host
 
@@ -69,7 +69,7 @@ class Run:
         return host
 
     def load_config(self, overrides: Sequence[tuple[str, str]] = ()) -> Config:
-        """The configuration in force, with the command line's KEY=VALUE pairs on top."""
+        """Return the configuration with the command line's KEY=VALUE pairs on top."""
         from ..config import layers as config
 
         loaded = config.load(file=self.config_file, overrides=overrides, problems=self.problems)
@@ -78,20 +78,20 @@ class Run:
         return loaded
 
     def say(self, text: str) -> None:
-        """A line on stderr, unless with -q; one also where a name in it holds line breaks."""
-        if self._held is not None:
-            self._held.append(text)
+        """Print one line on stderr, unless -q is given. Line breaks in `text` become spaces."""
+        if self._buffered is not None:
+            self._buffered.append(text)
         elif self.verbosity >= 0:
             click.echo(f"rqa: {_BREAKS.sub(' ', printable(text))}", err=True)
 
     def hold(self) -> None:
-        """Keep lines back until `release`, when the verbosity is known."""
-        self._held = []
+        """Buffer messages until `release`, because the verbosity is not known yet."""
+        self._buffered = []
 
     def release(self) -> None:
-        """Say the lines that were kept back."""
-        held, self._held = self._held or [], None
-        for text in held:
+        """Print the buffered messages."""
+        buffered, self._buffered = self._buffered or [], None
+        for text in buffered:
             self.say(text)
 
 

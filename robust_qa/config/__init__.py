@@ -1,1 +1,1 @@
-"""What is configured: layers and their origins, option validation, trust of found files, keys."""
+"""Configuration: layers and their origins, option validation, trust, keys."""

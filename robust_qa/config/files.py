@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Lock and replace files."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from pathlib import Path
 
 from ..errors import BusyError
 
-_WAIT = 30.0  # seconds for other processes that change the same file
+_WAIT = 30.0  # seconds to wait for the lock
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of `path`: read the file, change it and replace it inside.
+    """Hold the lock of `path` while you read and replace the file.
 
-    Raises BusyError when another process keeps the lock.
+    Raises BusyError if another process keeps the lock.
     """
-    import filelock  # here, because only commands that write a file need it
+    import filelock  # slow to import, and needed only to write files
 
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # A file of its own: `path` is replaced, and a lock on it would be replaced with it.
+    # A separate lock file, because `path` itself is replaced.
     lock = filelock.FileLock(path.with_name(f".{path.name}.lock"), timeout=_WAIT, mode=0o600)
     try:
         lock.acquire()
     except filelock.Timeout as error:
         raise BusyError(
-            f"Another process has kept {path} locked for {_WAIT:g} s.",
-            hint="Run the command again when that process has ended.",
+            f"Another process has locked {path} for more than {_WAIT:g} s.",
+            hint="Wait for that process to end, then run the command again.",
         ) from error
     try:
         yield
@@ -37,7 +37,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace `path` by `text` in one step, readable by its owner alone from the first byte on."""
+    """Replace `path` atomically by a file with `text` that only its owner can read."""
     import tempfile
 
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -46,8 +46,8 @@ def write_private(path: Path, text: str) -> None:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
         Path(temporary).replace(path)
-    except BaseException as error:  # also when interrupted: no draft with a secret stays behind
+    except BaseException as error:  # also Ctrl-C: the temporary file may hold a secret
         Path(temporary).unlink(missing_ok=True)
         if isinstance(error, OSError):
-            error.filename = str(path)  # a full disk names no file, and the draft means nothing to the user
+            error.filename = str(path)  # name the user's file, not the temporary one
         raise

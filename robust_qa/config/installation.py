@@ -1,4 +1,4 @@
-"""The command that installs more of this package, for the way it was installed."""
+"""Build the command that installs an extra of this package."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ OWN_DISTRIBUTION = "robust-qa"
 
 
 def install_hint(extra: str = "", *, again: bool = False) -> str:
-    """The shell command that installs `extra`, as in `pip install 'robust-qa[llama]'`.
+    """Return the shell command that installs `extra`, for example `pip install 'robust-qa[llama]'`.
 
-    It names the checkout or file that the package was installed from, and uses the installer of this environment. With
-    `again` it replaces the package's own files.
+    It uses the installer of this environment and the original source, such as a checkout. `again` reinstalls the
+    package's own files.
     """
     origin = _origin()
     editable = bool(origin.get("dir_info", {}).get("editable"))
@@ -28,7 +28,7 @@ def install_hint(extra: str = "", *, again: bool = False) -> str:
 
 
 def _origin() -> dict[str, Any]:
-    """Where the package was installed from (PEP 610, direct_url.json); empty for a package index."""
+    """Return the package's direct_url.json (PEP 610), empty if it was installed from an index."""
     try:
         text = importlib.metadata.distribution(OWN_DISTRIBUTION).read_text("direct_url.json")
         origin = json.loads(text or "{}")
@@ -44,7 +44,7 @@ def _requirement(origin: dict[str, Any], extra: str) -> str:
         path = Path(unquote(parts.path))
         if not path.exists():
             return f"{OWN_DISTRIBUTION}{extras}"
-        return f"{'.' if _is_here(path) else path}{extras}"
+        return f"{'.' if path.samefile(Path.cwd()) else path}{extras}"
     if "vcs_info" in origin:
         version = origin["vcs_info"].get("requested_revision") or origin["vcs_info"].get("commit_id")
         url = f"{origin['vcs_info'].get('vcs')}+{url}@{version}"
@@ -59,7 +59,7 @@ def _installer(*, again: bool) -> list[str]:
         return ["uv", "tool", "install", "--reinstall" if again else "--force"]
     options = ["install", *(["--force-reinstall", "--no-deps"] if again else [])]
     python = Path(sys.executable)
-    if find_spec("pip") is None and shutil.which("uv"):  # an environment that uv made
+    if find_spec("pip") is None and shutil.which("uv"):  # created by uv
         return ["uv", "pip", "install", *(["--reinstall", "--no-deps"] if again else []), "--python", _short(python)]
     found = shutil.which("pip")
     own = found is not None and Path(found).parent.resolve() == python.parent.resolve()
@@ -67,15 +67,5 @@ def _installer(*, again: bool) -> list[str]:
 
 
 def _short(file: Path) -> str:
-    """The path of a program, from the working directory if it is below that."""
-    try:
-        return str(file.relative_to(Path.cwd()))
-    except (ValueError, FileNotFoundError):  # elsewhere, or the working directory was removed
-        return str(file)
-
-
-def _is_here(folder: Path) -> bool:
-    try:
-        return folder.samefile(Path.cwd())
-    except FileNotFoundError:
-        return False
+    """Return the path of a program, relative if it is below the working directory."""
+    return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)

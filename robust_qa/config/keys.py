@@ -1,4 +1,4 @@
-"""Keys: named in the configuration, kept in the environment or a key file, revealed to one server each."""
+"""API keys: named in the configuration, stored in the environment or a key file, each bound to one server."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Key:
-    """A stored key, by name. An option of this type is written as the key's name: `key = "openai"`.
+    """A stored API key. In the configuration its value is the key's name: `key = "openai"`.
 
-    `host` is the one server that may get the key, by scheme, host and port: "https://api.openai.com". None: any.
-    A host alone ("api.openai.com") is an entry of an earlier version. The first `reveal` binds it to scheme and port.
-    A `confined` key was named by an untrusted configuration, and goes to a bound server only.
+    `host` is the only server that may receive the key, for example "https://api.openai.com"; None allows any. A host
+    without scheme is from an earlier version; the first `reveal` adds scheme and port. `confined` means that an
+    untrusted file names the key, so that it goes only to its bound server.
     """
 
-    # No dataclass: what encodes or prints dataclasses by their fields must not find the secret.
+    # Not a dataclass, so that generic encoders cannot print the secret.
     __slots__ = ("_secret", "confined", "host", "name")
 
     def __init__(self, name: str, secret: str = "", host: str | None = None, *, confined: bool = False) -> None:
@@ -41,9 +41,9 @@ class Key:
         return f"Key({self.name!r})"
 
     def reveal(self, url: str) -> str:
-        """The secret, to be sent to `url`.
+        """Return the secret for a request to `url`.
 
-        Raises MissingError when no such key is stored, ConfigError when it was stored for another server.
+        Raises MissingError if the key is not stored, ConfigError if it is bound to another server.
         """
         parts = _split(url)
         host = parts.hostname or ""
@@ -51,58 +51,58 @@ class Key:
         command = f"rqa keys set {self.name} --host {shlex.quote(server or host)}"
         if not self._secret:
             raise MissingError(
-                f"No key named {self.name!r} is stored, and {url} is to be called with it.",
-                hint=f"Run `{command}`, or set {variable(self.name)}.",
+                f"The key {self.name!r} for {url} is not stored.",
+                hint=f"Run `{command}` or set {variable(self.name)}.",
             )
         if self.confined and parts.scheme != "https" and not is_loopback(host):
             raise ConfigError(
-                f"The key {self.name!r} would go to {host} unencrypted, as a file that nobody vouched for asks.",
-                hint="Use an https URL, or vouch for the file: `rqa config trust`.",
+                f"An untrusted file cannot send the key {self.name!r} to {host} without encryption.",
+                hint="Use an https URL, or trust the file with `rqa config trust`.",
             )
         if self.host is None and not self.confined:
             return self._secret
         if self.host == host and server:
             if self.confined:
                 raise ConfigError(
-                    f"The key {self.name!r} was stored for {host} without a port, so an untrusted file cannot use it.",
+                    f"An untrusted file cannot use the key {self.name!r}, which is bound to {host} without a port.",
                     hint=f"Store it again: `{command}`.",
                 )
             self.host = _bind(self.name, host, server)
         if self.host == server and server:
             return self._secret
-        bound = f"is stored for {self.host}" if self.host else "is bound to no host"
+        bound = f"is bound to {self.host}" if self.host else "is not bound to a host"
         raise ConfigError(
-            f"The key {self.name!r} {bound}, and the configuration would send it to {server or host}.",
-            hint=f"If that is what you want, run `{command}`.",
+            f"The key {self.name!r} {bound}, so it is not sent to {server or host}.",
+            hint=f"To allow it, run `{command}`.",
         )
 
 
 def check_name(name: str) -> str:
-    """`name`, if it is a key's name. A ConfigError never repeats what looks like the key itself."""
+    """Return `name` if it is a valid key name. Raises ConfigError, which does not repeat a possible secret."""
     from .redaction import is_key_name
 
     if not is_key_name(name):
         raise ConfigError(
-            "A key is written by its name, never by itself; what is given does not look like a name.",
-            hint="Store it with `rqa keys set NAME --host HOST`, and write NAME.",
+            "Invalid key name. Write the name of a stored key, never the key itself.",
+            hint="Store the key with `rqa keys set NAME --host HOST` and write NAME.",
         )
     return name
 
 
 def check_secret(text: str) -> str:
-    """`text` without the space around it, if it can be a key. The InputError for another does not repeat it."""
+    """Return `text` without surrounding space if it can be a key. Raises InputError, which does not repeat it."""
     secret = text.strip().removeprefix("\ufeff")
     if not secret:
         raise InputError("The key is empty.", hint="Give it on stdin: rqa keys set NAME < FILE")
     if not secret.isascii() or not secret.isprintable() or " " in secret:
-        raise InputError("That is no key: it holds spaces, or characters that no HTTP header can carry.")
+        raise InputError("Invalid key: it contains spaces or characters that HTTP headers cannot contain.")
     return secret
 
 
 def check_host(host: str) -> str:
-    """The origin that a host name, host:port or URL names. ConfigError when it names none.
+    """Return the origin of a host name, host:port or URL. Raises ConfigError if it is invalid.
 
-    Without a scheme it is https, and http for a loopback host, which needs its port.
+    The default scheme is https. For a loopback host it is http, and the port is required.
     """
     url = host if "//" in host else f"//{host}"
     try:
@@ -113,18 +113,18 @@ def check_host(host: str) -> str:
     if name and not parts.scheme:
         if is_loopback(name) and port is None:
             raise ConfigError(
-                f"{host!r} names no port, and any program here may listen on another one.",
-                hint="Add the port of the server, as in `--host localhost:11434`.",
+                f"{host!r} has no port.",
+                hint="Add the port of the server, for example `--host localhost:11434`.",
             )
         url = f"{'http' if is_loopback(name) else 'https'}:{url}"
     found = origin(url)
     if not found or not name.isprintable() or " " in name:
-        raise ConfigError(f"{host!r} names no host.", hint="Write it as in api.openai.com, or localhost:11434.")
+        raise ConfigError(f"{host!r} is not a valid host.", hint="Examples: api.openai.com, localhost:11434.")
     return found
 
 
 def origin(url: str) -> str:
-    """Scheme, host and port of an http or https URL, without a default port; "" when `url` is none."""
+    """Return scheme, host and non-default port of an http or https URL, "" if `url` is invalid."""
     try:
         parts = _split(url)
         name, port = parts.hostname, parts.port
@@ -137,13 +137,13 @@ def origin(url: str) -> str:
 
 
 def _split(url: str) -> SplitResult:
-    from urllib.parse import urlsplit  # here, because every start imports this module
+    from urllib.parse import urlsplit  # not at the top, because every start imports this module
 
     return urlsplit(url)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host` is this machine, by its name or address. A request to it goes through no proxy."""
+    """Return whether `host` is this machine, by name or address."""
     import ipaddress
 
     try:
@@ -153,12 +153,12 @@ def is_loopback(host: str) -> bool:
 
 
 def variable(name: str) -> str:
-    """The environment variable that holds the key of that name."""
+    """Return the environment variable for the key `name`."""
     return environment.KEY_PREFIX + re.sub(r"[^A-Z0-9]", "_", name.upper())
 
 
 def find(name: str, *, confined: bool = False) -> Key:
-    """The key of that name, from RQA_KEY_<NAME>, the key file, or <NAME>_API_KEY; without secret if unknown."""
+    """Return the key `name` from RQA_KEY_<NAME>, the key file or <NAME>_API_KEY, without secret if unknown."""
     check_name(name)
     stored = stored_keys().get(name, Key(name))
     conventional = re.sub(r"[^A-Z0-9]", "_", name.upper()) + "_API_KEY"
@@ -167,7 +167,7 @@ def find(name: str, *, confined: bool = False) -> Key:
 
 
 def stored_keys() -> dict[str, Key]:
-    """The keys of the key file, by name. ConfigError when others can read the file."""
+    """Return the keys of the key file by name. Raises ConfigError if other users can read the file."""
     import json
 
     path = key_file()
@@ -178,31 +178,31 @@ def stored_keys() -> dict[str, Key]:
         return {}
     except OSError as error:
         raise ConfigError(
-            f"The key file {path} cannot be read: {error.strerror}.", hint=environment.elsewhere(path)
+            f"Cannot read the key file {path}: {error.strerror}.", hint=environment.elsewhere(path)
         ) from error
     if stat.S_IMODE(mode) & 0o077:
         raise ConfigError(
-            f"The key file {path} can be read by others (mode {stat.S_IMODE(mode):04o}).",
-            hint=f"Run `chmod 600 {path}`, and replace the keys if anybody else uses this machine.",
+            f"Other users can read the key file {path} (mode {stat.S_IMODE(mode):04o}).",
+            hint=f"Run `chmod 600 {path}`. Replace the keys if other people use this machine.",
         )
     try:
         rows = json.loads(content)
         return {name: Key(name, str(row["secret"]), row.get("host")) for name, row in rows.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        # Not chained: the cause holds the file's text.
-        raise ConfigError(f"The key file {path} is damaged.", hint="Remove it, and store the keys again.") from None
+        # Not chained, because the cause contains the file's text.
+        raise ConfigError(f"The key file {path} is damaged.", hint="Delete it and store the keys again.") from None
 
 
 def store(key: Key) -> None:
-    """Put `key` into the key file, in place of one of the same name."""
+    """Add `key` to the key file. Replaces a key of the same name."""
     check_name(key.name)
     with locked(key_file()):
         _write({**stored_keys(), key.name: key})
 
 
 def remove(name: str) -> bool:
-    """Take a key out of the key file; False when it is not there."""
-    if name not in stored_keys():  # without a lock, which would make a folder for nothing
+    """Remove a key from the key file. Return False if it is not there."""
+    if name not in stored_keys():
         return False
     with locked(key_file()):
         keys = stored_keys()
@@ -213,7 +213,7 @@ def remove(name: str) -> bool:
 
 
 def _bind(name: str, host: str, server: str) -> str:
-    """Bind the stored key `name`, if it is still for all ports of `host`, to `server`. Returns its server."""
+    """Bind the stored key `name` to `server` if it is bound to all ports of `host`. Return its server."""
     if name not in stored_keys():
         return server
     try:
@@ -226,12 +226,12 @@ def _bind(name: str, host: str, server: str) -> str:
                 found.host = server
                 _write(keys)
             return found.host
-    except (OSError, BusyError):  # a folder that cannot be written: the key stays bound as long as this process runs
+    except (OSError, BusyError):  # not stored, so bound only for this process
         return server
 
 
 def key_file() -> Path:
-    """The key file, of mode 0600."""
+    """Return the path of the key file."""
     return environment.config_dir() / _FILE_NAME
 
 

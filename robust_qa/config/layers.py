@@ -1,4 +1,4 @@
-"""TOML files, environment and command line, layered into one tree that knows where each value came from."""
+"""Merge TOML files, environment and command line into one configuration. Each value keeps its origin."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from .values import Layer, Table, Tree, Value, absolute
 FILE_NAME = "rqa.toml"
 USER_FILE_NAME = "config.toml"
 TABLES = (*KINDS, "defaults", "cache")
-_LARGEST = 4 * 1024 * 1024  # bytes of a configuration file
 _VARIABLES = (*environment.NAMES, *environment.SHORTCUTS)
-_DEEPEST = 50  # tables and lists in one another
 
 
 class Config:
-    """The layers, strongest first.
+    """The layers, highest precedence first.
 
-    Raises ConfigError if a layer has a wrong shape. With `problems` the errors are added to that list instead, and the
-    wrong parts are left out.
+    Raises ConfigError if the structure of a layer is wrong. With `problems`, adds the errors to that list instead
+    and drops the wrong parts.
     """
 
     def __init__(self, layers: Sequence[Layer], *, problems: list[RqaError] | None = None) -> None:
-        wrong = [list(_misshapen(layer)) for layer in layers]
-        found = [error for parts in wrong for _, error in parts]
-        if found and problems is None:
-            raise ConfigError.of(found)
+        invalid = [list(_structure_errors(layer)) for layer in layers]
+        errors = [error for parts in invalid for _, error in parts]
+        if errors and problems is None:
+            raise ConfigError.of(errors)
         if problems is not None:
-            problems += found
-        self.layers = [_without(layer, [path for path, _ in parts]) for layer, parts in zip(layers, wrong, strict=True)]
+            problems += errors
+        self.layers = [
+            _without(layer, [path for path, _ in parts]) for layer, parts in zip(layers, invalid, strict=True)
+        ]
 
     def table(self, *path: str) -> Table:
-        """The table at `path`, empty when no layer has it. Tables under an option merge key by key.
+        """Return the table at `path`, empty if no layer has it. Tables inside it are merged key by key.
 
-        Raises ConfigError where a layer has a value there.
+        Raises ConfigError if a layer has a value instead of a table at `path`.
         """
         values: dict[str, Value] = {}
         for layer in reversed(self.layers):
@@ -54,25 +54,25 @@ class Config:
         return Table(".".join(path), values)
 
     def names(self, kind: str) -> list[str]:
-        """The names of the tables of that kind, in order of appearance, weakest layer first."""
+        """Return the names of the tables of that kind in order of appearance, lowest precedence first."""
         return list(dict.fromkeys(name for layer in reversed(self.layers) for name in layer.tree.get(kind, {})))
 
     def leaves(self) -> Iterator[tuple[str, Value]]:
-        """Every value with its dotted key, sorted."""
+        """Return every value with its dotted key, sorted."""
         merged: dict[str, Value] = {}
         for layer in reversed(self.layers):
             merged.update((key, Value(value, layer)) for key, value in _flatten(layer.tree))
         yield from sorted(merged.items())
 
     def overridden(self) -> list[tuple[Kind, str]]:
-        """The component tables that the command line or the environment has a part in."""
+        """Return the component tables that the command line or the environment sets options in."""
         textual = [layer for layer in self.layers if layer.textual]
         return list(
             dict.fromkeys((kind, name) for layer in textual for kind in KINDS for name in layer.tree.get(kind, {}))
         )
 
     def check_names(self, installed: Callable[[Kind], Iterable[str]]) -> None:
-        """ConfigError when the command line or the environment sets options of a component that there is not."""
+        """Raise ConfigError if the command line or the environment sets options of an unknown component."""
         for layer in self.layers:
             for kind in KINDS if layer.textual else ():
                 known = set(installed(kind))
@@ -80,14 +80,14 @@ class Config:
                 for name in layer.tree.get(kind, {}):
                     if name not in known and "plugin" not in self.table(kind, name).values:
                         raise ConfigError(
-                            f"{layer.origin}: there is no {kind} {name!r}, neither configured nor installed.",
+                            f"{layer.origin}: there is no configured or installed {kind} {name!r}.",
                             hint=did_you_mean(name, known) or f"Known: {', '.join(sorted(known)) or 'none'}.",
                         )
 
     def plugin_files(self, problems: list[RqaError] | None = None) -> tuple[list[Path], list[str]]:
-        """Plugin files to load, and a line for each that a confined configuration asks for in vain.
+        """Return the plugin files to load, and a warning for each one that an untrusted file names.
 
-        Raises ConfigError if a name is no path; with `problems` the errors are added to that list instead.
+        Raises ConfigError if a name is not a valid path. With `problems`, adds the errors to that list instead.
         """
         allowed: list[Path] = []
         refused: list[str] = []
@@ -95,17 +95,17 @@ class Config:
             for name in layer.tree.get("plugins", ()):
                 if layer.confined:
                     refused.append(
-                        f"{layer.origin} asks to load code from {name}: not loaded, since the file was found by "
-                        f"walking up from here. {layer.allowing} Or load it this once: --plugin {shlex.quote(name)}."
+                        f"did not load the plugin {name}, because {layer.origin} is untrusted. {layer.allowing} "
+                        f"Or load the plugin once: --plugin {shlex.quote(name)}."
                     )
                     continue
                 try:
                     allowed.append(absolute(name, layer.folder))
                 except ConfigError as error:
-                    told = ConfigError(f"{layer.origin}: `plugins`: {error.message}")
+                    problem = ConfigError(f"{layer.origin}: `plugins`: {error.message}")
                     if problems is None:
-                        raise told from error
-                    problems.append(told)
+                        raise problem from error
+                    problems.append(problem)
         return allowed, refused
 
 
@@ -115,10 +115,10 @@ def load(
     overrides: Sequence[tuple[str, str]] = (),
     problems: list[RqaError] | None = None,
 ) -> Config:
-    """The configuration in force: command line, environment, `file` or the found one, the user's own.
+    """Load the configuration: command line, environment, `file` or the nearest rqa.toml, the user's own file.
 
-    `overrides` are the command line's KEY=VALUE pairs. With `problems` errors are added to that list, and the wrong
-    parts are left out; without it the first error is raised.
+    `overrides` are the command line's KEY=VALUE pairs. With `problems`, adds errors to that list and drops the wrong
+    parts; otherwise raises the first error.
     """
     if file is None and (named := os.environ.get(environment.CONFIG)):
         file = absolute(named, Path())
@@ -146,28 +146,23 @@ def load(
 
 
 def find(start: Path | None = None) -> Path | None:
-    """The nearest rqa.toml in `start` (default: here) or a folder above it."""
-    try:
-        start = start or Path.cwd()
-    except FileNotFoundError:
-        return None  # the working directory has been removed
+    """Return the nearest rqa.toml in `start` (default: the working directory) or above it."""
+    start = start or Path.cwd()
     for folder in (start, *start.parents):
-        # Not Path.is_file, which raises where a folder may not be looked into.
+        # Not Path.is_file, which raises PermissionError.
         if os.path.isfile(folder / FILE_NAME):  # noqa: PTH113
             return folder / FILE_NAME
     return None
 
 
 def read(path: Path, *, found: bool = False) -> Layer:
-    """One file as a layer, confined when it was `found` and is not trusted. ConfigError says where it is not TOML."""
+    """Read a file as a layer, confined if it was `found` and is not trusted. Raises ConfigError if it is not TOML."""
     try:
-        if path.stat().st_size > _LARGEST:
-            raise ConfigError(f"The configuration {path} has more than {_LARGEST >> 20} MB: that is no configuration.")
         content = path.read_bytes()
     except OSError as error:
         raise ConfigError(
             f"Cannot read the configuration {path}: {error.strerror}.",
-            hint="`rqa init` writes a starter file."
+            hint="Write a starter file with `rqa init`."
             if isinstance(error, FileNotFoundError)
             else environment.elsewhere(path),
         ) from error
@@ -176,7 +171,7 @@ def read(path: Path, *, found: bool = False) -> Layer:
 
 
 def parse(content: bytes, path: Path) -> Tree:
-    """The tree in `content`, which is what the file at `path` holds."""
+    """Parse `content`, read from `path`."""
     import tomli
 
     try:
@@ -184,19 +179,17 @@ def parse(content: bytes, path: Path) -> Tree:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"The configuration {path} is not UTF-8 text (line {line}).") from error
-    except ValueError as error:  # TOMLDecodeError, and numbers of too many digits
-        raise ConfigError(f"The configuration {path} is not TOML: {error}.") from error
-    except RecursionError:
-        raise ConfigError(f"The configuration {path} is nested too deeply.") from None
+    except ValueError as error:  # TOMLDecodeError, and integers with too many digits
+        raise ConfigError(f"The configuration {path} is not valid TOML: {error}.") from error
 
 
 def set_path(tree: Tree, key: str, value: Any, *, origin: str) -> None:
-    """Put `value` at the dotted `key` of `tree`."""
+    """Set the dotted `key` of `tree` to `value`."""
     *tables, last = key.split(".")
     for part in tables:
         tree = tree.setdefault(part, {})
         if not isinstance(tree, dict):
-            raise ConfigError(f"{origin}: {key!r} goes through {part!r}, which is a value and not a table.")
+            raise ConfigError(f"{origin}: cannot set {key!r}, because {part!r} is not a table.")
     tree[last] = value
 
 
@@ -208,34 +201,31 @@ def _textual(origin: str, pairs: Sequence[tuple[str, str]]) -> Layer:
 
 
 def _variable(name: str, value: str) -> Layer | None:
-    """The environment variable as a layer, None if it sets nothing."""
+    """Return an environment variable as a layer, None if it sets nothing."""
     if not name.startswith(environment.PREFIX) or name.startswith(environment.KEY_PREFIX):
         return None
     if key := environment.SHORTCUTS.get(name):
         return _textual(name, [(key, value)])
     if "__" in name:
         return _textual(name, [(name.removeprefix(environment.PREFIX).lower().replace("__", "."), value)])
-    # Any other name may be a plugin's own, unless it is all but one of ours.
+    # Other names may belong to plugins. Report only likely typos.
     if name not in environment.NAMES and (hint := did_you_mean(name, _VARIABLES, likeness=0.85)):
-        raise ConfigError(f"The environment variable {name} means nothing to rqa.", hint=hint)
+        raise ConfigError(f"Unknown environment variable {name}.", hint=hint)
     return None
 
 
-def _misshapen(layer: Layer) -> Iterator[tuple[tuple[str, ...], ConfigError]]:
-    """The errors in the shape of a layer, each with the keys that lead to the wrong part."""
-    if _deeper(layer.tree, _DEEPEST):
-        yield (), ConfigError(f"{layer.origin}: tables and lists are nested more than {_DEEPEST} deep.")
-        return
+def _structure_errors(layer: Layer) -> Iterator[tuple[tuple[str, ...], ConfigError]]:
+    """Return the errors in the structure of a layer, each with the path of the wrong part."""
     if odd := next((key for key in _keys(layer.tree) if not key.isprintable()), ""):
-        yield (), ConfigError(f"{layer.origin}: the key {odd!r} holds line breaks, or what else cannot be printed.")
+        yield (), ConfigError(f"{layer.origin}: the key {odd!r} contains unprintable characters.")
         return
     for key, value in layer.tree.items():
-        for path, problem, hint in _wrong_with(key, value, layer):
+        for path, problem, hint in _entry_errors(key, value, layer):
             yield path, ConfigError(f"{layer.origin}: {problem}", hint=hint)
 
 
 def _without(layer: Layer, paths: Sequence[tuple[str, ...]]) -> Layer:
-    """The layer without the parts at these paths, which have at most two keys; () is the whole layer."""
+    """Return the layer without the parts at `paths`, of at most two keys each. () is the whole layer."""
     if () in paths:
         return replace(layer, tree={})
     tree = {key: dict(value) if isinstance(value, dict) else value for key, value in layer.tree.items()}
@@ -244,40 +234,32 @@ def _without(layer: Layer, paths: Sequence[tuple[str, ...]]) -> Layer:
     return replace(layer, tree=tree) if paths else layer
 
 
-def _wrong_with(key: str, value: Any, layer: Layer) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """What is wrong with a top-level key and what stands there, each with its path and a hint."""
+def _entry_errors(key: str, value: Any, layer: Layer) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """Return the errors of a top-level key and its value, each with its path and a hint."""
     if key == "plugins":
         if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-            hint = "On the command line: --plugin FILE." if layer.textual else 'As in: plugins = ["notes.py"]'
+            hint = "On the command line, use --plugin FILE." if layer.textual else 'Example: plugins = ["notes.py"]'
             yield (key,), "`plugins` must be a list of file names.", hint
     elif key not in TABLES:
-        told = f"there is no table [{key}]; the tables are {', '.join(TABLES)}."
-        yield (key,), told, did_you_mean(key, (*TABLES, "plugins"))
+        problem = f"there is no table [{key}]. The tables are {', '.join(TABLES)}."
+        yield (key,), problem, did_you_mean(key, (*TABLES, "plugins"))
     elif not isinstance(value, dict):
         yield (key,), f"`{key}` must be a table, not {shown(key, value)}.", ""
     elif key in KINDS:
         for name, table in value.items():
             if not isinstance(table, dict):
-                told = f"[{key}] holds named tables; `{name}` must stand in one of them."
-                yield (key, name), told, f"Write [{key}.NAME] above `{name} = ...`."
+                problem = f"`{name}` must be inside a named table such as [{key}.NAME]."
+                yield (key, name), problem, f"Write [{key}.NAME] above `{name} = ...`."
     elif key == "cache" and layer.confined and "folder" in value:
-        yield (key, "folder"), "`cache.folder` is not for a file that was found by walking up.", layer.allowing
-
-
-def _deeper(value: Any, levels: int) -> bool:
-    return levels < 0 or any(_deeper(item, levels - 1) for item in _inner(value))
+        yield (key, "folder"), "an untrusted file cannot set `cache.folder`.", layer.allowing
 
 
 def _keys(value: Any) -> Iterator[str]:
-    """All keys at any depth, which messages repeat: a stranger's must not look like lines of rqa."""
+    """Return all keys at any depth. Messages repeat them, so an untrusted key must not fake lines of rqa."""
     if isinstance(value, dict):
         yield from value
-    for item in _inner(value):
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from _keys(item)
-
-
-def _inner(value: Any) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _descend(layer: Layer, path: Sequence[str]) -> Tree:

@@ -1,4 +1,4 @@
-"""A table of the configuration as an instance of an options dataclass, each value checked by its type."""
+"""Convert a configuration table to an options dataclass and validate each value."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _BOUNDS = {">=": "at least", "<=": "at most", ">": "above", "<": "below"}
 
 
 def build(options: type[T], table: Table, *, reserved: Collection[str] = ()) -> T:
-    """An instance of the dataclass `options` from `table`, leaving out those `reserved` keys that are no fields of it.
+    """Return an instance of the dataclass `options` from `table`. Ignores `reserved` keys that are not its fields.
 
-    Raises ConfigError that names file, table, key and what was expected, for all that is wrong at once;
-    PluginError when `options` has types that no configuration can hold.
+    Raises ConfigError with all problems at once: file, table, key and the expected type. Raises PluginError if
+    `options` has types that TOML cannot express.
     """
     try:
         hints = typing.get_type_hints(options, include_extras=True)
@@ -49,8 +49,8 @@ def build(options: type[T], table: Table, *, reserved: Collection[str] = ()) -> 
         raise PluginError(f"The options of [{table.name}] have types that cannot be read: {error}.") from error
     fields = {f.name: f for f in dataclasses.fields(options) if f.init}  # type: ignore[arg-type]
     given = {key: value for key, value in table.values.items() if key in fields or key not in reserved}
-    problems = [*_unknown(given, [*fields, *reserved], table), *_lacking(given, fields, hints, table)]
-    # One value from a confined file, and a key named beside it must not go where that value may point.
+    problems = [*_unknown(given, [*fields, *reserved], table), *_missing(given, fields, hints, table)]
+    # If one value is from an untrusted file, a key in the same table must not go where that value points.
     confined = any(value.confined for value in table.values.values())
     converted: dict[str, Any] = {}
     for key in fields.keys() & given.keys():
@@ -70,9 +70,9 @@ def build(options: type[T], table: Table, *, reserved: Collection[str] = ()) -> 
 
 
 def convert(value: Value, hint: Any, key: str, *, confined: bool = False) -> Any:
-    """`value` as the type `hint`; ConfigError names where it came from, `key`, and what was expected.
+    """Convert `value` to the type `hint`. Raises ConfigError with its origin, `key` and the expected type.
 
-    With `confined` a key is revealed only to the host it was stored for.
+    With `confined`, a Key reveals its secret only to the host it was stored for.
     """
     confined = confined or value.confined
     origin = ", ".join(layer.origin for layer in value.layers)
@@ -83,38 +83,35 @@ def convert(value: Value, hint: Any, key: str, *, confined: bool = False) -> Any
             raw, hint, strict=not textual, dec_hook=lambda kind, obj: _decode(kind, obj, confined=confined)
         )
     except msgspec.ValidationError as error:
-        told = f"{_plain(str(error))}, and it is {shown(key, value.value)}" if not _mentions(hint, Key) else ""
-        raise ConfigError(f"{origin}: `{key}` must be {describe(hint)}{told}.") from error
+        detail = f"{_plain(str(error))}, not {shown(key, value.value)}" if not _mentions(hint, Key) else ""
+        raise ConfigError(f"{origin}: `{key}` must be {describe(hint)}{detail}.") from error
     except ConfigError as error:
         raise type(error)(f"{origin}: `{key}`: {error.message}", hint=error.hint) from error
     except (TypeError, ValueError, NotImplementedError, RecursionError) as error:
-        raise PluginError(f"The type of the option `{key}` cannot be written in TOML: {error}.") from error
+        raise PluginError(f"TOML cannot express the type of the option `{key}`: {error}.") from error
 
 
 def told(options: Any) -> list[tuple[str, str]]:
-    """Each option (of None: none) with its value, also what their dataclass leaves out of what it prints.
-
-    A Key's repr shows its name alone.
-    """
+    """Return each option with the repr of its value. A Key's repr shows only its name."""
     fields = () if options is None else dataclasses.fields(options)
     return [(each.name, repr(getattr(options, each.name))) for each in fields]
 
 
 def expressions(options: Any, keys: Collection[str]) -> Iterator[tuple[str, str]]:
-    """The retriever expressions among the values of those options, with the option's name."""
+    """Return the retriever expressions in the values of those options, with the option's name."""
     for key in expression_options(type(options)):
         if key in keys:
             yield from ((key, leaf) for leaf in leaves(getattr(options, key)) if isinstance(leaf, str))
 
 
 def expression_options(kind: type) -> list[str]:
-    """The options of that dataclass whose values are retriever expressions."""
+    """Return the options of that dataclass that hold retriever expressions."""
     hints = typing.get_type_hints(kind, include_extras=True)
     return [key for key, hint in hints.items() if _mentions(hint, Expression)]
 
 
 def describe(hint: Any) -> str:
-    """A type, for people."""
+    """Return a description of a type for error messages."""
     if hint is Url:
         return "a URL"
     if hint is Key:
@@ -141,41 +138,41 @@ def _unknown(given: Mapping[str, Value], known: list[str], table: Table) -> Iter
     for key, value in given.items():
         if key not in known:
             yield ConfigError(
-                f"{value.layer.origin}: [{table.name}] has no option `{key}`; "
-                f"its options are {', '.join(sorted(known)) or 'none'}.",
+                f"{value.layer.origin}: [{table.name}] has no option `{key}`. "
+                f"Its options are {', '.join(sorted(known)) or 'none'}.",
                 hint=did_you_mean(key, known),
             )
 
 
-def _lacking(
+def _missing(
     given: Mapping[str, Value], fields: Mapping[str, dataclasses.Field[Any]], hints: Mapping[str, Any], table: Table
 ) -> Iterator[ConfigError]:
     for key, spec in fields.items():
         required = spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING
         if required and key not in given:
             yield ConfigError(
-                f"[{table.name}] lacks `{key}`, which has no default.",
+                f"[{table.name}] needs the option `{key}`, which has no default.",
                 hint=f"Add `{key} = ...` ({describe(hints[key])}) under [{table.name}] in {_a_file(table)}.",
             )
 
 
 def _prepared(value: Value, hint: Any) -> Any:
-    """The raw value, each layer's part of it read as that layer means it, merged."""
+    """Return the raw value, merged from all layers that set a part of it."""
     own = _read(value.value, hint, value.layer)
     return _merged(_prepared(value.under, hint), own) if value.under else own
 
 
 def _read(raw: Any, hint: Any, layer: Layer) -> Any:
     if layer.textual and isinstance(raw, str) and isinstance(given := _from_text(raw, hint), dict | list):
-        raw, layer = given, dataclasses.replace(layer, textual=False)  # its parts have been read as TOML already
+        raw, layer = given, dataclasses.replace(layer, textual=False)  # parsed as TOML already
     if isinstance(raw, dict):
         return {name: _read(inner, _hint_inside(hint, name), layer) for name, inner in raw.items()}
     if isinstance(raw, list):
         return [_read(inner, _hint_inside(hint), layer) for inner in raw]
     if layer.textual and isinstance(raw, str):
         raw = _from_text(raw, hint)
-    if isinstance(raw, int | float) and not -(2**63) <= raw < 2**63:  # inf and nan, too
-        raise ConfigError(f"this is no number to work with, and it is {shown('', raw)}.")
+    if isinstance(raw, int | float) and not -(2**63) <= raw < 2**63:  # also inf and nan
+        raise ConfigError(f"the number {shown('', raw)} is out of range.")
     if not isinstance(raw, str) or _mentions(hint, Key):
         return raw
     if _mentions(hint, Url):
@@ -196,7 +193,7 @@ def _merged(weaker: Any, stronger: Any) -> Any:
 
 
 def _from_text(text: str, hint: Any) -> Any:
-    """Text of the command line or environment: as it is where the option is text, read as TOML elsewhere."""
+    """Convert text of the command line or environment: unchanged for text options, otherwise parsed as TOML."""
     kinds = _alternatives(hint)
     if not text and type(None) in kinds:
         return None
@@ -209,7 +206,7 @@ def _from_text(text: str, hint: Any) -> Any:
 
 
 def _alternatives(hint: Any) -> set[Any]:
-    """What the type is, or the members of it when it is a union."""
+    """Return the members of a union type, or the type itself."""
     if typing.get_origin(hint) is typing.Annotated:
         return _alternatives(typing.get_args(hint)[0])
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
@@ -218,10 +215,10 @@ def _alternatives(hint: Any) -> set[Any]:
 
 
 def _hint_inside(hint: Any, name: str | None = None) -> Any:
-    """The type of what a table holds under `name`, or of what a list holds."""
+    """Return the type of a table's values or a list's items."""
     for kind in _alternatives(hint):
-        if dataclasses.is_dataclass(kind):  # what its fields are, and where a confined file points them, nobody checks
-            raise TypeError(f"{describe(kind)} is a dataclass; let its fields be options")
+        if dataclasses.is_dataclass(kind):  # its fields would escape the checks for untrusted files
+            raise TypeError(f"{describe(kind)} is a dataclass; make its fields options")
         arguments = typing.get_args(kind)
         if arguments and typing.get_origin(kind) is not typing.Literal:
             return arguments[0] if name is None else arguments[-1]
@@ -237,7 +234,7 @@ def _decode(kind: type, raw: Any, *, confined: bool) -> Any:
         if not isinstance(raw, str):
             raise ValueError(f"Expected `str`, got `{type(raw).__name__}`")
         return Path(raw)
-    raise NotImplementedError(f"it is {kind.__name__}")  # a TypeError would pass for a fault of the value
+    raise NotImplementedError(f"it is {kind.__name__}")  # not TypeError, which would blame the value
 
 
 def _check_url(url: str) -> None:
@@ -247,11 +244,11 @@ def _check_url(url: str) -> None:
     except ValueError:
         sound = False
     if not sound or not url.isprintable() or set(url) & set(' \\"<>'):
-        raise ConfigError(f"this must be an http or https URL, and it is {shown('', url)}.")
+        raise ConfigError(f"this must be an http or https URL, not {shown('', url)}.")
     if parts.username is not None:
         raise ConfigError(
-            "this URL holds a user name or password, which is no place for it.",
-            hint="Store a key with `rqa keys set NAME --host HOST`, and name it in `key`.",
+            "a URL must not contain a user name or password.",
+            hint='Store a key with `rqa keys set NAME --host HOST` and write `key = "NAME"`.',
         )
 
 
@@ -260,7 +257,7 @@ def _mentions(hint: Any, wanted: Any) -> bool:
 
 
 def _plain(message: str) -> str:
-    """msgspec's message as the end of a sentence that names the type: a bound, or which part does not fit."""
+    """Return msgspec's message as the end of a sentence: a bound, or the part that does not fit."""
     if bound := re.fullmatch(r"Expected `[^`]*` ([<>]=?) (\S+)", message):
         return f", {_BOUNDS[bound[1]]} {float(bound[2]):g}"
     if " - at `" not in message and re.match(r"Expected `[^`]*`, got|Invalid enum value", message):

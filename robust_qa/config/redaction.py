@@ -1,4 +1,4 @@
-"""Secrets in configuration values: recognised, and hidden from messages."""
+"""Recognise secrets in configuration values and hide them from messages."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}\Z")
 
-
-# The prefixes that providers give their keys, or twenty letters and digits in a row.
+# The key prefixes of common providers, or 20 letters and digits in a row.
 _LOOKS_SECRET = re.compile(
     r"(sk|pk|rk|xai|pplx|nvapi)[-_]|(gsk|hf|gh[opsu])_|AIza|eyJ|(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20}"
 )
@@ -24,12 +23,12 @@ _LONGEST_SHOWN = 200  # characters of a value in an error message
 
 
 def is_key_name(text: str) -> bool:
-    """Whether `text` can be a key's name and does not look like a key itself."""
+    """Return whether `text` can be a key's name and does not look like a key."""
     return bool(_NAME.match(text)) and not _LOOKS_SECRET.match(text)
 
 
 def scrubbed(key: str, value: Any) -> Any:
-    """The configuration value at the dotted `key`, fit to be shown: whatever may be a secret in it is hidden."""
+    """Return the configuration value at the dotted `key` with possible secrets hidden."""
     if isinstance(value, dict):
         return {name: scrubbed(f"{key}.{name}", inner) for name, inner in value.items()}
     if isinstance(value, list):
@@ -47,7 +46,7 @@ def scrubbed(key: str, value: Any) -> Any:
 
 
 def shown(key: str, value: Any) -> str:
-    """`value` for an error message, scrubbed and not too long."""
+    """Return `value` for an error message, scrubbed and shortened."""
     text = json.dumps(scrubbed(key, value), ensure_ascii=False, default=str)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 

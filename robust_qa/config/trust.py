@@ -1,13 +1,12 @@
-"""What a configuration may not say that was found by walking up, and that nobody vouched for.
+"""Restrict untrusted configuration files, and remember trusted ones.
 
-Whoever wrote a repository wrote its rqa.toml. So its texts, whatever their options say they are, name no file
-outside its folder, and no host but this machine and the servers the user stored a key for; and it does not send
-elsewhere what the user's own configuration put into a table.
+A cloned repository may contain an rqa.toml. Until the user trusts it, its values must not name a file outside its
+folder, or a host other than this machine and the servers with a stored key. It also must not redirect values from
+the user's own configuration to another host.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -28,33 +27,32 @@ _URL = re.compile(r"\s*(https?:|[a-z][a-z0-9+.-]*://)", re.IGNORECASE)
 
 
 def check_text(text: str, layer: Layer, *, is_path: bool) -> None:
-    """ConfigError when `text` of a confined layer leads outside; a path also when links below it do."""
+    """Raise ConfigError if `text` of an untrusted file names a forbidden host or path. Follows links below a path."""
     if _is_url(text):
         host = _host(text)
         server = secrets.origin(text) if host else ""
         known = {key.host for key in secrets.stored_keys().values()}
         if not secrets.is_loopback(host) and (not server or server not in known):
             raise ConfigError(
-                f"this would send questions and passages to {server or host or text}, and the file was found by "
-                "walking up.",
+                f"an untrusted file cannot send questions and passages to {server or host or text}.",
                 hint=layer.allowing,
             )
         return
     try:
         path = absolute(text, layer.folder)
     except ConfigError:
-        return  # what is no path leads nowhere
+        return  # not a path
     if not _is_inside(path, layer.folder) or (is_path and _leads_outside(path, layer.folder)):
         raise ConfigError(
-            f"{redaction.shown('', text)} is outside the folder of this file, which was found by walking up.",
+            f"an untrusted file cannot use {redaction.shown('', text)}, which is outside its folder.",
             hint=layer.allowing,
         )
 
 
 def redirections(table: Table, converted: Mapping[str, Any]) -> Iterator[ConfigError]:
-    """An error for each URL of a confined layer in a table where texts of the user's own stand too.
+    """Return an error for each URL from an untrusted file in a table that also has texts of the user's own.
 
-    Such texts may be secrets (request headers), and were written for another host.
+    Those texts may be secrets, such as request headers, for another host.
     """
     own = {
         key: next((layer for layer in table.values[key].layers if not layer.confined), None)
@@ -66,14 +64,14 @@ def redirections(table: Table, converted: Mapping[str, Any]) -> Iterator[ConfigE
         if carried and table.values[key].confined and any(map(_is_url, leaves(value))):
             layer = _confined_layer(table.values[key])
             yield ConfigError(
-                f"{layer.origin}: `{table.name}.{key}` would send elsewhere what {carried[0][1]} sets in "
-                f"[{table.name}] (`{carried[0][0]}`), and the file was found by walking up.",
+                f"{layer.origin}: an untrusted file cannot set `{table.name}.{key}`, because {carried[0][1]} sets "
+                f"`{carried[0][0]}` in [{table.name}].",
                 hint=layer.allowing,
             )
 
 
 def _host(url: str) -> str:
-    """The host of `url`, "" where programs may differ in what that is."""
+    """Return the host of `url`, "" if it is ambiguous."""
     try:
         return "" if not url.isprintable() or set(url) & set(' \\@"<>') else urlsplit(url).hostname or ""
     except ValueError:
@@ -85,11 +83,6 @@ def _confined_layer(value: Value) -> Layer:
 
 
 def _is_inside(path: Path, folder: Path) -> bool:
-    try:
-        path.stat()
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            return False  # asked first: what resolving does with a loop of links depends on the version of Python
     return path.resolve().is_relative_to(folder)
 
 
@@ -106,7 +99,7 @@ def _is_url(text: object) -> bool:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """What is in tables and lists, however deep."""
+    """Return all values in nested tables and lists."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list | tuple | set | frozenset):
@@ -117,25 +110,24 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def is_trusted(path: Path, content: bytes) -> bool:
-    """Whether the user has vouched for the file at `path` with that content."""
-    return _load().get(_place(path)) == _digest(content)
+    """Return whether the user trusts the file at `path` with this content."""
+    return _load().get(_name(path)) == _digest(content)
 
 
 def trust(path: Path, content: bytes) -> None:
-    """Vouch for the file at `path` as long as `content` is what it holds."""
-    place = _place(path)
+    """Trust the file at `path` as long as it has this content."""
     with locked(_file()):
-        _store({**_load(), place: _digest(content)})
+        _store({**_load(), _name(path): _digest(content)})
 
 
 def distrust(path: Path) -> bool:
-    """Take that back; False when there was nothing to take back."""
-    place = _place(path)
-    if place not in _load():  # without a lock, which would make a folder for nothing
+    """Stop trusting the file at `path`. Return False if it was not trusted."""
+    name = _name(path)
+    if name not in _load():
         return False
     with locked(_file()):
         known = _load()
-        found = known.pop(place, None) is not None
+        found = known.pop(name, None) is not None
         if found:
             _store(known)
     return found
@@ -145,8 +137,8 @@ def _file() -> Path:
     return environment.config_dir() / _FILE_NAME
 
 
-def _place(path: Path) -> str:
-    # A link to a trusted file is not that file: the relative paths in it would mean others.
+def _name(path: Path) -> str:
+    # Do not resolve a link to the file itself: its relative paths would start at another folder.
     return str(path.parent.resolve() / path.name)
 
 
@@ -159,7 +151,7 @@ def _load() -> dict[str, str]:
         loaded = json.loads(_file().read_text("utf-8"))
     except (OSError, ValueError):
         loaded = None
-    return loaded if isinstance(loaded, dict) else {}  # what cannot be read vouches for nothing
+    return loaded if isinstance(loaded, dict) else {}
 
 
 def _store(known: dict[str, str]) -> None:

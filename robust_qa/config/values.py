@@ -1,4 +1,4 @@
-"""Configuration values that know which layer they came from."""
+"""Configuration values with the layer they came from."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Tree = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One source of values. `folder` is what its relative paths are relative to.
+    """One source of values. Its relative paths start at `folder`.
 
-    A `confined` layer was found by walking up from the working directory and nobody vouched for it: it loads
-    no code, reads no file outside its folder, and reaches no host and no key the user did not allow.
-    `textual` values are strings still to be read as the type their option has.
+    A `confined` layer is an untrusted rqa.toml, found in the working directory or above. It loads no code, reads no
+    file outside its folder, and uses no host or key that the user did not allow. The values of a `textual` layer
+    are strings, to be converted to the option's type.
     """
 
     origin: str
@@ -30,13 +30,13 @@ class Layer:
 
     @property
     def allowing(self) -> str:
-        """How the user allows what this layer asks for, as a hint. A stranger named its folder: it is quoted."""
-        return f"To allow it: `rqa config trust {shlex.quote(self.origin)}`."
+        """A hint how to trust this file."""
+        return f"Trust the file with `rqa config trust {shlex.quote(self.origin)}`."
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value and the layer it came from. `under` is the next weaker one, where both are tables to be merged."""
+    """A value with its layer. `under` is the same key's table in a weaker layer, to be merged."""
 
     value: Any
     layer: Layer
@@ -44,28 +44,28 @@ class Value:
 
     @property
     def layers(self) -> list[Layer]:
-        """All layers that have a part in it, the strongest first."""
+        """All layers of the value, highest precedence first."""
         return [self.layer, *(self.under.layers if self.under else ())]
 
     @property
     def confined(self) -> bool:
-        """Whether any part of it is from a file that nobody vouched for."""
+        """Whether any part of it is from an untrusted file."""
         return any(layer.confined for layer in self.layers)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with its layers merged: `name` is its dotted path, `values` its keys, the strongest layer's each."""
+    """A table merged from all layers. `name` is its dotted path."""
 
     name: str
     values: Mapping[str, Value]
 
 
 def absolute(name: str, folder: Path) -> Path:
-    """The path that `name` means in a configuration of that `folder`, with ~ expanded. ConfigError: none at all."""
+    """Return the absolute path of `name`, relative to `folder`, with ~ expanded. Raises ConfigError if invalid."""
     try:
         if not name or "\0" in name:
-            raise ValueError("it is empty, or holds a NUL")
+            raise ValueError("it is empty or contains a NUL")
         return (folder / Path(name).expanduser()).absolute()
-    except (ValueError, RuntimeError) as error:  # RuntimeError: ~somebody who is not there
-        raise ConfigError(f"{name!r} is no path: {error}.") from error
+    except (ValueError, RuntimeError) as error:  # RuntimeError: an unknown user in ~user
+        raise ConfigError(f"{name!r} is not a valid path: {error}.") from error

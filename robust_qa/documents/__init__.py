@@ -1,4 +1,4 @@
-"""For retrievers that read files: find files, read their text, and cut it into passages."""
+"""Tools for retrievers that read files: find files, extract their text, cut it into passages."""
 
 from __future__ import annotations
 

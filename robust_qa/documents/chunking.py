@@ -1,4 +1,4 @@
-"""From a document's text to passages of about equal length, on sentence boundaries."""
+"""Cut documents into passages of about equal length, at sentence boundaries."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from itertools import takewhile
 from ..kit.text import sentences
 from .headings import Section
 
-# Thai to Myanmar, kana, and Han: written without spaces, so that each character counts as a word. In a run without
-# a space 64 characters count as one, lest a megabyte of base64 be one word, and no run of up to 16 of these is cut.
+# Scripts without spaces (Thai to Myanmar, kana, Han): each character counts as a word. In other scripts every 64
+# characters without a space count as one word (base64), and runs of up to 16 such words are not cut.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]{{1,64}}")
 _RUN = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]{{1,{16 * 64}}}")
-# In a text without marks, a short line between blank ones that no stop ends is taken for a heading.
+# In plain text, a short line before a blank line is a heading if it does not end a sentence.
 _LONGEST_HEADING = 12  # words
 _PARAGRAPH_ENDS = re.compile(r"[ \t]*\n[ \t]*\n")
 _STOPPED = re.compile(r"[.!?…。！？][\"'”’)\]»*_]*(?:\[[^\[\]\n.!?…]{1,30}\])*\Z")
@@ -23,7 +23,7 @@ _STOPPED = re.compile(r"[.!?…。！？][\"'”’)\]»*_]*(?:\[[^\[\]\n.!?…]
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A sentence or a part of one, with the headings right before it: what no passage divides."""
+    """The smallest unit of a passage: a sentence or a part of one, with the headings before it."""
 
     start: int
     end: int
@@ -33,25 +33,26 @@ class _Piece:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How to cut: passages of about `words` words, each repeating `overlap` sentences of the one before."""
+    """Cuts text into passages of about `words` words that repeat `overlap` sentences of the previous passage."""
 
     words: int = 100
     overlap: int = 0
 
     def __call__(self, text: str) -> list[str]:
-        """The passages of `text`, in order; each is a slice of it.
+        """Return the passages of `text`, in order. Each is a slice of `text`.
 
-        A text of up to one and a half times `words` stays whole. A sentence of more than twice `words` is
-        cut between words. No passage of a text that is cut has less than a quarter of `words` of its own.
-        A heading stays with what follows.
+        - A text of up to 1.5 times `words` stays whole.
+        - A sentence of more than twice `words` is cut between words.
+        - Each passage adds at least a quarter of `words`.
+        - A heading stays with the text after it.
         """
         return [passage for _, passage in self.sections([Section("", text)])]
 
     def sections(self, sections: Iterable[Section]) -> Iterator[tuple[list[str], str]]:
-        """The passages of a text in sections, each with the titles of the headings that all of it stands under.
+        """Return the passages of a text in sections, each with the titles of the headings above all of it.
 
-        A passage begins with a section; only sections of less than a quarter of `words` share one. Of a text
-        that stays whole no titles are told: it has its headings itself.
+        Each section begins a new passage, except sections of less than a quarter of `words`. A text that stays whole
+        has no titles, because it contains its headings.
         """
         counted = [(section, _count(section.head + section.body)) for section in sections]
         if sum(count for _, count in counted) <= 1.5 * self.words:
@@ -68,7 +69,7 @@ class Cut:
                 )
 
     def _groups(self, counted: Iterable[tuple[Section, int]]) -> list[list[Section]]:
-        """Sections that are cut together: one that is short, or only a heading, goes with what follows."""
+        """Group sections to cut together: a short section, or a heading without text, joins the next one."""
         groups: list[list[Section]] = []
         total, short = 0, False
         for section, count in counted:
@@ -86,26 +87,26 @@ class Cut:
 
     def _pieces(self, group: Iterable[Section]) -> Iterator[_Piece]:
         offset = 0
-        begin, held = 0, 0  # of headings that wait for what follows: where they begin, and their words
+        begin, pending = 0, 0  # headings waiting for the following text: their offset and number of words
         for section in group:
             text = section.head + section.body
             for start, end in sentences(text):
                 count = len(_WORD.findall(text, start, end))
-                begin = begin if held else offset + start
-                if held + count <= self.words / 2 and _is_heading(section, text, start, end, count):
-                    held += count
-                    last = _Piece(begin, offset + end, held, section)
+                begin = begin if pending else offset + start
+                if pending + count <= self.words / 2 and _is_heading(section, text, start, end, count):
+                    pending += count
+                    last = _Piece(begin, offset + end, pending, section)
                     continue
-                overlong = held + count > 2 * self.words
+                overlong = pending + count > 2 * self.words
                 for first, stop, words in self._parts(text, start, end) if overlong else [(start, end, count)]:
-                    yield _Piece(begin if held else offset + first, offset + stop, held + words, section)
-                    held = 0
+                    yield _Piece(begin if pending else offset + first, offset + stop, pending + words, section)
+                    pending = 0
             offset += len(text)
-        if held:
+        if pending:
             yield last
 
     def _parts(self, text: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-        """A sentence in parts of `words` words, cut at its spaces: (start, end, words) of each."""
+        """Cut a sentence at its spaces into parts of `words` words. Return (start, end, words) of each."""
         first, stop, total = start, start, 0
         for run in _RUN.finditer(text, start, end):
             count = len(_WORD.findall(run[0]))
@@ -116,11 +117,11 @@ class Cut:
         yield first, stop, total
 
     def _runs(self, pieces: list[_Piece]) -> list[tuple[int, int]]:
-        """Half-open ranges of `pieces`, each a passage, closed where that comes nearest to `words`."""
+        """Return half-open ranges of `pieces`, one per passage, each as close to `words` as possible."""
         runs: list[tuple[int, int]] = []
         if sum(piece.words for piece in pieces) <= 1.5 * self.words:
             return [(0, len(pieces))]
-        first, total, fresh = 0, 0, 0  # where the open passage begins, its words, those not repeated
+        first, total, fresh = 0, 0, 0  # start of the current passage, its words, its words without the overlap
         for i, piece in enumerate(pieces):
             if fresh >= self.words / 4 and total + piece.words / 2 > self.words:
                 runs.append((first, i))
@@ -134,7 +135,7 @@ class Cut:
         return runs
 
     def _repeat(self, pieces: list[_Piece], end: int) -> tuple[int, int, int]:
-        """Where the passage after `end` begins, and how many words it repeats: at most half of a passage."""
+        """Return where the passage after `end` begins, and the number of repeated words, at most half a passage."""
         first, total = end, 0
         while end - first < self.overlap and total + pieces[first - 1].words <= self.words / 2:
             first -= 1
@@ -143,7 +144,7 @@ class Cut:
 
 
 def _is_heading(section: Section, text: str, start: int, end: int, count: int) -> bool:
-    """Whether the sentence is one of the section's heading, or looks like a heading."""
+    """Return whether the sentence is part of the section's heading or looks like a heading."""
     if end <= len(section.head):
         return True
     return (
@@ -155,7 +156,7 @@ def _is_heading(section: Section, text: str, start: int, end: int, count: int) -
 
 
 def _shared(paths: Sequence[tuple[str, ...]]) -> list[str]:
-    """What all of `paths` begin with."""
+    """Return the common prefix of `paths`."""
     levels = zip(*paths, strict=False)
     return [level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels)]
 

@@ -1,9 +1,7 @@
-"""From files to documents: text, title, id and source, whatever the format.
+"""Read files of all formats as documents with text, title, id and source.
 
-A file that is a list of rows (jsonl, csv, tsv) gives one document a row, read as a stream; a pdf gives one a
-page; any other file gives one. Text is UTF-8, or UTF-16 or UTF-32 with a byte order mark; bytes that are not are
-taken for Windows-1252, the superset of Latin-1, each for itself, so that one bad byte spoils nothing else. A page of
-HTML that is not UTF-8 may say what it is.
+A jsonl, csv or tsv file gives one document per row, a pdf one per page, any other file one. Text is UTF-8, or UTF-16
+or UTF-32 with a byte order mark. Invalid bytes are decoded as Windows-1252. HTML may declare its own charset.
 """
 
 from __future__ import annotations
@@ -18,19 +16,19 @@ from pathlib import Path
 from typing import TextIO
 
 from ..config.installation import install_hint
-from ..sanitize import flat
+from ..sanitize import single_line
 from .charsets import charset
 from .headings import Heading, as_title, front_matter, of_markdown, of_rst, shown
 from .tables import LongLineError, read_csv, read_tsv
 
-_BLOCK = 1 << 20  # characters of a text file that make one document; a longer file gives several
+_BLOCK = 1 << 20  # characters per document; a longer text file is split
 _LONGEST_ROW = 1 << 24  # characters in a line of jsonl
 _LONGEST_WHY = 200  # characters of a parser's message
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Text to be cut into passages. `id` is unique within the file; `source` is a path or URL for people."""
+    """Text to cut into passages. `id` is unique within the file. `source` is a path or URL to show."""
 
     text: str
     title: str
@@ -40,12 +38,12 @@ class Document:
 
 
 class Unreadable(Exception):
-    """The file cannot be read as what its name says; the message says why, to follow the path."""
+    """The file cannot be read. The message is the reason, to follow the path."""
 
 
 @contextmanager
 def unreadable_on_failure() -> Iterator[None]:
-    """Raise Unreadable for whatever fails inside but OSError: one odd file must not end the indexing of a folder."""
+    """Raise Unreadable for any exception except OSError, so that one bad file does not stop the indexing."""
     try:
         yield
     except (OSError, Unreadable):
@@ -53,18 +51,18 @@ def unreadable_on_failure() -> Iterator[None]:
     except LongLineError as error:
         raise Unreadable(str(error)) from error
     except MemoryError as error:
-        raise Unreadable("reading it needs more memory than there is") from error
+        raise Unreadable("it does not fit in memory") from error
     except Exception as error:
-        why = f"{type(error).__name__}: {flat(str(error))}".removesuffix(": ")
+        why = f"{type(error).__name__}: {single_line(str(error))}".removesuffix(": ")
         raise Unreadable(f"reading it failed with {why[:_LONGEST_WHY]}") from error
 
 
 Report = Callable[[str, str], None]
-"""Told of each row left out: where (path:line, or path:first-last), and why."""
+"""Called for each skipped row with its location (path:line or path:first-last) and the reason."""
 
 
 def read(path: Path, report: Report) -> Iterator[Document]:
-    """The documents of the file at `path`. Raises Unreadable, and OSError."""
+    """Read the documents of the file at `path`. Raises Unreadable or OSError."""
     yield from READERS[path.suffix.lower()](path, report)
 
 
@@ -86,7 +84,7 @@ def _open_text(path: Path, newline: str | None = None) -> Iterator[TextIO]:
 
 
 def _encoding(head: bytes, *, page: bool = False) -> tuple[str, str]:
-    """How a file is encoded that begins with `head`, and what becomes of bytes that do not fit."""
+    """Return the encoding of a file that begins with `head`, and the error handler for invalid bytes."""
     encoding = charset(head, page=page)
     if not encoding and b"\0" in head:
         raise Unreadable("it is binary, not text")
@@ -115,17 +113,17 @@ def _text(path: Path, report: Report) -> Iterator[Document]:
 
 
 def _blocks(stream: TextIO) -> Iterator[str]:
-    """The text in parts of at most about `_BLOCK` characters, cut between paragraphs, lines or words."""
-    held = ""
-    while fresh := stream.read(_BLOCK):
-        held += fresh
-        if len(held) > _BLOCK:
-            ends = (held.rfind(mark, _BLOCK // 2) for mark in ("\n\n", "\n", " ", "\t"))
-            end = next((end for end in ends if end > 0), len(held))
-            yield held[:end]
-            held = held[end:]
-    if held:
-        yield held
+    """Split the text into blocks of about `_BLOCK` characters, between paragraphs, lines or words."""
+    text = ""
+    while chunk := stream.read(_BLOCK):
+        text += chunk
+        if len(text) > _BLOCK:
+            ends = (text.rfind(mark, _BLOCK // 2) for mark in ("\n\n", "\n", " ", "\t"))
+            end = next((end for end in ends if end > 0), len(text))
+            yield text[:end]
+            text = text[end:]
+    if text:
+        yield text
 
 
 def _html(path: Path, report: Report) -> Iterator[Document]:
@@ -137,7 +135,7 @@ def _html(path: Path, report: Report) -> Iterator[Document]:
 
 def _page(body: bytes) -> str:
     if not body.isascii():
-        with suppress(UnicodeDecodeError):  # many a page was saved as UTF-8 and still names what it was before
+        with suppress(UnicodeDecodeError):  # pages saved as UTF-8 often still declare their old charset
             return body.decode("utf-8-sig")
     encoding, errors = _encoding(body, page=True)
     return body.decode(encoding, errors)
@@ -147,10 +145,10 @@ def _pdf(path: Path, report: Report) -> Iterator[Document]:
     try:
         import pypdf
     except ModuleNotFoundError:
-        raise Unreadable(f"reading pdf needs `{install_hint('pdf')}`") from None
+        raise Unreadable(f"reading pdf files needs `{install_hint('pdf')}`") from None
     import logging
 
-    logging.getLogger("pypdf").setLevel(logging.ERROR)  # it warns of every oddity that it then copes with
+    logging.getLogger("pypdf").setLevel(logging.ERROR)  # its warnings are harmless
     try:
         document = pypdf.PdfReader(path)
         title = as_title((document.metadata and document.metadata.title) or "") or path.stem
@@ -159,22 +157,22 @@ def _pdf(path: Path, report: Report) -> Iterator[Document]:
             yield Document(text, title, f"{path}#page={number}", f"{path}#page={number}")
     except OSError:
         raise
-    except Exception as error:  # pypdf raises whatever a malformed file leads it to
+    except Exception as error:  # pypdf raises many types for malformed files
         raise Unreadable(f"pypdf cannot read it: {error}") from error
 
 
-# A word of two that has its own hyphen there loses it; far more are broken to fill the line.
+# Compound words lose their hyphen here too, but far more words are hyphenated to fill the line.
 _BROKEN = re.compile(r"(?<=[^\W\d_])[-\u2010][ \t]*\n[ \t]*(?=([^\W\d_]))")
 
 
 def _unbroken(text: str) -> str:
-    """`text` without the hyphens at the ends of its lines, where a small letter goes on."""
+    """Join words that are hyphenated at the end of a line."""
     return _BROKEN.sub(lambda end: "" if end[1].islower() else end[0], text)
 
 
 # -- rows
 
-# The names of DPR's dump and of our own rows first, then those of BEIR's and Pyserini's collections.
+# Column names of DPR and of rqa, then those of BEIR and Pyserini.
 _NAMES = {
     "text": ("text", "contents"),
     "title": ("title",),
@@ -184,7 +182,7 @@ _NAMES = {
 
 
 def _row(fields: Mapping[str, object], path: Path, line: int) -> Document:
-    """Raises ValueError, whose message says what the row lacks."""
+    """Return a row as a document. Raises ValueError if the row is invalid."""
     found: dict[str, str] = {}
     for field, names in _NAMES.items():
         value = next((fields[name] for name in names if fields.get(name) not in (None, "")), "")
@@ -194,7 +192,7 @@ def _row(fields: Mapping[str, object], path: Path, line: int) -> Document:
     if not found["text"].strip():
         raise ValueError("it has no text")
     source = found["source"]
-    if not source.startswith(("http://", "https://")):  # a row cannot pass for another file
+    if not source.startswith(("http://", "https://")):  # a row must not pretend to be another file
         source = f"{path}: {source}" if source else str(path)
     return Document(found["text"], as_title(found["title"]), found["id"] or f"{path}:{line}", source)
 
@@ -222,13 +220,13 @@ def _table(path: Path, report: Report) -> Iterator[Document]:
         first = next(rows, None)
         header = [name.strip().lower() for name in first.cells] if first else []
         if not set(header) & set(_NAMES["text"]):
-            raise Unreadable("its first line names no column `text`")
+            raise Unreadable("its first line has no column `text`")
         for row in rows:
             try:
                 if row.wrong:
                     raise ValueError(row.wrong)
                 if len(row.cells) != len(header):
-                    raise ValueError(f"it has {len(row.cells)} columns, and the first line names {len(header)}")
+                    raise ValueError(f"it has {len(row.cells)} columns, but the first line has {len(header)}")
                 yield _row(dict(zip(header, row.cells, strict=True)), path, row.last)
             except ValueError as error:
                 report(f"{path}:{row.lines}", str(error))

@@ -1,4 +1,4 @@
-"""The headings of a text, as the marks of its format tell them, and the parts that they divide it into."""
+"""Find the headings of Markdown and reStructuredText, and split text into sections."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST_TITLE = 300  # characters
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Where a heading and its marks begin and end in the text; `level` 1 is above all others."""
+    """A heading with the offsets of its line and marks. `level` 1 is the highest."""
 
     start: int
     end: int
@@ -23,7 +23,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with its marks, what follows to the next one, and the titles that it stands under, its own last."""
+    """A heading with its marks, the text up to the next heading, and the titles above it, its own last."""
 
     head: str
     body: str
@@ -31,12 +31,12 @@ class Section:
 
 
 def as_title(title: str) -> str:
-    """`title` as one line of bounded length."""
+    """Return `title` as one line of limited length."""
     return " ".join(title.split())[:_LONGEST_TITLE]
 
 
 def sections(text: str, headings: Sequence[Heading]) -> Iterator[Section]:
-    """`text` in parts that each begin with a heading, but for what stands before the first; all tidied."""
+    """Split `text` at its headings. Text before the first heading is a section of its own. Applies `tidy`."""
     first = headings[0].start if headings else len(text)
     if text[:first].strip():
         yield Section("", tidy(text[:first]))
@@ -51,9 +51,9 @@ def sections(text: str, headings: Sequence[Heading]) -> Iterator[Section]:
 
 
 def title_under(title: str, path: Sequence[str], *, heading: bool) -> str:
-    """The title of a passage that stands under `path`: the document's, and what of the path that does not say yet.
+    """Return the title of a passage: the document's title and the titles in `path` that it does not contain.
 
-    A document's title that is a `heading` itself is told where it is above the passage: another section has another.
+    If the document's title is a `heading` itself, only `path` counts.
     """
     if heading and path:
         title = ""
@@ -64,8 +64,8 @@ def title_under(title: str, path: Sequence[str], *, heading: bool) -> str:
 # -- Markdown
 
 _FENCED = re.compile(r"^ {0,3}(`{3,}+(?![^\n]*`)|~{3,})[^\n]*(?:\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)|\Z)", re.M | re.S)
-_LONGEST_CODE = 300  # characters, of code in a line
-# Code: fenced, in an item of a list or a quote too, indented, or in a line.
+_LONGEST_CODE = 300  # characters of inline code
+# Fenced code (also in lists and quotes), indented code, inline code, or a comment.
 _COMMENT = re.compile(
     r"^[ \t>]*(?:(?:[-*+]|\d{1,2}[.)])[ \t]+)?(?P<fence>`{3,}+(?![^\n]*`)|~{3,})[^\n]*"
     r"(?:\n.*?(?:^[ \t>]*(?P=fence)|\Z)|\Z)"
@@ -73,13 +73,13 @@ _COMMENT = re.compile(
     r"|(?P<comment><!--(?:-?>|.*?-->))",
     re.M | re.S,
 )
-# The language behind an opening fence is not shown; what is more than one word may be a title, or the text of a note.
+# The language after an opening fence. More than one word may be a title or the text of a note, and is kept.
 _LANGUAGE = re.compile(
     r"^([ \t>]*(?:(?:[-*+]|\d{1,2}[.)])[ \t]+)?(`{3,}+(?![^\n]*`)|~{3,}+))(?:[ \t]*[\w+#.-]+[ \t]*$)?"
     r"([^\n]*(?:\n.*?(?:^[ \t>]*\2|\Z)|\Z))",
     re.M | re.S,
 )
-# A line over dashes is a heading only where it is a paragraph of its own: it may be a table's, or a list's last.
+# A line above dashes is a heading only as a paragraph of its own. Otherwise it may belong to a table or list.
 _MARKDOWN = re.compile(
     r"^ {0,3}(?P<marks>#{1,6})[ \t]+(?P<marked>\S.*)$"
     r"|^(?P<first>\S.*)\n=+[ \t]*$"
@@ -90,7 +90,7 @@ _CLOSING = re.compile(r"(?<![ \t])[ \t]+#+[ \t]*$")
 
 
 def shown(text: str) -> str:
-    """Markdown without what its reader does not see: comments of HTML outside of code, and fences' languages."""
+    """Return Markdown without HTML comments and without the languages of code fences."""
     return _LANGUAGE.sub(r"\1\3", _uncommented(text))
 
 
@@ -98,12 +98,12 @@ def _uncommented(text: str) -> str:
     end = text.rfind("-->")
     if end < 0:
         return text
-    end += len("-->") + _LONGEST_CODE  # what opens after that is no comment, and around it there may be code
+    end += len("-->") + _LONGEST_CODE  # include inline code around the last comment
     return _COMMENT.sub(lambda match: "" if match["comment"] else match[0], text[:end]) + text[end:]
 
 
 def of_markdown(text: str) -> list[Heading]:
-    """The headings of Markdown; a comment in a block of code is none."""
+    """Return the headings of Markdown, except lines in code blocks."""
     seen = _FENCED.sub(lambda block: "\n" * len(block[0]), text)
     found = []
     for match in _MARKDOWN.finditer(seen):
@@ -113,7 +113,7 @@ def of_markdown(text: str) -> list[Heading]:
     return [heading for heading in found if heading.title.strip("# ")]
 
 
-# Only what begins with a key: else `---` is a rule.
+# Only if a key follows: otherwise `---` is a horizontal rule.
 _FRONT = re.compile(
     r"\A---[ \t]*\n(?=[\w\"'-]+[ \t]*:)(?P<yaml>(?:(?:[\w\"'.-]+[ \t]*:(?:[ \t].*)?|[ \t].*|-[ \t].*|#.*|)\n)*?)"
     r"(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
@@ -123,7 +123,7 @@ _QUOTED = re.compile(r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^']|'')*
 
 
 def front_matter(text: str) -> tuple[int, str]:
-    """Where the YAML before a text ends, 0 where there is none, and the title that it gives, or ""."""
+    """Return the end of the YAML front matter (0 if none) and its title ("" if none)."""
     front = _FRONT.match(text)
     if not front:
         return 0, ""
@@ -151,7 +151,7 @@ _RST = re.compile(
 
 
 def of_rst(text: str) -> list[Heading]:
-    """The headings of reStructuredText; what their lines are made of says the level, in the order of coming."""
+    """Return the headings of reStructuredText. Levels follow the first use of each underline character."""
     levels: dict[tuple[str | None, str], int] = {}
     found = []
     for match in _RST.finditer(text):

@@ -1,4 +1,4 @@
-"""The lines of a stream, each as soon as it is whole."""
+"""Read the lines of a stream as they arrive."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from collections import deque
 
 from ..errors import InputError
 
-LONGEST = 256 * 1024 * 1024  # bytes; what a line has beyond that is thrown away
+LONGEST = 256 * 1024 * 1024  # bytes of a line; the rest is dropped
 _CHUNK = 256 * 1024
 
 
 class Lines:
-    """The lines of `descriptor`, without their ends, in memory that does not grow with the stream.
+    """The lines of a file descriptor, without line ends.
 
-    A thread reads, so a slow pipe holds up nothing else.
+    A thread reads the stream, so that a slow pipe does not block the event loop.
     """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._whole: deque[bytes] = deque()
-        self._parts: list[bytes] = []  # of the line that is not whole yet
-        self._length = 0  # of those parts, thrown-away bytes included
+        self._parts: list[bytes] = []  # of the incomplete last line
+        self._length = 0  # of those parts, including dropped bytes
         self._ended = False
         self._wanted: queue.SimpleQueue[asyncio.Future[bytes]] = queue.SimpleQueue()
         self._chunk: asyncio.Future[bytes] | None = None
 
     async def peek(self) -> bytes | None:
-        """The line that `next` will give, left where it is; None at the end."""
+        """Return the next line without consuming it, None at the end."""
         while not self._whole and not self._ended:
             self._split(await self._read())
         return self._whole[0] if self._whole else None
 
     async def next(self) -> bytes | None:
-        """The next line; None at the end, and once closed. One caller at a time."""
+        """Return the next line, None at the end or after `close`. Only one caller at a time."""
         if not self._whole and await self.peek() is None:
             return None
         return self._whole.popleft()
 
     def close(self) -> None:
-        """Give out nothing more; whoever waits for a line gets None."""
+        """Stop. A waiting caller gets None."""
         self._ended = True
         self._whole.clear()
         self._parts.clear()
@@ -53,7 +53,7 @@ class Lines:
 
     async def _read(self) -> bytes:
         if self._chunk is None:
-            # A daemon: a read that never returns must not keep the process.
+            # A daemon thread, because a read may never return.
             threading.Thread(target=self._pump, name="rqa-lines", daemon=True).start()
         self._chunk = asyncio.get_running_loop().create_future()
         self._wanted.put(self._chunk)
@@ -70,7 +70,7 @@ class Lines:
             try:
                 future.get_loop().call_soon_threadsafe(_deliver, future, chunk)
             except RuntimeError:
-                return  # the loop is closed: the run is over
+                return  # the event loop is closed
             if not chunk or isinstance(chunk, OSError):
                 return
 
@@ -100,7 +100,7 @@ def _read(descriptor: int) -> bytes:
     while True:
         try:
             return os.read(descriptor, _CHUNK)
-        except BlockingIOError:  # whoever shares the stream with us may have made it so
+        except BlockingIOError:  # another process made the shared stream non-blocking
             select.select([descriptor], [], [])
 
 
@@ -108,6 +108,6 @@ def _deliver(future: asyncio.Future[bytes], chunk: bytes | OSError) -> None:
     if future.done():
         return
     if isinstance(chunk, OSError):
-        future.set_exception(InputError(f"Reading the input failed: {chunk.strerror}."))
+        future.set_exception(InputError(f"Cannot read the input: {chunk.strerror}."))
     else:
         future.set_result(chunk)

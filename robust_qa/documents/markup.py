@@ -1,4 +1,4 @@
-"""The text of an HTML page, as its reader sees it, but for links of one sign: a reference's [1], a heading's ¶."""
+"""Extract the visible text of an HTML page, without reference marks such as [1] and heading links such as ¶."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 from html.parser import HTMLParser
 
-from ..kit.text import raised
+from ..kit.text import superscript
 from .headings import Heading, as_title
 
 _UNSEEN = frozenset("script style template svg noscript".split())
@@ -17,23 +17,22 @@ _BREAKS |= dict.fromkeys(
     "\n\n",
 )
 _CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
-# A "<" that no ">" follows before the next one. The parser looks for the end of each such tag, and of each open
-# comment, through all of the rest: minutes for a small file of them.
+# A "<" without a ">" before the next "<". The parser would search the whole rest of the page for each one.
 _STRAY = re.compile(r"<(?!!(?!\[))(?=[^<>]*(?:<|\Z))")
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_LONGEST_HEADING = 300  # characters; one of more is text that was marked for its looks
+_LONGEST_HEADING = 300  # characters; a longer one is text styled as a heading
 _A_BLOCK = re.compile(r"\blang(?:uage)?-|\bsourceCode\b|\bhljs\b")  # classes of code in a language
-_OWN_LINKS = frozenset("¶ # § 🔗".split())  # what the link of a heading to itself is shown as
+_OWN_LINKS = frozenset("¶ # § 🔗".split())  # texts of a heading's link to itself
 
 
 def extract(html: str) -> tuple[str, str, tuple[Heading, ...]]:
-    """The title (of <title>, else of the first <h1>, else ""), the text, a blank line between blocks, its headings."""
+    """Return the title, the text and the headings. The title is that of <title> or the first <h1>, or ""."""
     html = _STRAY.sub("&lt;", _CDATA.sub("", html.replace("\r\n", "\n").replace("\r", "\n")))
     if html.rfind("<!--") > html.rfind("-->"):
         html += "-->"
     page = _Page()
-    with suppress(AssertionError):  # the parser's word for a malformed <![; what stands before it was read
+    with suppress(AssertionError):  # raised at a malformed <![; the text before it has been read
         page.feed(html)
         page.close()
     text = ""
@@ -63,37 +62,37 @@ class _Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.title = ""
         self.text: list[str] = []
-        self.headings: list[tuple[int, int, int]] = []  # level, and between which places of `text`
-        self._heading: tuple[int, int] | None = None  # the open one: level, and its first place in `text`
-        self._worded = False  # whether that one has text yet
-        self._link = 0  # the first place in `text` of the open link into a page, 0: none
-        self._within = False  # whether that is into this page
-        self._raised = 0  # that of the open <sup>
-        self._refers = False  # whether a link is in that one
-        self._mark: tuple[int, int] | None = None  # between which places is one that the open link may be around
-        self._code = -1  # the place in `text` after a block of code
+        self.headings: list[tuple[int, int, int]] = []  # level, start and end position in `text`
+        self._heading: tuple[int, int] | None = None  # level and start of the open heading
+        self._has_text = False  # whether the open heading has text yet
+        self._link = 0  # start of the open link with a fragment, 0 if none
+        self._same_page = False  # whether that link leads into this page
+        self._superscript = 0  # start of the open <sup>, 0 if none
+        self._refers = False  # whether the open <sup> contains a link
+        self._mark: tuple[int, int] | None = None  # start and end of a reference mark that the open link may enclose
+        self._code = -1  # end of the last block of code
         self._depth = dict.fromkeys((*_UNSEEN, "title", "pre"), 0)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in self._depth:
             self._depth[tag] += 1
         if tag in _HEADINGS or _BREAKS.get(tag) == "\n\n":
-            self._end_heading()  # of one whose own end tag is missing
+            self._end_heading()  # its end tag may be missing
         self._break(tag)
         if tag in _HEADINGS:
-            self._heading, self._worded = (_HEADINGS[tag], len(self.text)), False
+            self._heading, self._has_text = (_HEADINGS[tag], len(self.text)), False
         elif tag == "a" and "#" in (href := dict(attrs).get("href") or ""):
-            self._link, self._within, self._refers, self._mark = len(self.text), href[0] == "#", True, None
+            self._link, self._same_page, self._refers, self._mark = len(self.text), href[0] == "#", True, None
         elif tag == "sup":
-            self._end_raised()  # what is raised above it
-            self._raised, self._refers = len(self.text), False
+            self._end_superscript()  # an outer one
+            self._superscript, self._refers = len(self.text), False
         elif (
             tag == "code"
             and self._depth["pre"]
             and self._code == len(self.text)
-            and _A_BLOCK.search(dict(attrs).get("class") or "")  # else it may be a piece of the line
+            and _A_BLOCK.search(dict(attrs).get("class") or "")  # else it may be inline code
         ):
-            self.text.append("\n\n")  # the same in another language
+            self.text.append("\n\n")  # another block, for example in another language
 
     def handle_endtag(self, tag: str) -> None:
         if self._depth.get(tag):
@@ -103,7 +102,7 @@ class _Page(HTMLParser):
         elif tag == "a":
             self._end_link()
         elif tag == "sup":
-            self._end_raised()
+            self._end_superscript()
         elif tag == "code":
             self._code = len(self.text)
         self._break(tag)
@@ -115,25 +114,25 @@ class _Page(HTMLParser):
     def _end_link(self) -> None:
         start, self._link = self._link, 0
         shown = "".join(self.text[start:]).strip() if start else ""
-        own = self._heading and shown in _OWN_LINKS and (self._within or not self.text[start - 1][-1].isalnum())  # C#
+        own = self._heading and shown in _OWN_LINKS and (self._same_page or not self.text[start - 1][-1].isalnum())
         if own or (start, len(self.text)) == self._mark:
             del self.text[start:]
 
-    def _end_raised(self) -> None:
-        """Leave out a mark that refers, and set a number apart: 2<sup>32</sup> is not 232."""
-        start, self._raised = self._raised, 0
+    def _end_superscript(self) -> None:
+        """Drop a reference mark. Separate a number: 2<sup>32</sup> is not 232."""
+        start, self._superscript = self._superscript, 0
         shown = "".join(self.text[start:]).strip() if start else ""
         if not shown:
             return
-        before, is_mark = self.text[start - 1][-1], not raised("", shown, refers=True)
-        written = raised(before, shown, refers=self._refers)
+        before, is_mark = self.text[start - 1][-1], not superscript("", shown, refers=True)
+        written = superscript(before, shown, refers=self._refers)
         if written != shown:
             self.text[start:] = [written] if written else []
         self._mark = (start, len(self.text)) if is_mark else None
 
     def _end_heading(self) -> None:
-        self._link = self._raised = 0
-        if self._heading and self._worded:
+        self._link = self._superscript = 0
+        if self._heading and self._has_text:
             self.headings.append((*self._heading, len(self.text)))
             self._heading = None
 
@@ -146,6 +145,6 @@ class _Page(HTMLParser):
         if self._depth["title"]:
             self.title += data
             return
-        if data:  # of a reference to a control character nothing is left
-            self._worded = self._worded or not data.isspace()
+        if data:  # empty for a reference to a control character
+            self._has_text = self._has_text or not data.isspace()
             self.text.append(data if self._depth["pre"] else re.sub(r"\s+", " ", data))

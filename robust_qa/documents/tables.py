@@ -1,4 +1,4 @@
-"""The rows of csv and tsv files, of which no stray quote takes away any untold."""
+"""Read the rows of csv and tsv files. A stray quote never drops rows silently."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _QUOTED = re.compile(r'"((?:[^"]++|"")*+)"')
 
 
 class LongLineError(Exception):
-    """A line is too long for a table made by people; the message says which."""
+    """A line of a csv file is too long. The message names the line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The cells of a row, or what is `wrong` with it, and the lines in which it begins and ends."""
+    """The cells of a row, or what is `wrong` with it, with its first and last line number."""
 
     cells: list[str]
     first: int
@@ -29,16 +29,16 @@ class Row:
 
     @property
     def lines(self) -> str:
-        """Its lines, for people."""
+        """The line number, or "first-last"."""
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
 
 
 def read_csv(stream: TextIO) -> Iterator[Row]:
-    """The rows of a csv file. A quoted cell may have many lines; one whose quotes do not match is wrong.
+    """Return the rows of a csv file. A quoted cell may span lines. A row with unmatched quotes is wrong.
 
     Raises LongLineError if a line has more than 1,000,000 characters.
     """
-    csv.field_size_limit(_LONGEST_CELL)  # the module's own limit is process-wide, and too short for articles
+    csv.field_size_limit(_LONGEST_CELL)  # the default is too short for articles
     line = ""
 
     def lines() -> Iterator[str]:
@@ -61,16 +61,14 @@ def read_csv(stream: TextIO) -> Iterator[Row]:
             if cells:
                 yield Row(cells, first, rows.line_num)
         except csv.Error as error:
-            if rows.line_num > first:  # perhaps a quote that was none has swallowed other rows
-                yield Row(
-                    [], first, rows.line_num, f"a quote in its first line is not closed as one should be: {error}"
-                )
+            if rows.line_num > first:  # a stray quote may have swallowed other rows
+                yield Row([], first, rows.line_num, f"a quote in its first line is not closed correctly: {error}")
             else:
                 yield _lenient(line, first)
 
 
 def _lenient(line: str, number: int) -> Row:
-    """A row of one line: what follows on a closing quote is of its cell, too."""
+    """Return a row of one line. Text after a closing quote belongs to the cell."""
     try:
         return Row(next(csv.reader([line])), number, number)
     except csv.Error as error:
@@ -78,16 +76,16 @@ def _lenient(line: str, number: int) -> Row:
 
 
 def read_tsv(stream: TextIO) -> Iterator[Row]:
-    """The rows of a tsv file, one a line. A quote is text, unless it and another are around the whole of a cell.
+    """Return the rows of a tsv file, one per line. Quotes are text, unless they enclose a whole cell.
 
-    A cell whose quotes seem to be around several lines is wrong: half of it is not taken for the whole.
+    A row is wrong if its last cell seems to continue on the next line.
     """
     csv.field_size_limit(_LONGEST_CELL)
     columns = 0
     lines = (line.rstrip("\r\n") for line in iter(lambda: stream.readline(_LONGEST_CELL), ""))
     for number, (line, following) in enumerate(pairwise(chain(lines, [""])), start=1):
         if _runs_on(line, following, columns):
-            yield Row([], number, number, "its last cell is quoted and runs on: a row of tsv is one line")
+            yield Row([], number, number, "its last cell continues on the next line; a tsv row must be one line")
         elif line:
             row = Row(_cells(line, columns), number, number)
             columns = columns or len(row.cells)
@@ -103,7 +101,7 @@ def _runs_on(line: str, following: str, columns: int) -> bool:
 
 def _cells(line: str, columns: int) -> list[str]:
     cells = line.split("\t")
-    if columns and len(cells) != columns:  # perhaps a tab stands between quotes
+    if columns and len(cells) != columns:  # a quoted cell may contain a tab
         try:
             return next(csv.reader([line], delimiter="\t", strict=True))
         except csv.Error:

@@ -1,4 +1,4 @@
-"""Which files there are at and under the paths that were given."""
+"""Find the files to read in the given files and folders."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from pathlib import Path
 
 from .formats import READERS
 
-MARKER = "rqa-index.json"  # in a folder: it holds an index, and nothing to read
-Skipped = list[tuple[str, str]]  # (path, why)
+MARKER = "rqa-index.json"  # marks the folder of an index, which is not read
+Skipped = list[tuple[str, str]]  # (path, reason)
 
-_ONLY = f"only these are read: {' '.join(READERS)}"
-_SUFFIX = re.compile(r"\.\w{1,10}")  # what else follows a full stop is part of a name
-_KINDS = 5  # of files in a folder that are left out, which are told
-_ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # there is no such file; any other error may pass
+_ONLY = f"the supported formats are {' '.join(READERS)}"
+_SUFFIX = re.compile(r"\.\w{1,10}")
+_KINDS = 5  # suffixes of skipped files to report per folder
+_ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # the file does not exist; other errors may be temporary
 
 
 @dataclass
 class Found:
-    """What there is at and under the paths that were given."""
+    """The result of `find`."""
 
-    files: dict[Path, None] = field(default_factory=dict)  # to read, each once, in a fixed order
+    files: dict[Path, None] = field(default_factory=dict)  # files to read, deduplicated, in a fixed order
     skipped: Skipped = field(default_factory=list)
-    closed: set[Path] = field(default_factory=set)  # places that cannot be looked at: nobody knows what is there
+    closed: set[Path] = field(default_factory=set)  # files and folders that cannot be opened
 
     def close(self, path: Path, error: OSError) -> None:
-        """Skip a file or folder that cannot be looked at."""
+        """Skip a file or folder that cannot be opened."""
         self.closed |= places([path])
         self.skipped.append((shown(path), f"it does not open: {error.strerror}"))
 
 
 def find(given: Iterable[Path]) -> Found:
-    """The files to read.
+    """Return the files to read.
 
-    In folders: those with a suffix we read, links followed and each folder entered once; nothing hidden, and
-    no index of ours. Skipped are folders that do not open, and what is not for us: in folders by its kinds.
+    In folders these are the files of a supported format, except hidden files and indexes of rqa. Follows links that
+    stay inside the folder, and enters each folder once.
     """
     found = Found()
     for path in given:
@@ -52,7 +52,7 @@ def find(given: Iterable[Path]) -> Found:
         elif not stat.S_ISREG(kind):
             found.skipped.append((shown(path), "it is neither a file nor a folder"))
         elif path.suffix.lower() not in READERS:
-            as_text = "" if path.suffix else "; a copy or a link that ends in .txt is read as text"
+            as_text = "" if path.suffix else "; to read it as text, rename it to end in .txt"
             found.skipped.append((shown(path), _ONLY + as_text))
         else:
             found.files[identity(path)] = None
@@ -60,32 +60,32 @@ def find(given: Iterable[Path]) -> Found:
 
 
 def real(path: Path) -> Path:
-    """`path` with its links followed, as far as there is anything."""
+    """Return `path` with its links resolved."""
     return Path(os.path.realpath(path))  # Path.resolve raises on a link to itself
 
 
 def identity(path: Path) -> Path:
-    """The one name of a file, by whatever links it is reached.
+    """Return one path for a file, whichever links lead to it.
 
-    A link keeps its own name where that alone says how the file is read, as links into a store of blobs do.
+    A link keeps its own name if only that name has a supported suffix, as with links into a blob store.
     """
     target = real(path)
     return target if target.suffix.lower() in READERS else real(path.parent) / path.name
 
 
 def places(paths: Iterable[Path]) -> set[Path]:
-    """Where what was indexed of `paths` stands, as it is shown: what they lead to, and links that keep their names."""
+    """Return the paths under which the files at `paths` are indexed."""
     return {Path(shown(place)) for path in paths for place in (real(path), identity(path))}
 
 
 def _walk(top: Path, found: Found) -> Iterator[Path]:
-    """The files in the folder `top`, which goes by its real name."""
+    """Return the files in the folder `top`, a resolved path."""
 
     def stays(path: Path) -> bool:
-        # Somebody else's folder may hold links to what was never meant to be read, or sent to a model.
+        # An untrusted folder may contain links to private files, which must not go to a model.
         if not path.is_symlink() or real(path).is_relative_to(top):
             return True
-        found.skipped.append((shown(path), "it is a link that leads out of the folder; name it to read it"))
+        found.skipped.append((shown(path), "it links to a file outside the folder; to read it, name it"))
         return False
 
     entered: set[tuple[int, int]] = set()
@@ -112,11 +112,11 @@ def _walk(top: Path, found: Found) -> Iterator[Path]:
     if others:
         kinds = [suffix for suffix, _ in others.most_common(_KINDS)]
         more = ["another"] if len(others) > _KINDS else []
-        found.skipped.append((f"Each file in {shown(top)} with suffix {' or '.join(kinds + more)}", _ONLY))
+        found.skipped.append((f"files in {shown(top)} with suffix {' or '.join(kinds + more)}", _ONLY))
 
 
 def is_gone(path: Path) -> bool:
-    """Whether nothing has that name any more; where we may not look, something may have it."""
+    """Return whether the file does not exist. False if that cannot be determined."""
     try:
         path.lstat()
     except OSError as error:
@@ -125,12 +125,12 @@ def is_gone(path: Path) -> bool:
 
 
 def shown(path: Path) -> str:
-    """`path` as text; bytes of a name that are not UTF-8 are escaped."""
+    """Return `path` as text, with bytes that are not UTF-8 escaped."""
     return str(path).encode("utf-8", "backslashreplace").decode()
 
 
 def _kind(path: Path, found: Found) -> int | None:
-    """The mode of what `path` leads to; 0: there is nothing; None: that cannot be told, and it is skipped."""
+    """Return the mode of the file, 0 if it does not exist, None if it cannot be opened."""
     try:
         return path.stat().st_mode
     except OSError as error:

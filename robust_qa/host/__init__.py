@@ -1,1 +1,1 @@
-"""Who is there: hooks, the registry, plugin loading and the plugin scaffold."""
+"""Plugins: hooks, registry, loading and the project scaffold."""

@@ -1,4 +1,4 @@
-"""The hooks a plugin may implement; each docstring is that hook's manual. rqa-plugin(7) has the long form."""
+"""The hooks that a plugin can implement. See also rqa-plugin(7)."""
 
 from __future__ import annotations
 
@@ -17,27 +17,23 @@ hookimpl = pluggy.HookimplMarker("rqa")
 
 
 class Hooks:
-    """The namespace pluggy reads the specifications from."""
+    """The hook specifications for pluggy."""
 
     @hookspec
     def rqa_register(self, registry: Registry) -> None:
-        """Register components: `registry.retriever(name, factory)`, and likewise reader, evaluator, strategy.
+        """Register components with `registry.retriever(name, factory)`, `reader`, `evaluator` and `strategy`.
 
-        `factory` is called with one instance of its `Options` dataclass (a class without `Options` is called
-        with nothing). Keep imports of heavy engines inside the factory: this hook runs at every start.
+        The host calls `factory` with an instance of its `Options` dataclass, or without arguments if it has none.
+        This hook runs at every start, so import heavy libraries inside the factory.
         """
 
     @hookspec
     def rqa_commands(self, cli: click.Group) -> None:
-        """Add commands of your own with `cli.add_command(...)`; a built-in command cannot be replaced.
+        """Add commands with `cli.add_command(...)`. You cannot replace built-in commands.
 
-        A command of a group that other plugins have a part in, such as `rqa train`, is added to
-        `command_group(cli, "train", "...")`.
+        To add a command to a shared group such as `rqa train`, use `command_group(cli, "train", "...")`.
         """
 
     @hookspec
     def rqa_metrics(self) -> list[Metric]:  # type: ignore[empty-body]
-        """Metrics for `rqa eval`, such as `[Metric("words", count_words, unit="count", better="lower")]`.
-
-        This hook runs when something is evaluated.
-        """
+        """Return metrics for `rqa eval`, for example `[Metric("words", count_words, unit="count", better="lower")]`."""

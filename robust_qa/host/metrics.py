@@ -1,4 +1,4 @@
-"""What an evaluation measures: an outcome in, a number out."""
+"""Metrics for `rqa eval`: functions from an outcome to a number."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ Measure: TypeAlias = "Callable[[Outcome], float | Awaitable[float | None] | None
 Judge: TypeAlias = Callable[[str, Sequence[str]], Awaitable[list[float]]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Outcome:
-    """One question of an evaluation, and what a strategy made of it.
+    """One question of an evaluation with a strategy's answer.
 
-    `gold` are the facts that a right answer states, each with the ways to say it; none where they are not known.
-    `passages` are what there was to answer from, None for a question without any, and `planted` the positions of those
-    that an attack put there, to have `fake_answer` answered. `row` holds all fields of the question's row. A question
-    that failed has an answer without text, and `failed` is true. `cost` is that of the answer, None without prices.
-    `judge` scores texts as the evaluator does (relevance in [-1, 1]), and is None where there is none; from `bar` on it
-    takes a text to be relevant.
+    - `gold`: the facts of a correct answer, each as a tuple of alternative wordings; empty if unknown.
+    - `answer`: the strategy's answer, without text if the question `failed`.
+    - `passages`: the question's passages, None if it has none.
+    - `planted`: positions of passages planted by an attack that wants `fake_answer` as the answer.
+    - `row`: all fields of the question's row.
+    - `cost`: the cost of the answer, None without prices.
+    - `judge`: the evaluator's `score`, relevance in [-1, 1], or None. A text is relevant from `bar` on.
     """
 
     question: str
@@ -37,12 +38,12 @@ class Outcome:
     bar: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Metric:
-    """A metric for `rqa eval`: `measure(outcome)` is a number, or None where it is not defined.
+    """A metric for `rqa eval`, reported as the mean over the questions.
 
-    `measure` may be `async def`. The mean over the questions is what is told. `better` says which way is better, ""
-    neither; a "share" is from 0 to 1.
+    `measure(outcome)` returns a number, or None if undefined; it may be `async def`. `better` is the direction of
+    improvement, "" if there is none. A "share" is from 0 to 1.
     """
 
     name: str
@@ -53,4 +54,4 @@ class Metric:
 
     def __post_init__(self) -> None:
         if self.unit not in ("share", "count", "seconds", "money") or self.better not in ("higher", "lower", ""):
-            raise ValueError(f"metric {self.name!r} has {self.unit!r} as unit and {self.better!r} as what is better")
+            raise ValueError(f"metric {self.name!r} has an invalid unit {self.unit!r} or `better` {self.better!r}")

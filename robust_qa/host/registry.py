@@ -1,4 +1,4 @@
-"""What a plugin registers: its components, each by its kind and name."""
+"""Registration of a plugin's components by kind and name."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
 
 
-@dataclass(slots=True)
+@dataclass
 class Plugin:
-    """One plugin as `rqa plugins` lists it. `reason` says why it is broken or was left out."""
+    """A plugin, as listed by `rqa plugins`. `reason` says why it is broken or off."""
 
     name: str
     distribution: str = ""
@@ -29,9 +29,9 @@ class Plugin:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Registration:
-    """A component as its plugin registered it. A refused one has a `reason` and cannot be built."""
+    """A registered component. `reason` is set if the host refused it."""
 
     kind: Kind
     name: str
@@ -44,29 +44,29 @@ class Registration:
 
     @property
     def options(self) -> type[Any] | None:
-        """The component's `Options` dataclass, None when it takes none."""
+        """The component's `Options` dataclass, or None."""
         return getattr(self.factory, "Options", None)
 
     @property
     def needs(self) -> frozenset[Power]:
-        """What its class says that it needs, as one with a rank does; empty where only its instances say it."""
+        """The class attribute `needs` of a strategy, empty if only its instances have one."""
         return frozenset(getattr(self.factory, "needs", ()))
 
 
-@dataclass(slots=True)
+@dataclass
 class Registry:
-    """What `rqa_register` is handed: one method a kind.
+    """The argument of `rqa_register`, with one method per kind.
 
-    `rank` decides what is used when the configuration names none: of the components that work without any
-    configuration the highest rank wins. `summary` defaults to the first line of the factory's docstring. `advice`
-    is a sentence for people who have no such reader yet: how to get one.
+    `rank` sets the default: if the configuration names no component, the highest rank that works without
+    configuration is used. `summary` defaults to the first line of the factory's docstring. `advice` is one sentence
+    that tells users how to set up this reader.
     """
 
     plugin: Plugin
     staged: list[Registration] = field(default_factory=list)
 
     def retriever(self, name: str, factory: Callable[..., Retriever], *, rank: int = 0, summary: str = "") -> None:
-        """Register a retriever: query to passages."""
+        """Register a retriever, which returns passages for a query."""
         self._stage("retriever", name, factory, rank, summary)
 
     def reader(
@@ -78,38 +78,38 @@ class Registry:
         summary: str = "",
         advice: str = "",
     ) -> None:
-        """Register a reader: what reads passages, or writes text, or both."""
+        """Register a reader, which finds answers in passages or generates text."""
         self._stage("reader", name, factory, rank, summary, advice=advice)
 
     def evaluator(
         self, name: str, factory: Callable[..., Evaluator | AssistedEvaluator], *, rank: int = 0, summary: str = ""
     ) -> None:
-        """Register an evaluator: relevance of texts to a question."""
+        """Register an evaluator, which scores the relevance of texts to a question."""
         self._stage("evaluator", name, factory, rank, summary)
 
     def strategy(self, name: str, factory: Callable[..., Strategy], *, rank: int = 0, summary: str = "") -> None:
-        """Register a strategy: question to Answer."""
+        """Register a strategy, which answers a question."""
         self._stage("strategy", name, factory, rank, summary)
 
     def _stage(
         self, kind: Kind, name: str, factory: Callable[..., Any], rank: int, summary: str, *, advice: str = ""
     ) -> None:
         if not isinstance(name, str) or not NAME.match(name):
-            raise PluginError(f"{name!r} is no name for a {kind}: use a-z, 0-9, - and _, a letter first")
+            raise PluginError(f"invalid {kind} name {name!r}: use a-z, 0-9, - and _, starting with a letter")
         from ..expressions import BUILT_IN
 
         if kind == "retriever" and name in BUILT_IN:
-            raise PluginError(f"{name!r} is no name for a retriever: it means something else in retriever expressions")
+            raise PluginError(f"invalid retriever name {name!r}: it is built into retriever expressions")
         options = getattr(factory, "Options", None)
         if options is not None and not dataclasses.is_dataclass(options):
             raise PluginError(f"the Options of {kind} {name!r} is not a dataclass")
         if options is not None and "plugin" in (each.name for each in dataclasses.fields(options) if each.init):
-            raise PluginError(f"the Options of {kind} {name!r} has plugin, which the host keeps for itself")
-        told = isinstance(summary, str) and isinstance(advice, str)
-        if not callable(factory) or not isinstance(rank, int) or not told:
+            raise PluginError(f"the Options of {kind} {name!r} has a field `plugin`, which is reserved")
+        are_texts = isinstance(summary, str) and isinstance(advice, str)
+        if not callable(factory) or not isinstance(rank, int) or not are_texts:
             others = "summary=TEXT, advice=TEXT" if kind == "reader" else "summary=TEXT"
-            raise PluginError(f"{kind} {name!r} is registered with (name, factory, rank=NUMBER, {others})")
+            raise PluginError(f"register {kind} {name!r} with (name, factory, rank=NUMBER, {others})")
         if kind == "strategy" and rank > 0 and not are_names(getattr(factory, "needs", None)):
-            raise PluginError(f"strategy {name!r} has a rank, and on its class no set of names as `needs`")
+            raise PluginError(f"strategy {name!r} has a rank, so its class needs a set of names `needs`")
         summary = summary or (factory.__doc__ or "").strip().partition("\n")[0]
         self.staged.append(Registration(kind, name, factory, self.plugin, rank, summary, advice))

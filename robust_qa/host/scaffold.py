@@ -1,4 +1,4 @@
-"""`rqa plugins new`: a plugin project, whole and working, to start one's own from."""
+"""Create a working plugin project, for `rqa plugins new`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .loading import GROUP
 
 _TEMPLATES = Path(__file__).parent / "templates" / "plugin"
 _NAME = re.compile(r"[a-z](?:[a-z0-9_-]{0,38}[a-z0-9])?\Z")
-# Path in the project, and the template it is made from.
+# Path in the project: its template.
 _COMMON = {
     "pyproject.toml": "pyproject.toml",
     "README.md": "README.md",
@@ -33,14 +33,14 @@ _ONLY_FOR = {"retriever": {"corpus/animals.txt": "retriever.corpus"}}
 
 
 def write_plugin(name: str, kind: str, folder: Path) -> list[Path]:
-    """Write a new plugin project into `folder`, as `rqa-NAME/`, and return its files in the order written.
+    """Create the plugin project `folder`/rqa-NAME and return its files in the order written.
 
-    Raises ConfigError when there is no such kind or the name cannot be a plugin's, InputError when the
-    project's folder exists or cannot be written. Nothing that exists is changed.
+    Never changes existing files. Raises ConfigError if the kind or the name is invalid, InputError if the project
+    folder exists or cannot be written.
     """
     if kind not in KINDS:
         hint = did_you_mean(kind, KINDS)
-        raise ConfigError(f"There is no kind {kind!r} of component; the kinds are {', '.join(KINDS)}.", hint=hint)
+        raise ConfigError(f"There is no component kind {kind!r}. The kinds are {', '.join(KINDS)}.", hint=hint)
     name = plugin_name(name, kind)
     fields = _fields(name, kind)
     root = folder / fields["project"]
@@ -55,7 +55,7 @@ def write_plugin(name: str, kind: str, folder: Path) -> list[Path]:
             path.write_text(text, encoding="utf-8")
     except FileExistsError as error:
         raise InputError(
-            f"{error.filename} exists, and nothing is written over it.",
+            f"{error.filename} already exists.",
             hint="Choose another name or another folder.",
         ) from error
     except OSError as error:
@@ -64,31 +64,31 @@ def write_plugin(name: str, kind: str, folder: Path) -> list[Path]:
 
 
 def plugin_name(name: str, kind: str) -> str:
-    """`name` as the name of a component: lower case, without spaces. Its package has `_` where it has `-`.
+    """Return `name` as a component name: lower case, without spaces. The package name has `_` for `-`.
 
-    Raises ConfigError, with a name that would do, when it is none or belongs to somebody else.
+    Raises ConfigError with a suggestion if the name is invalid or already taken.
     """
     wanted = "-".join(name.lower().split())
     if not _NAME.match(wanted):
         raise ConfigError(
-            f"{name!r} is no name for a plugin: use a-z, 0-9 and, inside, - and _; a letter first; at most 40 in all.",
-            hint=f"For example {_nearest_name(wanted, kind)!r}.",
+            f"{name!r} is not a valid plugin name. Use up to 40 of a-z, 0-9, - and _, starting with a letter.",
+            hint=f"For example {_suggestion(wanted, kind)!r}.",
         )
     if owner := _owner(wanted):
         raise ConfigError(
-            f"A plugin cannot be named {wanted!r}: that is the name of {owner}.",
+            f"The plugin name {wanted!r} is already taken by {owner}.",
             hint=f"For example {f'{wanted}-{kind}'!r}.",
         )
     return wanted
 
 
 def _owner(name: str) -> str:
-    """Who has the name already."""
+    """Return what already uses the name, or ""."""
     package = _package(name)
     if keyword.iskeyword(package):
         return "a keyword of Python"
     if name in BUILT_IN:
-        return "a part of retriever expressions"
+        return "retriever expressions"
     if any(_package(entry.name) == package for entry in importlib.metadata.entry_points(group=GROUP)):
         return "an installed plugin"
     if importlib.util.find_spec(package):
@@ -96,7 +96,7 @@ def _owner(name: str) -> str:
     return ""
 
 
-def _nearest_name(wanted: str, kind: str) -> str:
+def _suggestion(wanted: str, kind: str) -> str:
     plain = unicodedata.normalize("NFKD", wanted).encode("ascii", "ignore").decode()
     kept = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:36]
     return kept if _NAME.match(kept) else f"my-{kept or kind}"

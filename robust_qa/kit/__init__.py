@@ -10,65 +10,76 @@ from ..config.installation import install_hint
 from ..config.keys import is_loopback
 from ..expressions import parse_expression
 from ..prompt import Prompt
-from ..sanitize import flat, printable, visible, whole_characters
+from ..sanitize import printable, single_line, visible, whole_characters
 from .batches import even_batches
-from .citations import cite, cite_reading, stands_in
+from .citations import cite, cite_reading, contains_words
+from .forms import NUMBER, TEXT, Filled, Form, Labels, Prompter, in_either_form, list_of, numbers_of, object_of
 from .http import read_body, retry_after
-from .per_passage import each_alone
+from .per_passage import ask_each
 from .prompts import arrange, fenced, load_prompts
 from .replies import (
     between,
     declines,
+    final_answer,
+    final_reply,
     named_documents,
     one_line,
     parse_object,
     parse_objects,
     says_unknown,
-    spoken,
-    stated_answer,
     without_thoughts,
 )
-from .text import answer_key, contains_answer, gold_facts, normalise, raised, sentences, titled, words
-from .warnings import remark
+from .text import answer_key, contains_answer, gold_facts, normalise, sentences, superscript, with_title, words
+from .warnings import warn
 
 __all__ = [
+    "NUMBER",
+    "TEXT",
+    "Filled",
+    "Form",
+    "Labels",
     "Prompt",
+    "Prompter",
     "answer_key",
     "arrange",
+    "ask_each",
     "between",
     "cite",
     "cite_reading",
     "contains_answer",
+    "contains_words",
     "cores",
     "data_dir",
     "declines",
-    "each_alone",
     "even_batches",
     "fenced",
-    "flat",
+    "final_answer",
+    "final_reply",
     "gold_facts",
+    "in_either_form",
     "install_hint",
     "is_loopback",
+    "list_of",
     "load_prompts",
     "named_documents",
     "normalise",
+    "numbers_of",
+    "object_of",
     "one_line",
     "parse_expression",
     "parse_object",
     "parse_objects",
     "printable",
-    "raised",
     "read_body",
-    "remark",
     "retry_after",
     "says_unknown",
     "sentences",
-    "spoken",
-    "stands_in",
-    "stated_answer",
-    "titled",
+    "single_line",
+    "superscript",
     "visible",
+    "warn",
     "whole_characters",
+    "with_title",
     "without_thoughts",
     "words",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from ..types import Citation, Passage, Reading
-from .text import answer_key, contains_answer, normalise, sentences, titled, words
+from .text import answer_key, contains_answer, normalise, sentences, with_title, words
 
 _LONGEST_QUOTE = 400  # characters
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese.
@@ -54,10 +54,12 @@ def bearing_out(answer: str, named: Sequence[Passage]) -> list[Passage]:
     """
     if answer_key(answer) in ("", "yes", "no"):
         return list(named)
-    return [passage for passage in named if stands_in(answer, titled(passage.title, passage.text))] or list(named)
+    return [passage for passage in named if contains_words(answer, with_title(passage.title, passage.text))] or list(
+        named
+    )
 
 
-def stands_in(answer: str, text: str) -> bool:
+def contains_words(answer: str, text: str) -> bool:
     """Whether `answer` stands in `text` as whole words, both as `answer_key` has them: 7 does not stand in 1978.
 
     Where a script puts no space between words, each of its characters counts as one.
@@ -71,7 +73,7 @@ def _spaced(text: str) -> str:
 
 
 def _cite_original(summary: Passage, answer: str | None, sentence: str) -> Citation:
-    for passage in sorted(summary.made_of, key=lambda passage: not stands_in(answer or "", passage.text)):
+    for passage in sorted(summary.made_of, key=lambda passage: not contains_words(answer or "", passage.text)):
         if answer and contains_answer(passage.text, [answer]):
             return cite(passage, answer)
     wanted = set(words(sentence))
@@ -86,7 +88,7 @@ def _quote(text: str, answer: str, start: int | None) -> str:
         chosen = next((span for span in spans if span[0] <= start < span[1]), spans[0])
     else:
         needle, wanted = normalise(answer), set(words(answer))
-        whole = (span for span in spans if stands_in(answer, text[slice(*span)]))
+        whole = (span for span in spans if contains_words(answer, text[slice(*span)]))
         part = (span for span in spans if needle and needle in normalise(text[slice(*span)]))
         found = next(whole, None) or next(part, None)
         chosen = found or max(spans, key=lambda span: len(wanted & set(words(text[slice(*span)]))))

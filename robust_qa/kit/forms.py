@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from ..errors import ContextError, CutError
 from ..types import Completion, Order, Passage
 from .prompts import fenced, load_prompts
-from .replies import spoken
+from .replies import final_reply
 
 if TYPE_CHECKING:
     from ..prompt import Prompt
@@ -109,7 +109,7 @@ class Prompter:
             schema=form.schema if form and toolbox.structured else None,
             **{**self._how, **how},
         )
-        return spoken(completion)
+        return final_reply(completion)
 
     async def fill(
         self,
@@ -178,7 +178,9 @@ class Labels:
         return parts, outside
 
 
-def in_either_form(reply: str, forms: Sequence[Callable[[str], T | None]], *, structured: bool) -> T | None:
-    """The first result of `forms` (JSON, then text) that is not None, beginning with the form that was asked for."""
-    ordered = forms if structured else list(reversed(forms))
-    return next((value for form in ordered if (value := form(reply)) is not None), None)
+def in_either_form(
+    reply: str, as_json: Callable[[str], T | None], as_text: Callable[[str], T | None], *, first: str
+) -> T | None:
+    """`reply` read in the form that was asked for (`first`: "json" or "text"), or else in the other one."""
+    forms = (as_json, as_text) if first == "json" else (as_text, as_json)
+    return next((value for form in forms if (value := form(reply)) is not None), None)

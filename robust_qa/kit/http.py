@@ -10,7 +10,7 @@ from time import time
 from typing import TYPE_CHECKING
 
 from ..errors import ReplyError
-from ..sanitize import flat
+from ..sanitize import single_line
 
 if TYPE_CHECKING:
     import httpx  # slow to import, and only plugins need it
@@ -41,7 +41,7 @@ async def read_body(
         case several:
             # Two layers of gzip turn 5 kB into 3 GB within one step.
             raise ReplyError(
-                f"{server} replied in the content coding {flat(', '.join(several))[:40]!r}; only gzip is read.",
+                f"{server} replied in the content coding {single_line(', '.join(several))[:40]!r}; only gzip is read.",
                 hint="Configure the server, or the proxy in front of it, to send gzip or no coding.",
             )
     body = bytearray()

@@ -11,7 +11,7 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 
-async def each_alone(ask: Callable[[A], Awaitable[T]], asked: Iterable[A]) -> list[T | RqaError]:
+async def ask_each(ask: Callable[[A], Awaitable[T]], asked: Iterable[A]) -> list[T | RqaError]:
     """What `ask` gives of each of `asked`, all at once; or what is wrong with that one.
 
     That is a reply that was cut, one that the provider refuses, or a prompt that overflows the window. Raises the first

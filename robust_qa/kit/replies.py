@@ -181,7 +181,7 @@ _LABELLED = re.compile(
 )
 
 
-def stated_answer(reply: str) -> str:
+def final_answer(reply: str) -> str:
     """The marked answer of `reply`, else that of its JSON, else a labelled one, else its last line; as one line.
 
     Of several of a kind the last. "" where there is none; whether it says that none is known is not looked at.
@@ -210,7 +210,7 @@ def _broken(reply: str) -> dict[str, Any] | None:
     return None
 
 
-def spoken(completion: Completion) -> Completion:
+def final_reply(completion: Completion) -> Completion:
     """`completion` without the thoughts that stand before the reply. CutError when it was cut in the midst of them."""
     text = without_thoughts(completion.text)
     if not text and completion.finish == "length":

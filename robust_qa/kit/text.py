@@ -39,6 +39,8 @@ _NO_ZERO = re.compile(r"(?<![\w.])(?=\.\d)")  # .5
 _NEGATIVE = re.compile(r"(?:(?<![\w.,)‐-–-])[-−‐-–]|\bminus )(?=[$£€]?\d)", re.IGNORECASE)
 # C++, C# and O+; and what bounds a number, but no tag or arrow before it.
 _SIGNS = re.compile(r"(?<=[^\W\d_])[+#]+(?![^\W\d_])|(?<![\w\"'/=\n-])[<>≤≥]=?\s*(?=(?:minus)?[$£€]?\d)")
+_SIGN_MARKS = frozenset("+#<>≤≥")
+_DIGIT = re.compile(r"\d")
 _SIGN_NAMES = {"+": "plus", "#": "sharp", "<": "under", ">": "over"}
 _POWER = re.compile(r"(?<=\d)(?:(?=[²³¹⁰⁴-⁹⁻₀-₉])|\^(?=[-−\d]))")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -101,12 +103,12 @@ def words(text: str) -> list[str]:
     return [match.group().lower() for match in _WORD.finditer(text)]
 
 
-def titled(title: str | None, text: str) -> str:
+def with_title(title: str | None, text: str) -> str:
     """A passage as one text, as evaluators read it: its title before it, where it has one."""
     return f"{title.strip()}: {text}" if title and title.strip() else text
 
 
-def raised(before: str, shown: str, *, refers: bool = False) -> str:
+def superscript(before: str, shown: str, *, refers: bool = False) -> str:
     """Raised text as it is written in the line, after the character `before`: 2^32, 1925.[3]; else as it is `shown`.
 
     Nothing is left of a mark that `refers` to a note.
@@ -130,11 +132,22 @@ def answer_key(answer: str) -> str:
     punctuation of ASCII alone. Here that of every script goes, and letters count that Unicode has in several forms
     (NFKC). A number is one word with its minus or its "<", so that 15 is not among the words of -15.
     """
-    text = unicodedata.normalize("NFKC", _POWER.sub(" power ", answer))
-    text = _NEGATIVE.sub("minus", _NO_ZERO.sub("0", _THOUSANDS.sub("", text)))
-    text = _SIGNS.sub(lambda signs: "".join(_SIGN_NAMES.get(sign, sign) for sign in signs[0].strip()), text)
-    text = _DATE.sub(r"\1·\2·", _SCORE.sub(r"\1-", text).translate(_STOPS))
-    text = _BETWEEN_DIGITS.sub(lambda marks: "–" if "-" in marks[0] else "·", text)
+    text = answer  # whole passages come here too, and most have none of what the patterns look for
+    if "^" in text or not text.isascii():
+        text = unicodedata.normalize("NFKC", _POWER.sub(" power ", text))
+    digits = _DIGIT.search(text) is not None
+    if digits:
+        text = _NO_ZERO.sub("0", _THOUSANDS.sub("", text))
+        if "-" in text or not text.isascii() or "minus" in text.lower():
+            text = _NEGATIVE.sub("minus", text)
+    if not _SIGN_MARKS.isdisjoint(text):
+        text = _SIGNS.sub(lambda signs: "".join(_SIGN_NAMES.get(sign, sign) for sign in signs[0].strip()), text)
+    if digits and ":" in text:
+        text = _SCORE.sub(r"\1-", text)
+    text = text.translate(_STOPS)
+    if digits and _BETWEEN_DIGITS.search(text):
+        text = _DATE.sub(r"\1·\2·", text)
+        text = _BETWEEN_DIGITS.sub(lambda marks: "–" if "-" in marks[0] else "·", text)
     return normalise(text) or " ".join(answer.lower().split())
 
 

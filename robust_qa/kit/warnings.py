@@ -9,22 +9,22 @@ from contextvars import ContextVar
 _heard: ContextVar[list[str] | None] = ContextVar("remarks", default=None)
 
 
-class Lasting(str):
+class LastingWarning(str):
     """A remark on what will be lacking next time, too."""
 
 
-def remark(text: str, *, lasting: bool = False) -> None:
+def warn(text: str, *, lasting: bool = False) -> None:
     """Tell what the call under way has to do without, such as a page that could not be reached.
 
     The trace shows it, and the result is not cached unless it is `lasting`: what is lacking now may be there next
     time. Outside a call it goes nowhere.
     """
     if (heard := _heard.get()) is not None:
-        heard.append(Lasting(text) if lasting else text)
+        heard.append(LastingWarning(text) if lasting else text)
 
 
 @contextmanager
-def listening() -> Iterator[list[str]]:
+def collected_warnings() -> Iterator[list[str]]:
     """Collects the remarks made inside, by whatever task or thread."""
     heard: list[str] = []
     token = _heard.set(heard)

@@ -1,4 +1,4 @@
-"""For plugin authors: one line that checks a component against its contract, and components to test with.
+"""Tools for the tests of plugins: conformance checks, a toolbox and fake components.
 
 In a plugin's tests::
 
@@ -7,9 +7,8 @@ In a plugin's tests::
     def test_notes_conform(server):
         assert_conforms("retriever", Notes(Notes.Options(url=server.url)), query="mole")
 
-`rqa plugins check NAME` runs the same checks on an installed component. What a plugin does beyond its
-contract is for its own tests: `ask` puts one question to a strategy through the host's real toolbox, over
-any components, or over the small ones here.
+`rqa plugins check NAME` runs the same checks on an installed component. To test a strategy's answers, use `ask`: it
+puts one question to the strategy through the host's real toolbox.
 """
 
 from __future__ import annotations

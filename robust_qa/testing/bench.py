@@ -1,4 +1,4 @@
-"""The host's own toolbox over a test's components, without configuration, cache or retries."""
+"""The host's toolbox with a test's components, without configuration, cache or retries."""
 
 from __future__ import annotations
 
@@ -25,15 +25,13 @@ def toolbox(
     k: int = 10,
     names: Mapping[str, Any] | None = None,
 ) -> Toolbox:
-    """A real toolbox for one question. What a strategy notes in it stands in its `trace.steps`.
+    """A real toolbox for one question. Its `trace.steps` has the calls and the strategy's notes.
 
-    `names` are further components by name: retrievers, and strategies that correct passages, for retriever
-    expressions; strategies that passages are handed to; evaluators beside the configured one.
-    Each component is called once a call: a retryable error is raised at once. To bring passages with the
-    question, hand in a Question.
+    `names`: further components by name, for retriever expressions, `answer_with` and `score(..., evaluator=NAME)`.
+    Pass a Question to give it passages. Failed calls are not retried.
     """
     question = question if isinstance(question, Question) else Question(question)
-    known = {} if names is None else names  # a defaultdict, empty as it is, knows every name
+    known = {} if names is None else names  # not `names or {}`: an empty defaultdict has every name
 
     def pipeline(name: str, component: Any) -> Pipeline:
         fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else None
@@ -46,13 +44,13 @@ def toolbox(
         except KeyError:
             component = None
         if not hasattr(component, power):
-            raise ConfigError(f"This toolbox has nothing named {name!r} that can {power}.")
+            raise ConfigError(f"This toolbox has no component named {name!r} that can {power}.")
         return component
 
     judge = pipeline("evaluator.test", evaluator) if evaluator else None
     components = Components(
         reader=pipeline("reader.test", reader) if reader else None,
-        judge=lambda: judge,
+        get_evaluator=lambda: judge,
         k=k,
         expression=Source("test") if retriever and question.passages is None else None,
         names=Names(
@@ -75,7 +73,7 @@ def ask(
     k: int = 10,
     names: Mapping[str, Any] | None = None,
 ) -> Answer:
-    """The strategy's answer over these components, as the strategy returns it. For a plain `def` test."""
+    """The answer of the strategy with these components, for tests that are a plain `def`."""
     tools = toolbox(question, retriever=retriever, reader=reader, evaluator=evaluator, k=k, names=names)
     answer: Answer = asyncio.run(strategy.answer(tools.question.text, tools))
     return answer

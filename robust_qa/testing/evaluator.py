@@ -1,21 +1,20 @@
-"""What the host relies on in an evaluator."""
+"""The conformance checks of evaluators."""
 
 from __future__ import annotations
 
 import asyncio
 
-from .conformance import Skipped, Subject, Suite, expect, fits
-from .samples import ODD_TEXTS, PASSAGES, QUESTION
+from .conformance import ODD_TEXTS, PASSAGES, QUESTION, Skipped, Subject, Suite, expect, fits
 
 SUITE = Suite()
 TEXTS = [passage.text for passage in PASSAGES]
-NEAR = 0.02  # quantised engines move scores a little with the batch they stand in
+TOLERANCE = 0.02  # scores of quantised models depend a little on their batch
 
 
 @SUITE.behaviour("it has a method `score(question, texts)`")
 async def _shape(subject: Subject) -> None:
-    expect(not isinstance(subject.component, type), "this is the class: make an instance of it")
-    expect(callable(getattr(subject.component, "score", None)), "it has none")
+    expect(not isinstance(subject.component, type), "this is a class: create an instance")
+    expect(callable(getattr(subject.component, "score", None)), "the method is missing")
 
 
 @SUITE.behaviour("it returns a list of one score in [-1, 1] for each text")
@@ -24,20 +23,20 @@ async def _scores(subject: Subject) -> None:
     fits(await subject.call("score", QUESTION, TEXTS[:1]), list[float], QUESTION, TEXTS[:1])
 
 
-@SUITE.behaviour("its scores stand in the order of the texts")
+@SUITE.behaviour("it returns the scores in the order of the texts")
 async def _order(subject: Subject) -> None:
     straight = await subject.call("score", QUESTION, list(TEXTS))
     reverse = await subject.call("score", QUESTION, TEXTS[::-1])
-    expect(_close(straight, reverse[::-1]), f"{straight}, and {reverse} for the texts in reverse")
+    expect(_close(straight, reverse[::-1]), f"the scores are {straight}, and {reverse} for the texts in reverse order")
 
 
-@SUITE.behaviour("it scores no texts with an empty list")
+@SUITE.behaviour("it returns an empty list for no texts")
 async def _nothing(subject: Subject) -> None:
     scores = await subject.call("score", QUESTION, [])
     expect(scores == [], f"it returned {scores!r}")
 
 
-@SUITE.behaviour("it scores any text, for any question")
+@SUITE.behaviour("it accepts any text and any question")
 async def _any_text(subject: Subject) -> None:
     odd = [text for _, text in ODD_TEXTS]
     await subject.survives(
@@ -48,33 +47,33 @@ async def _any_text(subject: Subject) -> None:
     fits(await subject.call("score", QUESTION, odd), list[float], QUESTION, odd)
 
 
-@SUITE.behaviour("it leaves the list of texts as it was")
+@SUITE.behaviour("it does not change the list of texts")
 async def _unchanged(subject: Subject) -> None:
     texts = list(TEXTS)
     await subject.call("score", QUESTION, texts)
     expect(texts == TEXTS, "the list was changed")
 
 
-@SUITE.behaviour("it scores two questions at once")
+@SUITE.behaviour("it handles two concurrent questions")
 async def _at_once(subject: Subject) -> None:
     if getattr(subject.component, "concurrency", None) == 1:
         raise Skipped("its `concurrency` is 1")
     questions = (QUESTION, "Where do moles live?")
-    alone = [await subject.call("score", question, list(TEXTS)) for question in questions]
+    single = [await subject.call("score", question, list(TEXTS)) for question in questions]
     together = await asyncio.gather(*(subject.call("score", question, list(TEXTS)) for question in questions))
-    for one, other in zip(alone, together, strict=True):
-        expect(_close(one, other), f"{one} alone, {other} beside another question")
+    for one, other in zip(single, together, strict=True):
+        expect(_close(one, other), f"the scores are {one} alone, and {other} in a concurrent call")
 
 
-@SUITE.behaviour("`score_many` gives what `score` gives", of="score_many")
+@SUITE.behaviour("`score_many` returns the same scores as `score`", of="score_many")
 async def _many(subject: Subject) -> None:
     requests = [(QUESTION, list(TEXTS)), ("Where do moles live?", TEXTS[2:]), (QUESTION, [])]
     many = await subject.call("score_many", list(requests))
-    expect(len(many) == len(requests), f"{len(many)} lists for {len(requests)} requests")
+    expect(len(many) == len(requests), f"it returned {len(many)} lists for {len(requests)} requests")
     for (question, texts), scores in zip(requests, many, strict=True):
-        alone = await subject.call("score", question, texts)
-        expect(_close(alone, scores), f"`score` gives {alone}, `score_many` {scores}")
+        single = await subject.call("score", question, texts)
+        expect(_close(single, scores), f"`score` returns {single}, and `score_many` {scores}")
 
 
 def _close(one: list[float], other: list[float]) -> bool:
-    return len(one) == len(other) and all(abs(a - b) <= NEAR for a, b in zip(one, other, strict=True))
+    return len(one) == len(other) and all(abs(a - b) <= TOLERANCE for a, b in zip(one, other, strict=True))

@@ -1,4 +1,4 @@
-"""Components for tests: small, the same every time, and each remembers what it was asked."""
+"""Small deterministic components for tests, which record their calls."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Script: TypeAlias = Reply | Iterable[Reply] | Callable[[list[Message], Decoding]
 
 
 class ScriptedModel:
-    """A language model that says what it is told, word for word, whatever the decoding asks.
+    """A language model with scripted replies. It ignores the decoding.
 
-    `replies` is one reply for every call, or the replies in turn, or a function of the messages and the
-    decoding. A mapping is said as JSON, an exception is raised. `calls` holds what each call was handed; a text to
-    continue as the only message.
+    `replies`: one reply for all calls, a list of replies in turn, or a function of the messages and the decoding.
+    A mapping becomes JSON, and an exception is raised.
+    `calls`: the messages and the decoding of each call. A text to continue is recorded as one message.
     """
 
     cached = False
@@ -39,19 +39,19 @@ class ScriptedModel:
         self.calls: list[tuple[list[Message], Decoding]] = []
 
     async def generate(self, messages: list[Message], decoding: Decoding) -> Completion:
-        """The next reply, its tokens counted in words. Raises AssertionError when the script has run out."""
+        """The next reply. Its usage counts words as tokens. Raises AssertionError if there are no more replies."""
         self.calls.append((list(messages), decoding))
         reply = self._reply(messages, decoding)
         if isinstance(reply, Exception):
             raise reply
         if isinstance(reply, Completion):
             return reply
-        text = _said(reply)
+        text = _text(reply)
         prompt = sum(len(message.content.split()) for message in messages)
         return Completion(text, Usage(calls=1, prompt_tokens=prompt, completion_tokens=len(text.split())))
 
     async def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Continuation:
-        """The next reply, each word a token that is certain. For other probabilities, let it be a Continuation."""
+        """The next reply, with each word as a token of probability 1. Script a Continuation for others."""
         messages = [Message("user", prompt)]
         self.calls.append((messages, decoding))
         reply = self._reply(messages, decoding)
@@ -59,12 +59,12 @@ class ScriptedModel:
             raise reply
         if isinstance(reply, Continuation):
             return reply
-        text = _said(reply)
+        text = _text(reply)
         tokens = tuple(Token(word, 0.0, {word: 0.0} if top else {}) for word in re.findall(r"\s*\S+|\s+", text))
         return Continuation(text, tokens, Usage(1, len(prompt.split()), len(tokens)))
 
 
-def _said(reply: Reply) -> str:
+def _text(reply: Reply) -> str:
     if isinstance(reply, Completion | Continuation):
         return reply.text
     return reply if isinstance(reply, str) else json.dumps(reply)
@@ -81,13 +81,13 @@ def _script(replies: Script) -> Callable[[list[Message], Decoding], Reply]:
     def in_turn(messages: list[Message], decoding: Decoding) -> Reply:
         for reply in remaining:
             return reply
-        raise AssertionError(f"the script has {len(turns)} replies; one more was asked for: {messages[-1:]}")
+        raise AssertionError(f"The script has only {len(turns)} replies. The next call was {messages[-1:]}.")
 
     return in_turn
 
 
 class StaticRetriever:
-    """A retriever that finds the same passages for every query; `queries` holds what it was asked."""
+    """A retriever that returns the same passages for every query. `queries` records the queries."""
 
     cached = False
 
@@ -105,12 +105,12 @@ class StaticRetriever:
 
 
 class SentenceReader:
-    """A reader that only points: at the sentence that shares most words with the question."""
+    """An extractive reader: returns the sentence that shares most words with the question."""
 
     cached = False
 
     async def read(self, question: str, passages: list[Passage]) -> Reading:
-        """The first best sentence, its score the share of the question's words in it; None when it has none."""
+        """The best sentence. Its score is the share of the question's words in it. None if that is 0."""
         found = [
             Reading(passage.text[start:end], _shared(question, passage.text[start:end]), (position,), start, end)
             for position, passage in enumerate(passages)
@@ -121,12 +121,12 @@ class SentenceReader:
 
 
 class OverlapEvaluator:
-    """An evaluator that counts: 1 when a text has all words of the question, -1 when it has none."""
+    """An evaluator that counts words: 1 if a text has all words of the question, -1 if it has none."""
 
     cached = False
 
     async def score(self, question: str, texts: list[str]) -> list[float]:
-        """Twice the share of the question's words in each text, less 1."""
+        """Twice the share of the question's words in each text, minus 1."""
         return [2 * _shared(question, text) - 1 for text in texts]
 
 

@@ -1,4 +1,4 @@
-"""What the host relies on in a retriever."""
+"""The conformance checks of retrievers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import asyncio
 from typing import Any
 
 from ..types import Passage
-from .conformance import Failed, Skipped, Subject, Suite, expect, fits
-from .samples import ODD_TEXTS
+from .conformance import ODD_TEXTS, Failed, Skipped, Subject, Suite, expect, fits
 
 SUITE = Suite()
 
 
 @SUITE.behaviour("it has a method `retrieve(query, k)`")
 async def _shape(subject: Subject) -> None:
-    expect(not isinstance(subject.component, type), "this is the class: make an instance of it")
-    expect(callable(getattr(subject.component, "retrieve", None)), "it has none")
+    expect(not isinstance(subject.component, type), "this is a class: create an instance")
+    expect(callable(getattr(subject.component, "retrieve", None)), "the method is missing")
 
 
 @SUITE.behaviour("it returns a list of passages")
@@ -23,7 +22,7 @@ async def _passages(subject: Subject) -> None:
     found = await subject.call("retrieve", subject.query, 5)
     expect(isinstance(found, list), f"it returned a {type(found).__name__}")
     for passage in found:
-        expect(isinstance(passage, Passage), f"the list holds a {type(passage).__name__}")
+        expect(isinstance(passage, Passage), f"the list has a {type(passage).__name__}")
 
 
 @SUITE.behaviour("it returns at most k passages")
@@ -33,7 +32,7 @@ async def _at_most_k(subject: Subject) -> None:
         expect(count <= k, f"{count} passages for k={k}")
 
 
-@SUITE.behaviour("its first passages are the same for any k")
+@SUITE.behaviour("it returns the same first passages for any k")
 async def _first_ones(subject: Subject) -> None:
     most = [(passage.id, passage.text) for passage in await _found(subject)]
     for k in (1, 3):
@@ -58,13 +57,13 @@ async def _ids(subject: Subject) -> None:
     expect(len(set(ids)) == len(ids), f"the ids are {ids}")
 
 
-@SUITE.behaviour("its most relevant passage stands first")
+@SUITE.behaviour("it returns the most relevant passage first")
 async def _ranked(subject: Subject) -> None:
     scores = [passage.score for passage in await _found(subject)]
-    expect(scores == sorted(scores, reverse=True), f"the scores are {scores}, and higher is better")
+    expect(scores == sorted(scores, reverse=True), f"the scores are {scores}; higher is better")
 
 
-@SUITE.behaviour("it finds the same passages again")
+@SUITE.behaviour("it returns the same passages when called again")
 async def _again(subject: Subject) -> None:
     before = list(await _found(subject))
     again = await subject.call("retrieve", subject.query, 5)
@@ -72,20 +71,20 @@ async def _again(subject: Subject) -> None:
     expect(before == again, f"the ids were {ids[0]}, then {ids[1]}")
 
 
-@SUITE.behaviour("it takes any text for a query")
+@SUITE.behaviour("it accepts any text as a query")
 async def _any_text(subject: Subject) -> None:
     await subject.survives("retrieve", *((what, (text, 3)) for what, text in ODD_TEXTS))
 
 
-@SUITE.behaviour("it answers two queries at once")
+@SUITE.behaviour("it handles two concurrent queries")
 async def _at_once(subject: Subject) -> None:
     if getattr(subject.component, "concurrency", None) == 1:
         raise Skipped("its `concurrency` is 1")
     queries = (subject.query, f"{subject.query} And then?")
-    alone = [await subject.call("retrieve", query, 5) for query in queries]
+    sequential = [await subject.call("retrieve", query, 5) for query in queries]
     together = await asyncio.gather(*(subject.call("retrieve", query, 5) for query in queries))
-    if alone != together:
-        raise Failed("together they found other passages than one after the other")
+    if sequential != together:
+        raise Failed("concurrent queries returned other passages than sequential ones")
 
 
 async def _found(subject: Subject, k: int = 5) -> Any:

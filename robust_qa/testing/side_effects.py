@@ -1,4 +1,4 @@
-"""What a component does to the process it runs in: file descriptor 1, the working directory, signal handlers."""
+"""Side effects of a component on its process: file descriptor 1, working directory, signal handlers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any
 from .conformance import Finding
 
 _STDOUT = 1
-_LONGEST = 80  # characters of what was written
+_LONGEST = 80  # bytes of the output to show
 
 
 class SideEffects:
-    """Context manager that records what is written to file descriptor 1, and sends it to stderr in the end."""
+    """Context manager that records writes to file descriptor 1 and sends them to stderr at the end."""
 
     def __init__(self) -> None:
         self._writes: list[str] = []
@@ -79,11 +79,11 @@ def _folder() -> str:
 
 
 def _handlers() -> dict[int, Any]:
-    """The handler of each signal, as Python knows it and as the system does: C code can replace the latter alone."""
-    return {number: (signal.getsignal(number), _of_system(number)) for number in signal.valid_signals()}
+    """The handler of each signal in Python and in the system. C code may replace only the latter."""
+    return {number: (signal.getsignal(number), _system_handler(number)) for number in signal.valid_signals()}
 
 
-def _of_system(number: int) -> int | None:
+def _system_handler(number: int) -> int | None:
     action = ctypes.create_string_buffer(1024)  # a struct sigaction; the handler comes first
     try:
         ctypes.CDLL(None).sigaction(int(number), None, action)

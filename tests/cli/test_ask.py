@@ -1,4 +1,4 @@
-"""`rqa ask`: what its options mean, and what happens before the first call."""
+"""`rqa ask`: its options, and errors before the first call."""
 
 import json
 import signal
@@ -63,7 +63,7 @@ def test_a_retriever_whose_name_begins_like_given_is_asked(installed: str, plugi
 
 
 @pytest.mark.parametrize("misspelt", [("-s", "frist"), ("--reader", "lexicla"), ("-O", "defaults.evaluator=jugde")])
-def test_a_misspelt_name_is_told_before_documents_are_indexed(
+def test_a_misspelt_name_is_an_error_before_documents_are_indexed(
     installed: str, plugin: Path, misspelt: tuple[str, str]
 ) -> None:
     command = [installed, "--plugin", str(plugin), "ask", "--docs", str(plugin), *misspelt, "Where?"]
@@ -101,7 +101,7 @@ def rqa_register(registry):
 """
 
 
-def test_explain_tells_what_led_to_an_error(installed: str, plugin: Path) -> None:
+def test_explain_shows_the_steps_before_an_error(installed: str, plugin: Path) -> None:
     plugin.write_text(FAILING)
     command = [installed, "--plugin", str(plugin), "ask", "--explain", "Where?"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -109,7 +109,7 @@ def test_explain_tells_what_led_to_an_error(installed: str, plugin: Path) -> Non
     assert ended.stderr.index("→ the passages were judged") < ended.stderr.index("rqa: The second index is gone.")
 
 
-def test_a_cache_folder_that_cannot_be_written_is_told_with_what_helps(
+def test_a_read_only_cache_folder_is_an_error_with_a_hint(
     rqa: Any, plugin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "taken").touch()
@@ -161,10 +161,10 @@ def test_what_an_encoding_lacks_is_a_question_mark(
 
 
 @pytest.mark.parametrize(
-    "file, told",
+    "file, message",
     [("-", "There are no passages in standard input."), ("gone.jsonl", "Cannot read passages from gone.jsonl: ")],
 )
-def test_passages_that_are_not_there_are_told_with_what_to_do(rqa: Any, file: str, told: str) -> None:
+def test_a_missing_passages_file_is_an_error_with_a_hint(rqa: Any, file: str, message: str) -> None:
     ended = rqa("ask", "--passages", file, "When?")
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith(f"rqa: {told}") and len(ended.err.splitlines()) == 2
+    assert ended.err.startswith(f"rqa: {message}") and len(ended.err.splitlines()) == 2

@@ -1,4 +1,4 @@
-"""`rqa cache`: what a person reads of the cache, whole or damaged."""
+"""`rqa cache` with a working and a damaged cache."""
 
 import re
 from collections.abc import Callable
@@ -16,27 +16,27 @@ Rqa = Callable[..., Any]
 
 @pytest.fixture
 def path() -> Path:
-    """The file of a cache that holds a hundred calls."""
+    """The file of a cache with 100 calls."""
     with closing(Cache(environment.cache_dir(), 1024 * 1024)) as cache:
         for n in range(100):
             cache.put(f"k{n}", bytes(1000))
     return cache.path
 
 
-def test_calls_are_counted_and_forgotten(rqa: Rqa, path: Path) -> None:
-    told = rqa("cache", "info").out.splitlines()[0]
-    assert re.fullmatch(rf"{re.escape(str(path))}: 100 calls, \d+ kB \(at most 1024.0 MB\)", told)
-    assert rqa("cache", "clear").err == "Forgot 100 calls and 0 indexes of --docs.\n"
+def test_calls_are_counted_and_deleted(rqa: Rqa, path: Path) -> None:
+    info = rqa("cache", "info").out.splitlines()[0]
+    assert re.fullmatch(rf"{re.escape(str(path))}: 100 calls, \d+ kB \(at most 1024.0 MB\)", info)
+    assert rqa("cache", "clear").err == "Deleted 100 calls and 0 indexes of --docs.\n"
     assert rqa("cache", "info").out.startswith(f"{path}: 0 calls")
 
 
-def test_a_damaged_cache_is_told_and_cleared(rqa: Rqa, path: Path) -> None:
+def test_a_damaged_cache_is_reported_and_cleared(rqa: Rqa, path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(content[:4096] + b"\xa5" * (len(content) - 4096))
-    told = rqa("cache", "info")
-    assert (told.code, told.err) == (
+    info = rqa("cache", "info")
+    assert (info.code, info.err) == (
         0,
-        f"rqa: The cache {path} cannot be used: database disk image is malformed; `rqa cache clear` begins a new one\n",
+        f"rqa: The cache {path} cannot be used: database disk image is malformed. Replace it with `rqa cache clear`.\n",
     )
-    assert rqa("cache", "clear").err == "Forgot the calls of a damaged cache and 0 indexes of --docs.\n"
+    assert rqa("cache", "clear").err == "Deleted a damaged cache and 0 indexes of --docs.\n"
     assert rqa("cache", "info").err == ""

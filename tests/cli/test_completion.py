@@ -1,4 +1,4 @@
-"""The Tab key."""
+"""Completion in the shell."""
 
 import shutil
 import subprocess
@@ -30,7 +30,7 @@ def test_a_shell_that_is_not_known_is_a_usage_error(rqa: Rqa) -> None:
 
 
 def complete(installed: str, typed: str) -> list[str]:
-    """What bash offers after `typed`, by the script that `rqa completion bash` prints."""
+    """Return what bash completes after `typed` with the script of `rqa completion bash`."""
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("needs bash")
@@ -58,7 +58,7 @@ def test_bash_completes_components_installed_and_configured(installed: str) -> N
     assert complete(installed, f"rqa --plugin {PLUGIN} ask --reader par") == ["parlour", "parrot"]
 
 
-def test_bash_completes_what_else_can_stand_for_a_retriever(installed: str) -> None:
+def test_bash_completes_expressions_for_a_retriever(installed: str) -> None:
     Path("rqa.toml").write_text('[retriever.give]\n[defaults.expressions]\ngives = "none"\n')
     offered = ["give", "given", "given-even", "given-first", "given-last", "given-odd", "gives"]
     assert complete(installed, "rqa ask -r giv") == offered

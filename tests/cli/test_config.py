@@ -1,4 +1,4 @@
-"""`rqa config`: what is in force, whether it is right, and which found files are trusted."""
+"""`rqa config`: show, check and trust configuration files."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def _no_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def own() -> Path:
-    """The user's configuration, which loads the stand-in plugin."""
+    """Write the user's configuration, which loads the stand-in plugin."""
     path = Path(os.environ["RQA_CONFIG_DIR"], "config.toml")
     path.parent.mkdir()
     path.write_text(f"plugins = ['{PLUGIN}']\n", "utf-8")
@@ -73,7 +73,7 @@ def test_show_hides_secrets_and_shows_names_of_keys(rqa: Rqa, flags: list[str]) 
 
 
 @pytest.mark.parametrize("command", ["show", "show --json", "check", "path"])
-def test_nothing_in_a_strangers_file_steers_the_terminal(rqa: Rqa, command: str) -> None:
+def test_an_untrusted_file_cannot_send_control_characters_to_the_terminal(rqa: Rqa, command: str) -> None:
     # An escape sequence, an eight-bit one, and a right-to-left override.
     found(
         'plugins = ["\\u001b[31mx"]\n[defaults]\nreader = "\\u001b]0;x\\u0007\\u009b31m\\u202e"\nodd = "\\u001b[2J"\n'
@@ -93,20 +93,20 @@ def test_nothing_in_a_strangers_file_steers_the_terminal(rqa: Rqa, command: str)
     ],
 )
 @pytest.mark.parametrize("command", ["config show", "config check", "ask Who?"])
-def test_nothing_in_a_strangers_file_looks_like_a_line_of_ours(rqa: Rqa, command: str, table: str) -> None:
+def test_an_untrusted_file_cannot_fake_output_lines(rqa: Rqa, command: str, table: str) -> None:
     found(table)
     ended = rqa(*command.split())
     assert not [line for line in (ended.out + ended.err).splitlines() if line.startswith("rqa: forged")]
 
 
-def test_check_says_what_is_right(rqa: Rqa, own: Path) -> None:
+def test_check_without_problems_names_the_files(rqa: Rqa, own: Path) -> None:
     here = found("[reader.parrot]\nwindow = 100\n[defaults]\nreader = 'parrot'\nretriever = 'given'\n")
     ended = rqa("config", "check")
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out == f"Nothing is wrong in {here}, {own}.\n"
+    assert ended.out == f"No problems in {here}, {own}.\n"
 
 
-def test_check_tells_every_problem_with_file_table_key_expectation_and_nearest_name(rqa: Rqa, own: Path) -> None:
+def test_check_shows_every_problem_with_file_table_key_type_and_suggestion(rqa: Rqa, own: Path) -> None:
     here = found(
         "[defaults]\nk = 0\nreadr = 'x'\n[cache]\nsize = 'big'\n"
         "[reader.parrot]\nwindow = 'wide'\nrepli = 'x'\nconcurrency = 0\n"
@@ -115,26 +115,26 @@ def test_check_tells_every_problem_with_file_table_key_expectation_and_nearest_n
     ended = rqa("config", "check")
     assert (ended.code, ended.out) == (2, "")
     lines = ended.err.splitlines()
-    for told in (
-        f"{here}: [defaults] has no option `readr`; its options are evaluator, expressions, k, prompts, reader, ",
-        f"{here}: `defaults.k` must be a whole number, at least 1, and it is 0.",
-        f'{here}: `cache.size` must be a whole number, and it is "big".',
+    for message in (
+        f"{here}: [defaults] has no option `readr`. Its options are evaluator, expressions, k, prompts, reader, ",
+        f"{here}: `defaults.k` must be a whole number, at least 1, not 0.",
+        f'{here}: `cache.size` must be a whole number, not "big".',
         f"{here}: `reader.parrot.concurrency` must be a whole number",
-        f"{here}: [reader.other] There is no reader named 'parot'; installed: first, parrot.",
-        f"{here}: `retriever.shelf.texts` must be a list, and it is 1.",
+        f"{here}: [reader.other] There is no reader named 'parot'. Installed: first, parrot.",
+        f"{here}: `retriever.shelf.texts` must be a list, not 1.",
         "There is no strategy named 'nowhere'",
     ):
-        assert any(told in line for line in lines), told
+        assert any(message in line for line in lines), message
     assert "Did you mean 'reader'?" in ended.err and "Did you mean 'parrot'?" in ended.err
     assert not (Path(os.environ["RQA_CACHE_DIR"])).exists()
 
 
-def test_check_tells_all_that_is_wrong_with_one_table(rqa: Rqa, own: Path) -> None:
+def test_check_shows_all_problems_of_one_table(rqa: Rqa, own: Path) -> None:
     found("[reader.parrot]\nwindow = 'wide'\nrepli = 'x'\n")
     assert [part in rqa("config", "check").err for part in ("`repli`", "`reader.parrot.window`")] == [True, True]
 
 
-def test_check_tells_errors_of_every_sort_at_once(rqa: Rqa, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_shows_errors_of_every_kind_at_once(rqa: Rqa, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found(
         "plugins = 'x.py'\ncolour = 1\n[readers.local]\nx = 1\n[retriever]\nk = 5\n"
         "[defaults]\nk = 0\nreader = 'parot'\nretriever = 'named & bing & bong'\nexpressions = {named = 'web@'}\n"
@@ -147,11 +147,11 @@ def test_check_tells_errors_of_every_sort_at_once(rqa: Rqa, own: Path, monkeypat
     monkeypatch.setenv("RQA_READER__PAROT__REPLY", "x")
     ended = rqa("config", "check")
     assert (ended.code, ended.out) == (2, "")
-    for told in (
+    for message in (
         "`plugins` must be a list",
         "there is no table [colour]",
         "there is no table [readers]",
-        "[retriever] holds named tables",
+        "must be inside a named table such as [retriever.NAME]",
         "`defaults.k` must be",
         "There is no reader named 'parot'",
         "`defaults.expressions`",
@@ -166,14 +166,14 @@ def test_check_tells_errors_of_every_sort_at_once(rqa: Rqa, own: Path, monkeypat
         "[reader.first] sets `two`",
         "There is no strategy named 'nowhere'",
         "`cache.size` must be",
-        "RQA_STRATEGI means nothing to rqa",
+        "Unknown environment variable RQA_STRATEGI",
         "RQA_READER__PAROT__REPLY: [reader.parot] does not say which plugin it configures",
     ):
-        assert told in ended.err, (told, ended.err)
+        assert message in ended.err, (message, ended.err)
     assert "no retriever named 'named'" not in ended.err
     own.write_text("[defaults\n")  # no TOML, and still the other file is checked
     ended = rqa("config", "check")
-    assert f"{own} is not TOML" in ended.err and "there is no table [colour]" in ended.err
+    assert f"{own} is not valid TOML" in ended.err and "there is no table [colour]" in ended.err
 
 
 def test_check_looks_at_what_the_defaults_name(rqa: Rqa, own: Path) -> None:
@@ -183,51 +183,52 @@ def test_check_looks_at_what_the_defaults_name(rqa: Rqa, own: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "table, told",
+    "table, message",
     [
         ("[strategy.crag]\nthen = 'rga'", "[strategy.crag]: There is no strategy named 'rga'"),
         ("[strategy.crag]\nevaluator = 'nope'", "[strategy.crag]: There is no evaluator named 'nope'"),
         ("[strategy.eor]\nsimilarities = ['em', 'emm']", "[strategy.eor]: There is no evaluator named 'emm'"),
         ("[strategy.rag]\nprompts = {raed = 'none.txt'}", "[strategy.rag]: There is no prompt named 'raed'"),
         ("[evaluator.judge]\nprompts = {plain = 'none.txt'}", "[evaluator.judge]: Cannot read the prompt 'plain'"),
-        ("[reader.openai]\nmodel = 'm'\nkey = 'nokey'", "[reader.openai]: No key named 'nokey' is stored"),
+        (
+            "[reader.openai]\nmodel = 'm'\nkey = 'nokey'",
+            "[reader.openai]: The key 'nokey' for https",
+        ),
     ],
 )
 def test_check_looks_at_what_only_the_component_knows(
-    rqa: Rqa, table: str, told: str, monkeypatch: pytest.MonkeyPatch
+    rqa: Rqa, table: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RQA_PLUGINS", "crag,eor,rag,norag,judge,openai")
     found(table)
     ended = rqa("config", "check")
-    assert (ended.code, ended.out) == (2, "") and f"rqa: {told}" in ended.err
+    assert (ended.code, ended.out) == (2, "") and f"rqa: {message}" in ended.err
 
 
 @pytest.mark.parametrize(
-    "table, told",
+    "table, message",
     [
-        ("[strategy.crag]\nsearch = 'web@5'", "[retriever.web] lacks `provider`, which has no default."),
-        ("[strategy.eor]\npool = ['web@5']", "[retriever.web] lacks `provider`, which has no default."),
+        ("[strategy.crag]\nsearch = 'web@5'", "[retriever.web] needs the option `provider`, which has no default."),
+        ("[strategy.eor]\npool = ['web@5']", "[retriever.web] needs the option `provider`, which has no default."),
         ("[strategy.crag]\nthen = 'crag'", "The strategies crag -> crag hand their passages on in a circle."),
     ],
 )
 def test_check_refuses_what_the_next_question_is_refused_for(
-    rqa: Rqa, table: str, told: str, monkeypatch: pytest.MonkeyPatch
+    rqa: Rqa, table: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RQA_PLUGINS", "crag,eor,rag,norag,web,embedded")
     found(table)
     ended = rqa("config", "check")
-    assert (ended.code, ended.out) == (2, "") and f"rqa: {told}" in ended.err
-    assert told in rqa("ask", "-s", table[10:].partition("]")[0], "--passages", "-", "Q?", stdin="A passage.").err
+    assert (ended.code, ended.out) == (2, "") and f"rqa: {message}" in ended.err
+    assert message in rqa("ask", "-s", table[10:].partition("]")[0], "--passages", "-", "Q?", stdin="A passage.").err
 
 
-def test_check_tells_what_a_pool_goes_without_and_refuses_it_only_where_nothing_is_left(
-    rqa: Rqa, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_check_fails_for_a_pool_only_if_no_retriever_works(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RQA_PLUGINS", "eor,web,embedded")
     here = found("[strategy.eor]\npool = ['web@5', 'given@5', 'web@3']")
     ended = rqa("config", "check")
-    assert (ended.code, ended.out) == (0, f"Nothing else is wrong in {here}.\n")
-    assert ended.err.count("rqa: [retriever.web] lacks `provider`, which has no default.") == 1
+    assert (ended.code, ended.out) == (0, f"No other problems in {here}.\n")
+    assert ended.err.count("rqa: [retriever.web] needs the option `provider`, which has no default.") == 1
     assert rqa("ask", "-s", "eor", "--passages", "-", "Who built it?", stdin="It was built by Ada Quill.").code == 0
 
 
@@ -240,7 +241,7 @@ def test_check_refuses_a_plugin_that_the_configuration_names_and_that_is_broken(
         own.with_name("my.py").write_text(code)
     ended = rqa("config", "check")
     assert (ended.code, ended.out) == (2, "") and ended.err.count(reason) == 1
-    assert f"rqa: `plugins` names {own.with_name('my.py')}, which is left out.\n" in ended.err
+    assert f"rqa: The plugin {own.with_name('my.py')} in `plugins` is broken.\n" in ended.err
 
 
 def test_check_takes_the_evaluators_that_are_there_for_what_they_are(
@@ -252,33 +253,35 @@ def test_check_takes_the_evaluators_that_are_there_for_what_they_are(
 
 
 @pytest.mark.parametrize("text, line", [("[reader\n", 1), ("[defaults]\nk =\n", 2)])
-def test_what_is_not_toml_is_told_with_its_line(rqa: Rqa, text: str, line: int) -> None:
+def test_invalid_toml_is_an_error_with_its_line(rqa: Rqa, text: str, line: int) -> None:
     here = found(text)
     ended = rqa("config", "check")
     assert (
-        ended.code == 2 and f"The configuration {here} is not TOML: " in ended.err and f"(at line {line}," in ended.err
+        ended.code == 2
+        and f"The configuration {here} is not valid TOML: " in ended.err
+        and f"(at line {line}," in ended.err
     )
 
 
 def test_path_lists_the_files_in_force(rqa: Rqa, own: Path) -> None:
     here = found("[defaults]\nk = 1\n")
-    assert rqa("config", "path").out == f"{here}  (found here, not trusted: see rqa config trust)\n{own}\n"
+    assert rqa("config", "path").out == f"{here}  (untrusted: see rqa config trust)\n{own}\n"
 
 
-def test_path_says_where_the_users_own_would_be(rqa: Rqa) -> None:
-    assert rqa("config", "path").out == f"{Path(os.environ['RQA_CONFIG_DIR'], 'config.toml')}  (not there)\n"
+def test_path_shows_the_missing_user_file(rqa: Rqa) -> None:
+    assert rqa("config", "path").out == f"{Path(os.environ['RQA_CONFIG_DIR'], 'config.toml')}  (does not exist)\n"
 
 
-def test_a_found_file_loads_code_only_once_it_is_trusted(rqa: Rqa) -> None:
+def test_only_a_trusted_file_loads_code(rqa: Rqa) -> None:
     (Path.cwd() / "plugin.py").write_text("raise SystemExit('the code has run')")
     here = found("plugins = ['plugin.py']\n")
     ended = rqa("config", "check")
-    assert "not loaded, since the file was found by walking up" in ended.err and "has run" not in ended.err
+    assert "did not load the plugin plugin.py" in ended.err and "has run" not in ended.err
     assert f"`rqa config trust {here}`" in ended.err
 
     ended = rqa("config", "trust")
     assert (ended.code, ended.out) == (0, "")
-    assert f"Trusted {here} as it is now" in ended.err and "plugin.py" in ended.err
+    assert f"Trusted {here} with its current content" in ended.err and "plugin.py" in ended.err
     assert "the code has run" in rqa("config", "check").err
 
     found("plugins = ['plugin.py']\n\n")  # an edit asks again
@@ -295,18 +298,18 @@ def test_files_that_are_trusted_at_the_same_time_are_all_trusted(installed: str,
     assert [file for file in files if not trust.is_trusted(file, b"")] == []
 
 
-def test_trust_can_be_taken_back(rqa: Rqa) -> None:
+def test_trust_can_be_undone(rqa: Rqa) -> None:
     here = found("[defaults]\nk = 1\n")
     rqa("config", "trust", here)
-    assert "not trusted" not in rqa("config", "path").out
+    assert "untrusted" not in rqa("config", "path").out
     assert rqa("config", "trust", here, "--undo").code == 0
-    assert "not trusted" in rqa("config", "path").out
+    assert "untrusted" in rqa("config", "path").out
     assert rqa("config", "trust", here, "--undo").code == 2
 
 
-def test_what_is_not_there_or_not_toml_is_not_trusted(rqa: Rqa) -> None:
+def test_a_missing_or_invalid_file_is_not_trusted(rqa: Rqa) -> None:
     ended = rqa("config", "trust")
-    assert ended.code == 4 and "There is no rqa.toml here or above" in ended.err
+    assert ended.code == 4 and "There is no rqa.toml in this folder or above" in ended.err
     found("[reader\n")
     assert rqa("config", "trust").code == 2
     assert not Path(os.environ["RQA_CONFIG_DIR"], "trusted.json").exists()
@@ -315,7 +318,7 @@ def test_what_is_not_there_or_not_toml_is_not_trusted(rqa: Rqa) -> None:
 def test_a_misspelt_table_on_the_command_line_is_refused_also_where_it_is_not_used(rqa: Rqa, own: Path) -> None:
     ended = rqa("ask", "-s", "reads", "-r", "shelf", "-O", "reader.parot.reply=x", "Q?")
     assert (ended.code, ended.out) == (2, "")
-    assert "the command line: there is no reader 'parot', neither configured nor installed" in ended.err
+    assert "the command line: there is no configured or installed reader 'parot'" in ended.err
     assert "Did you mean 'parrot'?" in ended.err
     ended = rqa("ask", "-O", "reader.parrot.repli=x", "--reader", "first", "Q?")
     assert ended.code == 2 and "the command line: [reader.parrot] has no option `repli`" in ended.err
@@ -328,7 +331,7 @@ def test_a_secret_on_the_command_line_is_refused_and_not_repeated(rqa: Rqa, own:
 
 
 @pytest.mark.parametrize("pair", ["=x", "novalue", ".a=1", "reader..x=1", "reader.=1"])
-def test_what_is_no_key_and_value_is_a_usage_error(rqa: Rqa, pair: str) -> None:
+def test_an_option_without_equals_sign_is_a_usage_error(rqa: Rqa, pair: str) -> None:
     ended = rqa("ask", "-O", pair, "Q?")
     assert ended.code == 2 and "is not KEY=VALUE" in ended.err
 
@@ -354,7 +357,7 @@ def test_values_of_the_command_line_reach_the_component(rqa: Rqa, own: Path, fla
         "train reader in.jsonl",
     ],
 )
-def test_o_no_longer_sets_values_and_the_error_names_the_flag_that_does(
+def test_lower_case_o_with_key_value_is_an_error_that_names_upper_case_o(
     rqa: Rqa, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.delenv("RQA_PLUGINS")
@@ -362,7 +365,7 @@ def test_o_no_longer_sets_values_and_the_error_names_the_flag_that_does(
     before = list(Path.cwd().iterdir())
     ended = rqa(*command.split(), "-o", "reader.parrot.key=sk-hunter2")
     assert (ended.code, ended.out) == (2, "")
-    assert "-o names the output file, and -O sets values. Write: -O reader.parrot.key=VALUE" in ended.err
+    assert "-o names the output file and -O sets an option. Write: -O reader.parrot.key=VALUE" in ended.err
     assert "hunter2" not in ended.err and list(Path.cwd().iterdir()) == before
 
 
@@ -383,9 +386,9 @@ def test_the_answer_is_written_to_the_output_file_once_there_is_one(rqa: Rqa, ow
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["answer.json", "answer.txt"]
 
 
-def test_a_table_that_names_no_plugin_is_told_so(rqa: Rqa, own: Path) -> None:
+def test_a_table_without_a_plugin_is_an_error(rqa: Rqa, own: Path) -> None:
     here = found("[reader.server]\nwindow = 5\n")
     ended = rqa("config", "check")
     assert ended.code == 2
     assert f"{here}: [reader.server] does not say which plugin it configures. There is no reader named" in ended.err
-    assert 'add `plugin = "..."` under [reader.server].' in ended.err
+    assert 'Add `plugin = "..."` under [reader.server].' in ended.err

@@ -18,19 +18,19 @@ def test_a_starter_file_is_written_that_is_right_as_it_is(rqa: Rqa) -> None:
 
 def test_the_file_is_trusted_as_it_was_written(rqa: Rqa) -> None:
     rqa("init")
-    assert "not trusted" not in rqa("config", "path").out
+    assert "untrusted" not in rqa("config", "path").out
     with Path("rqa.toml").open("a") as file:
         file.write("plugins = ['x.py']\n")
-    assert "not trusted" in rqa("config", "path").out
+    assert "untrusted" in rqa("config", "path").out
 
 
 @pytest.mark.parametrize("flags", [[], ["--user"]])
-def test_a_file_that_is_there_stays_as_it_is(rqa: Rqa, flags: list[str]) -> None:
+def test_an_existing_file_is_never_replaced(rqa: Rqa, flags: list[str]) -> None:
     path = Path(os.environ["RQA_CONFIG_DIR"], "config.toml") if flags else Path("rqa.toml")
     path.parent.mkdir(exist_ok=True)
     path.write_text("# mine\n")
     ended = rqa("init", *flags)
-    assert ended.code == 2 and "is there already, and stays as it is" in ended.err
+    assert ended.code == 2 and "already exists" in ended.err
     assert path.read_text() == "# mine\n"
 
 
@@ -48,7 +48,7 @@ def test_the_users_own_file_is_written_into_a_folder_of_their_own(rqa: Rqa) -> N
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
-def test_a_folder_that_cannot_be_written_is_told(rqa: Rqa) -> None:
+def test_a_read_only_folder_is_an_error(rqa: Rqa) -> None:
     Path.cwd().chmod(0o500)
     ended = rqa("init")
     Path.cwd().chmod(0o700)

@@ -1,4 +1,4 @@
-"""`rqa keys`: keys come in through stdin or a terminal, and never come out."""
+"""`rqa keys` reads keys from stdin or a terminal and never prints them."""
 
 import os
 import pty
@@ -29,8 +29,8 @@ def test_a_key_is_read_from_stdin_and_not_shown(rqa: Rqa) -> None:
     assert "hunter2" not in ended.err
 
 
-def test_a_key_without_a_host_says_what_that_means(rqa: Rqa) -> None:
-    assert "for any host that your own configuration names" in rqa("keys", "set", "openai", stdin=SECRET).err
+def test_a_key_without_a_host_is_reported_as_such(rqa: Rqa) -> None:
+    assert "for any host in your own configuration" in rqa("keys", "set", "openai", stdin=SECRET).err
 
 
 @pytest.mark.parametrize("stdin", ["", "\n", "two words\n", "n\u00e4ive\n", "\udcff\n", "a\x00b\n"])
@@ -52,7 +52,7 @@ def test_a_key_on_the_command_line_is_refused_and_not_repeated(rqa: Rqa, argumen
 
 def test_a_host_must_be_one(rqa: Rqa) -> None:
     ended = rqa("keys", "set", "openai", "--host", "", stdin=SECRET)
-    assert ended.code == 2 and "names no host" in ended.err and secrets.stored_keys() == {}
+    assert ended.code == 2 and "is not a valid host" in ended.err and secrets.stored_keys() == {}
 
 
 def test_list_shows_names_hosts_and_origins(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,11 +81,11 @@ def test_keys_that_are_set_at_the_same_time_are_all_stored(installed: str) -> No
     assert sorted(secrets.stored_keys()) == sorted(names)
 
 
-def test_rm_removes_a_key_and_says_when_there_is_none(rqa: Rqa) -> None:
+def test_rm_removes_a_key_and_fails_if_there_is_none(rqa: Rqa) -> None:
     secrets.store(Key("a", SECRET))
     assert rqa("keys", "rm", "a").code == 0
     ended = rqa("keys", "rm", "a")
-    assert ended.code == 2 and "No key named 'a' is stored." in ended.err and "rqa keys list" in ended.err
+    assert ended.code == 2 and "There is no key 'a'." in ended.err and "rqa keys list" in ended.err
     assert "hunter2" not in rqa("keys", "rm", SECRET).err
 
 
@@ -106,12 +106,12 @@ def test_a_key_file_that_cannot_be_written_is_named(installed: str) -> None:
         input=SECRET, capture_output=True, text=True, timeout=60, check=False, preexec_fn=allow_no_bytes,
     )  # fmt: skip
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr.startswith(f"rqa: {secrets.key_file()} cannot be used: File too large.")
+    assert ended.stderr.startswith(f"rqa: Cannot use {secrets.key_file()}: File too large.")
     assert "set RQA_CONFIG_DIR" in ended.stderr and secrets.stored_keys() == {}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is needed")
-def test_on_a_terminal_the_key_is_asked_for_without_echo(installed: str) -> None:
+def test_on_a_terminal_set_prompts_without_echo(installed: str) -> None:
     master, slave = pty.openpty()
     child = subprocess.Popen(
         [installed, "keys", "set", "openai"],
@@ -120,7 +120,7 @@ def test_on_a_terminal_the_key_is_asked_for_without_echo(installed: str) -> None
     os.close(slave)
     screen = b""
     try:
-        screen = _read_until(master, b"The key openai: ")
+        screen = _read_until(master, b"Key openai: ")
         os.write(master, SECRET.encode() + b"\n")
         screen += _read_until(master, b"Stored")
     finally:

@@ -1,4 +1,4 @@
-"""The command as a process: streams, exit codes, interruption, and what it does not import."""
+"""The command as a process: streams, exit codes, interrupts and imports."""
 
 import fcntl
 import os
@@ -13,7 +13,7 @@ import termios
 import time
 import tomllib
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def test_an_error_is_a_line_and_a_hint_on_stderr(rqa: Rqa, tmp_path: Path) -> No
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.splitlines() == [
         f"rqa: Cannot read the configuration {tmp_path / 'missing.toml'}: No such file or directory.",
-        "     `rqa init` writes a starter file.",
+        "     Write a starter file with `rqa init`.",
     ]
 
 
@@ -97,10 +97,10 @@ def test_help_and_keys_work_beside_a_broken_configuration(rqa: Rqa, command: lis
     assert rqa(*command).code == 0
 
 
-def test_an_unknown_command_beside_a_broken_configuration_is_told_both(rqa: Rqa) -> None:
+def test_an_unknown_command_with_a_broken_configuration_reports_both(rqa: Rqa) -> None:
     Path("rqa.toml").write_text(BROKEN_TOML)
     ended = rqa("aks")
-    assert ended.code == 2 and "is not TOML" in ended.err and "Did you mean 'ask'?" in ended.err
+    assert ended.code == 2 and "is not valid TOML" in ended.err and "Did you mean 'ask'?" in ended.err
 
 
 FAILING = """
@@ -130,16 +130,16 @@ def failing(tmp_path: Path) -> Path:
     return tmp_path / "failing.py"
 
 
-def test_a_fault_is_told_without_a_traceback_unless_asked_for(
+def test_a_bug_is_reported_without_a_traceback_unless_debug_is_set(
     rqa: Rqa, failing: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = rqa("--plugin", failing, "fail")
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.splitlines() == [
         "rqa: KeyError: 'oops'",
-        "     This is a fault of rqa, or of a plugin; RQA_DEBUG=1 shows where.",
+        "     This is a bug in rqa or in a plugin. Set RQA_DEBUG=1 for a traceback.",
     ]
-    assert rqa("--plugin", failing, "panic").err.startswith("rqa: Panic: out of bounds\n     This is a fault")
+    assert rqa("--plugin", failing, "panic").err.startswith("rqa: Panic: out of bounds\n     This is a bug")
     monkeypatch.setenv("RQA_DEBUG", "1")
     ended = rqa("--plugin", failing, "fail")
     assert ended.code == 1 and "Traceback" in ended.err and "failing.py" in ended.err
@@ -205,7 +205,7 @@ def test_a_command_that_writes_several_files_refuses_standard_output(
     monkeypatch.delenv("RQA_PLUGINS")
     Path("in.jsonl").touch()
     ended = rqa(*command.split(), "-o", "-")
-    assert (ended.code, ended.out) == (2, "") and "cannot write to standard output" in ended.err
+    assert (ended.code, ended.out) == (2, "") and "cannot write to stdout" in ended.err
     assert [path.name for path in Path.cwd().iterdir()] == ["in.jsonl"]
 
 
@@ -284,13 +284,13 @@ def test_a_closed_pipe_ends_quietly(installed: str, command: str) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("command", ["plugins", "plugins --json", "config show", "completion bash", "--help"])
-def test_a_full_disk_is_told(installed: str, command: str) -> None:
+def test_a_full_disk_is_an_error(installed: str, command: str) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
             [installed, *command.split()], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False
         )
     assert ended.returncode == 1
-    assert ended.stderr == b"rqa: Standard output cannot be used: No space left on device.\n"
+    assert ended.stderr == b"rqa: No space left on device.\n"
 
 
 def imported(arguments: list[str]) -> list[str]:
@@ -307,7 +307,7 @@ def imported(arguments: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["ask", "--help"], ["index", "--help"], ["keys", "list"]])
-def test_what_is_not_needed_is_not_imported(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_do_not_import_heavy_modules(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RQA_PLUGINS")
     heavy = {"httpx", "tantivy", "rich", "msgspec", "llama_cpp", "numpy", "sqlite3", "tomli", "filelock"}
     assert [name for name in imported(arguments) if name in heavy or name.startswith("rqa_")] == []
@@ -315,16 +315,6 @@ def test_what_is_not_needed_is_not_imported(arguments: list[str], monkeypatch: p
 
 def test_a_list_of_all_commands_begins_no_session() -> None:
     assert {"robust_qa.session", "httpx", "tantivy", "numpy", "ctranslate2"}.isdisjoint(imported(["--help"]))
-
-
-def test_what_is_to_be_written_at_once_is_not_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
-    program = (
-        "import sys; sys.argv[1:] = ['--version']\nfrom robust_qa.main import main\n"
-        "try: main()\nexcept SystemExit: pass\nprint(sys.stdout.write_through, file=sys.stderr)"
-    )
-    for how, told in (["-u"], "True"), ([], "False"):
-        assert process(sys.executable, *how, "-c", program).stderr.split() == [told]
 
 
 def test_it_starts_as_quickly_as_click(installed: str) -> None:
@@ -351,13 +341,7 @@ def test_nothing_of_the_working_directory_is_imported(installed: str, monkeypatc
         assert ended.returncode == 0 and "evil" not in ended.stdout and "stranger" not in ended.stdout + ended.stderr
 
 
-@pytest.mark.parametrize("command", ["plugins", "--help", "config show"])
-def test_a_closed_standard_output_is_told(installed: str, command: str) -> None:
-    ended = process("sh", "-c", f"exec {installed} {command} >&-")
-    assert (ended.returncode, ended.stderr) == (1, "rqa: Standard output cannot be used: Bad file descriptor.\n")
-
-
-def test_a_working_directory_that_is_gone_is_told(
+def test_a_removed_working_directory_is_an_error(
     installed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "gone").mkdir()
@@ -365,12 +349,11 @@ def test_a_working_directory_that_is_gone_is_told(
     (tmp_path / "gone").rmdir()
     for command in ([installed], [sys.executable, "-m", "robust_qa"]):
         ended = process(*command, "init")
-        said = "rqa: The folder that this was started in is not there any more.\n"
-        assert (ended.returncode, ended.stderr) == (1, said)
+        assert (ended.returncode, ended.stderr) == (1, "rqa: The current folder does not exist any more.\n")
 
 
 @pytest.mark.parametrize("command", ["init --user", "keys set work", "keys list", "config trust rqa.toml"])
-def test_a_folder_of_ours_that_cannot_be_used_is_told_with_the_variable_that_moves_it(
+def test_an_unusable_configuration_folder_is_an_error_that_names_the_variable(
     rqa: Rqa, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("rqa.toml").touch()
@@ -378,10 +361,10 @@ def test_a_folder_of_ours_that_cannot_be_used_is_told_with_the_variable_that_mov
     monkeypatch.setenv("RQA_CONFIG_DIR", str(tmp_path / "taken" / "rqa"))
     ended = rqa(*command.split(), stdin="s3cr3t-s3cr3t")
     assert (ended.code > 0, ended.out) == (True, "")
-    assert f"{tmp_path}/taken" in ended.err and "cannot be " in ended.err and "set RQA_CONFIG_DIR" in ended.err
+    assert f"{tmp_path}/taken" in ended.err and "set RQA_CONFIG_DIR" in ended.err
 
 
-def test_a_configuration_of_ones_own_that_cannot_be_read_is_told_with_the_variable_that_moves_it(rqa: Rqa) -> None:
+def test_an_unreadable_user_configuration_is_an_error_that_names_the_variable(rqa: Rqa) -> None:
     own = environment.config_dir() / "config.toml"
     own.mkdir(parents=True)
     ended = rqa("--config", own, "config", "show")
@@ -389,31 +372,21 @@ def test_a_configuration_of_ones_own_that_cannot_be_read_is_told_with_the_variab
     assert "rqa init" not in ended.err and "set RQA_CONFIG_DIR" in ended.err
 
 
-def test_a_closed_standard_input_is_an_empty_one(installed: str) -> None:
-    ended = process("sh", "-c", f"exec {installed} ask <&-")
-    assert ended.returncode == 2 and ended.stderr.startswith("rqa: The question is empty.")
-
-
-def test_a_closed_standard_error_changes_nothing_else(installed: str) -> None:
-    ended = process("sh", "-c", f"exec {installed} config show 2>&-")
-    assert ended.returncode == 0 and "defaults.k = 10" in ended.stdout
-
-
-def test_documents_without_any_text_are_told_by_name(rqa: Rqa, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_without_text_are_listed(rqa: Rqa, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RQA_PLUGINS", "bm25,lexical,rag")
     (tmp_path / "a\nrqa: nothing.txt").touch()
     (tmp_path / "empty.txt").touch()
     ended = rqa("ask", "--docs", tmp_path, "When?")
     assert (ended.code, ended.out) == (4, "")
     assert ended.err.splitlines() == [
-        f"rqa: {tmp_path}/a rqa: nothing.txt is left out: it has no text",
-        f"rqa: {tmp_path}/empty.txt is left out: it has no text",
-        f"rqa: There is no text to answer from in {tmp_path}.",
-        "     `rqa help` says which files are read, under `rqa index`.",
+        f"rqa: skipped {tmp_path}/a rqa: nothing.txt: it has no text",
+        f"rqa: skipped {tmp_path}/empty.txt: it has no text",
+        f"rqa: Found no text in {tmp_path}.",
+        "     `rqa help` lists the supported file formats, under `rqa index`.",
     ]
 
 
-def test_the_text_of_documents_is_kept_for_its_owner_alone(
+def test_only_the_owner_can_read_the_text_of_indexed_documents(
     rqa: Rqa, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RQA_PLUGINS", "bm25,lexical,rag")
@@ -428,11 +401,11 @@ def test_a_question_without_quotes_is_given_back_with_them(rqa: Rqa) -> None:
     assert ended.code == 2 and "Put the question in quotes: rqa ask 'Who was Ada?'" in ended.err
 
 
-def test_the_commands_of_a_group_are_told_in_whole_sentences(rqa: Rqa) -> None:
+def test_the_commands_of_a_group_have_complete_help_sentences(rqa: Rqa) -> None:
     assert "..." not in rqa("config", "--help").out.partition("Commands:")[2]
 
 
-def test_a_small_cache_is_told_in_kilobytes(rqa: Rqa) -> None:
+def test_a_small_cache_is_shown_in_kilobytes(rqa: Rqa) -> None:
     with closing(Cache(environment.cache_dir(), 1024 * 1024)) as cache:
         cache.put("a call", bytes(40_000))
     assert re.search(r": 1 calls, \d\d kB \(at most 1024\.0 MB\)\n", rqa("cache", "info").out)
@@ -456,19 +429,3 @@ def test_what_is_piped_is_as_wide_as_the_terminal(installed: str, monkeypatch: p
         assert wide - 10 < max(map(len, piped.stdout.splitlines())) <= wide
     os.close(terminal)
     os.close(side)
-
-
-@pytest.mark.parametrize("height", [24, 0])
-def test_a_dumb_terminal_is_as_wide_as_it_says(installed: str, height: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("RQA_PLUGINS")
-    terminal, side = pty.openpty()
-    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("4H", height, 130, 0, 0))
-    dumb = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"TERM": "dumb"}
-    with subprocess.Popen([installed, "plugins"], stdin=side, stdout=side, stderr=side, env=dumb):
-        os.close(side)
-        written = b""
-        with suppress(OSError):  # once nobody has its other side
-            while chunk := os.read(terminal, 1 << 16):
-                written += chunk
-    os.close(terminal)
-    assert 120 < max(map(len, written.decode().splitlines())) <= 130

@@ -27,7 +27,7 @@ def test_answer_then_numbered_sources_on_stdout_and_the_cost_on_stderr(capsys: p
 
 
 @pytest.mark.parametrize("columns", ["0", "-4", "abc"])
-def test_columns_that_are_no_width_take_nothing_away(
+def test_an_invalid_columns_variable_hides_nothing(
     columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
@@ -55,7 +55,7 @@ def test_not_finding_the_answer_is_a_plain_sentence(capsys: pytest.CaptureFixtur
     assert out.strip() == "No passage was found for the question."
 
 
-def test_nothing_from_outside_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     evil = "\x1b]0;owned\x07\x1b[2J\u202e[bold]x[/bold]"
     citation = Citation(evil, title=evil, source=evil)
     answer = Answer(evil, 0.5, (citation,), (Position(evil, 0.1, (citation,)),), reason=evil)
@@ -64,7 +64,7 @@ def test_nothing_from_outside_steers_the_terminal(capsys: pytest.CaptureFixture[
     assert "[bold]x[/bold]" in out  # and it is no markup of ours either
 
 
-def test_neither_an_id_nor_a_name_steers_the_terminal_or_adds_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_ids_and_names_add_no_control_characters_or_lines(capsys: pytest.CaptureFixture[str]) -> None:
     evil = "\x1b]8;;http://evil\x07x\u202e\nrqa: forged"
     answer = Answer("1815", citations=(Citation("", id=evil),), strategy=evil, trace=(Step("score", "y", evil),))
     output.print_answer(answer)
@@ -83,7 +83,7 @@ def test_json_is_the_whole_answer(capsysbinary: pytest.CaptureFixture[bytes]) ->
     assert built["usage"] == {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cached": 0}
 
 
-def test_json_steers_no_terminal_and_says_the_same(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_json_escapes_control_characters(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     evil = "".join(map(chr, range(0xA1))) + "\u2029\u202a\u202e\u202f\u2065\u2066\u2069\u206a\U000e007f\U000e0080"
     output.print_json(Answer(evil))
     written = capsysbinary.readouterr().out
@@ -97,7 +97,7 @@ def test_an_abstention_is_null_in_json(capsysbinary: pytest.CaptureFixture[bytes
     assert built["answer"] is None and built["abstained"] is True
 
 
-def test_explain_tells_calls_passages_replies_and_decisions(capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_shows_calls_passages_replies_and_decisions(capsys: pytest.CaptureFixture[str]) -> None:
     passage = {"text": "Ada\x1b[31m was born in 1815.", "title": "Ada", "score": 1.5}
     steps = (
         Step("retrieve", "When?", "retriever.bm25", 0.0, 0.1, data={"k": 1, "passages": [passage]}),

@@ -1,4 +1,4 @@
-"""`rqa plugins`: what is installed, what is broken, and commands that plugins bring."""
+"""`rqa plugins`: list and check plugins, and commands of plugins."""
 
 import json
 import re
@@ -40,7 +40,8 @@ def test_every_plugin_is_listed_the_broken_ones_with_the_reason(rqa: Rqa) -> Non
         },
         ("late", "refused"): {
             "name": "good", "kind": "reader", "plugin": "late", "distribution": "third-party", "version": "3.2",
-            "state": "refused", "reason": "the name is taken by plugin good of third-party", "summary": "Does nothing.",
+            "state": "refused", "reason": "plugin good of third-party already has this name",
+            "summary": "Does nothing.",
         },
         ("bad", "broken"): {
             "name": "bad", "kind": "", "plugin": "bad", "distribution": "a-bad-one", "version": "0.1",
@@ -57,7 +58,7 @@ def test_the_table_for_people_has_the_same(rqa: Rqa) -> None:
 
 
 @pytest.mark.parametrize("columns", ["60", "80", "120"])
-def test_the_table_tells_the_state_and_the_reason_however_narrow(
+def test_the_table_shows_state_and_reason_at_any_width(
     rqa: Rqa, columns: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("RQA_PLUGINS")
@@ -71,13 +72,13 @@ def test_the_table_tells_the_state_and_the_reason_however_narrow(
 
 
 @pytest.mark.parametrize("command", [["plugins"], ["config", "check"], ["ask", "Q?"], ["--help"]])
-def test_each_trouble_is_told_once_on_stderr(rqa: Rqa, command: list[str]) -> None:
+def test_each_problem_is_printed_once_on_stderr(rqa: Rqa, command: list[str]) -> None:
     ended = rqa(*command)
-    assert ended.err.count("plugin bad (a-bad-one) is left out: ValueError: no luck") == 1
-    assert ended.err.count("reader good of plugin late (third-party) is left out: the name is taken") == 1
+    assert ended.err.count("cannot load plugin bad (a-bad-one): ValueError: no luck") == 1
+    assert ended.err.count("cannot register reader good of plugin late (third-party): plugin good of") == 1
 
 
-def test_a_broken_plugin_takes_no_command_along(rqa: Rqa) -> None:
+def test_a_broken_plugin_does_not_break_commands(rqa: Rqa) -> None:
     assert rqa("--help").code == 0
     assert rqa("config", "check").code == 0
 
@@ -88,10 +89,10 @@ def test_strict_plugins_end_the_command(rqa: Rqa, by_variable: bool, monkeypatch
         monkeypatch.setenv("RQA_STRICT_PLUGINS", "1")
     ended = rqa(*([] if by_variable else ["--strict-plugins"]), "plugins")
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err == "rqa: Plugin bad (a-bad-one) cannot be loaded: ValueError: no luck\n"
+    assert ended.err == "rqa: Cannot load plugin bad (a-bad-one): ValueError: no luck\n"
 
 
-def test_a_chosen_plugin_that_is_not_installed_is_told(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chosen_plugin_that_is_not_installed_is_reported(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RQA_PLUGINS", "goood")
     ended = rqa("plugins", "--json")
     assert ended.code == 0 and "Did you mean 'good'?" in ended.err
@@ -149,7 +150,7 @@ def greeting(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_plugin_brings_a_command_and_replaces_none(rqa: Rqa) -> None:
     ended = rqa("greet")
     assert (ended.code, ended.out) == (0, "hello\n")
-    assert ended.err.count("plugin greeting (greeter): its command 'ask' has a name that is taken") == 1
+    assert ended.err.count("plugin greeting (greeter): the command name 'ask' is already taken") == 1
     assert "not the built-in one" not in rqa("ask", "--help").out
     assert "Commands of plugins:\n  greet  Say hello.\n" in rqa("--help").out
 
@@ -157,7 +158,7 @@ def test_a_plugin_brings_a_command_and_replaces_none(rqa: Rqa) -> None:
 @pytest.mark.usefixtures("greeting")
 def test_a_refused_command_is_listed_with_the_reason(rqa: Rqa) -> None:
     row = rows(rqa("plugins", "--json"))["greeting", "loaded"]
-    assert row["reason"] == "its command 'ask' has a name that is taken"
+    assert row["reason"] == "the command name 'ask' is already taken"
 
 
 def test_what_a_plugin_says_of_itself_does_not_steer_the_terminal(rqa: Rqa, tmp_path: Path) -> None:
@@ -175,13 +176,13 @@ def test_what_comes_after_new_is_a_line_that_can_be_run(rqa: Rqa, tmp_path: Path
     )
 
 
-def test_a_check_without_what_the_component_needs_finds_no_fault_with_it(
+def test_a_check_without_the_needed_model_does_not_blame_the_component(
     rqa: Rqa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RQA_PLUGINS", "bm25")
     ended = rqa("plugins", "check", "bm25")
     assert (ended.code, ended.out) == (4, "")
-    assert ended.err.startswith("rqa: There is no index at ") and "Run `rqa index PATH...`." in ended.err
+    assert ended.err.startswith("rqa: There is no index at ") and "Create one with `rqa index PATH...`." in ended.err
 
 
 def test_a_check_of_a_component_whose_server_is_down_has_findings(rqa: Rqa, tmp_path: Path) -> None:
@@ -198,16 +199,16 @@ def test_a_check_of_an_unknown_component_does_not_guess_its_kind(rqa: Rqa) -> No
     ended = rqa("plugins", "check", "goood")
     assert (ended.code, ended.err.splitlines()[-2:]) == (
         2,
-        ["rqa: There is no component named 'goood'.", "     Did you mean 'good'?"],
+        ["rqa: There is no component 'goood'.", "     Did you mean 'good'?"],
     )
 
 
-def test_a_name_of_several_kinds_needs_its_kind(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_of_several_kinds_needs_the_kind_option(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RQA_PLUGINS", "lexical")
     ended = rqa("plugins", "check", "lexical")
     assert (ended.code, ended.err) == (
         2,
-        "rqa: 'lexical' is of several kinds: reader and evaluator.\n     Add --kind reader.\n",
+        "rqa: 'lexical' names components of several kinds: reader and evaluator.\n     Add --kind reader.\n",
     )
 
 
@@ -298,7 +299,7 @@ def test_a_component_that_was_checked_or_has_indexed_is_closed(rqa: Rqa, closing
 
 
 @pytest.mark.parametrize(
-    ("report", "code", "told"),
+    ("report", "code", "message"),
     [
         ("{}['lang']", 1, "retriever.shelf failed with KeyError: 'lang'."),
         ("__import__('sys').exit(3)", 1, "retriever.shelf failed with SystemExit: 3."),
@@ -308,13 +309,13 @@ def test_a_component_that_was_checked_or_has_indexed_is_closed(rqa: Rqa, closing
     ],
 )
 def test_an_index_that_fails_is_the_fault_of_its_retriever(
-    rqa: Rqa, closing: Path, report: str, code: int, told: str
+    rqa: Rqa, closing: Path, report: str, code: int, message: str
 ) -> None:
     ended = rqa("--plugin", closing, "index", closing, "-r", "shelf", "-O", f"retriever.shelf.report={report}")
-    assert ended.code == code and told in ended.err and "closed" in ended.out + ended.err
+    assert ended.code == code and message in ended.err and "closed" in ended.out + ended.err
 
 
-def test_what_a_plugin_prints_is_no_part_of_an_answer(rqa: Rqa, installed: str, printing: Path) -> None:
+def test_prints_of_a_plugin_are_not_part_of_the_answer(rqa: Rqa, installed: str, printing: Path) -> None:
     asked = rqa("--plugin", printing, "ask", "-r", "loud", "--reader", "chatty", "--json", "Who?")
     assert json.loads(asked.out)["answer"] == "Ada" and "loud\nchatty\n" in asked.err
     command = [installed, "--plugin", printing, "batch", "--no-cache", "-r", "loud", "--reader", "chatty"]
@@ -324,7 +325,7 @@ def test_what_a_plugin_prints_is_no_part_of_an_answer(rqa: Rqa, installed: str, 
     assert "chatty" in checked.err and all(line[:7] in ("ok     ", "FAILED ") for line in checked.out.splitlines())
 
 
-def test_what_a_plugin_prints_when_it_is_loaded_is_no_part_of_an_output(rqa: Rqa, tmp_path: Path) -> None:
+def test_prints_during_loading_are_not_part_of_the_output(rqa: Rqa, tmp_path: Path) -> None:
     path = tmp_path / "loud.py"
     path.write_text("print('imported')\n" + plugin_source("reader", "loud", before="print('registered')"))
     path.write_text(path.read_text() + "@hookimpl\ndef rqa_commands(cli): print('commands')\n")

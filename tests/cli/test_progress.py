@@ -1,4 +1,4 @@
-"""Progress on stderr: where a line can be drawn over, and where it cannot."""
+"""Progress on stderr, on terminals that can redraw a line and on those that cannot."""
 
 import asyncio
 import fcntl
@@ -14,7 +14,7 @@ from contextlib import suppress
 import pytest
 
 from robust_qa.batch.run import Tally
-from robust_qa.cli import batch_progress, progress
+from robust_qa.cli import progress
 from robust_qa.cli.run import Run
 
 
@@ -25,17 +25,16 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def dumb(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """A terminal that takes plain text alone; progress is told there at once."""
+    """A terminal that cannot redraw a line. Progress is printed at once."""
     monkeypatch.setenv("TERM", "dumb")
-    for module in (progress, batch_progress):
-        monkeypatch.setattr(module, "_LINE_EVERY", 0.0)
+    monkeypatch.setattr(progress, "_LINE_EVERY", 0.0)
     return Terminal()
 
 
-def test_a_batch_tells_a_dumb_terminal_in_plain_lines(dumb: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_prints_plain_lines_on_a_dumb_terminal(dumb: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     async def watched() -> None:
         with suppress(TimeoutError):
-            watching = batch_progress.watch(Run(), Tally(), None, answers_on_terminal=False)
+            watching = progress.watch(Run(), Tally(), None, answers_on_terminal=False)
             await asyncio.wait_for(watching, 0.5)
 
     monkeypatch.setattr(sys, "stderr", dumb)
@@ -43,7 +42,7 @@ def test_a_batch_tells_a_dumb_terminal_in_plain_lines(dumb: Terminal, monkeypatc
     assert "rqa: 0 rows" in dumb.getvalue() and "\x1b" not in dumb.getvalue()
 
 
-def test_indexing_tells_a_dumb_terminal_in_plain_lines(dumb: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_indexing_prints_plain_lines_on_a_dumb_terminal(dumb: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", dumb)
     with progress.indexing_progress(Run()) as tell:
         assert tell is not None
@@ -51,7 +50,7 @@ def test_indexing_tells_a_dumb_terminal_in_plain_lines(dumb: Terminal, monkeypat
     assert dumb.getvalue().startswith("rqa: indexed 1 of 2 files, 3 passages, ")
 
 
-def test_the_bar_of_indexing_stays_in_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_indexing_bar_fits_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     line = "\r\x1b[Kindexing: 100/1000 files, 1000000 passa\r\x1b[K"
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 40, 0, 0))  # lines and columns

@@ -126,7 +126,7 @@ def test_a_closed_output_ends_it_quietly(start: Any, tmp_path: Path) -> None:
 def test_no_input_and_a_terminal_is_a_usage_error(start: Any) -> None:
     ours, theirs = pty.openpty()
     process = start(stdin=theirs)
-    assert b"Missing the questions" in process.communicate()[1]
+    assert b"Missing questions" in process.communicate()[1]
     assert process.returncode == 2
     os.close(ours)
     os.close(theirs)
@@ -138,11 +138,11 @@ def test_no_input_and_a_terminal_is_a_usage_error(start: Any) -> None:
         (["none.jsonl"], b"Cannot read none.jsonl: No such file or directory."),
         (["."], b"Cannot read .: Is a directory."),
         (["in.jsonl", "-o", "."], b"Cannot write .: Is a directory."),
-        (["in.jsonl", "-o", "in.jsonl", "--force"], b"in.jsonl is the input itself"),
-        (["in.jsonl", "--resume"], b"give -o OUT"),
-        (["in.jsonl", "-o", "x", "--resume", "--force"], b"give one of them"),
-        (["in.jsonl", "-o", "x", "--retry-failed", "--force"], b"give one of them"),
-        (["in.jsonl", "-o", "defaults.k=3"], b"-O sets values"),
+        (["in.jsonl", "-o", "in.jsonl", "--force"], b"in.jsonl is also the input file"),
+        (["in.jsonl", "--resume"], b"add -o OUT"),
+        (["in.jsonl", "-o", "x", "--resume", "--force"], b"exclude each other"),
+        (["in.jsonl", "-o", "x", "--retry-failed", "--force"], b"exclude each other"),
+        (["in.jsonl", "-o", "defaults.k=3"], b"-O sets an option"),
         (["in.jsonl", "-s", "scriptd"], b"Did you mean"),
     ],
 )
@@ -163,7 +163,7 @@ def test_answers_are_not_added_to_the_questions(start: Any, tmp_path: Path) -> N
     (tmp_path / "in.jsonl").write_text("a\n")
     with (tmp_path / "in.jsonl").open("ab") as added:
         process = start("in.jsonl", stdout=added)
-    assert b"Standard output is the input itself." in process.communicate(timeout=60)[1]
+    assert b"Standard output is also the input file." in process.communicate(timeout=60)[1]
     assert (process.returncode, (tmp_path / "in.jsonl").read_text()) == (2, "a\n")
 
 
@@ -252,7 +252,7 @@ def test_a_device_takes_output_and_keeps_nothing_to_resume(start: Any) -> None:
     process.communicate(b"a\n")
     assert process.returncode == 0
     process = start("-o", "/dev/null", "--resume")
-    assert b"keeps nothing to continue" in process.communicate(b"a\n")[1]
+    assert b"/dev/null is not a regular file" in process.communicate(b"a\n")[1]
     assert process.returncode == 2
 
 

@@ -180,7 +180,7 @@ def test_the_rows_that_failed_are_answered_again_and_no_others(run: Run) -> None
 def test_rows_that_cannot_be_read_are_counted_apart_from_those_to_retry(run: Run) -> None:
     run.write("a", "refuse b", '{"query": "c"}', '{"question": 4}')
     code, err = run.finish()
-    told = ["rows that cannot be read: 2; mend them", "rows that failed: 1; --retry-failed answers"]
+    told = ["invalid rows: 2. Fix them", "failed rows: 1. Retry them"]
     assert (code, [line in err for line in told]) == (3, [True, True])
     code, err = run.finish("--resume")  # and so are those of earlier runs
     assert (code, [line in err for line in told]) == (3, [True, True])
@@ -214,7 +214,7 @@ def test_a_run_over_a_pipe_is_resumed_when_the_pipe_says_the_same(run: Run) -> N
     assert [row["answer"] for row in run.rows] == ["a", "b"]
     code, err = run.finish("--resume", source="-", content=b"x\nb\nc\n")
     assert code == 2
-    assert "Row 1 of the input is not the one" in err
+    assert "Row 1 of the input is not the row" in err
 
 
 def test_two_runs_do_not_write_one_file(run: Run) -> None:

@@ -61,7 +61,7 @@ def test_a_wrong_key_ends_the_run_and_the_rows_are_answered_once_it_is_right(run
     with serve(when(mended, UNAUTHORISED)) as server:
         code, err = run.finish(server.url)
         assert code == 5 and 20 <= server.count <= 28 and 20 <= len(run.rows) <= 28
-        assert "Stopped, as every further row would fail: Asking 'm'" in err
+        assert "every further row would fail" in err and "status 401" in err
         assert "continue with: rqa batch in.jsonl -o out.jsonl -s norag --no-cache -j 4 --retry-failed" in err
         mended.append(True)
         assert run.finish(server.url, "--retry-failed")[0] == 0
@@ -112,7 +112,7 @@ def test_what_is_written_to_a_pipe_stays_written(run: Run) -> None:
         process = run.start(server.url, out=False)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 5 and 20 <= len(out.splitlines()) <= 28
-    assert b"with -o OUT a run can be continued" in err
+    assert b"to be able to continue a run, use -o OUT" in err
 
 
 def test_the_first_failure_is_told_at_once(run: Run) -> None:

@@ -46,7 +46,7 @@ def test_the_guard_would_have_seen_a_connection() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 99
 
 
-@pytest.mark.parametrize(("harm", "told"), [("damage", "damaged"), ("delete", "not complete")])
+@pytest.mark.parametrize(("harm", "told"), [("damage", "damaged"), ("delete", "incomplete")])
 def test_a_model_that_is_damaged_or_gone_ends_with_4_and_the_way_out(
     installed: str, tmp_path: Path, harm: str, told: str
 ) -> None:

@@ -88,7 +88,7 @@ def test_a_key_that_was_stored_for_a_port_reaches_no_other(
     (repository / "rqa.toml").write_text(f"{READER}base_url = '{other.url}'\nkey = 'mine'\n")
     ended = ask()
     assert (ended.returncode, other.requests) == (2, [])
-    assert f"is stored for {_server(endpoint)}, and the configuration would send it to {_server(other)}" in ended.stderr
+    assert f"is bound to {_server(endpoint)}, so it is not sent to {_server(other)}" in ended.stderr
     (repository / "rqa.toml").write_text(f"{READER}base_url = '{endpoint.url}'\nkey = 'mine'\n")
     assert ask().returncode == 0 and len(endpoint.requests) == 1
 
@@ -101,7 +101,7 @@ def test_a_key_of_an_earlier_version_is_bound_on_first_use_by_the_users_own_conf
     (repository / "rqa.toml").write_text(f"{READER}base_url = '{endpoint.url}'\nkey = 'mine'\n")
     refused = ask()
     assert (refused.returncode, endpoint.requests, secrets.key_file().read_text()) == (2, [], entry)
-    assert "an untrusted file cannot use it" in refused.stderr
+    assert "An untrusted file cannot use the key" in refused.stderr
     assert f"rqa keys set mine --host {_server(endpoint)}`" in refused.stderr
 
     (repository / "rqa.toml").unlink()
@@ -137,7 +137,7 @@ def test_the_users_own_reader_is_not_redirected(ask: Ask, repository: Path, endp
 def test_a_host_it_makes_up_is_not_called(ask: Ask, repository: Path) -> None:
     (repository / "rqa.toml").write_text(f"{READER}base_url = 'https://evil.example/v1'\n")
     ended = ask()
-    assert ended.returncode == 2 and "would send questions and passages to https://evil.example" in ended.stderr
+    assert ended.returncode == 2 and "cannot send questions and passages to https://evil.example" in ended.stderr
 
 
 def test_it_has_no_question_searched_for_on_the_web(installed: str, repository: Path) -> None:

@@ -11,7 +11,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from robust_qa import Answer, Position
-from robust_qa.kit import stands_in
+from robust_qa.kit import contains_words
 
 from .. import asking
 from ..replies import concluded, find
@@ -43,7 +43,9 @@ class AnswerRefinement:
         )
         if not before or refined.text is None:
             return refined
-        if stands_in(before, refined.text) or stands_in(refined.text, before):  # in other words, and not given up
+        if contains_words(before, refined.text) or contains_words(
+            refined.text, before
+        ):  # in other words, and not given up
             return refined
         after = Position(refined.text, citations=refined.citations, chosen=True)
         return dataclasses.replace(refined, conflicts=(after, Position(before)))

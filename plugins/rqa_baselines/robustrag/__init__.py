@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from robust_qa import Answer
-from robust_qa.kit import answer_key, cite, says_unknown, stands_in
+from robust_qa.kit import answer_key, cite, contains_words, says_unknown
 
 from .. import asking
 from ..replies import concluded
@@ -60,7 +60,7 @@ class RobustRag:
         if answer.text is None:
             return dataclasses.replace(answer, details=details)
         details["certified"] = await self._certified(toolbox, readings, shared, answer.text)
-        said = [not abstains(reply) and stands_in(answer.text, reply) for reply in replies]
+        said = [not abstains(reply) and contains_words(answer.text, reply) for reply in replies]
         citations = tuple(cite(passage, answer.text) for passage in compress(passages, said))
         return dataclasses.replace(answer, citations=citations, details=details)
 

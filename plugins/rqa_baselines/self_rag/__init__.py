@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta
 
 from robust_qa import Answer, ContextError, Continuation, Passage
-from robust_qa.kit import answer_key, cite, each_alone, says_unknown
+from robust_qa.kit import answer_key, ask_each, cite, says_unknown
 
 from .. import asking
 from .paths import Path, Segment
@@ -103,7 +103,7 @@ class SelfRag:
             if not growing:
                 break
             asked = [(path, number) for path in growing for number in range(len(passages))]
-            segments = await each_alone(partial(self._over, prompt, passages, toolbox), asked)
+            segments = await ask_each(partial(self._over, prompt, passages, toolbox), asked)
             grown = [
                 Path((*path.segments, segment))
                 for (path, _), segment in zip(asked, segments, strict=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from robust_qa import Token
-from robust_qa.kit import flat, printable
+from robust_qa.kit import printable, single_line
 
 RETRIEVE, NO_RETRIEVAL = "[Retrieval]", "[No Retrieval]"
 IRRELEVANT, UNSUPPORTED = "[Irrelevant]", "[No support / Contradictory]"
@@ -76,7 +76,7 @@ def _expected(token: Token, worths: Mapping[str, float]) -> float | None:
 
 def said(text: str) -> str:
     """A continuation without its reflection tokens, on one line."""
-    return flat(_TAG.sub(" ", _MARK.sub(" ", text)))
+    return single_line(_TAG.sub(" ", _MARK.sub(" ", text)))
 
 
 def defused(text: str) -> str:

@@ -1,1 +1,1 @@
-"""How the reader is made: rows from text, training, conversion, measurement. `rqa train reader` is the way in."""
+"""Make the reader's model: rows from text, training, conversion and metrics. Used by `rqa train reader`."""

@@ -1,4 +1,4 @@
-"""From scores to probabilities: logistic regression on rows that were held out of training (Platt, 1999)."""
+"""Calibrate scores to probabilities with logistic regression on held-out rows (Platt, 1999)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
 
 from robust_qa import Passage
 from robust_qa.kit import normalise, sentences
@@ -22,39 +23,39 @@ from .neighbours import Neighbours
 from .rows import Row
 
 Floats = NDArray[np.float64]
-Sample = tuple[tuple[float, ...], float]  # what tells of something, and how right it is
+Sample = tuple[tuple[float, ...], float]  # features, and a label from 0 to 1
 
-WORTH = 0.06  # probability of being right below which an answer is not given; low, as retrieved passages are unlike
-# those that it is fitted to, and doubt that is justified there is too strong for them
-SURE = 2 / 3  # share of questions answered in their passages from which these count as Correct,
-GONE = 0.75  # and of questions that are not, from which they count as Incorrect: to discard them takes more
-FEW = 10  # rows; what is fitted to fewer tells of them alone
-_OTHERS = 5  # passages beside a row's own
-_MOST = 0.9  # share of questions answered in their passages above which the others are too few to fit bounds to
+# Minimum probability of an answer. It is low because calibration rows are harder than retrieved passages.
+MIN_CONFIDENCE = 0.06
+CORRECT = 2 / 3  # share of answerable questions at the score `upper`
+INCORRECT = 0.75  # share of unanswerable questions at the score `lower`
+MIN_ROWS = 10  # with fewer held-out rows nothing is calibrated
+_OTHERS = 5  # passages in addition to a row's own
+_MAX_ANSWERABLE = 0.9  # with a higher share, unanswerable questions are added to fit the thresholds
 
 
 def uncalibrated(length: int, stride: int) -> Settings:
-    """Settings that go by the margin alone and refuse nothing."""
-    alone = (0.0, 1.0, 0.0, 0.0)
-    return Settings(length, stride, span=alone, judge=(0.0, 1.0, 0.0, 0.0), answer=(0.0, 1.0, 0.0), threshold=0.0)
+    """Return settings that use only the margin and never abstain."""
+    margin = (0.0, 1.0, 0.0, 0.0)
+    return Settings(length, stride, span=margin, judge=margin, answer=(0.0, 1.0, 0.0), threshold=0.0)
 
 
 def settings_before(base: Path | None) -> Settings:
-    """The settings of the model in `base`, or, where it is none that reads, of the packaged one."""
+    """Return the settings of the model in `base`, or of the packaged model if `base` is only an encoder."""
     own = None if base is None else base / "reader.json"
     path = own if own is not None and own.exists() else PACKAGED / "reader.json"
     return msgspec.json.decode(path.read_bytes(), type=Settings)
 
 
 class Retrieved(NamedTuple):
-    """A row's question over its own passage and others that a retriever would return with it."""
+    """A row's question with its own passage and others that a retriever would return."""
 
     row: Row
     passages: list[Passage]
 
 
 def retrieved(rows: Sequence[Row]) -> list[Retrieved]:
-    """Each row among the _OTHERS passages nearest to its question; what they hold decides what is right."""
+    """Add to each row the _OTHERS most similar passages of other rows."""
     passages = list(dict.fromkeys(Passage(row.context, title=row.title) for row in rows))
     index = Neighbours([f"{passage.title} {passage.text}" for passage in passages])
     found = []
@@ -66,12 +67,12 @@ def retrieved(rows: Sequence[Row]) -> list[Retrieved]:
 
 
 def read(engine: Marking, asked: Sequence[Retrieved]) -> list[list[Marked]]:
-    """The marked windows of each."""
+    """Return the marked windows of each question."""
     return marked_windows(engine, [(one.row.question, one.passages) for one in asked])
 
 
 def rightness(row: Row, text: str) -> float:
-    """How right an answer is: its F1; where only the sentence is known, whether it stands there."""
+    """Return the F1 of an answer, or if only the sentence is known, whether that contains the answer."""
     if row.within is not None:
         sentence = normalise(row.context[row.within[0] : row.within[1]])
         return float(bool(normalise(text)) and normalise(text) in sentence)
@@ -79,15 +80,15 @@ def rightness(row: Row, text: str) -> float:
 
 
 def holds(row: Row, passage: Passage) -> bool:
-    """Whether `passage` tells the answer: the row's own does, and one with the very sentence. Words alone may not."""
+    """Return whether `passage` is the row's own or contains the sentence with the answer."""
     if not row.answerable:
         return False
-    told = _sentence(row)
-    return passage.text == row.context or (told != "" and told in passage.text)
+    sentence = _sentence(row)
+    return passage.text == row.context or (sentence != "" and sentence in passage.text)
 
 
 def _sentence(row: Row) -> str:
-    """The sentence that tells the answer, where that is known."""
+    """Return the sentence with the answer, or nothing if it is unknown."""
     if row.within is not None:
         return row.context[row.within[0] : row.within[1]]
     if row.start is None:
@@ -95,41 +96,41 @@ def _sentence(row: Row) -> str:
     return next((row.context[a:b] for a, b in sentences(row.context) if a <= row.start < b), "")
 
 
-def calibrated(engine: Marking, rows: Sequence[Row], before: Settings, say: Callable[[str], None]) -> Settings:
-    """The engine's settings with likelihoods and bounds fitted to `rows` that were held out.
+def calibrate(engine: Marking, rows: Sequence[Row], before: Settings, say: Callable[[str], None]) -> Settings:
+    """Return the engine's settings with probabilities and thresholds fitted to the held-out `rows`.
 
-    Every question is read over several passages, as a retriever returns them. An answer is given where it is as
-    likely right as WORTH. What rows of one kind say nothing of stays as in `before`, and everything where they are few.
+    Every question is read with several passages, as from a retriever. Settings that the rows cannot determine keep
+    their values of `before`.
     """
-    if len(rows) < FEW:
-        say(f"Of the rows {len(rows)} are held out, too few to calibrate on: reader.json stays as in the model before.")
+    if len(rows) < MIN_ROWS:
+        say(f"{len(rows)} held-out rows are too few to calibrate: reader.json keeps the values of the initial model.")
         return msgspec.structs.replace(before, length=engine.settings.length, stride=engine.settings.stride)
 
-    def fitted(name: str, samples: Iterable[Sample]) -> tuple[float, ...]:
+    def fit(name: str, samples: Iterable[Sample]) -> tuple[float, ...]:
         found = list(samples)
         labels = [label for _, label in found]
         if len(set(labels)) > 1:
-            return tuple(map(float, logistic(np.array([one for one, _ in found]), np.array(labels))))
-        say(f"What is held out is all of one kind: {name} in reader.json stays as it was in the model before.")
-        kept: tuple[float, ...] = getattr(before, name)
-        return kept
+            return tuple(map(float, logistic(np.array([features for features, _ in found]), np.array(labels))))
+        say(f"All held-out rows have the same label: {name} in reader.json keeps the value of the initial model.")
+        unchanged: tuple[float, ...] = getattr(before, name)
+        return unchanged
 
     asked = retrieved(rows)
     marked = read(engine, asked)
     settings = engine.settings
-    settings = msgspec.structs.replace(settings, span=fitted("span", _of_spans(asked, marked, settings)))
-    settings = msgspec.structs.replace(settings, judge=fitted("judge", _of_passages(asked, marked, settings)))
-    weights = fitted("answer", _of_choices(asked, marked, settings))
-    bounds = _bounds(asked, marked, settings)
-    if bounds is None:
-        say("What is held out is all answered, or none: lower and upper in reader.json stay as in the model before.")
-        bounds = before.lower, before.upper
-    lower, upper = bounds
-    return msgspec.structs.replace(settings, answer=weights, threshold=WORTH, lower=lower, upper=upper)
+    settings = msgspec.structs.replace(settings, span=fit("span", _span_samples(asked, marked, settings)))
+    settings = msgspec.structs.replace(settings, judge=fit("judge", _passage_samples(asked, marked, settings)))
+    weights = fit("answer", _choice_samples(asked, marked, settings))
+    thresholds = _thresholds(asked, marked, settings)
+    if thresholds is None:
+        say("All held-out questions are answerable, or none: lower and upper keep the values of the initial model.")
+        thresholds = before.lower, before.upper
+    lower, upper = thresholds
+    return msgspec.structs.replace(settings, answer=weights, threshold=MIN_CONFIDENCE, lower=lower, upper=upper)
 
 
-def _of_spans(asked: Sequence[Retrieved], marked: Sequence[list[Marked]], settings: Settings) -> Iterator[Sample]:
-    """The likeliest span of each window, and how right it is."""
+def _span_samples(asked: Sequence[Retrieved], marked: Sequence[list[Marked]], settings: Settings) -> Iterator[Sample]:
+    """Yield the best span of each window with its F1."""
     for one, pairs in zip(asked, marked, strict=True):
         for window, marks in pairs:
             for span in spans(window, marks, settings)[:1]:
@@ -137,10 +138,12 @@ def _of_spans(asked: Sequence[Retrieved], marked: Sequence[list[Marked]], settin
                 yield (1.0, *span.evidence), rightness(one.row, words) if one.row.answerable else 0.0
 
 
-def _of_passages(asked: Sequence[Retrieved], marked: Sequence[list[Marked]], settings: Settings) -> Iterator[Sample]:
-    """Each passage, and whether it tells the answer."""
+def _passage_samples(
+    asked: Sequence[Retrieved], marked: Sequence[list[Marked]], settings: Settings
+) -> Iterator[Sample]:
+    """Yield each passage and whether it contains the answer."""
     for one, pairs in zip(asked, marked, strict=True):
-        # Without its own passage, too: the likeliest of others tells an answer as well.
+        # Also without the own passage, because the best other passage may look like an answer.
         for first, seen in enumerate((pairs, [pair for pair in pairs if pair[0].passage > 0])):
             found = weighed(one.passages, seen, settings)
             for passage, each in list(zip(one.passages, found, strict=True))[first:]:
@@ -148,79 +151,70 @@ def _of_passages(asked: Sequence[Retrieved], marked: Sequence[list[Marked]], set
                     yield (1.0, *each), float(holds(one.row, passage))
 
 
-def _of_choices(asked: Sequence[Retrieved], marked: Sequence[list[Marked]], settings: Settings) -> Iterator[Sample]:
-    """The choice of each question that has one, and whether it is right."""
+def _choice_samples(asked: Sequence[Retrieved], marked: Sequence[list[Marked]], settings: Settings) -> Iterator[Sample]:
+    """Yield the chosen answer of each question and whether it is right."""
     for one, pairs in zip(asked, marked, strict=True):
         choice = chosen(one.passages, pairs, settings)
         if choice is not None:
             yield (1.0, *choice.features), float(rightness(one.row, answer(one, choice)) >= 0.5)
 
 
-def _bounds(
+def _thresholds(
     asked: Sequence[Retrieved], marked: Sequence[list[Marked]], settings: Settings
 ) -> tuple[float, float] | None:
-    """The judge's scores under which a question's passages do not answer it, and from which they do.
+    """Return the scores `lower` and `upper` of the best passage, or None if all questions have the same label.
 
-    Where hardly a question is unanswered, each is also judged without its own passage. None where that does not help.
+    If almost all questions are answerable, each is also judged without its own passage.
     """
-    odds, answered = [], []
+    features, answerable = [], []
 
     def judge(one: Retrieved, pairs: list[Marked], first: int) -> None:
         best = max(judged(one.passages, pairs, settings)[first:], default=0.0)
-        odds.append((1.0, _log_odds(best)))
-        answered.append(float(any(holds(one.row, passage) for passage in one.passages[first:])))
+        features.append((1.0, _log_odds(best)))
+        answerable.append(float(any(holds(one.row, passage) for passage in one.passages[first:])))
 
     for one, pairs in zip(asked, marked, strict=True):
         judge(one, pairs, 0)
-    if sum(answered) > _MOST * len(answered):
+    if sum(answerable) > _MAX_ANSWERABLE * len(answerable):
         for one, pairs in zip(asked, marked, strict=True):
             if others := [pair for pair in pairs if pair[0].passage > 0]:
                 judge(one, others, 1)
-    if len(set(answered)) < 2:
+    if len(set(answerable)) < 2:
         return None
-    bias, slope = logistic(np.array(odds), np.array(answered))
-    if not slope:  # the score says nothing
+    bias, slope = logistic(np.array(features), np.array(answerable))
+    if not slope:  # the score has no effect
         return 0.0, 0.0
-    lower, upper = (float(np.tanh((_log_odds(share) - bias) / slope / 2)) for share in (1 - GONE, SURE))
-    return lower, upper  # tanh(x / 2) is twice the logistic function of x, less one
+    lower, upper = (float(np.tanh((_log_odds(share) - bias) / slope / 2)) for share in (1 - INCORRECT, CORRECT))
+    return lower, upper  # tanh(x / 2) equals 2 * logistic(x) - 1
 
 
-def _log_odds(likely: float) -> float:
-    likely = min(max(likely, 1e-6), 1 - 1e-6)
-    return float(np.log(likely / (1 - likely)))
+def _log_odds(probability: float) -> float:
+    probability = min(max(probability, 1e-6), 1 - 1e-6)
+    return float(np.log(probability / (1 - probability)))
 
 
 def answer(one: Retrieved, choice: Choice) -> str:
-    """The words of a choice."""
+    """Return the text of a choice."""
     best: Span = choice.spans[0]
     return text_of(one.passages[best.passage], best)
 
 
 def logistic(features: Floats, labels: Floats) -> Floats:
-    """Logistic regression's weights by Newton's method, a penalty of 1 on all but the first feature.
+    """Return the weights of a logistic regression; the first feature is the constant 1.
 
-    No evidence may count against what it speaks for: a feature with a negative weight is left out.
+    `labels` may lie between 0 and 1. Features with a negative weight are dropped, because no evidence may count
+    against what it supports.
     """
-    used = np.ones(features.shape[1], bool)
-    while True:
-        weights = np.zeros(features.shape[1])
-        weights[used] = _newton(features[:, used], labels)
-        against = used & (weights < 0)
-        against[0] = False
-        if not against.any():
-            return weights
-        used[weights == weights[against].min()] = False
-
-
-def _newton(features: Floats, labels: Floats) -> Floats:
+    # scikit-learn needs classes: each row counts as both, weighted by its label.
+    rows, classes = np.concatenate([features, features]), np.repeat([1, 0], len(labels))
+    shares = np.concatenate([labels, 1 - labels])
     weights = np.zeros(features.shape[1])
-    ridge = np.diag([0.0] + [1.0] * (features.shape[1] - 1))
-    for _ in range(50):
-        likely = 1 / (1 + np.exp(-np.clip(features @ weights, -30, 30)))
-        gradient = features.T @ (likely - labels) + ridge @ weights
-        curvature = (features.T * (likely * (1 - likely))) @ features + ridge + 1e-9 * np.eye(len(weights))
-        step = np.linalg.solve(curvature, gradient)
-        weights -= step
-        if np.abs(step).max() < 1e-8:
-            break
+    used = list(range(1, features.shape[1]))
+    while used:
+        model = LogisticRegression(solver="newton-cholesky", tol=1e-8).fit(rows[:, used], classes, shares)
+        if model.coef_.min() >= 0:
+            weights[0], weights[used] = model.intercept_[0], model.coef_[0]
+            return weights
+        del used[int(model.coef_[0].argmin())]
+    weights[0] = _log_odds(float(labels.mean()))
     return weights

@@ -1,4 +1,4 @@
-"""The model card: what the model is, what it was made of, how good it is, and how to make it again."""
+"""Write the model card and the notice: kind, origin, licences and quality of the model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 from ..engine import PACKAGED, file_digest
-from .calibrate import FEW
+from .calibrate import MIN_ROWS
 from .train import Plan
 
 _KNOWN = {  # by the SHA-256 of model.safetensors
@@ -51,37 +51,38 @@ under whatever licence these have.
 def notice(
     base: Path | None, teachers: Sequence[Path] = (), *, corpora: bool, own: Iterable[tuple[Path, int]] = ()
 ) -> str:
-    """Whose work the weights rest on, that began as those in `base` (None: the packaged ones) and had `teachers`.
+    """Return the notice: the origin of the initial weights (`base`; None: the packaged model), data and teachers.
 
-    `own` are the files of rows beside `corpora`, with how many each has.
+    `own` lists the files of rows and their numbers of rows.
     """
     origin = _origin(base or PACKAGED)
-    told = origin + (_CORPORA if corpora and _CORPORA not in origin else "")
+    text = origin + (_CORPORA if corpora and _CORPORA not in origin else "")
     for path, count in own:
-        name = f"{path.name} (SHA-256 {file_digest(path)})" if path.is_file() else path.name  # a pipe is read once
+        # A pipe cannot be read again.
+        name = f"{path.name} (SHA-256 {file_digest(path)})" if path.is_file() else path.name
         line = _OWN.format(count=count, name=name)
-        told += "" if line in told else line
+        text += "" if line in text else line
     for origin in map(_origin, teachers):
-        told += "" if origin in told else _TEACHER.format(origin=origin)
-    return told
+        text += "" if origin in text else _TEACHER.format(origin=origin)
+    return text
 
 
 def history(base: Path | None) -> str:
-    """How the model in `base` was made, as its card tells; empty where there is none."""
-    told = _made(base or PACKAGED)
-    return f"{_BEFORE} was made by\n{told}" if told else ""
+    """Return the section of the card in `base` about how that model was made, or nothing."""
+    section = _made(base or PACKAGED)
+    return f"{_BEFORE} was made by\n{section}" if section else ""
 
 
 def taught(teacher: Path) -> str:
-    """How the model in `teacher` was made, whose scores were learnt."""
-    told = _made(teacher).partition(_BEFORE)[0]
-    return f"A model whose scores it learnt was made by\n{told}" if told else ""
+    """Return how the teacher was made."""
+    section = _made(teacher).partition(_BEFORE)[0]
+    return f"A model whose scores it learnt was made by\n{section}" if section else ""
 
 
 def beside(run: Path) -> str:
-    """How the run in `run` was made, with which a mean was taken; both began with the same weights."""
-    told = _made(run / "model").partition(_BEFORE)[0]
-    return f"Its weights are the mean with those of a run made by\n{told}" if told else ""
+    """Return how the run was made whose weights are averaged in."""
+    section = _made(run / "model").partition(_BEFORE)[0]
+    return f"Its weights are the mean with those of a run made by\n{section}" if section else ""
 
 
 def _made(model: Path) -> str:
@@ -90,47 +91,46 @@ def _made(model: Path) -> str:
 
 
 def _origin(base: Path) -> str:
-    told, weights = base / "NOTICE", base / "model.safetensors"
-    if told.exists():
-        return told.read_text(encoding="utf-8")
+    notice_file, weights = base / "NOTICE", base / "model.safetensors"
+    if notice_file.exists():
+        return notice_file.read_text(encoding="utf-8")
     known = _KNOWN.get(file_digest(weights)) if weights.exists() else None
     return known or _OTHER_BASE.format(base=base.name)
 
 
 def card(
-    figures: Mapping[str, float], plan: Plan, *, command: str, torch: str, rests_on: str, earlier: str = ""
+    metrics: Mapping[str, float], plan: Plan, *, command: str, torch: str, notice_text: str, earlier: str = ""
 ) -> str:
-    """The card in Markdown; `rests_on` is the notice, `earlier` the history."""
-    rows = "\n".join(f"| {name} | {_told(value)} |" for name, value in figures.items())
+    """Return the card in Markdown; `notice_text` is the notice, `earlier` the history."""
+    rows = "\n".join(f"| {name} | {_format(value)} |" for name, value in metrics.items())
     settings = ", ".join(f"{name} {value:g}" for name, value in asdict(plan).items())
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("transformers", "ctranslate2", "tokenizers"))
-    few = figures.get("held out", FEW) < FEW
-    calibrated = "as in the model before: these rows are too few" if few else "on the same rows"
+    few = metrics.get("held out", MIN_ROWS) < MIN_ROWS
+    calibrated = "as in the initial model, because there are too few rows" if few else "on the same rows"
     return f"""\
 # Model card
 
-An extractive reader: an encoder with a start and an end score for each token, and a score for the answer being
-there. English. It points at words of a passage; it does not reason over several, count, or know anything by itself.
+An extractive reader for English: an encoder with start and end scores for each token, and a score for whether the
+passage has an answer. It marks words of a passage. It does not reason over several passages, count, or know facts.
 
 {_MADE}
     {command}
 
-with {settings}; torch {torch}, {versions}. Order and rows follow from the seed; figures vary in the last digit with the
+with {settings}; torch {torch}, {versions}. The seed fixes order and rows. Metrics vary in the last digit with the
 number of threads.
 
 {earlier}{_MEASURED} | |
 |---|---|
 {rows}
 
-EM and F1 are SQuAD's, in per cent, of the best span of one passage; AUC tells the passages of a question that hold its
-answer from those that do not.
-`difference` is the largest between a score in torch and in CTranslate2, both in fp32.
+EM and F1 are SQuAD's, in per cent, for the best span of one passage. AUC separates passages with the answer from
+passages without. `difference` is the largest difference of fp32 scores between torch and CTranslate2.
 The confidence is calibrated {calibrated} (reader.json).
 
 ## Data and licences
 
-{rests_on}"""
+{notice_text}"""
 
 
-def _told(value: float) -> str:
+def _format(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"

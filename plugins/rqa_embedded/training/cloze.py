@@ -1,7 +1,7 @@
-"""Questions made from statements: a name, date or number is taken out of a sentence, and asked for with the rest.
+"""Generate cloze questions: remove a name, date or number from a sentence and ask for it.
 
-The idea is Lewis, Denoyer and Riedel, "Unsupervised Question Answering by Cloze Translation" (2019); here the rest is
-cut to the words around the gap, pronouns become the title's name, and words are dropped, as in a search box.
+After Lewis, Denoyer and Riedel, "Unsupervised Question Answering by Cloze Translation" (2019). The question keeps the
+words around the gap, replaces pronouns by the title, and drops some words, as in a search box.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _KIND = re.compile(
     r"\b(University|College|School|Party|Award|Prize|Church|River|County|Army|League|Club|Festival|Museum|Company|Records|Street|Island|Committee|Institute|Hospital|Theatre|Cup|Band|Orchestra|Press|Court|Department|Council|Battle|War|Airport)$"
 )
 _FEW = frozenset("a an the of in on at by to for from with and or but that this which who as".split())
-_EACH = 2  # questions of a passage, at most
-_ABSENT = 0.4  # share of them over the passage without the sentence asked about
+_MAX_QUESTIONS = 2  # for each passage
+_ABSENT = 0.4  # share of questions whose sentence is removed from the passage
 
 
 def cloze_rows(passages: list[dict[str, str]], rng: random.Random) -> Iterator[Row]:
-    """Up to two questions a passage, some of them over the passage without the sentence asked about."""
+    """Yield up to two questions for each passage, some of them without the answering sentence."""
     first_names = {subject(passage["title"]).split()[0] for passage in passages}
     for passage in passages:
         title, text = passage["title"], passage["text"]
@@ -42,7 +42,7 @@ def cloze_rows(passages: list[dict[str, str]], rng: random.Random) -> Iterator[R
             for match in _SPOT.finditer(part)
             if _fit(match, title)
         ]
-        for part, match in rng.sample(spots, min(_EACH, len(spots))):
+        for part, match in rng.sample(spots, min(_MAX_QUESTIONS, len(spots))):
             asked = _question(part, match, title, first_names, rng)
             if asked is None:
                 continue

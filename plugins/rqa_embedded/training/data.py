@@ -1,4 +1,4 @@
-"""Rows from QAMR (question, sentence, answer) and from pairs of a question and the sentence that answers it."""
+"""Rows from QAMR (question, sentence, answer) and from pairs of a question and its answering sentence."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from .neighbours import Neighbours
 from .people import style
 from .rows import Row
 
-HELD_OUT = 0.08  # share of each source's sentences or titles, by hash
-_TITLED = 0.6  # share of the passages without a title of their own that get their topic as one
+HELD_OUT = 0.08  # held-out share of sentences or titles, by hash
+_TITLED = 0.6  # share of untitled passages that get their topic as title
 
 
 def place(text: str) -> float:
-    """Where a sentence, a title or a passage stands among all, from 0 to 1: by its hash, so always the same."""
+    """Return a number from 0 to 1 that depends on the hash of the text."""
     return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) / 2**32
 
 
 def held_out(text: str) -> bool:
-    """Whether a sentence, or a title, is kept from training, for measuring."""
+    """Return whether a sentence or title is held out."""
     return place(text) < HELD_OUT
 
 
 def load_jsonl(path: Path) -> list[dict[str, Any]]:
-    """The objects of a JSONL file."""
+    """Return the objects of a JSONL file."""
     with path.open("rb") as lines:
         return [msgspec.json.decode(line) for line in lines]
 
 
 def qamr_rows(path: Path, rng: random.Random, *, held: bool, share: float = 1.0, absent: float = 0.3) -> Iterator[Row]:
-    """QAMR's questions over paragraphs of their sentence's own article.
+    """Yield QAMR's questions with paragraphs around their sentence.
 
-    `held` takes the held-out sentences instead of the others; `share` of the questions are kept, and for a share
-    `absent` of those the answering sentence is left out of a paragraph of neighbours and look-alikes.
+    With `held`, yield only held-out sentences. `share` is the share of questions to keep. For a share `absent` of
+    these, the answering sentence is removed from the paragraph.
     """
     asked = [entry for entry in load_jsonl(path) if held_out(entry["context"]) == held]
     text = {entry["id"].split("/")[0]: entry["context"] for entry in asked}
@@ -59,11 +59,11 @@ def qamr_rows(path: Path, rng: random.Random, *, held: bool, share: float = 1.0,
         title = topics[key.rsplit(":", 2)[0]] if rng.random() < _TITLED else ""
         at = article.index(key)
         near = article[max(0, at - rng.randint(0, 3)) : at + 1 + rng.randint(0, 3)]
-        alike = [keys[n] for n in index.nearest(entry["question"] + " " + text[key], 8) if keys[n] not in near]
-        rng.shuffle(alike)
-        others = alike[: max(0, rng.randint(1, 4) - len(near) + 1)]
-        if rng.random() < absent and _definite(entry["question"]):
-            rest = [text[other] for other in [*near, *others, *alike[:1]] if other != key]
+        similar = [keys[n] for n in index.nearest(entry["question"] + " " + text[key], 8) if keys[n] not in near]
+        rng.shuffle(similar)
+        others = similar[: max(0, rng.randint(1, 4) - len(near) + 1)]
+        if rng.random() < absent and _specific(entry["question"]):
+            rest = [text[other] for other in [*near, *others, *similar[:1]] if other != key]
             if rest:
                 yield Row(question, " ".join(rest), title, source="qamr")
             continue
@@ -72,7 +72,7 @@ def qamr_rows(path: Path, rng: random.Random, *, held: bool, share: float = 1.0,
         sentence = text[key]
         shift = sum(len(part) + 1 for part in parts[: parts.index(sentence)])
         answer, start = entry["answer"], entry["answer_start"]
-        if sentence[start : start + len(answer)] == answer and _telling(entry["question"], answer):
+        if sentence[start : start + len(answer)] == answer and _useful(entry["question"], answer):
             yield Row(question, " ".join(parts), title, [answer], start + shift, source="qamr")
 
 
@@ -81,13 +81,13 @@ def _place(key: str) -> tuple[str, int, int]:
     return article, int(paragraph), int(sentence)
 
 
-def _definite(question: str) -> bool:
-    """Whether a question names enough for another paragraph not to answer it by chance ("Who spoke?" does not)."""
+def _specific(question: str) -> bool:
+    """Return whether a question is specific: "Who spoke?" may be answered by any paragraph."""
     return len([word for word in re.findall(r"\w+", question) if len(word) > 3]) >= 4
 
 
-def _telling(question: str, answer: str) -> bool:
-    """Whether an answer teaches something: one of the question's own words, or a pronoun, does not."""
+def _useful(question: str, answer: str) -> bool:
+    """Return whether an answer is useful: not a pronoun and not only words of the question."""
     words = set(re.findall(r"\w+", answer.lower()))
     return not words <= set(re.findall(r"\w+", question.lower())) and not words <= _PRONOUNS
 
@@ -96,16 +96,16 @@ _PRONOUNS = frozenset("he she it they him her his its their them we you i who wh
 
 
 def sentence_rows(path: Path, rng: random.Random, *, held: bool, first: int = 0, absent: float = 0.6) -> Iterator[Row]:
-    """Questions whose answering sentence is known, over the sentences around it, and a share `absent` also without it.
+    """Yield questions with the sentences around their answering sentence, and a share `absent` also without it.
 
-    Without it there are left its neighbours and the sentences most like the question: on the topic, and no answer.
-    `first` skips the file's first rows (SQuAD's development articles, which others measure on); of the rest `held`
-    takes whole stretches of _STRETCH pairs, so that no neighbour is in both parts. A number or a date asked for is an
-    answer where the sentence holds one alone; else the answer is learnt as standing within the sentence.
+    Those without it keep its neighbours and the most similar sentences.
+    `first` rows of the file are skipped (SQuAD's development articles, which are test data). Blocks of _BLOCK pairs are
+    held out together, so that neighbours stay in the same part. If the question asks for a number or a date and the
+    sentence has exactly one, that is the answer. Otherwise only the sentence is known.
     """
-    every = [(clean(pair["question"]), clean(pair["sentence"])) for pair in load_jsonl(path)[first:]]
-    stretches = [every[at : at + _STRETCH] for at in range(0, len(every), _STRETCH)]
-    pairs = [pair for stretch in stretches if held_out(stretch[0][1]) == held for pair in stretch]
+    all_pairs = [(clean(pair["question"]), clean(pair["sentence"])) for pair in load_jsonl(path)[first:]]
+    blocks = [all_pairs[at : at + _BLOCK] for at in range(0, len(all_pairs), _BLOCK)]
+    pairs = [pair for block in blocks if held_out(block[0][1]) == held for pair in block]
     sentences = list(dict.fromkeys(sentence for _, sentence in pairs))
     place = {sentence: n for n, sentence in enumerate(sentences)}
     index = Neighbours(sentences)
@@ -114,15 +114,15 @@ def sentence_rows(path: Path, rng: random.Random, *, held: bool, first: int = 0,
         title = index.topic(sentences[max(0, at - 15) : at + 15]) if rng.random() < _TITLED else ""
         low, high = max(0, at - rng.randint(0, 3)), at + 1 + rng.randint(0, 3)
         parts = sentences[low:high]
-        alike = [sentences[n] for n in index.nearest(question, 4) if not low <= n < high]
+        similar = [sentences[n] for n in index.nearest(question, 4) if not low <= n < high]
         asked = style(question, rng)
         if rng.random() < absent:
-            rest = [part for part in parts if part != sentence] + alike[: rng.randint(1, 3)]
+            rest = [part for part in parts if part != sentence] + similar[: rng.randint(1, 3)]
             rng.shuffle(rest)
             if rest:
                 yield Row(asked, " ".join(rest), title, source="sentences")
-        if alike and rng.random() < 0.5:
-            parts.insert(rng.randint(0, len(parts)), alike[0])
+        if similar and rng.random() < 0.5:
+            parts.insert(rng.randint(0, len(parts)), similar[0])
         shift = sum(len(part) + 1 for part in parts[: parts.index(sentence)])
         sure = _sure(question, sentence)
         text = " ".join(parts)
@@ -132,7 +132,7 @@ def sentence_rows(path: Path, rng: random.Random, *, held: bool, first: int = 0,
             yield Row(asked, text, title, within=(shift, shift + len(sentence)), source="sentences")
 
 
-_STRETCH = 60  # pairs; an article's come one after another
+_BLOCK = 60  # consecutive pairs, mostly of one article
 
 _MONTH = "january|february|march|april|may|june|july|august|september|october|november|december"
 _DATE = (
@@ -164,7 +164,7 @@ _CLITIC = re.compile(r" ('s|'re|'ve|'ll|'d|'m|n't)\b")
 
 
 def clean(text: str) -> str:
-    """Undo the Penn Treebank's tokenisation, as far as a reader would notice."""
+    """Undo the tokenisation of the Penn Treebank."""
     text = text.replace("-lrb-", "(").replace("-rrb-", ")").replace("``", '"').replace("''", '"').replace("--", "–")
     text = _CLITIC.sub(r"\1", text)
     text = re.sub(r"(?<=\d) ,(?= \d{4})", ",", text)

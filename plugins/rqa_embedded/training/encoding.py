@@ -1,4 +1,4 @@
-"""A row as the model sees it: `[CLS] question [SEP] title : text [SEP]`, and which tokens hold the answer."""
+"""Tokenise rows as `[CLS] question [SEP] title : text [SEP]` and find the tokens of the answer."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 
-_AT_ONCE = 1000  # rows whose codes are in memory with all that the tokenizer tells of them
+_BATCH = 1000  # rows tokenised at once, to limit memory
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Token ids and types of one row; `starts` and `ends` are the token positions right for them.
+    """Token ids and types of one row, and the right token positions `starts` and `ends`.
 
-    Position 0, [CLS], stands for "not in this passage" and is the one right position then. `searched` says that the
-    answer is one stretch among them, not known which; `untold`, that nothing is known of the row.
+    Position 0, [CLS], means that the passage has no answer. With `searched`, the answer is an unknown span of these
+    positions. `unlabelled` rows have no label.
     """
 
     ids: Sequence[int]
@@ -33,46 +33,46 @@ class Example:
     answerable: bool
     row: int
     searched: bool = False
-    untold: bool = False
+    unlabelled: bool = False
 
 
 def load_tokenizer(path: str, length: int) -> Tokenizer:
-    """The tokenizer file at `path`, cutting the passage (never the question) to `length` tokens in all."""
+    """Load the tokenizer. It truncates passages, never questions, to `length` tokens in total."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(path)
     tokenizer.no_padding()
-    tokenizer.encode_special_tokens = True  # as the engine reads
+    tokenizer.encode_special_tokens = True  # like the engine
     tokenizer.enable_truncation(length, strategy="only_second")
     return tokenizer
 
 
 def headed(row: Row) -> str:
-    """The passage of `row` with its title, as the model reads it."""
+    """Return the passage of `row` with its title, as the model reads it."""
     return head(row.title) + row.context
 
 
 def encode(rows: list[Row], tokenizer: Tokenizer, say: Callable[[str], None] | None = None) -> list[Example]:
-    """The examples of `rows`, in order; a row whose answer has no token there is left out, and `say` is told."""
+    """Return the examples of `rows`. Rows without a token of the answer are skipped and counted with `say`."""
     examples = []
     cut = lost = 0
-    for at in range(0, len(rows), _AT_ONCE):
-        part = rows[at : at + _AT_ONCE]
+    for at in range(0, len(rows), _BATCH):
+        part = rows[at : at + _BATCH]
         found = tokenizer.encode_batch([(row.question, headed(row)) for row in part])
         for number, (row, coded) in enumerate(zip(part, found, strict=True), at):
             starts, ends = [0], [0]
             if row.answerable:
                 starts, ends = _positions(row, len(head(row.title)), coded)
             if starts and ends:
-                ids, types = array("i", coded.ids), array("b", coded.type_ids)  # 5 bytes a token, of lists 16 to 44
+                ids, types = array("i", coded.ids), array("b", coded.type_ids)  # 5 bytes a token; lists need 16 to 44
                 searched = row.within is not None
-                examples.append(Example(ids, types, starts, ends, row.answerable, number, searched, row.untold))
+                examples.append(Example(ids, types, starts, ends, row.answerable, number, searched, row.unlabelled))
             elif coded.overflowing:
                 cut += 1
             else:
                 lost += 1
     if say is not None and cut + lost:
-        say(f"{cut + lost:,} rows left out: {cut:,} with the answer past --length, {lost:,} without tokens of it")
+        say(f"skipped {cut + lost:,} rows: {cut:,} with the answer beyond --length, {lost:,} without its tokens")
     return examples
 
 
@@ -94,16 +94,16 @@ def _positions(row: Row, shift: int, coded: object) -> tuple[list[int], list[int
     starts, ends = set(), set()
     for begin in begins:
         end = begin + len(row.answers[0])
-        held = [n for n, side in enumerate(sides) if side == 1 and offsets[n][0] < end and begin < offsets[n][1]]
-        # What follows the last token's characters, as a mark that the tokenizer drops, is the answer's too: uncut.
-        if held and (end <= offsets[held[-1]][1] or 1 in sides[held[-1] + 1 :] or not coded.overflowing):  # type: ignore[attr-defined]
-            starts.add(held[0])
-            ends.add(held[-1])
+        tokens = [n for n, side in enumerate(sides) if side == 1 and offsets[n][0] < end and begin < offsets[n][1]]
+        # The tokenizer drops some characters, so an answer may end after its last token. Otherwise it is truncated.
+        if tokens and (end <= offsets[tokens[-1]][1] or 1 in sides[tokens[-1] + 1 :] or not coded.overflowing):  # type: ignore[attr-defined]
+            starts.add(tokens[0])
+            ends.add(tokens[-1])
     return sorted(starts), sorted(ends)
 
 
 def _occurrences(answer: str, text: str) -> list[int]:
-    """Where `answer` stands in `text`: as whole words, or, where it nowhere does, inside of them."""
+    """Return the offsets of `answer` in `text` as whole words, or else inside words."""
     anywhere = re.escape(answer)
     whole = (
         (r"(?<!\w)" if re.match(r"\w", answer) else "") + anywhere + (r"(?!\w)" if re.search(r"\w\Z", answer) else "")

@@ -1,7 +1,6 @@
-"""Made-up encyclopedia passages about places, films, books, songs, sport and people, with questions about their facts.
+"""Invented encyclopedia passages about places, films, books, songs, sport and people, with questions.
 
-Passages about people say little of such things. Names are made of syllables, so that nothing can be known by heart:
-only the passage tells. What is told and asked stands in invented.toml.
+Names are made of syllables, so only the passage can answer. The templates are in invented.toml.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ import msgspec
 from .people import MONTH, style
 from .rows import Row
 
-_ABSENT = 0.45  # share of the rows that lack the fact asked for
+_ABSENT = 0.45  # share of rows without the fact
 
 
 class Fact(msgspec.Struct, forbid_unknown_fields=True):
-    """Ways to tell a fact, and questions by the slot that holds their answer."""
+    """Templates of a fact, and questions by the slot with their answer."""
 
     tell: list[str]
     ask: dict[str, list[str]]
 
 
 class Kind(msgspec.Struct, forbid_unknown_fields=True):
-    """What can be told of one kind of subject."""
+    """The facts of one kind of subject."""
 
     weight: int
     x: str | list[str]
@@ -37,82 +36,82 @@ class Kind(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Invented(msgspec.Struct, forbid_unknown_fields=True):
-    """The file."""
+    """The content of invented.toml."""
 
     lists: dict[str, list[str]]
     kind: list[Kind]
 
 
 def invented_rows(count: int, rng: random.Random) -> Iterator[Row]:
-    """`count` rows; some lack the fact, or tell it of a subject with a similar name."""
+    """Yield `count` rows. Some lack the fact or state it about a similar name."""
     source = msgspec.convert(tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")), Invented)
     weights = [kind.weight for kind in source.kind]
     for _ in range(count):
         article = _Article(rng.choices(source.kind, weights)[0], source.lists, rng)
         asked = rng.randrange(len(article.kind.facts))
-        told, slot, question = article.fact(asked)
+        sentence, slot, question = article.fact(asked)
         rest = [article.fact(n)[0] for n in range(1, len(article.kind.facts)) if n != asked]
         rest = rng.sample(rest, rng.randint(0, len(rest)))
         first = [] if asked == 0 else [article.fact(0)[0]]
         answer = article.value(slot)
         if rng.random() < _ABSENT:
-            yield _without(article, question, (told, answer), [*first, *rest], rng)
+            yield _without(article, question, (sentence, answer), [*first, *rest], rng)
             continue
         parts = [*first, *rest]
-        parts.insert(rng.randint(len(first), len(parts)) if asked else 0, told)
+        parts.insert(rng.randint(len(first), len(parts)) if asked else 0, sentence)
         text = " ".join(parts)
-        start = text.index(told) + told.index(answer)
+        start = text.index(sentence) + sentence.index(answer)
         yield Row(question, text, article.x if rng.random() < 0.9 else "", [answer], start, source="invented")
 
 
 def _without(article: _Article, question: str, fact: tuple[str, str], others: list[str], rng: random.Random) -> Row:
-    """A row whose passage leaves out the `fact` (sentence, answer), or tells it of somebody else."""
-    told, answer = fact
-    if others and rng.random() < 0.5 and not any(answer in other for other in others):
+    """Return a row whose passage lacks the `fact` (sentence, answer) or states it about a similar name."""
+    sentence, answer = fact
+    if others and rng.random() < 0.5 and not any(answer in one for one in others):
         return Row(question, " ".join(others), article.x, source="invented")
-    alike = article.names.alike(article.x)
-    text = " ".join([told, *others]).replace(article.x, alike)
-    return Row(question, text, alike, source="invented")
+    other = article.names.similar(article.x)
+    text = " ".join([sentence, *others]).replace(article.x, other)
+    return Row(question, text, other, source="invented")
 
 
 class _Article:
-    """One subject: its slots are filled when first asked for, and stay as they are."""
+    """One subject. Its slots are filled on first use."""
 
     def __init__(self, kind: Kind, lists: dict[str, list[str]], rng: random.Random) -> None:
         self.kind = kind
         self.names = _Names(rng)
         self._lists, self._rng = lists, rng
         self._values: dict[str, str] = {}
-        self.x = self._made(kind.x)
+        self.x = self._generate(kind.x)
         self._values["x"] = self.x
-        self._told: dict[int, tuple[str, str, str]] = {}
+        self._facts: dict[int, tuple[str, str, str]] = {}
 
     def fact(self, number: int) -> tuple[str, str, str]:
-        """The sentence, the slot asked about, and the question; always the same for one number."""
-        if number not in self._told:
+        """Return the sentence, the slot with the answer, and the question of a fact."""
+        if number not in self._facts:
             fact = self.kind.facts[number]
             template = self._rng.choice(fact.tell)
             slot = self._rng.choice([slot for slot in fact.ask if f"{{{slot}}}" in template] or list(fact.ask))
             if f"{{{slot}}}" not in template:
                 template = next(tell for tell in fact.tell if f"{{{slot}}}" in tell)
-            question = style(self._filled(self._rng.choice(fact.ask[slot])), self._rng)
-            self._told[number] = self._filled(template), slot, question
-        return self._told[number]
+            question = style(self._fill(self._rng.choice(fact.ask[slot])), self._rng)
+            self._facts[number] = self._fill(template), slot, question
+        return self._facts[number]
 
     def value(self, slot: str) -> str:
-        """What stands in a slot."""
+        """Return the value of a slot."""
         if slot not in self._values:
-            self._values[slot] = self._made(self.kind.slots[slot])
+            self._values[slot] = self._generate(self.kind.slots[slot])
         return self._values[slot]
 
-    def _made(self, how: str | list[str]) -> str:
+    def _generate(self, how: str | list[str]) -> str:
         if isinstance(how, list):
             how = self._rng.choice(how)
         elif "{" not in how:
             return self._rng.choice(self._lists[how]) if how in self._lists else self.names.make(how)
-        return self._filled(how)
+        return self._fill(how)
 
-    def _filled(self, template: str) -> str:
+    def _fill(self, template: str) -> str:
         text = re.sub(r"\{(\w+)\}", lambda slot: self.value(slot[1]), template)
         return re.sub(r"\b([Aa]) (?=[aeiouAEIO])", r"\1n ", text)
 
@@ -149,17 +148,17 @@ _COUNTRIES = [
 
 
 class _Names:
-    """Names that nobody has."""
+    """Generates invented names."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
 
     def make(self, kind: str) -> str:
-        """A name of a `kind`: one of the methods below, or a number."""
+        """Return a name of a `kind`: one of the methods below."""
         return str(getattr(self, f"_{kind}")())
 
-    def alike(self, name: str) -> str:
-        """Another name that shares words with `name` where it has several."""
+    def similar(self, name: str) -> str:
+        """Return another name that shares words with `name` if it has several."""
         words = name.split()
         at = self._rng.choice([n for n, word in enumerate(words) if word[-1].isalnum()] or [0])
         words[at] = self._rng.choice([word for word in _WORDS if word != words[at]]) if words[at] in _WORDS else (

@@ -1,4 +1,4 @@
-"""A model in torch with the face of the engine, to measure it by the same code."""
+"""The torch version of the engine, so that the same code measures both."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class InTorch:
-    """A SpanReader in fp32 with the face of an Engine."""
+    """A SpanReader in fp32 with the interface of an Engine."""
 
     def __init__(self, model: SpanReader, tokenizer_file: Path, settings: Settings) -> None:
         from tokenizers import Tokenizer
@@ -59,7 +59,7 @@ class InTorch:
         return [results[n] for n in range(len(windows))]
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """A unit vector of each text, (texts, width)."""
+        """Return a unit vector of each text, (texts, width)."""
         import torch
 
         from .encoding import Example
@@ -72,5 +72,5 @@ class InTorch:
         part = collate([Example(ids, [0] * len(ids), [0], [0], False, n) for n, ids in enumerate(found)])
         with torch.no_grad(), torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type != "cpu"):
             vectors = self._model.embed(part["ids"].to(device), part["mask"].to(device))
-        told: NDArray[np.float32] = vectors.cpu().numpy()
-        return told
+        found_vectors: NDArray[np.float32] = vectors.cpu().numpy()
+        return found_vectors

@@ -1,25 +1,29 @@
-"""The shipped model's training data: all sources together, shuffled."""
+"""The training data of the packaged model: all sources, shuffled."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from robust_qa.kit import sentences
 
 from .cloze import cloze_rows
 from .data import held_out, load_jsonl, qamr_rows, sentence_rows
+from .encoding import headed
 from .invented import invented_rows
+from .neighbours import Neighbours
 from .people import people_rows
 from .rows import Row
 
-_SQUAD_DEVELOPMENT = 10_570  # rows of SQuAD's development articles, which stand first; others measure on them
+_NEAREST = 8  # similar passages to draw from
+_SQUAD_DEVELOPMENT = 10_570  # first rows, from SQuAD's development articles, which are test data
 
 
 def mixture(folder: Path, seed: int, *, held: bool = False) -> list[Row]:
-    """Rows from qamr.jsonl, squad_sentences.jsonl and wiki_passages.jsonl of `folder`, and invented ones.
+    """Return rows from qamr.jsonl, squad_sentences.jsonl and wiki_passages.jsonl in `folder`, and invented rows.
 
-    `held` takes the sentences, stretches and titles that are kept from training instead.
+    With `held`, return the held-out rows instead.
     """
     rng = random.Random(seed)
     passages = [entry for entry in load_jsonl(folder / "wiki_passages.jsonl") if held_out(entry["title"]) == held]
@@ -35,7 +39,7 @@ def mixture(folder: Path, seed: int, *, held: bool = False) -> list[Row]:
 
 
 def cropped(row: Row, rng: random.Random, share: float = 0.6) -> Row:
-    """`row` over a few sentences around its answer, for a share of the rows: short passages are quick to learn from."""
+    """Shorten the passage to a few sentences around the answer, for a share of the rows. This speeds up training."""
     if rng.random() > share or (row.answers and row.start is None):
         return row
     spans = sentences(row.context)
@@ -48,3 +52,19 @@ def cropped(row: Row, rng: random.Random, share: float = 0.6) -> Row:
     if row.start + len(row.answers[0]) > high:
         return row
     return Row(row.question, row.context[low:high], row.title, row.answers, row.start - low, source=row.source)
+
+
+def near_rows(rows: Sequence[Row], rng: random.Random, share: float) -> Iterator[Row]:
+    """Yield for a `share` of the rows their question with a similar passage of another question.
+
+    These rows have no label, because a similar passage may contain the answer. Only a teacher's scores are learnt.
+    """
+    passages = list({headed(row): row for row in rows}.values())
+    index = Neighbours([headed(row) for row in passages])
+    for row in rows:
+        if rng.random() >= share:
+            continue
+        similar = [passages[n] for n in index.nearest(row.question, _NEAREST)]
+        if others := [one for one in similar if one.context != row.context]:
+            one = rng.choice(others)
+            yield Row(row.question, one.context, one.title, unlabelled=True, source="near")

@@ -1,4 +1,4 @@
-"""The network: an encoder; scores of each token to start and to end the answer; two scores of the passage."""
+"""The network: an encoder, start and end scores for each token, and two scores for the passage."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from tokenizers import Tokenizer
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel
 
 from robust_qa import InputError
 
-from .vocabulary import translation
+HEADS = "heads.npz"  # next to an encoder that is already trained
+TEMPERATURE = 2.0  # of a teacher's scores, so that its second choices count too
+LONGEST_SEARCHED = 12  # maximum tokens of an answer if only its sentence is known
 
-HEADS = "heads.npz"  # beside an encoder whose scores were learnt already
-TEMPERATURE = 2.0  # of a teacher's scores: what else it held likely is to be learnt, too
-LONGEST_SEARCHED = 12  # tokens of an answer that is only known to stand in a sentence
+
+_SPECIAL = {"[CLS]": "<s>", "[SEP]": "</s>", "[PAD]": "<pad>", "[UNK]": "<unk>", "[MASK]": "<mask>"}
 
 
 class Scores(NamedTuple):
-    """Of each token to start and to end the answer, (batch, tokens); of the passage, (batch,)."""
+    """Start and end scores of the tokens, (batch, tokens), and scores of the passage, (batch,)."""
 
     start: Tensor
     end: Tensor
@@ -31,9 +33,9 @@ class Scores(NamedTuple):
 
 
 class SpanReader(nn.Module):
-    """Scores from token ids and types; and, of single texts, the sentence vectors that the encoder came with.
+    """Computes scores from token ids and types, and the encoder's sentence vectors of single texts.
 
-    The ids are those of `tokenizer_file`; an encoder that has other ids for the same words is told its own.
+    Ids are those of `tokenizer_file`. They are translated for an encoder with another vocabulary order.
     """
 
     translation: Tensor | None
@@ -43,10 +45,10 @@ class SpanReader(nn.Module):
         config = AutoConfig.from_pretrained(encoder)
         if not hasattr(config, "hidden_dropout_prob"):
             raise InputError(
-                f"The model in {encoder} is of the family {config.model_type}, which cannot be trained to read here.",
-                hint="Take an encoder built as BERT is: BERT, MiniLM or MPNet.",
+                f"The model in {encoder} has the unsupported type {config.model_type}.",
+                hint="Use BERT, MiniLM or MPNet.",
             )
-        # One pass over varied data does not overfit, and without dropout a step on a CPU takes two thirds of the time.
+        # One pass over varied data does not overfit, and dropout takes a third of the time on a CPU.
         self.encoder = AutoModel.from_pretrained(
             encoder, dtype=torch.float32, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0
         )
@@ -58,11 +60,11 @@ class SpanReader(nn.Module):
         for head in (self.span, self.passage):
             nn.init.normal_(head.weight, std=0.02)
             nn.init.zeros_(head.bias)
-        if (learnt := Path(encoder, HEADS)).exists():
-            self._take_heads(learnt)
+        if (heads := Path(encoder, HEADS)).exists():
+            self._load_heads(heads)
 
-    def _take_heads(self, path: Path) -> None:
-        """Go on with the scores of a converted model; their rows are those of `Scores`."""
+    def _load_heads(self, path: Path) -> None:
+        """Load the heads of a converted model. Their rows are those of `Scores`."""
         with np.load(path) as heads, torch.no_grad():
             for head, rows in ((self.span, slice(0, 2)), (self.passage, slice(2, 4))):
                 head.weight.copy_(torch.from_numpy(heads["weight"][rows]))
@@ -79,25 +81,25 @@ class SpanReader(nn.Module):
             return Scores(start, end, answered, relevant)
 
     def embed(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Unit vectors of single texts, (batch, width)."""
+        """Return unit vectors of single texts, (batch, width)."""
         hidden = self._hidden(ids, mask)
         means = (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
         return nn.functional.normalize(means, dim=-1)
 
     def _hidden(self, ids: Tensor, mask: Tensor, **more: Tensor) -> Tensor:
-        own = ids if self.translation is None else self.translation[ids]
-        hidden: Tensor = self.encoder(input_ids=own, attention_mask=mask.long(), **more).last_hidden_state
+        translated = ids if self.translation is None else self.translation[ids]
+        hidden: Tensor = self.encoder(input_ids=translated, attention_mask=mask.long(), **more).last_hidden_state
         return hidden.float()
 
     def save(self, folder: Path, tokenizer_file: Path) -> None:
-        """Leave in `folder` what this class loads, scores included."""
+        """Save encoder, heads and tokenizer, as this class loads them."""
         self.encoder.save_pretrained(folder)
         save_heads(self, folder / HEADS)
         shutil.copy(tokenizer_file, folder / "tokenizer.json")
 
 
 def save_heads(model: SpanReader, path: Path) -> None:
-    """Write the scores' weights and biases; rows are those of `Scores`."""
+    """Write the weights and biases of the heads. Their rows are those of `Scores`."""
     both = (model.span, model.passage)
     weight, bias = (
         np.concatenate([getattr(head, name).detach().cpu().numpy() for head in both]).astype(np.float32)
@@ -107,11 +109,10 @@ def save_heads(model: SpanReader, path: Path) -> None:
 
 
 def blend(model: SpanReader, base: SpanReader, share: float, others: Sequence[dict[str, Tensor]] = ()) -> None:
-    """Set the weights of `model` to the mean with those of `others`, and of that and `base`, of which `share` is kept.
+    """Average `model` with `others`, then interpolate with `base`, which gets the weight `share`.
 
-    Weights between those before and after training have most of what the rows taught, and less of it at the expense of
-    what was there (Wortsman et al., "Robust fine-tuning of zero-shot models", 2022, section 3); the mean of several
-    runs is better than most of them (the same, "Model soups", 2022, section 3).
+    Interpolation keeps most of the training and forgets less (Wortsman et al., "Robust fine-tuning of zero-shot
+    models", 2022, section 3). The mean of several runs is better than most of them ("Model soups", 2022, section 3).
     """
     began = base.state_dict()
     with torch.no_grad():
@@ -121,43 +122,43 @@ def blend(model: SpanReader, base: SpanReader, share: float, others: Sequence[di
 
 
 def span_loss(scores: Scores, allowed: Tensor, starts: Tensor, ends: Tensor, searched: Tensor) -> Tensor:
-    """The right spans' negative log-likelihood of each row, (batch,).
+    """Return the negative log-likelihood of the right spans, (batch,).
 
-    `allowed` marks the passage's tokens and [CLS]; `starts` and `ends` mark the right ones. Where several are right
-    their probabilities add up (the marginal likelihood of Clark and Gardner, 2018, section 2.2); for the rows that
-    `searched` marks only the likeliest span among them counts (hard EM: Min et al., 2019, section 3).
+    `allowed` marks the passage's tokens and [CLS]; `starts` and `ends` mark the right ones. Probabilities of several
+    right spans add up (Clark and Gardner, 2018, section 2.2). In rows marked by `searched` only the best span counts
+    (hard EM: Min et al., 2019, section 3).
     """
-    found_starts, found_ends = _likeliest(scores, starts, ends)
+    found_starts, found_ends = _best_span(scores, starts, ends)
     starts = torch.where(searched[:, None], found_starts, starts)
     ends = torch.where(searched[:, None], found_ends, ends)
 
-    def missed(logits: Tensor, right: Tensor) -> Tensor:
-        every = _among(logits, allowed).logsumexp(-1)
-        return every - _among(logits, right).logsumexp(-1)
+    def loss(logits: Tensor, right: Tensor) -> Tensor:
+        every = _mask(logits, allowed).logsumexp(-1)
+        return every - _mask(logits, right).logsumexp(-1)
 
-    return (missed(scores.start, starts) + missed(scores.end, ends)) / 2
+    return (loss(scores.start, starts) + loss(scores.end, ends)) / 2
 
 
-def distance(scores: Scores, told: Scores, allowed: Tensor) -> Tensor:
-    """How far `scores` are from a teacher's, (batch,): the spans' relative entropy at a higher temperature.
+def distance(scores: Scores, teacher: Scores, allowed: Tensor) -> Tensor:
+    """Return the relative entropy of `scores` to a teacher's spans at a higher temperature, (batch,).
 
-    Hinton, Vinyals and Dean, "Distilling the knowledge in a neural network", 2015, section 2, where the square of the
-    temperature keeps the gradients' size.
+    Hinton, Vinyals and Dean, "Distilling the knowledge in a neural network", 2015, section 2. The squared temperature
+    preserves the scale of the gradients.
     """
 
-    def apart(ours: Tensor, theirs: Tensor) -> Tensor:
-        ours, theirs = (_among(logits / TEMPERATURE, allowed).log_softmax(-1) for logits in (ours, theirs))
+    def entropy(ours: Tensor, theirs: Tensor) -> Tensor:
+        ours, theirs = (_mask(logits / TEMPERATURE, allowed).log_softmax(-1) for logits in (ours, theirs))
         return (theirs.exp() * (theirs - ours)).sum(-1) * TEMPERATURE**2
 
-    return (apart(scores.start, told.start) + apart(scores.end, told.end)) / 2
+    return (entropy(scores.start, teacher.start) + entropy(scores.end, teacher.end)) / 2
 
 
-def _among(logits: Tensor, marked: Tensor) -> Tensor:
+def _mask(logits: Tensor, marked: Tensor) -> Tensor:
     return logits.masked_fill(~marked, torch.finfo(logits.dtype).min)
 
 
-def _likeliest(scores: Scores, starts: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
-    """One start and one end of each row, among those marked, as marks."""
+def _best_span(scores: Scores, starts: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
+    """Return masks of the best allowed start and end of each row."""
     size = starts.shape[1]
     sums = scores.start.detach()[:, :, None] + scores.end.detach()[:, None, :]
     band = torch.ones(size, size, dtype=torch.bool, device=starts.device).triu()
@@ -166,3 +167,24 @@ def _likeliest(scores: Scores, starts: Tensor, ends: Tensor) -> tuple[Tensor, Te
     best = sums.masked_fill(~fits, torch.finfo(sums.dtype).min).flatten(1).argmax(1)
     marks = nn.functional.one_hot
     return marks(best // size, size).bool(), marks(best % size, size).bool()
+
+
+def translation(theirs: Path, ours: Path) -> list[int] | None:
+    """Return for each of our token ids the id in `theirs`, or None if the vocabularies are equal.
+
+    Raises InputError if a token is missing in `theirs`.
+    """
+    ids = Tokenizer.from_file(str(theirs)).get_vocab()
+    words = Tokenizer.from_file(str(ours)).get_vocab()
+    if ids == words:
+        return None
+    table = [0] * (1 + max(words.values()))
+    for word, own in words.items():
+        found = ids.get(word, ids.get(_SPECIAL.get(word, word)))
+        if found is None:
+            raise InputError(
+                f"The vocabulary of the encoder in {theirs.parent} lacks the reader's token {word!r}.",
+                hint="Use an encoder with BERT's lower-case vocabulary: MPNet, MiniLM or bert-*-uncased.",
+            )
+        table[own] = found
+    return table

@@ -1,4 +1,4 @@
-"""The training rows as pairs for `rqa train evaluator`: a question, a passage, and whether the one answers the other.
+"""Write training rows as labelled pairs for `rqa train evaluator`.
 
 python -m rqa_embedded.training.pairs FOLDER [QUESTIONS] > pairs.jsonl
 """
@@ -19,24 +19,23 @@ from .mixture import mixture
 from .neighbours import Neighbours
 from .rows import Row
 
-_NEAR = 20  # passages among which a question's other one is looked for
+_NEAREST = 20  # similar passages to choose from
 
 
 def pairs(rows: Iterable[Row]) -> Iterator[dict[str, object]]:
-    """Of every two rows alike both questions over both passages, with a label of 1 or -1.
+    """Yield both questions with both passages of every two similar rows, with label 1 or -1.
 
-    Every question and every passage is right once and wrong once, so that neither tells the label by itself. Otherwise
-    that is what is learnt: passages made to lack an answer look it, and long ones are near to many questions. A row
-    without an answer, and one that has none alike, is left out.
+    Every question and every passage appears once with each label, so a model cannot learn the label from one of them.
+    Rows without an answer or without a similar row are skipped.
     """
-    for one, other in alike([row for row in rows if row.answerable]):
-        for asked, told in ((one, one), (one, other), (other, other), (other, one)):
-            label = 1 if asked is told else -1
-            yield {"question": asked.question, "title": told.title, "text": told.context, "label": label}
+    for one, other in similar_rows([row for row in rows if row.answerable]):
+        for asked, passage in ((one, one), (one, other), (other, other), (other, one)):
+            label = 1 if asked is passage else -1
+            yield {"question": asked.question, "title": passage.title, "text": passage.context, "label": label}
 
 
-def alike(rows: Iterable[Row]) -> Iterator[tuple[Row, Row]]:
-    """The rows two by two: each with the nearest to its question that is still free and does not answer it."""
+def similar_rows(rows: Iterable[Row]) -> Iterator[tuple[Row, Row]]:
+    """Yield pairs of rows: each with the most similar unused row that does not answer its question."""
     listed = list({row.context: row for row in {row.question: row for row in rows}.values()}.values())
     passages = [Passage(row.context, title=row.title) for row in listed]
     index = Neighbours([f"{passage.title} {passage.text}" for passage in passages])
@@ -44,7 +43,7 @@ def alike(rows: Iterable[Row]) -> Iterator[tuple[Row, Row]]:
     for n, row in enumerate(listed):
         if n not in free:
             continue
-        for other in index.nearest(row.question, _NEAR):
+        for other in index.nearest(row.question, _NEAREST):
             if other == n or other not in free:
                 continue
             if not holds(row, passages[other]) and not holds(listed[other], passages[n]):

@@ -1,7 +1,7 @@
-"""Questions made by rules from encyclopedia passages about people: births, deaths, offices, works, family.
+"""Generate questions by rules from encyclopedia passages about people: births, deaths, offices, works, family.
 
-A rule is a pattern over the passage and the ways people ask for what it captures. The passage's title says whom it is
-about, so "He was born in Leeds" answers "where was <title> born".
+A rule is a pattern for the passage and the questions for its captured group. The title of the passage names the
+person, so "He was born in Leeds" answers "where was <title> born".
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _FRAGMENTS = {
 
 
 class Rule(msgspec.Struct, forbid_unknown_fields=True):
-    """A pattern with a group `a` (the answer), and questions that may use {x} (the person) and its other groups."""
+    """A pattern with a group `a` (the answer), and questions with {x} (the person) and the other groups."""
 
     name: str
     pattern: str
@@ -62,7 +62,7 @@ class Rule(msgspec.Struct, forbid_unknown_fields=True):
     keep: float = 1.0
 
     def compiled(self) -> re.Pattern[str]:
-        """The pattern, its fragments put in."""
+        """Return the pattern with its fragments."""
         return re.compile(re.sub(r"<([A-Z]+)>", lambda name: _FRAGMENTS[name[1]], self.pattern))
 
 
@@ -87,10 +87,10 @@ _ABOUT = re.compile(rf"\b(?:is|was) an? (?:[a-z]+ )??(?P<d>(?:{_NATION} )?[a-z][
 
 
 def people_rows(passages: list[dict[str, str]], rng: random.Random, *, absent: float = 0.6) -> Iterator[Row]:
-    """Rows of all rules over `passages` ({title, text}).
+    """Yield the rows of all rules for `passages` ({title, text}).
 
-    For each answered question, with probability `absent`, also the same question over a passage without the answer: of
-    the same person, or of somebody with the same first or last name.
+    With probability `absent`, also yield the question with a passage without the answer. That passage is about the same
+    person or about a namesake.
     """
     others = _Others(passages)
     for passage in passages:
@@ -105,7 +105,7 @@ def people_rows(passages: list[dict[str, str]], rng: random.Random, *, absent: f
 
 
 def subject(title: str) -> str:
-    """The name a title stands for, without the bracketed distinction."""
+    """Return the title without a part in brackets."""
     return re.sub(r" \(.*\)$", "", title)
 
 
@@ -138,7 +138,7 @@ _TRADE = re.compile(
 
 
 def _who(name: str, text: str, rng: random.Random) -> Iterator[tuple[str, str, None]]:
-    """Trivia's way: a predicate of the person's is told, and the person asked for."""
+    """Yield trivia questions: a predicate is given, and the person is the answer."""
     about = _ABOUT.search(text)
     predicates = [m for m in _PREDICATE.finditer(text) if m["n"] is None or m["n"].split()[-1] in name]
     for match in rng.sample(predicates, min(2, len(predicates))):
@@ -154,14 +154,14 @@ def _who(name: str, text: str, rng: random.Random) -> Iterator[tuple[str, str, N
 
 
 def style(question: str, rng: random.Random) -> str:
-    """`question` as typed into a search box, now and then."""
+    """Return `question`, sometimes in the style of a search box."""
     if rng.random() < 0.4:
         return re.sub(r"[\"?]", "", question).lower().replace("'s", rng.choice(("'s", " 's"))).strip()
     return question
 
 
 class _Others:
-    """Passages of the same person or of a namesake."""
+    """Finds passages of the same person or of a namesake."""
 
     def __init__(self, passages: list[dict[str, str]]) -> None:
         self._same: dict[str, list[dict[str, str]]] = defaultdict(list)
@@ -173,7 +173,7 @@ class _Others:
                     self._named[word].append(passage)
 
     def without(self, title: str, answer: str, rng: random.Random) -> dict[str, str] | None:
-        """A passage near `title` that does not hold `answer`."""
+        """Return a passage about `title` or a namesake without `answer`."""
         named = [
             passage
             for word in subject(title).split()
@@ -182,5 +182,5 @@ class _Others:
         ]
         same = [passage for passage in self._same[title] if answer.lower() not in passage["text"].lower()]
         pool = same if same and (rng.random() < 0.4 or not named) else named
-        fitting = [p for p in pool if answer.lower() not in (p["title"] + " " + p["text"]).lower()]
-        return rng.choice(fitting) if fitting else None
+        candidates = [p for p in pool if answer.lower() not in (p["title"] + " " + p["text"]).lower()]
+        return rng.choice(candidates) if candidates else None

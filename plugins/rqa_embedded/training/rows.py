@@ -1,4 +1,4 @@
-"""The training row: a question, a passage, and where the answer stands in it."""
+"""Training rows: a question, a passage and the position of the answer."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from robust_qa import InputError
 
 
 class Row(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One question over one passage.
+    """One question with one passage.
 
-    `answers` are equally right texts; the first one is learnt. An empty list says that the passage does not answer.
-    `start` is the answer's character offset in `context`; without it every occurrence, in the title too, is right.
-    `within` (start, end) says instead that the answer stands somewhere in that stretch of `context`, for data that
-    names the right sentence but not the words. `untold`: nobody has said whether the passage answers; a teacher does.
+    `answers` are equally right texts; training uses the first. An empty list means that the passage has no answer.
+    `start` is the character offset of the answer in `context`; without it every occurrence is right. `within` (start,
+    end) is the sentence with the answer if the words are unknown. `unlabelled` rows have only
+    a teacher's scores.
     """
 
     question: str
@@ -26,17 +26,17 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True):
     answers: list[str] = []
     start: int | None = None
     within: tuple[int, int] | None = None
-    untold: bool = False
+    unlabelled: bool = False
     source: str = ""
 
     @property
     def answerable(self) -> bool:
-        """Whether the passage answers the question."""
+        """Return whether the passage answers the question."""
         return bool(self.answers) or self.within is not None
 
 
 class _Line(msgspec.Struct):
-    """A row as people write it: SQuAD's names and ours."""
+    """A row of an input file."""
 
     question: str
     context: str
@@ -50,10 +50,10 @@ _line = msgspec.json.Decoder(_Line)
 
 
 def load_rows(path: Path) -> Iterator[Row]:
-    """The rows of a JSONL file of {question, context, title?, answer | answers, answer_start?}.
+    """Yield the rows of a JSONL file of {question, context, title?, answer | answers, answer_start?}.
 
-    `"answer": null` (or an empty `answers`) marks a passage without the answer; one of the two must be there. Raises
-    InputError, naming the line, for one that is not such an object or whose answer is not in its context.
+    `"answer": null` or an empty `answers` marks a passage without the answer. Raises InputError with the line number
+    for an invalid row, and for an answer that is not in its context.
     """
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
@@ -69,7 +69,7 @@ def load_rows(path: Path) -> Iterator[Row]:
 
 def _checked(given: _Line, where: str) -> Row:
     if given.answer is msgspec.UNSET and given.answers is msgspec.UNSET:
-        raise InputError(f'{where}: there is no "answer"; null says that the passage does not answer.', hint=_FORMAT)
+        raise InputError(f'{where} has no "answer". Use null for a passage without the answer.', hint=_FORMAT)
     answers = given.answers if isinstance(given.answers, list) else [given.answer] if given.answer else []
     answers = [answer for answer in answers if answer.strip()]
     start = given.answer_start
@@ -78,11 +78,11 @@ def _checked(given: _Line, where: str) -> Row:
     answers = [answer.strip() for answer in answers]
     held = (given.title + " " + given.context).lower() if start is None else given.context[start:].lower()
     if answers and not (held.startswith(first := answers[0].lower()) or (start is None and first in held)):
-        raise InputError(f"{where}: the answer {answers[0]!r} does not stand in the context.", hint=_FORMAT)
+        raise InputError(f"{where}: the answer {answers[0]!r} is not in the context.", hint=_FORMAT)
     return Row(given.question, given.context, given.title, answers, start)
 
 
 _FORMAT = (
-    'A row is {"question": ..., "context": ..., "answer": ... or null}, with "answers", "answer_start" and "title" '
-    "where known."
+    'Write rows like {"question": ..., "context": ..., "answer": ... or null}, optionally with "answers", '
+    '"answer_start" and "title".'
 )

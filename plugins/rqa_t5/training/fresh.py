@@ -1,4 +1,4 @@
-"""A small label T5 from nothing: a vocabulary of the data's own words, and weights that compare words (matching.py)."""
+"""Create a small label T5: a vocabulary from the data, and the initial weights of matching.py."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .checkpoints import Checkpoint
 
 LABELS = ("<true>", "<false>")
 _SPECIAL = ["<pad>", "</s>", "<unk>", *LABELS]
-_LETTERS = 1000  # the most frequent ones are tokens, whatever else there is
+_LETTERS = 1000  # the most frequent letters are always tokens
 
 Vectors = Callable[[list[str]], NDArray[np.floating]]  # of each word, (words, width)
 
 
 def vocabulary(texts: Sequence[str], size: int) -> Tokenizer:
-    """A BPE tokenizer, without case, with T5's special tokens at T5's places and the two labels after them.
+    """Return a lower-case BPE tokenizer with T5's special tokens at T5's ids, followed by the two labels.
 
-    Equal texts give an equal one.
+    The same texts give the same tokenizer.
     """
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True))  # noqa: S106
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Lowercase()])
@@ -32,13 +32,13 @@ def vocabulary(texts: Sequence[str], size: int) -> Tokenizer:
         [pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation(), pre_tokenizers.Digits(individual_digits=True)]
     )
     tokenizer.decoder = decoders.Metaspace()
-    # The trainer's own limit would leave to chance which of equally rare letters it drops.
+    # With the trainer's own limit, the choice between equally rare letters is random.
     counts = Counter[str]()
     for text in texts:
         counts.update(tokenizer.normalizer.normalize_str(text))
-    del counts[" "]  # the pre-tokenizer writes SPACE for it
+    del counts[" "]  # the pre-tokenizer replaces it with SPACE
     letters = sorted(counts, key=lambda letter: (-counts[letter], letter))[:_LETTERS]
-    alphabet = list({matching.ASKED, matching.TOLD, matching.SPACE, *letters})
+    alphabet = list({matching.QUESTION_MARK, matching.TEXT_MARK, matching.SPACE, *letters})
     trainer = trainers.BpeTrainer(
         vocab_size=size, special_tokens=_SPECIAL, limit_alphabet=len(alphabet), min_frequency=2, show_progress=False,
         initial_alphabet=alphabet,
@@ -50,9 +50,9 @@ def vocabulary(texts: Sequence[str], size: int) -> Tokenizer:
 def checkpoint(
     tokenizer: Tokenizer, texts: Sequence[str], vectors: Vectors | None, *, width: int, layers: int, length: int
 ) -> Checkpoint:
-    """A T5 of `layers` encoder layers, two at least, and one decoder layer; what is random in it torch's seed decides.
+    """Return a new T5 with `layers` encoder layers (at least two) and one decoder layer.
 
-    Of `texts` it has how rare each token is; where `vectors` are given, they tell it which words are alike.
+    `texts` determine the rarity of tokens, `vectors` the similar words. Random weights depend on torch's seed.
     """
     import transformers
 
@@ -68,25 +68,25 @@ def checkpoint(
         pad_token_id=0,
         eos_token_id=1,
         decoder_start_token_id=0,
-        dropout_rate=0.0,  # on a CPU drawing it takes half of a step, and a few passes overfit little
+        dropout_rate=0.0,  # dropout takes half of the time on a CPU
     )
     model: Any = transformers.T5ForConditionalGeneration(config)
     words = None if vectors is None else vectors(_words(tokenizer))
-    matching.begin(model, tokenizer, _rarity(tokenizer, texts), words)
+    matching.initialise(model, tokenizer, _rarity(tokenizer, texts), words)
     settings = Settings(shape="label", template=matching.TEMPLATE, length=length, labels=LABELS)
-    return Checkpoint("a T5 from nothing", model, tokenizer, settings)
+    return Checkpoint("a new T5", model, tokenizer, settings)
 
 
 def _words(tokenizer: Tokenizer) -> list[str]:
-    """What each token says, by its id; a space alone says nothing, but no evaluator has vectors of that."""
+    """Return the text of each token by id, and "." for a space because evaluators have no vector for it."""
     tokens = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
     return [token.replace(matching.SPACE, " ").strip() or "." for token, _ in tokens]
 
 
 def _rarity(tokenizer: Tokenizer, texts: Sequence[str]) -> NDArray[np.floating]:
-    """The logarithm of each token's inverse document frequency, (tokens,)."""
+    """Return the logarithm of each token's inverse document frequency, (tokens,)."""
     counts = np.zeros(tokenizer.get_vocab_size())
-    for coded in tokenizer.encode_batch(list(texts), add_special_tokens=False):
-        counts[list(set(coded.ids))] += 1
+    for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False):
+        counts[list(set(encoding.ids))] += 1
     rarity: NDArray[np.floating] = np.log((len(texts) + 1) / (counts + 1))
     return rarity

@@ -1,4 +1,4 @@
-"""One run from rows to a model folder: train, save, convert, calibrate, measure, and write the model card."""
+"""Make a model folder from rows: train, save, convert, calibrate, measure, and write the model card."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .card import CARD, card
 from .checkpoints import Checkpoint, load
 from .conversion import check_convertible, check_free, convert
 from .examples import Example, examples, labelled, split
-from .loop import Plan, encode, train
+from .loop import TrainingOptions, encode, train
 
 Teacher = Callable[[list[Example]], list[Example]]
 
 
 @dataclass(frozen=True)
-class Making:
-    """What to make: from the checkpoint `base` (a folder or a hub's name), or from nothing, then as large as said."""
+class ModelOptions:
+    """The model to train: the checkpoint `base` (a folder or a name on the hub), or a new T5 of the given size."""
 
     base: str | None = None
     width: int = 256
@@ -43,88 +43,98 @@ class Making:
 def make(
     data: Sequence[Path],
     out: Path,
-    making: Making,
-    plan: Plan,
+    model_options: ModelOptions,
+    training: TrainingOptions,
     *,
     teacher: Teacher | None,
     vectors: fresh.Vectors | None,
     command: str,
     say: Callable[[str], None],
 ) -> dict[str, object]:
-    """Train on `data` and leave `out/model`, and `out/torch` for going on from; returns the figures of the card.
+    """Train on `data` and write `out/model`, and `out/torch` for further training. Returns the metrics of the card.
 
-    `vectors` tell a new T5 which words are alike.
+    `vectors` maps words to vectors that initialise a new T5.
     """
-    check_free(out / "model", force=True)  # before hours of work
-    asked, held = split(read_rows(data))
-    pairs = examples(asked, negatives=making.negatives, hard=making.hard, seed=plan.seed)
+    check_free(out / "model", force=True)  # fail before training
+    questions, held_out = split(read_rows(data))
+    pairs = examples(questions, negatives=model_options.negatives, hard=model_options.hard, seed=training.seed)
     if not pairs:
-        raise InputError("No question of the data is left to train on.", hint="Give more questions.")
+        raise InputError("The data has too few questions to train on.", hint="Add more questions.")
     if teacher is not None:
         pairs = teacher(pairs)
     out.mkdir(parents=True, exist_ok=True)
-    checkpoint = _begin(making, asked, plan.seed, vectors)
+    checkpoint = _new_checkpoint(model_options, questions, training.seed, vectors)
     if (outputs := checkpoint.outputs()) is not None:
         yes, no = outputs
-        say(f"of the outputs of {checkpoint.name} {yes!r} counts as relevant, {no!r} as not")
-    watched = labelled(held)
-    if len({example.label for example in watched}) < 2:
-        say("the held-out questions have no texts of both kinds: neither early stopping nor thresholds")
-    samples, watch = (encode(checkpoint, part, plan.trust) for part in (pairs, watched))
-    made = asdict(replace(making, base=None, quantization=""))  # what trains is the same by any name, in any packing
-    train(checkpoint, samples, watch, out, plan=plan, made=made, say=say)
+        say(f"{checkpoint.name}: output {yes!r} means relevant, {no!r} not relevant")
+    validation = labelled(held_out)
+    if len({example.label for example in validation}) < 2:
+        say("no early stopping and no thresholds: the held-out texts are all relevant or all irrelevant")
+    samples, held_out_samples = (encode(checkpoint, part, training.trust) for part in (pairs, validation))
+    # A run may continue with another name of the base or another quantization.
+    same_model = asdict(replace(model_options, base=None, quantization=""))
+    train(checkpoint, samples, held_out_samples, out, options=training, model_options=same_model, say=say)
     checkpoint.save(out / "torch")
-    proof = convert(checkpoint, out / "model", quantization=making.quantization, force=True)
-    figures: dict[str, object] = {"pairs trained on": len(pairs), **measure(out / "model", held)}
+    proof = convert(checkpoint, out / "model", quantization=model_options.quantization, force=True)
+    metrics: dict[str, object] = {"pairs trained on": len(pairs), **measure(out / "model", held_out)}
     text = card(
         read_settings(out / "model"), proof,
-        command=command, origin=checkpoint.name, quantization=making.quantization, data=data, figures=figures,
+        command=command, origin=checkpoint.name, quantization=model_options.quantization, data=data, metrics=metrics,
     )  # fmt: skip
     for folder in (out / "model", out / "torch"):
         (folder / CARD).write_text(text, encoding="utf-8")
-    return figures
+    return metrics
 
 
-def measure(folder: Path, held: Sequence[Asked]) -> dict[str, object]:
-    """Figures of the model in `folder` on `held`; thresholds chosen there are written into the folder.
+def measure(folder: Path, held_out: Sequence[Asked]) -> dict[str, object]:
+    """Measure the model on `held_out`, and choose thresholds and write them to `folder`.
 
-    Where every question has a relevant text, or none has, thresholds are chosen for each text by itself.
+    If every question has a relevant text, or none has, thresholds are chosen for single texts.
     """
-    known = judgeable(held)
+    known = judgeable(held_out)
     with contextlib.closing(Engine(folder)) as engine:
         scores = iter(engine.score([(one.question, c.text) for one in known for c in one.candidates]))
     judged = [
         Judged(tuple(next(scores) for _ in one.candidates), tuple(bool(c.relevant) for c in one.candidates))
         for one in known
     ]
-    flat = [(s, r) for one in judged for s, r in zip(one.scores, one.relevant, strict=True)]
-    figures: dict[str, object] = {
-        "questions held out": len(judged),
-        "texts of them": len(flat),
-        "AUC of the texts": auc([score for score, _ in flat], [relevant for _, relevant in flat]),
+    texts = [(s, r) for one in judged for s, r in zip(one.scores, one.relevant, strict=True)]
+    metrics: dict[str, object] = {
+        "held-out questions": len(judged),
+        "held-out texts": len(texts),
+        "AUC of the texts": auc([score for score, _ in texts], [relevant for _, relevant in texts]),
     }
     if len({one.answerable for one in judged}) < 2:
-        judged = [Judged((score,), (relevant,)) for score, relevant in flat]
+        judged = [Judged((score,), (relevant,)) for score, relevant in texts]
     if len({one.answerable for one in judged}) == 2:
         upper, lower = choose(judged)
         settle(folder, msgspec.structs.replace(read_settings(folder), upper=upper, lower=lower))
         accuracy, ambiguous = action_accuracy(judged, upper, lower)
-        figures |= {
+        metrics |= {
             "upper": upper,
             "lower": lower,
             "accuracy of Correct and Incorrect (thresholds chosen on the same questions)": accuracy,
             "share of Ambiguous": ambiguous,
             "accuracy of always Correct": sum(one.answerable for one in judged) / len(judged),
         }
-    return figures
+    return metrics
 
 
-def _begin(making: Making, asked: Sequence[Asked], seed: int, vectors: fresh.Vectors | None) -> Checkpoint:
+def _new_checkpoint(
+    model_options: ModelOptions, questions: Sequence[Asked], seed: int, vectors: fresh.Vectors | None
+) -> Checkpoint:
     torch.manual_seed(seed)
-    if making.base is not None:
-        base = load(making.base, trainable=True).used(length=making.length)
-        check_convertible(base)  # before hours of work
+    if model_options.base is not None:
+        base = load(model_options.base, trainable=True).with_input(length=model_options.length)
+        check_convertible(base)  # fail before training
         return base
-    texts = list(dict.fromkeys(candidate.text for one in asked for candidate in one.candidates))
-    tokenizer = fresh.vocabulary([*(one.question for one in asked), *texts], making.words)
-    return fresh.checkpoint(tokenizer, texts, vectors, width=making.width, layers=making.layers, length=making.length)
+    contents = list(dict.fromkeys(candidate.text for one in questions for candidate in one.candidates))
+    tokenizer = fresh.vocabulary([*(one.question for one in questions), *contents], model_options.words)
+    return fresh.checkpoint(
+        tokenizer,
+        contents,
+        vectors,
+        width=model_options.width,
+        layers=model_options.layers,
+        length=model_options.length,
+    )

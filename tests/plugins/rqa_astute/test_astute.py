@@ -395,8 +395,9 @@ class TestRepair:
 
     async def test_a_memory_that_is_cut_is_an_error_and_no_ignorance(self) -> None:
         cut = Completion('{"passages": ["William Howard Taft was', finish="length")
-        with pytest.raises(CutError):
+        with pytest.raises(ExceptionGroup) as raised:
             await ask(ScriptedModel([cut, VERDICT]))
+        assert raised.group_contains(CutError)
 
     async def test_a_consolidation_that_the_window_does_not_hold_is_left_out(self) -> None:
         model = ScriptedModel([MEMORY, "so it seems. " * 2000, VERDICT], window=2500)

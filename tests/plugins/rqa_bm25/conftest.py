@@ -18,5 +18,5 @@ def docs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def bm25(tmp_path: Path) -> Callable[..., Bm25]:
-    """Retrievers over one index, whatever their other options."""
+    """Return a function that makes retrievers for one index."""
     return lambda **options: Bm25(Bm25.Options(index=tmp_path / "index", **options))

@@ -1,4 +1,4 @@
-"""How the index follows the files."""
+"""Updates of the index when files change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from robust_qa import ConfigError, IndexReport, InputError, MissingError
 from robust_qa.config.environment import cache_dir
 from robust_qa.documents import formats as documents
-from rqa_bm25 import Bm25, renewal
+from rqa_bm25 import Bm25, indexing
 
 
 def sources(retriever, query: str = "panda") -> set[str]:
@@ -26,20 +26,20 @@ def counts(report: IndexReport) -> tuple[int, int, int, int]:
 # -- what is read
 
 
-def test_where_nothing_that_was_named_is_read_the_command_fails(rqa, tmp_path):
+def test_the_command_fails_if_no_file_can_be_read(rqa, tmp_path):
     for name in ("new.docx", "README", "notes.txt"):
         (tmp_path / name).write_text("The harbour opened in 1884.")
     (tmp_path / "readme.txt").symlink_to(tmp_path / "README")
     ended = rqa("index", tmp_path / "new.docx", tmp_path / "README")
-    assert ended.code == 2 and "README is left out: only these are read: .txt" in ended.err
-    assert "a link that ends in .txt is read as text" in ended.err
+    assert ended.code == 2 and "README: the supported formats are .txt" in ended.err
+    assert "to read it as text, rename it to end in .txt" in ended.err
     assert rqa("index", tmp_path / "new.docx", tmp_path / "readme.txt").code == 0
     assert rqa("index", tmp_path / "new.docx", tmp_path / "readme.txt").code == 0  # nor has it changed
 
 
 @pytest.fixture
 def unreadable(docs, monkeypatch) -> set[str]:
-    """A folder with one good file, and the lines that tell why each other one is left out."""
+    """Create a folder with one good file, and return the expected reasons for skipping the others."""
 
     def fails(error: BaseException):
         def parse(path, report):
@@ -58,15 +58,15 @@ def unreadable(docs, monkeypatch) -> set[str]:
     (docs / "deep.rst").write_text("x")
     (docs / "vast.md").write_text("x")
     return {
-        f"{docs}/nines.html is left out: reading it failed with ValueError: Exceeds the limit",
-        f"{docs}/sparse.html is left out: it has 3,000.0 MB, and the option `file_megabytes` allows 200 MB",
-        f"{docs}/long.csv is left out: line 3 has more than 1,000,000 characters",
-        f"{docs}/deep.rst is left out: reading it failed with RecursionError: maximum recursion depth",
-        f"{docs}/vast.md is left out: reading it needs more memory than there is",
+        f"skipped {docs}/nines.html: reading it failed with ValueError: Exceeds the limit",
+        f"skipped {docs}/sparse.html: it has 3,000.0 MB, more than 200 MB, the limit of the option `file_megabytes`",
+        f"skipped {docs}/long.csv: line 3 has more than 1,000,000 characters",
+        f"skipped {docs}/deep.rst: reading it failed with RecursionError: maximum recursion depth",
+        f"skipped {docs}/vast.md: it does not fit in memory",
     }
 
 
-def test_files_that_cannot_be_read_are_left_out_with_the_reason_and_the_rest_is_indexed(rqa, docs, unreadable):
+def test_unreadable_files_are_skipped_with_a_reason(rqa, docs, unreadable):
     for counted in ("1 added", "1 unchanged"):
         ended = rqa("index", docs)
         assert (ended.code, "1 passages" in ended.err, counted in ended.err) == (0, True, True)
@@ -74,20 +74,20 @@ def test_files_that_cannot_be_read_are_left_out_with_the_reason_and_the_rest_is_
         assert "\x1b" not in ended.err
 
 
-def test_files_that_cannot_be_read_do_not_keep_a_question_from_being_answered(rqa, docs, unreadable):
+def test_unreadable_files_do_not_prevent_an_answer(rqa, docs, unreadable):
     ended = rqa("ask", "--docs", docs, "-s", "rag", "--reader", "lexical", "When did the harbour open?")
     assert (ended.code, "1884" in ended.out) == (0, True)
     assert {line for line in unreadable if line not in ended.err} == set()
 
 
-def test_a_larger_file_leaves_the_index_when_the_limit_falls_and_returns_when_it_rises(docs, bm25):
+def test_the_size_limit_removes_and_restores_a_file(docs, bm25):
     (docs / "a.txt").write_text("panda " * 200_000)
     assert counts(bm25().index([docs])) == (1, 0, 0, 0)
     assert counts(bm25(file_megabytes=1).index([docs])) == (0, 0, 1, 0)
     assert counts(bm25(file_megabytes=2).index([docs])) == (1, 0, 0, 0)
 
 
-def test_an_index_that_lost_its_last_file_is_a_success_whatever_else_is_in_the_folder(rqa, docs):
+def test_removing_the_last_file_is_a_success(rqa, docs):
     (docs / "a.txt").write_text("panda")
     assert rqa("index", docs).code == 0
     (docs / "a.txt").rename(docs / "a.png")
@@ -96,7 +96,7 @@ def test_an_index_that_lost_its_last_file_is_a_success_whatever_else_is_in_the_f
     assert rqa("index", docs).code == 2
 
 
-def test_a_new_index_is_its_owners_alone_and_an_open_one_is_reported(rqa, docs, tmp_path):
+def test_a_new_index_is_private_and_a_readable_one_is_reported(rqa, docs, tmp_path):
     (docs / "a.txt").write_text("panda")
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o755)
@@ -114,7 +114,7 @@ def test_a_new_index_is_its_owners_alone_and_an_open_one_is_reported(rqa, docs, 
     assert [stat.S_IMODE(folder.stat().st_mode) for folder in (cache_dir() / "docs", *folders)] == [0o700] * 2
 
 
-def test_folders_are_read_to_the_bottom_but_for_what_is_hidden_or_unknown(docs, bm25):
+def test_folders_are_read_recursively_without_hidden_and_unknown_files(docs, bm25):
     for name in ("a.txt", "sub/deep/b.MD", ".hidden.txt", ".git/c.txt", "d.jpeg"):
         (docs / name).parent.mkdir(parents=True, exist_ok=True)
         (docs / name).write_text("panda")
@@ -123,14 +123,14 @@ def test_folders_are_read_to_the_bottom_but_for_what_is_hidden_or_unknown(docs, 
     assert report.passages == 2
 
 
-def test_files_of_other_kinds_in_a_folder_are_told_in_a_line_the_most_frequent_kinds_first(docs, bm25):
+def test_files_of_other_kinds_are_reported_in_one_line(docs, bm25):
     names = ["a.txt", "README", "plan.docx", "sub/plan.DOCX", "sub/2.docx", "no. 5\nb.txt is a file", ".hidden.png"]
     for name in names:
         (docs / name).parent.mkdir(parents=True, exist_ok=True)
         (docs / name).write_text("panda")
     ((what, why),) = bm25().index([docs]).skipped
-    assert what == f"Each file in {docs} with suffix .docx or none"
-    assert why.startswith("only these are read: .txt ")
+    assert what == f"files in {docs} with suffix .docx or none"
+    assert why.startswith("the supported formats are .txt ")
     for suffix in "vwxyz":
         (docs / f"a.{suffix}").touch()
     ((what, _),) = bm25().index([docs]).skipped
@@ -147,13 +147,13 @@ def test_a_file_named_that_cannot_be_read_is_reported(docs, bm25):
     report = bm25().index([docs / name for name in names])
     whys = {Path(path).name: why for path, why in report.skipped}
     assert set(whys) == set(names)
-    assert "only these are read" in whys["a.jpeg"]
+    assert "the supported formats are" in whys["a.jpeg"]
     assert "binary" in whys["b.txt"]
     assert "no text" in whys["c.txt"]
     assert "neither a file nor a folder" in whys["d.txt"] == whys["e.txt"]
 
 
-def test_bad_rows_are_reported_up_to_a_bound(docs, bm25):
+def test_bad_rows_are_reported_up_to_a_limit(docs, bm25):
     (docs / "a.jsonl").write_text('{"text": "panda"}\n' + "bad\n" * 100)
     report = bm25().index([docs])
     assert report.passages == 1
@@ -161,7 +161,7 @@ def test_bad_rows_are_reported_up_to_a_bound(docs, bm25):
     assert report.skipped[-1] == (str(docs / "a.jsonl"), "80 more rows like these")
 
 
-def test_links_that_go_round_in_circles_are_followed_once(docs, bm25):
+def test_circular_links_are_followed_once(docs, bm25):
     (docs / "sub").mkdir()
     (docs / "sub" / "a.txt").write_text("panda")
     (docs / "sub" / "up").symlink_to(docs)
@@ -178,14 +178,14 @@ def test_a_link_that_leads_out_of_the_folder_is_left_out_and_reported(docs, bm25
     retriever = bm25()
     reasons = dict(retriever.index([docs]).skipped)
     assert reasons[str(docs / "notes.txt")] == reasons[str(docs / "more")]
-    assert "leads out of the folder" in reasons[str(docs / "more")]
+    assert "it links to a file outside the folder" in reasons[str(docs / "more")]
     with pytest.raises(MissingError, match="is empty"):
         sources(retriever)
     retriever.index([docs / "notes.txt"])
     assert len(sources(retriever)) == 1
 
 
-def test_a_file_is_read_once_by_whatever_names_it_is_reached(docs, bm25, tmp_path, monkeypatch):
+def test_a_file_with_several_names_is_read_once(docs, bm25, tmp_path, monkeypatch):
     (docs / "a.txt").write_text("panda")
     (docs / "b.txt").symlink_to("a.txt")
     (tmp_path / "link").symlink_to(docs)
@@ -201,7 +201,7 @@ def test_a_file_is_read_once_by_whatever_names_it_is_reached(docs, bm25, tmp_pat
     assert sources(retriever) == set()
 
 
-def test_a_link_whose_name_alone_says_what_it_is_goes_by_its_own(docs, bm25, tmp_path):
+def test_a_link_may_have_the_only_known_suffix(docs, bm25, tmp_path):
     (docs / "blob").write_text("panda")
     (docs / "a.txt").symlink_to("blob")
     (tmp_path / "link").symlink_to(docs)
@@ -306,7 +306,7 @@ def test_a_change_that_keeps_size_and_time_is_seen(docs, bm25):
 
 
 @pytest.mark.parametrize("options", [{"words": 50}, {"overlap": 1}])
-def test_other_passage_lengths_mean_reading_again(docs, bm25, options):
+def test_new_options_for_cutting_cause_files_to_be_read_again(docs, bm25, options):
     (docs / "a.txt").write_text("The panda eats. " * 100)
     bm25().index([docs])
     assert counts(bm25(**options).index([docs])) == (0, 1, 0, 0)
@@ -338,7 +338,7 @@ def test_a_commit_is_seen_by_readers_that_are_already_open(docs, bm25):
 # -- what stays and what leaves
 
 
-def test_folders_indexed_one_after_the_other_stand_side_by_side(docs, bm25):
+def test_folders_can_be_indexed_one_after_the_other(docs, bm25):
     for name in ("a", "b"):
         (docs / name).mkdir()
         (docs / name / f"{name}.txt").write_text(f"panda {name}")
@@ -346,7 +346,7 @@ def test_folders_indexed_one_after_the_other_stand_side_by_side(docs, bm25):
     assert sources(bm25()) == {"a.txt", "b.txt"}
 
 
-def test_what_is_gone_leaves_only_under_the_paths_given(docs, bm25):
+def test_deleted_files_are_removed_only_under_the_given_paths(docs, bm25):
     for name in ("a", "b"):
         (docs / name).mkdir()
         (docs / name / f"{name}.txt").write_text(f"panda {name}")
@@ -357,7 +357,7 @@ def test_what_is_gone_leaves_only_under_the_paths_given(docs, bm25):
     assert sources(bm25()) == {"b.txt"}
 
 
-def test_a_folder_that_is_gone_leaves_when_it_is_named(docs, bm25):
+def test_a_deleted_folder_is_removed_when_it_is_named(docs, bm25):
     (docs / "a").mkdir()
     (docs / "a" / "a.txt").write_text("panda one")
     (docs / "b.txt").write_text("panda two")
@@ -368,7 +368,7 @@ def test_a_folder_that_is_gone_leaves_when_it_is_named(docs, bm25):
     assert sources(bm25()) == {"b.txt"}
 
 
-def test_what_has_a_name_that_is_not_utf8_leaves_as_well(docs, bm25):
+def test_a_deleted_file_whose_name_is_not_utf8_is_removed(docs, bm25):
     folder = docs / os.fsdecode(b"caf\xe9")
     try:
         folder.mkdir()
@@ -387,7 +387,7 @@ def test_what_has_a_name_that_is_not_utf8_leaves_as_well(docs, bm25):
     assert counts(retriever.index([folder])) == (0, 0, 1, 0)
 
 
-def test_what_a_folder_is_not_read_for_any_more_leaves_it(docs, bm25, tmp_path):
+def test_a_file_that_is_no_longer_read_is_removed(docs, bm25, tmp_path):
     (tmp_path / "private.txt").write_text("bear")
     for name in ("a.txt", "sub/b.txt", "c.txt"):
         (docs / name).parent.mkdir(exist_ok=True)
@@ -401,7 +401,7 @@ def test_what_a_folder_is_not_read_for_any_more_leaves_it(docs, bm25, tmp_path):
     assert sources(retriever) == {"c.txt"}
 
 
-def test_a_hidden_file_that_was_named_stays_until_it_is_gone(docs, bm25):
+def test_a_named_hidden_file_stays_until_it_is_deleted(docs, bm25):
     (docs / ".hidden").mkdir()
     (docs / ".hidden" / "a.txt").write_text("panda")
     retriever = bm25()
@@ -412,20 +412,7 @@ def test_a_hidden_file_that_was_named_stays_until_it_is_gone(docs, bm25):
     assert counts(retriever.index([docs])) == (0, 0, 1, 0)
 
 
-def test_what_a_link_does_not_lead_to_any_more_leaves_though_it_is_hidden(docs, bm25):
-    for number in "12":
-        (docs / ".releases" / number).mkdir(parents=True)
-        (docs / ".releases" / number / f"{number}.txt").write_text(f"panda {number}")
-    retriever = bm25()
-    for number in "12":
-        (docs / "current").unlink(missing_ok=True)
-        (docs / "current").symlink_to(f".releases/{number}")
-        retriever.index([docs])
-        assert sources(retriever) == {f"{number}.txt"}
-    assert counts(retriever.index([docs])) == (0, 0, 0, 1)
-
-
-def test_what_is_in_a_folder_that_does_not_open_stays(docs, bm25, monkeypatch):
+def test_files_in_an_unreadable_folder_stay(docs, bm25, monkeypatch):
     for name in ("a.txt", "sub/b.txt", "sub/deep/c.txt"):
         (docs / name).parent.mkdir(exist_ok=True)
         (docs / name).write_text(f"panda {name}")
@@ -453,7 +440,7 @@ def test_what_is_in_a_folder_that_does_not_open_stays(docs, bm25, monkeypatch):
     assert sources(retriever) == {"a.txt", "b.txt", "c.txt"}
 
 
-def test_a_path_that_never_was_is_refused_before_anything_is_done(docs, bm25, tmp_path):
+def test_an_unknown_path_is_an_error_before_anything_changes(docs, bm25, tmp_path):
     (docs / "a.txt").write_text("panda")
     with pytest.raises(InputError, match=r"nowhere"):
         bm25().index([docs, docs / "nowhere"])
@@ -463,7 +450,7 @@ def test_a_path_that_never_was_is_refused_before_anything_is_done(docs, bm25, tm
         bm25().index([docs / "nowhere"])
 
 
-def test_a_file_that_turned_unreadable_leaves_and_is_reported(docs, bm25):
+def test_a_file_that_becomes_unreadable_is_removed_and_reported(docs, bm25):
     (docs / "a.txt").write_text("panda")
     (docs / "b.txt").write_text("panda bear")
     bm25().index([docs])
@@ -473,7 +460,7 @@ def test_a_file_that_turned_unreadable_leaves_and_is_reported(docs, bm25):
     assert report.skipped == ((str(docs / "a.txt"), "it is binary, not text"),)
 
 
-def test_a_file_that_cannot_be_read_to_its_end_leaves_nothing_behind(docs, bm25, monkeypatch):
+def test_a_partly_readable_file_is_not_indexed(docs, bm25, monkeypatch):
     def torn(path, report):
         yield documents.Document("panda", "", "1", str(path))
         raise documents.Unreadable("it is torn")
@@ -488,20 +475,20 @@ def test_a_file_that_cannot_be_read_to_its_end_leaves_nothing_behind(docs, bm25,
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may open everything")
-def test_a_file_that_does_not_open_keeps_what_was_indexed_of_it(docs, bm25):
+def test_a_file_that_cannot_be_opened_keeps_its_passages(docs, bm25):
     (docs / "a.txt").write_text("panda")
     bm25().index([docs])
     (docs / "a.txt").chmod(0)
     report = bm25().index([docs])
     assert counts(report) == (0, 0, 0, 0)
-    assert "does not open" in report.skipped[0][1]
+    assert "cannot be opened" in report.skipped[0][1]
     assert sources(bm25()) == {"a.txt"}
 
 
 # -- what is left of what was deleted
 
 
-def test_what_left_counts_in_no_rank_and_is_on_the_disk_no_more(docs, bm25, tmp_path):
+def test_removed_passages_affect_no_rank_and_are_not_on_disk(docs, bm25, tmp_path):
     (docs / "a.txt").write_text("One zebra and another zebra.")
     (docs / "b.csv").write_text("id,title,url,text\nb,Zoo,https://zoo.example/,A giraffe is tall.\n")
     (docs / "c.txt").write_text("The panda eats bamboo. " * 100)
@@ -523,8 +510,8 @@ def test_what_left_counts_in_no_rank_and_is_on_the_disk_no_more(docs, bm25, tmp_
     assert retriever.fingerprint() == before
 
 
-def test_a_file_of_many_passages_is_renewed_whole_and_in_order(docs, bm25, monkeypatch):
-    monkeypatch.setattr(renewal, "_AT_ONCE", 7)
+def test_a_file_with_many_passages_is_rewritten_in_order(docs, bm25, monkeypatch):
+    monkeypatch.setattr(indexing, "_PAGE", 7)
     for name in ("a", "b"):
         rows = "".join(f'{{"id": "{name}{n}", "text": "panda {name} {n}"}}\n' for n in range(28))
         (docs / f"{name}.jsonl").write_text(rows)
@@ -538,7 +525,7 @@ def test_a_file_of_many_passages_is_renewed_whole_and_in_order(docs, bm25, monke
 # -- where
 
 
-def test_a_folder_that_is_not_ours_is_left_alone(docs, bm25, tmp_path):
+def test_a_foreign_folder_is_not_changed(docs, bm25, tmp_path):
     (docs / "a.txt").write_text("panda")
     (tmp_path / "index").mkdir()
     (tmp_path / "index" / "letter.txt").write_text("mine")
@@ -547,7 +534,7 @@ def test_a_folder_that_is_not_ours_is_left_alone(docs, bm25, tmp_path):
     assert [entry.name for entry in (tmp_path / "index").iterdir()] == ["letter.txt"]
 
 
-def test_a_folder_that_cannot_be_made_is_said_so(docs, bm25, tmp_path):
+def test_a_folder_that_cannot_be_created_is_an_error(docs, bm25, tmp_path):
     (docs / "a.txt").write_text("panda")
     (tmp_path / "index").write_text("a file")
     with pytest.raises(Exception, match="index"):

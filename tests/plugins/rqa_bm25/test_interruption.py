@@ -1,4 +1,4 @@
-"""One writer at a time, and what is left when it is stopped."""
+"""One writer at a time, and the index after an interruption."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STEPS = 8 * 6  # times that the writer of `many` tells how far it is
 
 @pytest.fixture
 def many(docs: Path) -> Path:
-    """Enough documents that some of them are on disk before the commit."""
+    """Return so many documents that some are on disk before the commit."""
     for n in range(8):
         rows = "".join(f'{{"id": "{n}-{m}", "text": "koala w{n}x{m} {m} eats leaves"}}\n' for m in range(5000))
         (docs / f"{n}.jsonl").write_text(rows)
@@ -40,7 +40,7 @@ def many(docs: Path) -> Path:
 
 
 class Writer:
-    """A process that indexes `docs`, and waits each time that it tells how far it is; killed at the end."""
+    """Yield a process that indexes `docs` and waits at each progress report. It is killed at the end."""
 
     def __init__(self, index: Path, docs: Path) -> None:
         self.process = subprocess.Popen(
@@ -76,7 +76,7 @@ class Writer:
     ("how", "step"),
     [(signal.SIGKILL, 1), (signal.SIGKILL, STEPS // 2), (signal.SIGKILL, STEPS), (signal.SIGINT, STEPS // 2)],
 )
-def test_a_writer_that_is_stopped_leaves_the_last_commit(tmp_path, many, bm25, how, step):
+def test_an_interrupted_writer_leaves_the_last_commit(tmp_path, many, bm25, how, step):
     (tmp_path / "first.txt").write_text("The panda eats bamboo.")
     bm25().index([tmp_path / "first.txt"])
     with Writer(tmp_path / "index", many) as writer:
@@ -90,7 +90,7 @@ def test_a_writer_that_is_stopped_leaves_the_last_commit(tmp_path, many, bm25, h
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.05, 0.15])
-def test_a_writer_killed_in_its_commit_leaves_all_or_nothing(tmp_path, many, bm25, delay):
+def test_a_writer_killed_during_commit_leaves_all_or_nothing(tmp_path, many, bm25, delay):
     (tmp_path / "first.txt").write_text("The panda eats bamboo.")
     bm25().index([tmp_path / "first.txt"])
     with Writer(tmp_path / "index", many) as writer:
@@ -105,7 +105,7 @@ def test_a_writer_killed_in_its_commit_leaves_all_or_nothing(tmp_path, many, bm2
 
 
 @pytest.mark.parametrize(("how", "step"), [(signal.SIGKILL, 20), (signal.SIGINT, 20), (signal.SIGKILL, 36)])
-def test_a_writer_stopped_while_it_writes_the_index_anew_leaves_the_last_commit(tmp_path, many, bm25, how, step):
+def test_a_writer_interrupted_during_a_rewrite_leaves_the_last_commit(tmp_path, many, bm25, how, step):
     bm25(writer_memory=15).index([many])
     for n in (2, 5):
         (many / f"{n}.jsonl").unlink()
@@ -119,7 +119,7 @@ def test_a_writer_stopped_while_it_writes_the_index_anew_leaves_the_last_commit(
     assert [len(retriever.retrieve(f"w{n}x4999", 5)) for n in range(8)] == [1, 1, 0, 1, 1, 0, 1, 1]
 
 
-def test_a_second_writer_is_told_to_wait_and_readers_are_not(docs, bm25):
+def test_a_second_writer_is_refused_and_readers_are_not(docs, bm25):
     (docs / "a.txt").write_text("panda one")
     bm25().index([docs])
     (docs / "b.txt").write_text("panda two")
@@ -181,12 +181,12 @@ def test_an_error_while_writing_leaves_the_last_commit(docs, bm25, tmp_path):
             bm25().index([docs])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert "disk full" in caught.value.hint
+    assert "disk is not full" in caught.value.hint
     assert len(bm25().retrieve("panda", 5)) == 1
     assert bm25().index([docs]).added == 1
 
 
-def test_an_exception_out_of_progress_leaves_the_last_commit_and_the_lock_free(docs, bm25):
+def test_an_exception_in_progress_leaves_the_last_commit_and_releases_the_lock(docs, bm25):
     (docs / "a.txt").write_text("panda")
     bm25().index([docs])
     (docs / "b.txt").write_text("koala")

@@ -1,4 +1,4 @@
-"""What comes back for a query, from an index of a few documents."""
+"""Results for queries, from a small index."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def ids(retriever: Bm25, query: str, k: int = 10) -> list[str]:
     return [passage.id for passage in retriever.retrieve(query, k)]
 
 
-def test_it_conforms_to_what_the_host_needs(shelf):
+def test_it_conforms_to_the_contract(shelf):
     assert_conforms("retriever", shelf, query="What does the giant panda eat?")
 
 
@@ -83,7 +83,7 @@ def test_a_passage_comes_with_its_title_source_and_score(shelf):
         ("เมืองหลวง", "thai"),
     ],
 )
-def test_a_query_is_searched_for_its_words_whatever_else_it_has(shelf, query, found):
+def test_only_the_words_of_a_query_matter(shelf, query, found):
     assert ids(shelf, query)[0] == found
 
 
@@ -104,7 +104,7 @@ def test_a_query_of_ten_thousand_words_is_answered_from_its_rarest(shelf):
     assert ids(shelf, "lion " * 10_000) == ["lion"]
 
 
-def test_of_more_words_than_are_searched_for_the_rarest_are(tmp_path):
+def test_a_long_query_uses_its_rarest_words(tmp_path):
     common = " ".join(f"word{n}" for n in range(100))
     rows = [
         {"id": "quokka", "text": "A quokka sleeps."},
@@ -114,7 +114,7 @@ def test_of_more_words_than_are_searched_for_the_rarest_are(tmp_path):
     assert "quokka" in ids(indexed(tmp_path / "a", rows), f"{common} quokka")
 
 
-def test_a_word_weighs_as_often_as_the_query_has_it(tmp_path):
+def test_repeated_words_in_a_query_count_more(tmp_path):
     retriever = indexed(tmp_path / "a", [{"id": "apple", "text": "An apple."}, {"id": "plum", "text": "A plum."}])
     assert ids(retriever, "apple plum apple")[0] == "apple"
     assert ids(retriever, "plum apple plum")[0] == "plum"
@@ -160,7 +160,7 @@ def test_equal_texts_with_other_titles_are_all_returned(tmp_path):
 
 
 @pytest.mark.parametrize("mark", [" ", "\n", "\u200b", "\u200c", "\u200d", "\ufe0f", "\U000e0041"])
-def test_a_copy_that_looks_the_same_is_none_more(tmp_path, mark):
+def test_a_copy_that_looks_the_same_is_a_duplicate(tmp_path, mark):
     rows = [{"id": str(n), "text": f"The lamp is{' ' + mark * n} lit at dusk."} for n in range(6)]
     assert len(ids(indexed(tmp_path / "a", rows), "lamp", 5)) == 1
 
@@ -205,7 +205,7 @@ def test_a_word_is_found_in_its_other_forms_with_and_without_accents(tmp_path, l
 
 
 @pytest.mark.parametrize("mark", ["\u00ad", "\u00ad\n", "\u2010\n  ", "\u200b", "\u2060", "\ufeff"])
-def test_marks_that_are_not_seen_part_no_words(tmp_path, mark):
+def test_invisible_characters_do_not_split_words(tmp_path, mark):
     retriever = indexed(tmp_path / "a", [{"text": f"The har{mark}bourmaster, Ada{mark} Quill."}])
     (passage,) = retriever.retrieve("Who is the harbourmaster?", 1)
     assert passage.text.startswith("The harbourmaster, Ada")
@@ -233,7 +233,7 @@ def test_many_threads_may_search_at_once(shelf):
 # -- no index, or none of ours
 
 
-def test_without_an_index_the_command_that_makes_one_is_named(tmp_path):
+def test_a_missing_index_names_the_command_that_creates_one(tmp_path):
     retriever = Bm25(Bm25.Options(index=tmp_path / "none"))
     for call in (lambda: retriever.retrieve("a", 1), retriever.fingerprint):
         with pytest.raises(MissingError) as caught:
@@ -242,7 +242,7 @@ def test_without_an_index_the_command_that_makes_one_is_named(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-def test_an_empty_index_counts_as_none(tmp_path):
+def test_an_empty_index_is_an_error(tmp_path):
     with pytest.raises(MissingError, match="empty"):
         indexed(tmp_path / "a", []).fingerprint()
 
@@ -261,17 +261,17 @@ def test_an_index_of_another_format_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["rqa-index.json", "tantivy/meta.json", "tantivy/*.term", "tantivy/*.store"])
-def test_a_damaged_index_says_what_to_do(tmp_path, damage):
+def test_a_damaged_index_has_a_hint(tmp_path, damage):
     indexed(tmp_path / "a", ROWS)
     (file,) = (tmp_path / "a" / "index").glob(damage)
     file.write_bytes(file.read_bytes()[:10])
     with pytest.raises(RqaError) as caught:
         Bm25(Bm25.Options(index=tmp_path / "a" / "index")).retrieve("panda", 1)
-    assert "remove that folder" in caught.value.hint
+    assert "remove the folder" in caught.value.hint
 
 
 @pytest.mark.parametrize("suffix", ["term", "idx", "fieldnorm"])
-def test_an_index_that_its_engine_panics_over_says_what_to_do(tmp_path, suffix):
+def test_a_panic_of_the_engine_has_a_hint(tmp_path, suffix):
     indexed(tmp_path / "a", ROWS)
     (file,) = (tmp_path / "a" / "index" / "tantivy").glob(f"*.{suffix}")
     content = file.read_bytes()
@@ -279,7 +279,7 @@ def test_an_index_that_its_engine_panics_over_says_what_to_do(tmp_path, suffix):
     file.write_bytes(content[: end - 8] + b"\xff" * 8 + content[end:])
     with pytest.raises(RqaError) as caught:
         Bm25(Bm25.Options(index=tmp_path / "a" / "index")).retrieve("panda", 1)
-    assert "remove that folder" in caught.value.hint
+    assert "remove the folder" in caught.value.hint
 
 
 def test_the_default_folder_is_in_the_data_directory(tmp_path, monkeypatch):
@@ -311,7 +311,7 @@ except RqaError as error:
 
 
 def searched_by_a_guest(index: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A search by somebody to whom permissions apply, with `folder` for temporary files."""
+    """Search as an unprivileged user, with `folder` for temporary files."""
     powers = "-dac_override,-dac_read_search,-fowner"
     guest = ["setpriv", "--bounding-set", powers, "--inh-caps", powers] if os.geteuid() == 0 else []
     if guest and shutil.which("setpriv") is None:
@@ -321,7 +321,7 @@ def searched_by_a_guest(index: Path, folder: Path) -> subprocess.CompletedProces
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
 
 
-def test_an_index_that_may_only_be_read_is_searched_and_nothing_is_left_of_that(tmp_path):
+def test_a_read_only_index_is_searched_without_leftover_files(tmp_path):
     indexed(tmp_path, ROWS)
     index, links = tmp_path / "index", tmp_path / "links"
     links.mkdir()
@@ -334,7 +334,7 @@ def test_an_index_that_may_only_be_read_is_searched_and_nothing_is_left_of_that(
         assert ended.stdout == "['panda']\n", ended.stderr
         assert list(links.iterdir()) == []
         (index / "tantivy" / "meta.json").chmod(0)
-        assert searched_by_a_guest(index, links).stdout == "Whoever made it can let you read its files.\n"
+        assert searched_by_a_guest(index, links).stdout == "Ask the owner of the folder for permission to read it.\n"
     finally:
         for place in places:
             place.chmod(0o755 if place.is_dir() else 0o644)

@@ -1,4 +1,4 @@
-"""The engine: marks that do not depend on company, and files that are checked."""
+"""The engine: marks, cache and checks of the model's files."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import pytest
 from standins.tiny_bert import WORDS
 
 from robust_qa import MissingError
-from rqa_embedded import memory
-from rqa_embedded.engine import CHECKSUMS, Engine, Marks
+from rqa_embedded import engine as engine_module
+from rqa_embedded.engine import CHECKSUMS, CachingEngine, Engine, Marks
 
 
 def windows(*lengths: int) -> list[tuple[list[int], list[int]]]:
-    """Of so many tokens each, out of the tiny model's vocabulary."""
+    """Windows of these lengths in tokens."""
     some = range(4, len(WORDS))
     return [([2, *islice(cycle(some), n), 3], [0] * (n + 2)) for n in lengths]
 
 
-def test_a_window_has_the_same_marks_alone_as_among_longer_ones(engine):
+def test_marks_do_not_depend_on_the_batch(engine):
     together = engine.mark(windows(3, 14, 7))
     for one, marks in zip(windows(3, 14, 7), together, strict=True):
-        alone = engine.mark([one])[0]
+        single = engine.mark([one])[0]
         assert len(marks.start) == len(one[0])
-        np.testing.assert_allclose(marks.start, alone.start, atol=1e-4)
-        np.testing.assert_allclose(marks.end, alone.end, atol=1e-4)
-        assert marks.answered == pytest.approx(alone.answered, abs=1e-4)
+        np.testing.assert_allclose(marks.start, single.start, atol=1e-4)
+        np.testing.assert_allclose(marks.end, single.end, atol=1e-4)
+        assert marks.answered == pytest.approx(single.answered, abs=1e-4)
 
 
 def test_token_types_count(engine):
@@ -41,7 +41,7 @@ def test_no_windows_give_no_marks(engine):
     assert engine.mark([]) == []
 
 
-def test_a_window_that_was_read_lately_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch):
+def test_recent_windows_are_cached(folder: Path, monkeypatch: pytest.MonkeyPatch):
     read: list[list[int]] = []
 
     def mark(self: Engine, some: list[tuple[list[int], list[int]]]) -> list[Marks]:
@@ -50,8 +50,8 @@ def test_a_window_that_was_read_lately_is_not_read_again(folder: Path, monkeypat
 
     plain = Engine.mark
     monkeypatch.setattr(Engine, "mark", mark)
-    monkeypatch.setattr(memory, "_KEPT", 2)
-    engine = memory.RememberingEngine(folder, 1)
+    monkeypatch.setattr(engine_module, "_CACHE_SIZE", 2)
+    engine = CachingEngine(folder, 1)
     three, nine, five = windows(3, 9, 5)
     first = engine.mark([three, nine, three])
     assert engine.mark([nine, three]) == [first[1], first[0]]
@@ -61,27 +61,27 @@ def test_a_window_that_was_read_lately_is_not_read_again(folder: Path, monkeypat
     assert read == [[5, 11], [], [5], [7, 5]]
 
 
-def test_more_workers_say_the_same(folder: Path):
+def test_marks_do_not_depend_on_the_number_of_workers(folder: Path):
     some = windows(*range(1, 40))
     for one, other in zip(Engine(folder, 1).mark(some), Engine(folder, 3).mark(some), strict=True):
         np.testing.assert_allclose(one.start, other.start, atol=1e-4)
         assert one.relevant == pytest.approx(other.relevant, abs=1e-4)
 
 
-def test_half_a_character_is_passed_over_and_moves_nothing(engine):
+def test_lone_surrogate_keeps_offsets(engine):
     assert engine.tokens("ada \ud800 born")[1] == [(0, 3), (6, 10)]
 
 
-def test_a_text_writes_none_of_the_models_own_marks(engine):
+def test_special_tokens_in_a_text_are_plain_text(engine):
     ids, places = engine.tokens("[SEP] ada [CLS]")
     assert not set(ids) & set(engine.ends)
     assert places[3] == (6, 9)
 
 
 @pytest.mark.parametrize("name", ["model.bin", "heads.npz", "tokenizer.json", "reader.json", CHECKSUMS])
-def test_a_missing_file_is_an_error_with_a_way_out(folder: Path, name: str):
+def test_missing_file_is_an_error_with_a_hint(folder: Path, name: str):
     (folder / name).unlink()
-    with pytest.raises(MissingError, match="not complete") as caught:
+    with pytest.raises(MissingError, match="incomplete") as caught:
         Engine(folder, 1)
     assert "rqa train reader" in caught.value.hint
 
@@ -95,24 +95,17 @@ def test_a_damaged_file_is_named(folder: Path, name: str):
         Engine(folder, 1)
 
 
-def test_a_file_damaged_after_it_was_checked_is_found_all_the_same(folder: Path):
-    Engine(folder, 1)
-    (folder / "heads.npz").write_bytes(b"")
-    with pytest.raises(MissingError, match="damaged"):
-        Engine(folder, 1)
-
-
-def test_a_checksum_list_that_is_not_one_is_an_error(folder: Path):
+def test_invalid_checksums_are_an_error(folder: Path):
     (folder / CHECKSUMS).write_text(json.dumps([1, 2]))
-    with pytest.raises(MissingError, match="not complete"):
+    with pytest.raises(MissingError, match="incomplete"):
         Engine(folder, 1)
 
 
-def test_a_model_that_is_whole_and_wrong_is_an_error(folder: Path):
+def test_invalid_settings_are_an_error(folder: Path):
     from rqa_embedded.engine import file_digest
 
     (folder / "reader.json").write_text("{}")
     listing = json.loads((folder / CHECKSUMS).read_text())
     (folder / CHECKSUMS).write_text(json.dumps({**listing, "reader.json": file_digest(folder / "reader.json")}))
-    with pytest.raises(MissingError, match="cannot be loaded"):
+    with pytest.raises(MissingError, match="Cannot load"):
         Engine(folder, 1)

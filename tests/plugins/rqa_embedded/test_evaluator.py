@@ -1,4 +1,4 @@
-"""The evaluator: one model, read as a judge or compared as vectors."""
+"""The evaluator in its modes judge and dense."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robust_qa import Passage
-from robust_qa.kit import titled
+from robust_qa.kit import with_title
 from rqa_embedded import EmbeddedEvaluator, windows
 
 TEXTS = ["ada was born in london", "the river", "", "   ", "of paris . " * 300, "東京は日本の首都である。"]
@@ -17,25 +17,25 @@ def evaluator(folder, request):
     return EmbeddedEvaluator(EmbeddedEvaluator.Options(model=folder, mode=request.param, threads=1))
 
 
-def test_every_text_has_a_score_from_minus_one_to_one_in_its_place(evaluator):
+def test_scores_are_in_range_and_in_order(evaluator):
     scores = evaluator.score("where was ada born", TEXTS)
     assert len(scores) == len(TEXTS)
     assert all(-1 <= score <= 1 for score in scores)
     assert evaluator.score("where was ada born", TEXTS[::-1]) == pytest.approx(scores[::-1], abs=1e-3)
 
 
-def test_many_questions_are_judged_as_each_alone(evaluator):
+def test_batched_scores_equal_single_scores(evaluator):
     requests = [("who", TEXTS[:2]), ("when was ada born", TEXTS), ("where", [])]
     for (question, texts), scores in zip(requests, evaluator.score_many(requests), strict=True):
         assert scores == pytest.approx(evaluator.score(question, texts), abs=1e-3)
     assert evaluator.score_many([]) == []
 
 
-def test_a_text_without_a_word_holds_nothing(evaluator):
+def test_empty_text_scores_minus_1(evaluator):
     assert evaluator.score("who", ["", " \n", "london"])[:2] == [-1.0, -1.0]
 
 
-def test_a_text_is_nearest_to_itself(folder):
+def test_equal_texts_have_cosine_1(folder):
     dense = EmbeddedEvaluator(EmbeddedEvaluator.Options(model=folder, mode="dense", threads=1))
     scores = dense.score("ada was born in london", ["the river", "ada was born in london"])
     assert scores[1] == pytest.approx(1.0, abs=1e-3)
@@ -58,7 +58,7 @@ def test_tokens_have_vectors_of_unit_length(folder):
         ("What country is Kesh in?", "Kesh is a port in South Sudan."),
     ],
 )
-def test_what_patterns_find_more_of_is_judged_by_what_the_model_marks(question, text):
+def test_abbreviations_and_names_do_not_lower_the_score(question, text):
     evaluator = EmbeddedEvaluator(EmbeddedEvaluator.Options())
     assert evaluator.score(question, [text])[0] > evaluator.upper
 
@@ -66,15 +66,19 @@ def test_what_patterns_find_more_of_is_judged_by_what_the_model_marks(question, 
 @pytest.mark.parametrize(
     ("text", "title", "rest"),
     [
-        (titled("Ada (mathematician)", "Born in London: in 1815."), "Ada (mathematician)", "Born in London: in 1815."),
-        (titled("", "She was born at 12:30."), "", "She was born at 12:30."),
+        (
+            with_title("Ada (mathematician)", "Born in London: in 1815."),
+            "Ada (mathematician)",
+            "Born in London: in 1815.",
+        ),
+        (with_title("", "She was born at 12:30."), "", "She was born at 12:30."),
         ("Ada: ", "", "Ada: "),
         (": in 1815", "", ": in 1815"),
         ("She was born\nin London: in 1815", "", "She was born\nin London: in 1815"),
         (f"{'long ' * 40}: short", "", f"{'long ' * 40}: short"),
     ],
 )
-def test_a_title_is_read_apart_as_the_model_learnt_to(folder, monkeypatch, text, title, rest):
+def test_title_is_split_from_the_text(folder, monkeypatch, text, title, rest):
     evaluator = EmbeddedEvaluator(EmbeddedEvaluator.Options(model=folder, threads=1))
     asked = []
     cut = windows.cut

@@ -1,4 +1,4 @@
-"""Pairs to train an evaluator on: neither question nor passage gives the label away."""
+"""Pairs: neither question nor passage alone reveals the label."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from rqa_embedded.training.pairs import pairs
 from rqa_embedded.training.rows import Row
 
 
-def told(town: str, who: str) -> Row:
+def founded(town: str, who: str) -> Row:
     return Row(f"Who founded {town}?", f"{town} was founded by {who}.", town, [who], len(f"{town} was founded by "))
 
 
-TOWNS = [told(f"{before}{after}", f"Ada {after}") for before in ("Kel", "Or", "Ta") for after in ("more", "wick", "rn")]
+TOWNS = [
+    founded(f"{before}{after}", f"Ada {after}") for before in ("Kel", "Or", "Ta") for after in ("more", "wick", "rn")
+]
 
 
-def test_every_question_and_every_passage_is_right_once_and_wrong_once() -> None:
+def test_each_question_and_passage_has_each_label_once() -> None:
     made = list(pairs(TOWNS))
     assert len(made) == 16  # of nine, one is left over
     for field in ("question", "text"):
@@ -29,11 +31,11 @@ def test_a_row_without_an_answer_is_left_out() -> None:
     assert list(pairs([*TOWNS, made])) == list(pairs(TOWNS))
 
 
-def test_two_passages_with_the_same_telling_sentence_are_no_pair() -> None:
+def test_passages_with_the_same_answering_sentence_are_no_pair() -> None:
     again = Row("Who was it that founded Kelmore?", "It rains. " + TOWNS[0].context, "Kelmore", ["Ada more"], 33)
     assert list(pairs([TOWNS[0], again])) == []
 
 
-def test_titles_stand_beside_the_texts() -> None:
+def test_titles_are_separate() -> None:
     first = next(pairs(TOWNS))
     assert first == {"question": TOWNS[0].question, "title": "Kelmore", "text": TOWNS[0].context, "label": 1}

@@ -1,4 +1,4 @@
-"""The reader as a component: batches, any text, and the model that comes with the package."""
+"""The reader: batches, unusual texts and the packaged model."""
 
 from __future__ import annotations
 
@@ -35,36 +35,18 @@ def reader(folder):
     return EmbeddedReader(EmbeddedReader.Options(model=folder, threads=1))
 
 
-def test_many_questions_are_answered_as_each_alone(reader):
+def test_batched_answers_equal_single_answers(reader):
     requests = [("who was ada", PASSAGES), ("where", PASSAGES[:1]), ("when", []), ("who", PASSAGES[1:])]
     together = reader.read_many(requests)
     for (question, passages), reading in zip(requests, together, strict=True):
-        alone = reader.read(question, passages)
-        assert (alone.text, alone.passages, alone.start, alone.end) == (
+        single = reader.read(question, passages)
+        assert (single.text, single.passages, single.start, single.end) == (
             reading.text, reading.passages, reading.start, reading.end,
         )  # fmt: skip
-        assert alone.score == pytest.approx(reading.score, abs=1e-3)
+        assert single.score == pytest.approx(reading.score, abs=1e-3)
 
 
-def test_a_process_that_was_forked_reads_with_an_engine_of_its_own(folder):
-    code = (
-        "import multiprocessing, sys\n"
-        "from pathlib import Path\n"
-        "from robust_qa import Passage\n"
-        "from rqa_embedded import EmbeddedReader\n"
-        "def read(question):\n"
-        "    reader = EmbeddedReader(EmbeddedReader.Options(model=Path(sys.argv[1]), threads=1))\n"
-        "    return reader.read(question, [Passage('the river'), Passage('a town')]).score\n"
-        "here = read('who')\n"
-        "with multiprocessing.get_context('fork').Pool(1) as pool:\n"
-        "    print(here, pool.apply_async(read, ['where']).get(30))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert len(done.stdout.split()) == 2
-
-
-def test_no_passages_hold_no_answer_for_certain(reader):
+def test_no_passages_give_no_answer(reader):
     reading = reader.read("who", [])
     assert (reading.text, reading.score, reading.passages) == (None, 1.0, ())
 
@@ -82,12 +64,12 @@ def test_a_long_passage_is_read_to_its_end(reader):
     assert reader.read("where", [passage]).text is not None
 
 
-def test_the_threshold_of_the_options_wins(folder):
+def test_option_threshold_overrides_the_model(folder):
     assert EmbeddedReader(EmbeddedReader.Options(model=folder, threshold=1.0)).read("who", PASSAGES).text is None
 
 
-def test_a_model_that_is_not_there_is_missing(tmp_path):
-    with pytest.raises(MissingError, match=r"There is no folder .*none\."):
+def test_missing_folder_is_an_error(tmp_path):
+    with pytest.raises(MissingError, match=r"The folder .*none does not exist"):
         EmbeddedReader(EmbeddedReader.Options(model=tmp_path / "none"))
 
 
@@ -95,7 +77,7 @@ def test_the_cache_keeps_models_apart(reader):
     assert reader.fingerprint() == "tiny"
 
 
-def test_the_plugin_loads_no_engine_until_it_is_used():
+def test_import_loads_no_engine():
     engines = "numpy ctranslate2 tokenizers torch"
     code = f"import rqa_embedded, sys; print([m for m in '{engines}'.split() if m in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
@@ -103,7 +85,7 @@ def test_the_plugin_loads_no_engine_until_it_is_used():
 
 @shipped
 class TestShipped:
-    """With the real model."""
+    """The packaged model."""
 
     @pytest.fixture
     def reader(self):

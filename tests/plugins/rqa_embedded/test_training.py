@@ -1,4 +1,4 @@
-"""Training for real, on a tiny encoder: learning, stopping, going on, converting."""
+"""Train, resume and convert a tiny encoder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytest.importorskip("transformers", reason="the extra [train] is not installed")
 
 from robust_qa import InputError, Passage, RqaError
 from rqa_embedded.engine import PACKAGED, Engine, Marks
-from rqa_embedded.training.calibrate import calibrated, settings_before, uncalibrated
+from rqa_embedded.training.calibrate import calibrate, settings_before, uncalibrated
 from rqa_embedded.training.card import card, history
 from rqa_embedded.training.convert import check, convert, settle
 from rqa_embedded.training.data import held_out, place
@@ -34,7 +34,7 @@ from rqa_embedded.training.unpack import base_folder, encoder
 
 @pytest.fixture
 def base(tmp_path):
-    """The encoder of the tiny model, as transformers saves it."""
+    """The encoder of the tiny model, saved by transformers."""
     folder = write_model(tmp_path / "tiny")
     encoder(folder / "model.bin").save_pretrained(tmp_path / "base")
     (tmp_path / "base" / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
@@ -43,7 +43,7 @@ def base(tmp_path):
 
 @pytest.fixture
 def rows(tmp_path):
-    """In every passage the answer stands after the word "in"; where there is none, "in" is not there."""
+    """The answer follows the word "in". Passages without an answer have no "in"."""
     rng = random.Random(0)
     path = tmp_path / "rows.jsonl"
     lines = []
@@ -60,7 +60,7 @@ def quiet(_line):
     pass
 
 
-def test_the_unpacked_encoder_is_the_one_that_was_packed(base, tmp_path):
+def test_unpacked_encoder_equals_the_packed_one(base, tmp_path):
     from transformers import BertModel
 
     model = BertModel.from_pretrained(base).eval()
@@ -73,7 +73,7 @@ def test_the_unpacked_encoder_is_the_one_that_was_packed(base, tmp_path):
     assert abs(ours[:, 0] - marks.start).max() < 1e-4
 
 
-def test_a_run_that_was_stopped_ends_as_one_that_was_not(base, rows, tmp_path):
+def test_resumed_run_gives_the_same_model(base, rows, tmp_path):
     examples = list(load_rows(rows))[:128]
     plan = Plan(batch=16, length=48, save_every=3)
     whole, _ = train(examples, base, base / "tokenizer.json", tmp_path / "whole", plan, say=quiet)
@@ -95,11 +95,11 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(base, rows, tmp_path):
 def test_a_folder_of_another_run_is_refused(base, rows, tmp_path):
     examples = list(load_rows(rows))[:64]
     train(examples, base, base / "tokenizer.json", tmp_path / "out", Plan(batch=16, length=48), say=quiet)
-    with pytest.raises(InputError, match="another plan"):
+    with pytest.raises(InputError, match="other options"):
         train(examples, base, base / "tokenizer.json", tmp_path / "out", Plan(batch=8, length=48), say=quiet)
 
 
-def test_a_run_with_other_rows_another_base_or_a_teacher_is_not_gone_on_with(base, rows, tmp_path):
+def test_other_rows_base_or_teachers_are_refused_on_resume(base, rows, tmp_path):
     examples = list(load_rows(rows))[:64]
     tokenizer, plan, out = base / "tokenizer.json", Plan(batch=16, length=48), tmp_path / "out"
     model, _ = train(examples, base, tokenizer, out, plan, say=quiet)
@@ -121,18 +121,18 @@ def test_fewer_rows_than_a_batch_are_one_batch(base, rows, tmp_path):
     assert said[0].startswith("5 examples, 1 steps of 5 ")
 
 
-def test_rows_of_which_none_can_be_learnt_from_are_an_error(base, tmp_path):
+def test_rows_without_tokens_of_the_answer_are_an_error(base, tmp_path):
     past = [Row("where", "river " * 50 + "in paris", "", ["paris"])]
-    with pytest.raises(InputError, match="None of the 1 rows can be learnt from"):
+    with pytest.raises(InputError, match="None of the 1 rows has a token"):
         train(past, base, base / "tokenizer.json", tmp_path, Plan(length=32), say=quiet)
 
 
-def test_a_training_that_diverges_says_so(base, rows, tmp_path):
+def test_diverged_training_is_an_error(base, rows, tmp_path):
     with pytest.raises(RqaError, match="The training diverged"):
         make([rows], tmp_path / "out", base=base, rate=1e30, epochs=0.2, batch=16, length=48, say=quiet)
 
 
-def test_rows_of_ones_own_become_a_model_that_reads(base, rows, tmp_path):
+def test_trained_model_reads(base, rows, tmp_path):
     figures = make([rows], tmp_path / "out", base=base, epochs=12, rate=5e-3, batch=16, length=48, say=quiet)
     assert figures["difference"] < 1e-4
     assert figures["int8 EM"] > 90
@@ -150,8 +150,8 @@ def test_rows_of_ones_own_become_a_model_that_reads(base, rows, tmp_path):
 
 
 @pytest.mark.parametrize("answered", [True, False])
-def test_rows_of_one_kind_leave_bounds_that_tell_passages_apart(tmp_path, answered):
-    """With both bounds at one end, every passage would count as answering, or none."""
+def test_rows_of_one_kind_give_usable_thresholds(tmp_path, answered):
+    """Thresholds must not count every passage, or none, as relevant."""
     folder, said, places = write_model(tmp_path / "tiny"), [], ("london", "paris", "1815")
     rows = [
         Row(f"who was {place} {n}", f"{place} {n} . was born in {place}", "", [place] if answered else [])
@@ -159,7 +159,7 @@ def test_rows_of_one_kind_leave_bounds_that_tell_passages_apart(tmp_path, answer
         for n in range(9)
     ]
     before = settings_before(None)
-    found = calibrated(Engine(folder, 1), rows, before, said.append)
+    found = calibrate(Engine(folder, 1), rows, before, said.append)
     if answered:
         assert -0.999 < found.lower <= found.upper < 0.999
         assert not any("lower and upper" in line for line in said)
@@ -167,10 +167,10 @@ def test_rows_of_one_kind_leave_bounds_that_tell_passages_apart(tmp_path, answer
         names = ("span", "judge", "answer", "lower", "upper")
         assert [getattr(found, name) for name in names] == [getattr(before, name) for name in names]
         assert len(said) == 4
-    assert calibrated(Engine(folder, 1), rows[:1] * 18, before, said.append).upper == before.upper  # one passage
+    assert calibrate(Engine(folder, 1), rows[:1] * 18, before, said.append).upper == before.upper  # one passage
 
 
-def test_what_was_there_before_is_kept_in_part(base, rows, tmp_path):
+def test_weights_are_blended_with_base_and_other_runs(base, rows, tmp_path):
     make([rows], tmp_path / "first", base=base, epochs=0.2, batch=16, length=48, say=quiet)
     first, out = tmp_path / "first" / "model", tmp_path / "second"
     make([rows], out, base=first, epochs=0.2, batch=16, length=48, say=quiet)
@@ -179,38 +179,38 @@ def test_what_was_there_before_is_kept_in_part(base, rows, tmp_path):
     second, third = (torch.load(tmp_path / name / "model.pt", weights_only=True) for name in ("second", "third"))
     lines, others = [], [tmp_path / "third"]
     make([rows], out, base=first, epochs=0.2, batch=16, length=48, share=0.2, others=others, say=lines.append)
-    assert not any("loss" in line for line in lines)  # not trained again
-    told = (out / "model" / "MODEL_CARD.md").read_text()
-    assert told.count("mean with those of a run made by") == 1
-    assert told.count("The model that it started from was made by") == 1
+    assert not any("loss" in line for line in lines)  # no new training
+    card_text = (out / "model" / "MODEL_CARD.md").read_text()
+    assert card_text.count("mean with those of a run made by") == 1
+    assert card_text.count("The model that it started from was made by") == 1
     found = encoder(out / "float32" / "model.bin").state_dict()
     for name in ("encoder.layer.0.attention.output.dense.weight", "encoder.layer.1.output.LayerNorm.bias"):
         whole = f"encoder.{name}"
         assert torch.allclose(found[name], 0.2 * began[whole] + 0.4 * (second[whole] + third[whole]), atol=1e-6)
         assert not torch.allclose(second[whole], third[whole], atol=1e-6)
-    with pytest.raises(InputError, match="other weights"):
+    with pytest.raises(InputError, match="other initial weights"):
         make([rows], out, base=first, epochs=0.2, batch=16, length=48, others=[tmp_path / "first"], say=quiet)
-    with pytest.raises(InputError, match=r"no trained model\.pt"):
+    with pytest.raises(InputError, match=r"has no model\.pt"):
         make([rows], out, base=first, epochs=0.2, batch=16, length=48, others=[base], say=quiet)
 
 
-def test_a_bare_encoder_has_nothing_to_keep(base, rows, tmp_path):
-    with pytest.raises(InputError, match="nothing to keep"):
+def test_keep_needs_a_trained_base(base, rows, tmp_path):
+    with pytest.raises(InputError, match="is untrained"):
         make([rows], tmp_path / "out", base=base, share=0.5, say=quiet)
 
 
-def test_a_card_tells_how_the_model_it_started_from_was_made(tmp_path):
-    first = card({"F1": 80.0}, Plan(), command="rqa train reader a.jsonl", torch="2", rests_on="Of others.")
+def test_card_includes_the_history_of_the_base(tmp_path):
+    first = card({"F1": 80.0}, Plan(), command="rqa train reader a.jsonl", torch="2", notice_text="Of others.")
     (tmp_path / "MODEL_CARD.md").write_text(first)
     second = card(
-        {"F1": 81.0}, Plan(), command="rqa train reader b.jsonl", torch="2", rests_on="", earlier=history(tmp_path)
+        {"F1": 81.0}, Plan(), command="rqa train reader b.jsonl", torch="2", notice_text="", earlier=history(tmp_path)
     )
     assert second.index("b.jsonl") < second.index("started from was made by") < second.index("a.jsonl")
     assert "80" not in second
     assert history(tmp_path / "none") == ""
 
 
-def test_a_card_and_a_notice_name_the_rows_of_ones_own_once(base, rows, tmp_path):
+def test_card_and_notice_name_the_rows_once(base, rows, tmp_path):
     for name, begin in (("first", base), ("second", tmp_path / "first" / "model")):
         make([rows], tmp_path / name, base=begin, epochs=0.05, batch=16, length=48, say=quiet)
     named = f"rows of rows.jsonl (SHA-256 {hashlib.sha256(rows.read_bytes()).hexdigest()}), 600 with"
@@ -224,7 +224,7 @@ def test_no_rows_are_an_error(base, tmp_path):
 
 
 @pytest.mark.parametrize("many", [2, 5, 12])
-def test_of_few_rows_those_over_one_context_are_held_out(many):
+def test_one_context_of_few_is_held_out(many):
     contexts = [text for text in map("in paris {}".format, range(20)) if not held_out(text)][:many]
     rows = [Row(f"where {n}", contexts[n % many], "", ["paris"]) for n in range(3 * many)]
     training, held = split(rows)
@@ -234,27 +234,27 @@ def test_of_few_rows_those_over_one_context_are_held_out(many):
     assert split(rows[::-1])[1] == held[::-1]
 
 
-def test_of_two_contexts_whose_hashes_are_both_held_out_one_is_learnt():
+def test_each_part_gets_one_of_two_contexts():
     contexts = [text for text in map(str, range(100)) if held_out(text)][:2]
     rows = [Row("where", context) for context in contexts]
     assert [len(part) for part in split(rows)] == [1, 1]
     assert [len(part) for part in split(rows, alone=False)] == [0, 2]
 
 
-def test_where_the_hash_holds_rows_out_they_alone_are_held_out(rows):
+def test_hash_decides_which_rows_are_held_out(rows):
     every = list(load_rows(rows))
     assert split(every) == split(every, alone=False)
     assert split(every)[1] == [row for row in every if held_out(row.context)]
 
 
-def test_rows_over_one_context_alone_are_an_error_that_says_so(base, tmp_path):
+def test_rows_of_one_context_are_an_error(base, tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps({"question": "where", "context": "in paris", "answer": "paris"}))
-    with pytest.raises(InputError, match="All rows are over one context"):
+    with pytest.raises(InputError, match="All rows have the same context"):
         make([path], tmp_path / "out", base=base, say=quiet)
 
 
-def test_the_example_of_the_help_trains_and_prints_what_to_configure(rqa, tmp_path, monkeypatch):
+def test_example_of_the_help_works(rqa, tmp_path, monkeypatch):
     from rqa_embedded.command import reader
 
     command = reader.epilog.removeprefix("Example: rqa ").split()
@@ -265,13 +265,13 @@ def test_the_example_of_the_help_trains_and_prints_what_to_configure(rqa, tmp_pa
     assert ended.code == 0, ended.err
     assert ended.out == f'[reader.embedded]\nmodel = "{out}/model"\n'
     assert "%|" not in ended.err
-    assert "too few to calibrate on" in ended.err
-    assert "calibrated as in the model before" in (out / "model" / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert "too few to calibrate" in ended.err
+    assert "calibrated as in the initial model" in (out / "model" / "MODEL_CARD.md").read_text(encoding="utf-8")
     ours, before = (Engine(folder, 1).settings for folder in (out / "model", PACKAGED))
     assert replace(ours, identity="") == replace(before, identity="")
 
 
-def test_the_answers_tokens_are_marked_and_the_question_is_never_cut(base):
+def test_answer_tokens_are_marked_and_questions_are_not_truncated(base):
     tokenizer = load_tokenizer(str(base / "tokenizer.json"), 16)
     row = Row("who was ada", "born in paris . paris", "lovelace", ["paris"])
     (example,) = encode([row], tokenizer)
@@ -287,11 +287,11 @@ def test_the_answers_tokens_are_marked_and_the_question_is_never_cut(base):
     ("text", "answer", "right"),
     [
         ("the paris of parisriver . paris", "paris", ["paris", "paris"]),
-        ("born in parisriver", "paris", ["parisriver"]),  # nowhere a whole word
+        ("born in parisriver", "paris", ["parisriver"]),  # not a whole word
         ("born . the river", ".", ["."]),
     ],
 )
-def test_an_answer_is_looked_for_as_whole_words(tmp_path, text, answer, right):
+def test_answers_match_whole_words_first(tmp_path, text, answer, right):
     row = Row("who", text, "", [answer])
     words = Tokenizer(models.WordLevel({word: n for n, word in enumerate(["[UNK]", *set(row.context.split()), "who"])}))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
@@ -299,18 +299,18 @@ def test_an_answer_is_looked_for_as_whole_words(tmp_path, text, answer, right):
     assert [words.id_to_token(example.ids[n]) for n in example.starts] == right
 
 
-def test_rows_that_cannot_be_learnt_from_are_told_and_not_counted(base, rows, tmp_path):
+def test_unusable_rows_are_reported_and_not_counted(base, rows, tmp_path):
     past = [Row("where", "river " * 50 + f"{n} in paris", "", ["paris"]) for n in range(300)]
     learnt = split(list(load_rows(rows)))[0]
     rows.write_text("\n".join(json.dumps({"answers": [], **msgspec.to_builtins(row)}) for row in [*learnt, *past]))
-    said = []  # what is held out is past the cut altogether; the conversion is proved all the same
+    said = []
     figures = make([rows], tmp_path / "out", base=base, epochs=0.05, batch=16, length=48, say=said.append)
     assert figures["rows"] == len(learnt)
     assert figures["difference"] > 0
-    assert any(line.startswith(f"{len(split(past)[0])} rows left out: {len(split(past)[0])} with") for line in said)
+    assert any(line.startswith(f"skipped {len(split(past)[0])} rows: {len(split(past)[0])} with") for line in said)
 
 
-def test_an_answers_last_token_may_lack_the_marks_that_the_tokenizer_drops(base):
+def test_answer_may_end_with_characters_that_the_tokenizer_drops(base):
     tokenizer = load_tokenizer(str(base / "tokenizer.json"), 16)
     text = "in paris\u0301 ."  # the accent is a character of its own
     (example,) = encode([Row("where", text, "", ["paris\u0301"], 3)], tokenizer)
@@ -318,17 +318,17 @@ def test_an_answers_last_token_may_lack_the_marks_that_the_tokenizer_drops(base)
     assert encode([Row("where", "river " * 12 + text, "", ["paris\u0301 ."], 75)], tokenizer) == []
     said = []
     assert encode([Row("where", "in \u0301", "", ["\u0301"], 3)], tokenizer, said.append) == []
-    assert "1 without tokens of it" in said[0]
+    assert "1 without its tokens" in said[0]
 
 
-def test_a_stretch_is_learnt_without_the_questions_own_words(base):
+def test_sentence_targets_exclude_words_of_the_question(base):
     tokenizer = load_tokenizer(str(base / "tokenizer.json"), 32)
     text = "river . ada was born in london ."
     (example,) = encode([Row("where was ada born", text, within=(8, len(text)))], tokenizer)
     assert [tokenizer.id_to_token(example.ids[n]) for n in example.starts] == ["london"]
 
 
-def test_a_converted_model_is_unpacked_once_to_start_from(tmp_path):
+def test_converted_base_is_unpacked_once(tmp_path):
     packed = write_model(tmp_path / "packed")
     first = base_folder(packed, tmp_path / "base", quiet)
     stamp = (first / "config.json").stat().st_mtime_ns
@@ -338,7 +338,7 @@ def test_a_converted_model_is_unpacked_once_to_start_from(tmp_path):
         assert np.allclose(SpanReader(first).span.weight.detach(), heads["weight"][:2])
 
 
-def test_another_model_or_a_half_unpacked_one_is_unpacked_anew(tmp_path):
+def test_other_or_incomplete_base_is_unpacked_again(tmp_path):
     packed, folder = write_model(tmp_path / "packed"), tmp_path / "base"
     base_folder(packed, folder, quiet)
     (folder / "source.txt").unlink()  # written last: so a kill leaves it
@@ -352,7 +352,7 @@ def test_another_model_or_a_half_unpacked_one_is_unpacked_anew(tmp_path):
     assert not SpanReader(base_folder(other, folder, quiet)).span.weight.any()
 
 
-def test_a_base_that_is_none_is_named(tmp_path):
+def test_base_without_config_is_an_error(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"no config\.json"):
         base_folder(tmp_path / "empty", tmp_path / "base", quiet)
@@ -367,26 +367,26 @@ def test_a_base_in_half_precision_is_trained_in_full(base, rows, tmp_path):
 
 
 @pytest.mark.parametrize("family", ["T5", "DistilBert"])
-def test_a_base_of_another_build_is_named_before_training(base, rows, tmp_path, family):
+def test_unsupported_base_is_an_error_before_training(base, rows, tmp_path, family):
     import transformers
 
     getattr(transformers, f"{family}Config")().save_pretrained(base)
-    with pytest.raises(InputError, match=f"of the family {family.lower()}"):
+    with pytest.raises(InputError, match=f"unsupported type {family.lower()}"):
         make([rows], tmp_path / "out", base=base, length=48, say=quiet)
 
 
-def test_windows_are_no_longer_than_the_base_can_read(rows, base, tmp_path):
+def test_windows_fit_the_base(rows, base, tmp_path):
     from transformers import BertConfig, BertModel
 
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
     BertModel(BertConfig(vocab_size=len(WORDS), max_position_embeddings=64, **sizes)).save_pretrained(base)
     make([rows], tmp_path / "out", base=base, epochs=0.05, batch=16, length=48, say=quiet)
     assert Engine(tmp_path / "out" / "model", 1).settings.length == 64
-    with pytest.raises(InputError, match="reads 64 tokens at most, and is to learn from 65"):
+    with pytest.raises(InputError, match="reads at most 64 tokens, but --length is 65"):
         make([rows], tmp_path / "long", base=base, length=65, say=quiet)
 
 
-def test_a_score_that_is_no_number_proves_nothing():
+def test_nan_scores_are_an_error():
     class One:
         def __init__(self, score):
             self.score = score
@@ -400,7 +400,7 @@ def test_a_score_that_is_no_number_proves_nothing():
         check(One(0.0), One(float("nan")), examples)
 
 
-def test_heads_that_were_learnt_are_gone_on_with(base):
+def test_trained_heads_are_loaded(base):
     model = SpanReader(base)
     rng = np.random.default_rng(3)
     weight, bias = rng.normal(size=(4, 16)).astype(np.float32), rng.normal(size=4).astype(np.float32)
@@ -411,7 +411,7 @@ def test_heads_that_were_learnt_are_gone_on_with(base):
     assert np.allclose(again.passage.bias.detach(), bias[2:])
 
 
-def test_of_a_searched_answer_only_the_likeliest_span_is_learnt():
+def test_searched_answers_count_only_the_best_span():
     start = torch.tensor([[0.0, 1.0, 5.0, 2.0]])
     end = torch.tensor([[0.0, 4.0, 1.0, 3.0]])
     scores = Scores(start, end, torch.zeros(1), torch.zeros(1))
@@ -423,7 +423,7 @@ def test_of_a_searched_answer_only_the_likeliest_span_is_learnt():
     assert loss == pytest.approx(float(expected))
 
 
-def test_an_embedder_keeps_the_vectors_and_teaches_relevance(base, rows, tmp_path):
+def test_embedder_keeps_the_vectors(base, rows, tmp_path):
     settings = uncalibrated(48, 8)
     convert(SpanReader(base), base / "tokenizer.json", tmp_path / "embedder", settings)
     before = Engine(tmp_path / "embedder", 1)
@@ -440,7 +440,7 @@ def test_an_embedder_keeps_the_vectors_and_teaches_relevance(base, rows, tmp_pat
     assert moved(before) < 0.3 * moved(None)
 
 
-def test_the_embedder_in_torch_says_what_the_engine_says(base, tmp_path):
+def test_torch_embedder_equals_the_engine(base, tmp_path):
     settings = uncalibrated(16, 8)
     convert(SpanReader(base), base / "tokenizer.json", tmp_path / "engine", settings, quantization="float32")
     texts = ["ada was born in london", "river", "river " * 40 + "paris", ""]
@@ -464,7 +464,7 @@ def test_rows_are_drawn_again_with_each_seed(base, rows, tmp_path, monkeypatch):
 
 @pytest.fixture
 def mpnet(base, tmp_path):
-    """A tiny encoder of another family: the words of `base` under other ids, and other names for its marks."""
+    """A tiny encoder of another family with other ids and special tokens."""
     from transformers import MPNetConfig, MPNetModel
 
     tokenizer = json.loads((base / "tokenizer.json").read_text())
@@ -486,7 +486,7 @@ def mpnet(base, tmp_path):
     return folder
 
 
-def test_an_encoder_with_other_ids_for_the_same_words_reads_the_same_words(base, mpnet):
+def test_ids_are_translated_for_another_vocabulary_order(base, mpnet):
     from tokenizers import Tokenizer
 
     ours, theirs = (Tokenizer.from_file(str(folder / "tokenizer.json")) for folder in (base, mpnet))
@@ -498,21 +498,21 @@ def test_an_encoder_with_other_ids_for_the_same_words_reads_the_same_words(base,
     assert SpanReader(base, base / "tokenizer.json").translation is None
 
 
-def test_an_encoder_of_other_words_cannot_teach(base, mpnet):
+def test_encoder_with_other_words_cannot_be_a_teacher(base, mpnet):
     tokenizer = json.loads((mpnet / "tokenizer.json").read_text())
     del tokenizer["model"]["vocab"]["london"]
     (mpnet / "tokenizer.json").write_text(json.dumps(tokenizer))
-    with pytest.raises(InputError, match="does not have 'london' among its tokens"):
+    with pytest.raises(InputError, match="lacks the reader's token 'london'"):
         SpanReader(mpnet, base / "tokenizer.json")
 
 
-def test_what_a_teacher_knows_is_learnt_from_rows_that_tell_nothing(base, rows, tmp_path):
+def test_teacher_scores_are_learnt_from_unlabelled_rows(base, rows, tmp_path):
     examples = list(load_rows(rows))[:400]
     tokenizer = base / "tokenizer.json"
     plan = Plan(batch=16, length=48, rate=5e-3, epochs=4)
     teacher, _ = train(examples, base, tokenizer, tmp_path / "teacher", plan, say=quiet)
-    untold = [replace(row, answers=[], start=None, untold=True) for row in examples]
-    taught, _ = train(untold, base, tokenizer, tmp_path / "taught", plan, teachers=[teacher], say=quiet)
+    unlabelled = [replace(row, answers=[], start=None, unlabelled=True) for row in examples]
+    taught, _ = train(unlabelled, base, tokenizer, tmp_path / "taught", plan, teachers=[teacher], say=quiet)
     settings = uncalibrated(48, 8)
     knows = measure(InTorch(teacher.eval(), tokenizer, settings), examples[:60], settings)
     learnt = measure(InTorch(taught.eval(), tokenizer, settings), examples[:60], settings)
@@ -520,7 +520,7 @@ def test_what_a_teacher_knows_is_learnt_from_rows_that_tell_nothing(base, rows, 
     assert learnt["F1"] > knows["F1"] - 5
 
 
-def test_scores_are_as_far_from_a_teachers_as_what_they_hold_likely():
+def test_distance_compares_probabilities():
     allowed = torch.tensor([[True, True, True, False]])
     scores = Scores(torch.tensor([[0.0, 2.0, 1.0, 9.0]]), torch.zeros(1, 4), torch.zeros(1), torch.zeros(1))
     moved = scores._replace(start=scores.start + 3)  # the same probabilities
@@ -531,7 +531,7 @@ def test_scores_are_as_far_from_a_teachers_as_what_they_hold_likely():
     assert distance(scores, other, allowed).item() > 0.1
 
 
-def test_an_encoder_that_the_engine_cannot_run_becomes_a_teacher(base, mpnet, rows, tmp_path, monkeypatch):
+def test_encoder_that_the_engine_cannot_run_becomes_a_teacher(base, mpnet, rows, tmp_path, monkeypatch):
     monkeypatch.setattr("rqa_embedded.training.make.PACKAGED", base)  # whose words the teacher must have
     make([rows], tmp_path / "big", base=mpnet, epochs=0.2, batch=16, length=48, command="rqa big", say=quiet)
     assert not (tmp_path / "big" / "model").exists()
@@ -546,6 +546,6 @@ def test_an_encoder_that_the_engine_cannot_run_becomes_a_teacher(base, mpnet, ro
     assert "the encoder in all-tiny" in (tmp_path / "small" / "model" / "NOTICE").read_text()
 
 
-def test_what_has_not_learnt_to_read_cannot_teach_it(base, rows, tmp_path):
-    with pytest.raises(InputError, match="has not learnt to read, and cannot teach it"):
+def test_untrained_encoder_cannot_be_a_teacher(base, rows, tmp_path):
+    with pytest.raises(InputError, match="is untrained and cannot be a teacher"):
         make([rows], tmp_path / "out", base=base, teachers=[base], say=quiet)

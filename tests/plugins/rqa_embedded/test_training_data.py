@@ -1,4 +1,4 @@
-"""Rows made for training: what is asked is told, and what is called unanswerable is not."""
+"""Generated training rows: answers are in their passages, and unanswerable questions have none."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from rqa_embedded.training import invented
 from rqa_embedded.training.cloze import cloze_rows
 from rqa_embedded.training.data import clean, held_out, qamr_rows, sentence_rows
 from rqa_embedded.training.invented import invented_rows
-from rqa_embedded.training.mixture import cropped
-from rqa_embedded.training.near import near_rows
+from rqa_embedded.training.mixture import cropped, near_rows
 from rqa_embedded.training.neighbours import Neighbours
 from rqa_embedded.training.people import people_rows
 from rqa_embedded.training.rows import Row, load_rows
@@ -54,13 +53,13 @@ def people():
         ("who sang", "Ada Brown"),
     ],
 )
-def test_a_rule_finds_what_it_asks_for(people, words, answer):
+def test_rules_find_their_answers(people, words, answer):
     found = [row for row in asked(people, words) if row.answers]
     assert found
     assert {row.answers[0] for row in found} == {answer}
 
 
-def test_rows_with_an_answer_hold_it_where_they_say(people):
+def test_answers_are_at_their_offsets(people):
     for row in people:
         if row.start is not None:
             assert row.context[row.start :].startswith(row.answers[0])
@@ -68,11 +67,11 @@ def test_rows_with_an_answer_hold_it_where_they_say(people):
             assert row.answers[0] in f"{row.title} {row.context}"
 
 
-def test_namesakes_are_asked_about_without_success(people):
+def test_unanswerable_questions_use_namesakes(people):
     assert any(not row.answerable and row.title == "Mae Brown" and "ada" in row.question.lower() for row in people)
 
 
-def test_a_row_without_an_answer_does_not_hold_the_one_it_was_made_from(people):
+def test_unanswerable_rows_lack_the_answer(people):
     answers = {row.question.lower(): row.answers[0] for row in people if row.answers}
     for row in people:
         if not row.answerable and row.question.lower() in answers:
@@ -96,7 +95,7 @@ def test_a_cloze_question_lacks_its_answer():
                 assert row.context[row.start :].startswith(row.answers[0])
 
 
-def test_invented_facts_are_told_where_they_are_asked_for_and_absent_where_not():
+def test_invented_answers_are_in_their_passages():
     rows = list(invented_rows(400, random.Random(5)))
     assert 0.3 < sum(not row.answerable for row in rows) / len(rows) < 0.6
     for row in rows:
@@ -104,7 +103,7 @@ def test_invented_facts_are_told_where_they_are_asked_for_and_absent_where_not()
             assert row.context[row.start :].startswith(row.answers[0])
 
 
-def test_every_invented_fact_can_be_told_and_asked_for():
+def test_every_invented_fact_is_usable():
     source = tomllib.loads(Path(invented.__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     for kind in source["kind"]:
         known = {"x", *kind["slots"]}
@@ -157,7 +156,7 @@ def test_qamr_answers_are_found_in_paragraphs_of_several_sentences(qamr):
     assert all(row.context[row.start :].startswith(row.answers[0] + " ") for row in rows)
 
 
-def test_a_paired_sentence_is_learnt_as_a_stretch_or_as_its_one_number(tmp_path):
+def test_paired_sentences_give_a_range_or_a_number(tmp_path):
     path = tmp_path / "pairs.jsonl"
     path.write_text(
         '{"question": "in what year did he leave ?", "sentence": "he left in 1817 , they say ."}\n'
@@ -181,24 +180,24 @@ def test_the_nearest_texts_share_rare_words():
     assert index.nearest("quite different", 2) == []
 
 
-def test_a_question_is_asked_of_passages_near_it_and_never_of_its_own():
+def test_near_rows_use_similar_passages_of_other_rows():
     told = [Row(f"who built the {name} bridge", f"The {name} bridge stands.", "Bridges", [name]) for name in "abcdef"]
     rows = [*told, Row("how high is mount fuji", "Mount Fuji is in Japan.", "", ["Japan"])]
     found = list(near_rows(rows, random.Random(1), share=1.0))
     assert [row.question for row in found] == [row.question for row in told]  # nothing is near the mountain
     own = {row.question: row.context for row in rows}
-    assert all(row.untold and not row.answers and own[row.question] != row.context for row in found)
+    assert all(row.unlabelled and not row.answers and own[row.question] != row.context for row in found)
     assert {row.context for row in found} <= {row.context for row in told}
     assert 0 < len(list(near_rows(told * 20, random.Random(1), share=0.5))) < 120
 
 
-def test_a_topic_stands_in_for_a_title():
+def test_topic_replaces_a_missing_title():
     texts = ["The heavy metals sink.", "They eat heavy metals.", "Some metals float.", "It rains here."]
     assert Neighbours([*texts, "Other words."]).topic(texts[:3]) in ("Heavy Metals", "Metals", "Heavy")
     assert Neighbours(texts).topic(["once alone"]) == ""
 
 
-def test_rows_of_ones_own_are_read_with_every_spelling(tmp_path):
+def test_rows_accept_every_spelling_of_answers(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text(
         '{"question": "q", "context": "Ada was born in London.", "answer": "london"}\n\n'
@@ -213,33 +212,33 @@ def test_rows_of_ones_own_are_read_with_every_spelling(tmp_path):
     assert fourth.answerable
 
 
-def test_white_space_around_an_answer_is_no_part_of_it(tmp_path):
+def test_answers_are_stripped(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text('{"question": "q", "context": "in  Paris .", "answers": ["  Paris ", " Paris"], "answer_start": 2}')
     assert [(row.answers, row.start) for row in load_rows(path)] == [(["Paris", "Paris"], 4)]
 
 
-def test_a_byte_order_mark_is_no_part_of_a_row(tmp_path):
+def test_byte_order_mark_is_ignored(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text('{"question": "q", "context": "c", "answers": []}\n', encoding="utf-8-sig")
     assert [row.question for row in load_rows(path)] == ["q"]
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ('{"question": "q"}', "context"),
         ('{"question": "q", "context": "abc", "anwser": "abc"}', 'no "answer"'),
         ("not json", "not a training row"),
-        ('{"question": "q", "context": "abc", "answer": "xyz"}', "'xyz' does not stand in the context"),
-        ('{"question": "q", "context": "abc abc", "answer": "abc", "answer_start": 3}', "does not stand"),
+        ('{"question": "q", "context": "abc", "answer": "xyz"}', "'xyz' is not in the context"),
+        ('{"question": "q", "context": "abc abc", "answer": "abc", "answer_start": 3}', "is not in the context"),
         ('{"question": "q", "context": "\\ud800", "answer": 3}', "training row"),
     ],
 )
-def test_a_row_that_cannot_be_learnt_from_is_named_by_its_line(tmp_path, line, told):
+def test_invalid_row_is_an_error_with_its_line(tmp_path, line, message):
     path = tmp_path / "rows.jsonl"
     path.write_text('{"question": "q", "context": "c", "answer": null}\n' + line + "\n")
     with pytest.raises(InputError, match=r"rows\.jsonl:2") as caught:
         list(load_rows(path))
-    assert told in caught.value.message
+    assert message in caught.value.message
     assert '"answer"' in caught.value.hint

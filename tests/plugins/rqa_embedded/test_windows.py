@@ -1,4 +1,4 @@
-"""Windows: every token of a passage is read, with the question and the title each time."""
+"""Windows cover every token of a passage and repeat question and title."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def test_windows_of_a_long_passage_cover_it_and_overlap(engine):
     assert all(window.places[0] == (0, 3) for window in windows)
 
 
-def test_the_last_window_is_not_a_mere_repetition(engine):
+def test_last_window_adds_tokens(engine):
     windows = list(cut(engine, 0, "where", [Passage(LONG)]))
     assert set(windows[-1].places) - set(windows[-2].places)
 
 
-def test_a_question_or_title_beyond_measure_leaves_room_for_the_text(engine):
+def test_long_question_and_title_leave_room_for_the_text(engine):
     (window,) = cut(engine, 0, "who " * 5000, [Passage("london", title="ada " * 5000)])
     assert len(window.ids) <= engine.settings.length
     assert window.places[-1][1] - window.shift == len("london")
@@ -51,6 +51,6 @@ def test_an_empty_passage_is_an_empty_window(engine):
     assert window.places == []
 
 
-def test_a_copy_is_not_read_again(engine):
+def test_copies_are_skipped(engine):
     passages = [Passage("london", id="1"), Passage("london", title="ada"), Passage("london", id="2"), Passage("paris")]
     assert [window.passage for window in cut(engine, 0, "who", passages)] == [0, 1, 3]

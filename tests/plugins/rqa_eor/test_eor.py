@@ -1,4 +1,4 @@
-"""The strategy: which retrievers it asks, what it makes of their answers, and how many calls that takes."""
+"""The strategy eor: its pool, its vote, its failures and its number of calls."""
 
 import asyncio
 import time
@@ -27,14 +27,14 @@ from robust_qa.config.values import Layer
 from robust_qa.host.loading import Host
 from robust_qa.testing import OverlapEvaluator, ScriptedModel, StaticRetriever, assert_conforms, toolbox
 from rqa_eor import Eor
-from rqa_eor.pools import PAPER
+from rqa_eor.answers import PAPER
 
 PLUGINS = Path(__file__).parents[3] / "plugins"
 QUESTION = "Who wrote Emma?"
 
 
 class Pointing:
-    """An extractive reader that answers with the title of the passage it finds first; "?" is no answer."""
+    """An extractive reader that answers with the title of the first passage. The title "?" means no answer."""
 
     cached = False
 
@@ -52,27 +52,27 @@ def passages(*titles: str) -> tuple[Passage, ...]:
     return tuple(Passage(f"It is {title}.", id=str(n), title=title) for n, title in enumerate(titles, 1))
 
 
-def asked(
+def ask(
     *titles: str, reader: Any = None, evaluator: Any = None, names: Any = None, **options: Any
 ) -> tuple[Answer, list[str]]:
-    """The answer to a question that brings passages of these titles, and what was noted."""
+    """Ask a question with passages of these titles. Returns the answer and the notes in the trace."""
     brought = passages(*titles) if titles else None
     tools = toolbox(Question(QUESTION, passages=brought), reader=reader or Pointing(), evaluator=evaluator, names=names)
     answer = asyncio.run(Eor(Eor.Options(**options)).answer(QUESTION, tools))
     return answer, [step.what for step in tools.trace.steps if step.kind == "note"]
 
 
-def said(answer: Answer) -> dict[str, str | None]:
+def answers(answer: Answer) -> dict[str, str | None]:
     return {entry["retriever"]: entry["answer"] for entry in answer.details["retrievers"]}
 
 
 # -- the pool
 
 
-def test_passages_of_the_question_are_cut_into_retrievers() -> None:
+def test_default_pool_splits_the_given_passages() -> None:
     reader = Pointing()
-    answer, notes = asked("Austen", "Brontë", "Austen", "Austen", reader=reader, evaluator=OverlapEvaluator())
-    assert said(answer) == {
+    answer, notes = ask("Austen", "Brontë", "Austen", "Austen", reader=reader, evaluator=OverlapEvaluator())
+    assert answers(answer) == {
         "given": "Austen",
         "given-first": "Austen",
         "given-last": "Austen",
@@ -81,36 +81,34 @@ def test_passages_of_the_question_are_cut_into_retrievers() -> None:
         "given@rr@5": "Austen",
     }
     assert answer.text == "Austen"
-    assert notes[0] == "none is left out: The reader points at answers in passages, and remembers none."
+    assert notes[0] == "none is left out: The reader cannot answer without passages."
 
 
 def test_equal_passages_are_read_once() -> None:
     reader = Pointing()
-    asked("Austen", reader=reader)  # all of one passage is the first half of it, and each odd one; the rest is nothing
+    ask("Austen", reader=reader)  # all of one passage is the first half of it, and each odd one; the rest is nothing
     assert reader.calls == [["1"]]
 
 
-def test_what_is_not_configured_is_left_out_of_the_papers_pool_and_the_trace_says_so() -> None:
+def test_paper_pool_leaves_out_retrievers_that_are_not_configured() -> None:
     web = StaticRetriever(passages("Austen", "Austen"))
-    answer, notes = asked(names={"web": web})
-    assert set(said(answer)) == {"web@1", "web@4"}
+    answer, notes = ask(names={"web": web})
+    assert set(answers(answer)) == {"web@1", "web@4"}
     assert set(answer.details["left_out"]) == set(PAPER) - {"web@1", "web@4"}
     assert any(note.startswith("wiki@10 is left out: ") for note in notes)
     assert any(note.startswith("pk is left out: ") and "language model" in note for note in notes)
 
 
-def test_without_web_and_wiki_what_the_configured_retriever_finds_is_cut() -> None:
+def test_default_pool_splits_the_results_of_the_configured_retriever() -> None:
     retriever = StaticRetriever(passages("Austen", "Brontë"))
     tools = toolbox(QUESTION, retriever=retriever, reader=Pointing())
     answer = asyncio.run(Eor(Eor.Options()).answer(QUESTION, tools))
-    assert list(said(answer)) == ["test@10", "test@5", "test@3"]
+    assert list(answers(answer)) == ["test@10", "test@5", "test@3"]
     assert retriever.queries == [QUESTION]
 
 
 @pytest.mark.parametrize("brought", [(), ("Brontë",)])
-async def test_what_this_run_asks_for_by_name_is_cut_also_beside_web_and_wiki(
-    tmp_path: Path, brought: tuple[str, ...]
-) -> None:
+async def test_retriever_requested_by_name_replaces_the_default_pool(tmp_path: Path, brought: tuple[str, ...]) -> None:
     (tmp_path / "sources.py").write_text(SOURCES)
     host = Host(only=[], files=[PLUGINS / "rqa_eor", PLUGINS / "rqa_lexical", tmp_path / "sources.py"], strict=True)
     tree = {"defaults": {"strategy": "eor", "retriever": "wiki@7"}}
@@ -118,43 +116,43 @@ async def test_what_this_run_asks_for_by_name_is_cut_also_beside_web_and_wiki(
     pools = []
     for asked_for in (True, False):
         async with Session(Config([Layer("rqa.toml", tree)]), host, prefer_retriever=asked_for) as session:
-            pools.append(set(said(await session.answer(question))))
+            pools.append(set(answers(await session.answer(question))))
     by_default = {"given", "given-first", "given-odd"} if brought else {"web@1", "wiki@10"}
     assert pools[0] == {"wiki@7@10", "wiki@7@5", "wiki@7@3", "wiki@7@rr@5"} and by_default <= pools[1]
 
 
-async def test_given_asked_for_by_name_is_cut_as_ever() -> None:
+async def test_given_requested_by_name_is_split() -> None:
     host = Host(only=[], files=[PLUGINS / "rqa_eor", PLUGINS / "rqa_lexical"], strict=True)
     config = Config([Layer("rqa.toml", {"defaults": {"strategy": "eor", "retriever": "given"}})])
     async with Session(config, host, prefer_retriever=True) as session:
         answer = await session.answer(Question("Who is Austen?", passages=passages("Austen")))
-    assert set(said(answer)) >= {"given", "given-first", "given-odd"}
+    assert set(answers(answer)) >= {"given", "given-first", "given-odd"}
 
 
-def test_a_pool_of_ones_own_is_asked_in_its_order() -> None:
+def test_configured_pool_keeps_its_order() -> None:
     names = {"notes": StaticRetriever(passages("Austen")), "mail": StaticRetriever(passages("Brontë"))}
-    answer, _ = asked(names=names, pool=["mail@1", "notes@2"])
-    assert said(answer) == {"mail@1": "Brontë", "notes@2": "Austen"}
+    answer, _ = ask(names=names, pool=["mail@1", "notes@2"])
+    assert answers(answer) == {"mail@1": "Brontë", "notes@2": "Austen"}
 
 
-def test_a_retriever_of_weight_0_is_not_asked() -> None:
+def test_retriever_of_weight_0_is_not_called() -> None:
     names = {"notes": StaticRetriever(passages("Austen")), "mail": StaticRetriever(passages("Brontë"))}
-    answer, _ = asked(names=names, pool=["mail@1", "notes@2"], weights=[0, 0.4])
-    assert said(answer) == {"notes@2": "Austen"}
+    answer, _ = ask(names=names, pool=["mail@1", "notes@2"], weights=[0, 0.4])
+    assert answers(answer) == {"notes@2": "Austen"}
     assert names["mail"].queries == []
 
 
-def test_nothing_to_ask_is_an_error_in_a_line() -> None:
-    with pytest.raises(MissingError, match=r"No retriever of the ensemble can be used; wiki@10: .*'wiki'") as caught:
-        asked()
+def test_empty_pool_is_an_error_in_one_line() -> None:
+    with pytest.raises(MissingError, match=r"No retriever of the pool can be used. wiki@10: .*'wiki'") as caught:
+        ask()
     assert "\n" not in caught.value.message and "[strategy.eor]" in caught.value.hint
 
 
 # -- the vote
 
 
-def test_most_retrievers_decide_and_the_share_of_their_group_is_the_confidence() -> None:
-    answer, notes = asked("Jane Austen", "Brontë", "Brontë", "Brontë", "Austen")
+def test_majority_wins_and_its_share_is_the_confidence() -> None:
+    answer, notes = ask("Jane Austen", "Brontë", "Brontë", "Brontë", "Austen")
     # first, odd and all: Jane Austen; last and even: Brontë.
     assert (answer.text, answer.confidence) == ("Jane Austen", pytest.approx(3 / 5))
     assert [(side.text, side.confidence, side.chosen) for side in answer.conflicts] == [
@@ -162,7 +160,7 @@ def test_most_retrievers_decide_and_the_share_of_their_group_is_the_confidence()
         ("Brontë", pytest.approx(2 / 5), False),
     ]
     assert answer.reason == "Said by given, given-first, given-odd; 'Brontë' by given-last, given-even."
-    doubted, _ = asked("Jane Austen", "Brontë", "Brontë", "Brontë", "Austen", reader=Pointing(0.5))
+    doubted, _ = ask("Jane Austen", "Brontë", "Brontë", "Brontë", "Austen", reader=Pointing(0.5))
     assert [side.confidence for side in doubted.conflicts] == [pytest.approx(0.3), pytest.approx(0.2)]
     assert notes[-2:] == [
         "'Jane Austen' has 60% of the vote, by given, given-first, given-odd, whose answers are 100% alike",
@@ -170,21 +168,21 @@ def test_most_retrievers_decide_and_the_share_of_their_group_is_the_confidence()
     ]
 
 
-def test_equivalent_answers_are_one_side_and_no_conflict() -> None:
-    answer, _ = asked("Austen", "Miss Austen", similarities=["em"])
+def test_equivalent_answers_are_no_conflict() -> None:
+    answer, _ = ask("Austen", "Miss Austen", similarities=["em"])
     assert answer.confidence == 1 and answer.conflicts == ()
     assert answer.details["groups"][0]["agreement"] == 1
 
 
 @pytest.mark.parametrize(("one", "other"), [("15 million", "1.5 million"), ("15", "-15")])
 def test_numbers_that_differ_in_a_point_or_a_sign_are_a_conflict(one: str, other: str) -> None:
-    answer, _ = asked(one, other, pool=["given-first", "given-last"])
+    answer, _ = ask(one, other, pool=["given-first", "given-last"])
     assert [position.text for position in answer.conflicts] == [one, other]
 
 
 def test_weights_outvote_numbers() -> None:
     # Of three equal and two equal answers: 0.1 * 2 / 4 each against 0.6 * 1 / 4.
-    answer, _ = asked(
+    answer, _ = ask(
         "Austen",
         "Brontë",
         "Brontë",
@@ -197,7 +195,7 @@ def test_weights_outvote_numbers() -> None:
 
 
 def test_the_sentences_of_the_winners_passages_are_cited() -> None:
-    answer, _ = asked("Austen", "Brontë", "Austen")
+    answer, _ = ask("Austen", "Brontë", "Austen")
     assert [(citation.id, citation.quote) for citation in answer.citations] == [
         ("1", "It is Austen."),
         ("3", "It is Austen."),
@@ -205,20 +203,18 @@ def test_the_sentences_of_the_winners_passages_are_cited() -> None:
 
 
 def test_a_retriever_without_an_answer_does_not_vote_but_counts_in_the_share() -> None:
-    answer, _ = asked("?", "Austen")  # all, first and odd: none; last and even: Austen
+    answer, _ = ask("?", "Austen")  # all, first and odd: none; last and even: Austen
     assert answer.text == "Austen" and answer.confidence == pytest.approx(2 / 5)
 
 
 def test_it_abstains_when_nobody_has_an_answer() -> None:
-    answer, _ = asked("?", "?")
+    answer, _ = ask("?", "?")
     assert answer.text is None and answer.reason == "None of 5 retrievers leads to an answer."
     assert answer.details["answers"] == []
 
 
-def test_all_that_the_vote_was_made_of_is_in_the_details() -> None:
-    answer, _ = asked(
-        "Austen", "Miss Austen", pool=["given-first", "given-last"], weights=[0.4, 0.2], lambdas=[0.5, 0.1]
-    )
+def test_details_hold_all_inputs_of_the_vote() -> None:
+    answer, _ = ask("Austen", "Miss Austen", pool=["given-first", "given-last"], weights=[0.4, 0.2], lambdas=[0.5, 0.1])
     assert answer.details == {
         "retrievers": [
             # f1 is 2 * 1 / 3; 0.4 * (0.5 * 1 + 0.1 * 2 / 3) = 0.22667, and 0.2 of that is half.
@@ -264,7 +260,7 @@ def test_all_that_the_vote_was_made_of_is_in_the_details() -> None:
 
 
 def test_samples_of_one_retriever_vote_among_themselves_first() -> None:
-    """Flat, Brontë would have 3 of 6 votes; the retrievers' own elections make it 1 of 2, and the first one wins."""
+    """Counted together, Brontë has 3 of 6 votes. Counted by retriever it has 1 of 2, and the first one wins."""
     replies = {"is A.": ["Austen", "Brontë", "Austen"], "is B.": ["Brontë", "Brontë", "Dickens"]}
 
     def reply(messages: Any, decoding: Any) -> str:
@@ -273,58 +269,58 @@ def test_samples_of_one_retriever_vote_among_themselves_first() -> None:
         return replies[key][decoding.seed - 5]
 
     model = ScriptedModel(reply)
-    answer, _ = asked("A", "B", reader=model, pool=["given-first", "given-last"], samples=3, temperature=0.7, seed=5)
-    assert said(answer) == {"given-first": "Austen", "given-last": "Brontë"}
+    answer, _ = ask("A", "B", reader=model, pool=["given-first", "given-last"], samples=3, temperature=0.7, seed=5)
+    assert answers(answer) == {"given-first": "Austen", "given-last": "Brontë"}
     assert answer.text == "Austen" and len(model.calls) == 6
 
 
-def test_samples_are_of_one_prompt_and_each_has_a_seed() -> None:
+def test_samples_share_a_prompt_and_differ_in_seed() -> None:
     model = ScriptedModel("Documents: 1\nAnswer: Austen")
-    asked(*"ABCDEF", reader=model, pool=["given"], samples=3, seed=4, order="random")
+    ask(*"ABCDEF", reader=model, pool=["given"], samples=3, seed=4, order="random")
     assert len({messages[-1].content for messages, _ in model.calls}) == 1
     assert [(d.temperature, d.seed) for _, d in model.calls] == [(0.7, 4), (0.7, 5), (0.7, 6)]
 
 
 @pytest.mark.parametrize(("options", "temperature"), [({}, None), ({"samples": 2, "temperature": 0}, 0)])
-def test_one_sample_is_drawn_as_the_reader_is_configured_and_any_as_is_told(
+def test_default_temperature_applies_only_to_several_samples(
     options: dict[str, Any], temperature: float | None
 ) -> None:
     model = ScriptedModel("Documents: 1\nAnswer: Austen")
-    asked("A", reader=model, pool=["given"], **options)
+    ask("A", reader=model, pool=["given"], **options)
     assert {decoding.temperature for _, decoding in model.calls} == {temperature}
 
 
-def test_what_reads_and_what_remembers_have_prompts_that_can_be_replaced(tmp_path: Path) -> None:
+def test_both_prompts_can_be_replaced(tmp_path: Path) -> None:
     prompts = {name: tmp_path / f"{name}.txt" for name in ("read", "recall")}
     for name, path in prompts.items():
         path.write_text(f"My own {name}: {{question}}")
     model = ScriptedModel("Documents: 1\nAnswer: Austen")
-    asked("A", reader=model, pool=["given", "none"], prompts=prompts)
+    ask("A", reader=model, pool=["given", "none"], prompts=prompts)
     assert {messages[-1].content for messages, _ in model.calls} == {f"My own {name}: {QUESTION}" for name in prompts}
 
 
-def test_retrieval_free_asks_the_models_memory() -> None:
+def test_none_asks_the_model_without_passages() -> None:
     model = ScriptedModel(lambda messages, _: "Austen" if "from memory" in messages[0].content else "UNKNOWN")
-    answer, _ = asked("A", reader=model, pool=["given", "none"])
-    assert said(answer) == {"given": None, "none": "Austen"}
+    answer, _ = ask("A", reader=model, pool=["given", "none"])
+    assert answers(answer) == {"given": None, "none": "Austen"}
 
 
 def test_a_model_that_does_not_know_does_not_vote() -> None:
-    answer, _ = asked("A", reader=ScriptedModel("I don't know"), pool=["none"])
+    answer, _ = ask("A", reader=ScriptedModel("I don't know"), pool=["none"])
     assert answer.text is None
 
 
 # -- failures
 
 
-def test_a_memory_that_was_cut_before_it_answered_is_told_and_the_others_vote() -> None:
+def test_truncated_reply_without_an_answer_is_noted_and_the_others_vote() -> None:
     def reply(messages: Any, decoding: Any) -> str | Completion:
         memory = "from memory" in messages[0].content
         return Completion("<think>Let me see", finish="length") if memory else "Austen"
 
-    answer, notes = asked("A", reader=ScriptedModel(reply), pool=["given", "none"])
+    answer, notes = ask("A", reader=ScriptedModel(reply), pool=["given", "none"])
     assert answer.text == "Austen"
-    assert any(note.startswith("none failed, and does not vote: The language model's reply was cut") for note in notes)
+    assert any(note.startswith("none failed and does not vote: The language model's reply was cut") for note in notes)
 
 
 class Refusing:
@@ -334,11 +330,11 @@ class Refusing:
         raise RefusedError("The key is wrong.")
 
 
-def test_one_retriever_that_fails_is_told_and_the_others_vote() -> None:
+def test_failed_retriever_is_noted_and_the_others_vote() -> None:
     names = {"web": Refusing(), "wiki": StaticRetriever(passages("Austen"))}
-    answer, notes = asked(names=names, pool=["web@4", "wiki@1"])
+    answer, notes = ask(names=names, pool=["web@4", "wiki@1"])
     assert answer.text == "Austen"
-    assert "web@4 failed, and does not vote: The key is wrong." in notes
+    assert "web@4 failed and does not vote: The key is wrong." in notes
     assert answer.details["retrievers"][0]["error"] == "The key is wrong."
 
 
@@ -351,20 +347,20 @@ class Narrow:
         return Reading(passages[0].title, 0.5, (0,), 0, 1)
 
 
-def test_one_whose_passages_overflow_the_window_is_told_and_the_others_vote() -> None:
+def test_context_overflow_is_noted_and_the_others_vote() -> None:
     names = {"long": StaticRetriever(passages("Bronte", "Bronte")), "wiki": StaticRetriever(passages("Austen"))}
-    answer, notes = asked(names=names, reader=Narrow(), pool=["long@2", "wiki@1"])
+    answer, notes = ask(names=names, reader=Narrow(), pool=["long@2", "wiki@1"])
     assert answer.text == "Austen"
-    assert "long@2 failed, and does not vote: The prompt overflows the window." in notes
+    assert "long@2 failed and does not vote: The prompt overflows the window." in notes
 
 
-def test_an_outage_never_reads_as_an_abstention() -> None:
+def test_failed_call_is_an_error_and_no_abstention() -> None:
     names = {"web": Refusing(), "wiki": StaticRetriever(passages("?"))}
     with pytest.raises(RefusedError, match="The key is wrong"):
-        asked(names=names, pool=["web@4", "wiki@1"])
+        ask(names=names, pool=["web@4", "wiki@1"])
 
 
-def test_one_sample_that_fails_fails_its_retriever_and_leaves_no_call_behind() -> None:
+def test_failed_sample_fails_its_retriever_after_all_samples_end() -> None:
     ended: list[int] = []
 
     class Flaky:
@@ -376,7 +372,7 @@ def test_one_sample_that_fails_fails_its_retriever_and_leaves_no_call_behind() -
             return Completion("Austen")
 
     with pytest.raises(RefusedError):
-        asked("A", reader=Flaky(), pool=["given"], samples=3, temperature=1)
+        ask("A", reader=Flaky(), pool=["given"], samples=3, temperature=1)
     assert ended == [1, 2]
 
 
@@ -406,17 +402,17 @@ async def test_cancelling_a_question_cancels_its_readings() -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"pool": []}, "needs something in `pool`"),
-        ({"pool": ["given", "given"]}, "names something twice in `pool`"),
+        ({"pool": []}, "needs at least one entry in `pool`"),
+        ({"pool": ["given", "given"]}, "has a duplicate entry in `pool`"),
         ({"pool": ["given"], "weights": [0.2, 0.3]}, "has 2 `weights` for 1 `pool`"),
-        ({"weights": [0.2, 0.3]}, "write the `pool`, too"),
-        ({"pool": ["given"], "weights": [0]}, "needs one of `weights` above 0"),
-        ({"similarities": []}, "needs something in `similarities`"),
+        ({"weights": [0.2, 0.3]}, "set `pool` too"),
+        ({"pool": ["given"], "weights": [0]}, "needs at least one of `weights` above 0"),
+        ({"similarities": []}, "needs at least one entry in `similarities`"),
         ({"lambdas": [0.2]}, "has 1 `lambdas` for 2 `similarities`"),
         ({"pool": ["given", "nowhere@3"]}, "'nowhere'"),
         ({"pool": ["given @@ 3"]}, r"\^"),
         ({"pooling": "median"}, "`strategy.eor.pooling`"),
-        ({"nli_model": "models/nli", "similarities": ["nli"]}, "There is no classifier in .*nli"),
+        ({"nli_model": "models/nli", "similarities": ["nli"]}, "nli is not a classifier"),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -480,12 +476,12 @@ def over_http(tmp_path: Path) -> Callable[..., tuple[Answer, Any, float]]:
     return run
 
 
-def told(body: dict[str, Any]) -> str:
+def prompt_text(body: dict[str, Any]) -> str:
     return "\n".join(message["content"] for message in body["messages"])
 
 
 def reply(body: dict[str, Any], number: int) -> str:
-    prompt = told(body)
+    prompt = prompt_text(body)
     if '"documents"' in prompt:
         return '{"documents": [1], "answer": "Austen"}'
     if "<document" in prompt:
@@ -518,14 +514,16 @@ def test_readings_of_the_same_passages_share_a_call(over_http: Any) -> None:
 
 def test_each_reading_sees_its_own_passages_and_memory_sees_none(over_http: Any) -> None:
     _, server, _ = over_http(reply, pool=["web@1", "web@1 & wiki@1", "none"])
-    prompts = sorted((told(request.body) for request in server.requests), key=lambda text: text.count("<document"))
+    prompts = sorted(
+        (prompt_text(request.body) for request in server.requests), key=lambda text: text.count("<document")
+    )
     assert [text.count("<document ") for text in prompts] == [0, 1, 2]
     assert "Web 0 says" in prompts[1] and "Wiki 0 says" in prompts[2]
     assert all(QUESTION in text for text in prompts)
 
 
 @pytest.mark.parametrize("garbage", ["", "{", "null", '{"answer": 7}', "<<<", "\u202e" * 30, "x" * 20_000])
-def test_replies_of_any_form_are_survived(over_http: Any, garbage: str) -> None:
+def test_malformed_replies_do_not_fail(over_http: Any, garbage: str) -> None:
     answer, _, _ = over_http(lambda body, number: garbage if number % 2 else "Austen", pool=["web@1", "wiki@1", "none"])
     assert answer.text is None or answer.text.strip()
 

@@ -1,4 +1,4 @@
-"""Classifiers of two families, tiny and of random weights, converted and held against torch."""
+"""Convert tiny random classifiers of two families and compare them with torch."""
 
 import asyncio
 import json
@@ -16,15 +16,15 @@ from rqa_eor.similarity import similarities
 WORDS = "who wrote emma the novel jane austen in 1815 murray published it paris not".split()
 
 
-def test_a_folder_without_a_classifier_says_what_is_missing_and_how_to_make_one(tmp_path: Path) -> None:
+def test_incomplete_folder_is_an_error_that_names_the_files(tmp_path: Path) -> None:
     (tmp_path / "model.bin").touch()
-    with pytest.raises(MissingError, match=r"tokenizer\.json, head\.npz are missing") as caught:
+    with pytest.raises(MissingError, match=r"it has no tokenizer\.json, head\.npz") as caught:
         similarities(["nli"], tmp_path)
     assert "rqa_eor.convert" in caught.value.hint
 
 
 def test_without_a_folder_the_similarity_is_refused() -> None:
-    with pytest.raises(ConfigError, match="`nli_model` names none"):
+    with pytest.raises(ConfigError, match="`nli_model` is not set"):
         similarities(["em", "nli"], None)
 
 
@@ -32,7 +32,7 @@ def test_a_damaged_classifier_is_an_error_that_names_the_folder(tmp_path: Path) 
     pytest.importorskip("ctranslate2")
     for name in ("model.bin", "tokenizer.json", "head.npz"):
         (tmp_path / name).write_bytes(b"\0damaged")
-    with pytest.raises(MissingError, match="cannot be loaded"):
+    with pytest.raises(MissingError, match="Cannot load"):
         Nli(tmp_path).entailment([("a", "b")])
 
 
@@ -111,17 +111,6 @@ def test_a_converted_classifier_gives_the_probabilities_of_the_original(
     assert max(expected) - min(expected) > 0.01  # or nothing would be compared
 
 
-@pytest.mark.parametrize("family", [bert, roberta])
-def test_a_classifier_without_its_tokenizer_is_refused(torch: Any, family: Any, tmp_path: Path) -> None:
-    from rqa_eor.convert import convert
-
-    checkpoint = family(tmp_path / "checkpoint")
-    for file in [*checkpoint.glob("tok*"), *checkpoint.glob("vocab*")]:
-        file.unlink()
-    with pytest.raises(ConfigError, match="lacks its tokenizer"):
-        convert(str(checkpoint), tmp_path / "nli")
-
-
 def test_answers_are_compared_both_ways_with_the_question_or_without(torch: Any, tmp_path: Path) -> None:
     from rqa_eor.convert import convert
 
@@ -144,7 +133,7 @@ def test_answers_are_compared_both_ways_with_the_question_or_without(torch: Any,
 
 
 @pytest.mark.parametrize(("family", "mark"), [(bert, "[SEP]"), (roberta, "</s>")])
-def test_marks_of_the_models_own_are_characters_in_a_text(torch: Any, family: Any, mark: str, tmp_path: Path) -> None:
+def test_special_tokens_in_a_text_are_plain_text(torch: Any, family: Any, mark: str, tmp_path: Path) -> None:
     from rqa_eor.convert import convert
 
     torch.manual_seed(4)
@@ -155,22 +144,20 @@ def test_marks_of_the_models_own_are_characters_in_a_text(torch: Any, family: An
     assert abs(found[1] - found[3]) > 0.01  # or nothing would be compared
 
 
-def test_what_is_no_classifier_of_entailment_is_refused(torch: Any, tmp_path: Path) -> None:
+def test_checkpoint_without_entailment_is_refused(torch: Any, tmp_path: Path) -> None:
     from rqa_eor.convert import convert
 
     checkpoint = bert(tmp_path / "checkpoint")
     config = json.loads((checkpoint / "config.json").read_text())
     config["id2label"] = {"0": "A", "1": "B", "2": "C"}
     (checkpoint / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ConfigError, match="A, B, C, and none is called entailment"):
+    with pytest.raises(ConfigError, match="A, B, C, but no entailment"):
         convert(str(checkpoint), tmp_path / "nli")
     with pytest.raises(InputError, match="is not empty"):
         convert(str(checkpoint), checkpoint)
 
 
-def test_a_kind_of_weights_that_there_is_not_is_refused_before_anything_is_converted(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unknown_quantization_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     from rqa_eor.convert import main
 
     monkeypatch.setattr(sys, "argv", ["convert", "checkpoint", "folder", "--quantization", "int3"])

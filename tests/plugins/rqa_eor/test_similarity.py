@@ -1,4 +1,4 @@
-"""Each similarity of two answers, against values worked by hand."""
+"""Each similarity, against values computed by hand."""
 
 import asyncio
 import math
@@ -10,7 +10,7 @@ import pytest
 
 from robust_qa import ConfigError
 from robust_qa.testing import toolbox
-from rqa_eor.similarity import em, f1, idf, idf_of_rarer_half, matching, similarities
+from rqa_eor.similarity import em, f1, greedy_f1, idf, idf_of_rarer_half, similarities
 
 
 def compared(name: str, texts: Sequence[str], **components: Any) -> np.ndarray[Any, Any]:
@@ -53,7 +53,7 @@ def test_f1_is_the_overlap_of_words() -> None:
     assert f1("-15", "15") == f1("3.5%", "35%") == 0
 
 
-def test_words_are_compared_for_all_answers_at_once() -> None:
+def test_all_answers_are_compared_at_once() -> None:
     assert compared("em", ["Paris", "Paris, France", "Rome"]).tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
 
 
@@ -64,7 +64,7 @@ BETWEEN = [math.sqrt(0.5), math.sqrt(0.5)]
 
 
 class Encoder:
-    """An evaluator whose token vectors are written down."""
+    """An evaluator with fixed token vectors."""
 
     VECTORS = {"a": EAST, "b": NORTH, "c": BETWEEN, "[CLS]": [-1.0, 0.0]}  # noqa: RUF012
 
@@ -95,14 +95,14 @@ def test_bertscore_matches_each_token_with_the_most_similar_one() -> None:
     assert found.diagonal().tolist() == [1, 1, 1] and (found == found.T).all()
 
 
-def test_bertscore_does_not_count_the_marks_that_every_answer_has() -> None:
+def test_bertscore_ignores_start_and_end_tokens() -> None:
     assert compared("bertscore", ["[CLS] a", "[CLS] b"], evaluator=Tokeniser())[0, 1] == 0
 
 
-def test_opposite_answers_have_nothing_in_common_and_neither_have_empty_ones() -> None:
+def test_opposite_and_empty_answers_have_similarity_0() -> None:
     one, weight = np.array([EAST]), np.ones(1)
-    assert matching(one, -one, weight, weight) == 0
-    assert matching(one, np.zeros((0, 2)), weight, np.zeros(0)) == 0
+    assert greedy_f1(one, -one, weight, weight) == 0
+    assert greedy_f1(one, np.zeros((0, 2)), weight, np.zeros(0)) == 0
 
 
 def test_idf_weighs_tokens_by_how_few_answers_hold_them() -> None:
@@ -118,7 +118,7 @@ def test_the_more_frequent_half_of_the_tokens_may_weigh_nothing() -> None:
     assert [weights.tolist() for weights in found] == [[0, 0, pytest.approx(math.log(2))], [0, 0], [0, found[0][2]]]
 
 
-def test_of_tokens_in_as_many_answers_all_are_rare_or_none() -> None:
+def test_tokens_of_equal_frequency_are_treated_alike() -> None:
     # Of 5 tokens x is in all answers, and each other in two.
     answers = ["x a c", "x b c", "x a d", "x b d"]
     found = compared("bertscore-rare", answers, evaluator=Wide())
@@ -127,7 +127,7 @@ def test_of_tokens_in_as_many_answers_all_are_rare_or_none() -> None:
     assert (turned == found[::-1, ::-1]).all()
 
 
-def test_bertscore_with_idf_forgets_what_all_answers_say() -> None:
+def test_bertscore_with_idf_ignores_tokens_of_every_answer() -> None:
     # "a b" and "a c": a weighs nothing, b and c the same; each matches the other with 0.7071 at best.
     found = compared("bertscore-idf", ["a b", "a c"], evaluator=Tokeniser())
     assert found[0, 1] == pytest.approx(math.sqrt(0.5))
@@ -149,7 +149,7 @@ def test_an_evaluator_that_gives_no_vectors_is_named(name: str, evaluator: objec
 
 
 class Judge:
-    """Scores by what is written down, otherwise 1."""
+    """Return fixed scores, and 1 for any other pair."""
 
     def __init__(self, **known: float) -> None:
         self.known = known
@@ -158,17 +158,17 @@ class Judge:
         return [self.known.get(f"{question}_{text}", 1.0) for text in texts]
 
 
-def test_a_name_that_is_no_similarity_is_an_evaluators() -> None:
+def test_any_other_name_is_an_evaluator() -> None:
     # a judged by b: 0.6, b judged by a: -0.2; the mean is 0.2, and from [-1, 1] to [0, 1] that is 0.6.
     found = compared("judge", ["a", "b"], names={"judge": Judge(a_b=0.6, b_a=-0.2)})
     assert found == pytest.approx(np.array([[1, 0.6], [0.6, 1]]))
 
 
-def test_a_name_of_nothing_is_refused() -> None:
+def test_unknown_name_is_refused() -> None:
     with pytest.raises(ConfigError, match="'rouge'"):
         compared("rouge", ["a", "b"])
 
 
-def test_an_answer_is_like_itself_whatever_an_evaluator_says() -> None:
+def test_diagonal_is_1_for_any_evaluator() -> None:
     found = compared("judge", ["a", "b"], names={"judge": Judge(a_a=-1.0, b_b=0.0)})
     assert found.diagonal().tolist() == [1.0, 1.0]

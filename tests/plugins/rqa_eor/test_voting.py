@@ -1,4 +1,4 @@
-"""Equations 6 and 7 and Appendix C.4, against values worked by hand, and what holds for all of them."""
+"""Equations 6 and 7 and Appendix C.4: values computed by hand, and properties."""
 
 import numpy as np
 import pytest
@@ -93,13 +93,13 @@ def test_majority_keeps_the_answers_that_half_of_all_are_equivalent_to() -> None
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
-def test_an_answer_that_is_not_there_is_nobodys_other(pooling: Pooling) -> None:
+def test_missing_answers_are_ignored(pooling: Pooling) -> None:
     # Without r3, r1 and r2 have 0.9 each, whatever the pooling; r3 itself has nobody to agree with.
     assert pooled(THREE, pooling, voting=[True, True, False]) == pytest.approx([0.9, 0.9, 0])
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
-def test_a_lone_answer_has_nothing_to_pool(pooling: Pooling) -> None:
+def test_single_answer_scores_0(pooling: Pooling) -> None:
     assert pooled(THREE, pooling, voting=[False, True, False]) == [0, 0, 0]
     assert pool(np.ones((1, 1, 1)), np.array([[True]]), pooling).tolist() == [[0]]
 
@@ -113,14 +113,14 @@ def scored(similar: Floats, weights: list[float], pooling: Pooling = "mean") -> 
     return scores(similar[None, None], present, weighing, np.array([1.0]), pooling)
 
 
-def test_a_score_is_the_weight_times_what_is_pooled() -> None:
+def test_score_is_weight_times_pooled_similarity() -> None:
     # 0.2 * 0.85 = 0.17, 0.5 * 0.5 = 0.25, 0.1 * 0.45 = 0.045: the second wins, though the first is the most alike.
     found = scored(THREE, [0.2, 0.5, 0.1])
     assert found[0] == pytest.approx([0.17, 0.25, 0.045])
     assert winners(found, np.array([0.2, 0.5, 0.1])).tolist() == [1]
 
 
-def test_of_two_answers_the_one_of_the_higher_weight_wins() -> None:
+def test_higher_weight_wins_between_two_answers() -> None:
     # 0.3 * 0.4 = 0.12 and 0.6 * 0.4 = 0.24.
     found = scored(matrix(0.4), [0.3, 0.6])
     assert found[0] == pytest.approx([0.12, 0.24])
@@ -138,14 +138,14 @@ def test_ties_go_to_the_higher_weight_and_then_to_the_earlier() -> None:
         assert winners(scored(nothing_alike, weights), np.array(weights)).tolist() == [winner]
 
 
-def test_the_threshold_is_a_share_of_what_an_answer_has_in_common_with_itself() -> None:
+def test_threshold_is_relative_to_the_sum_of_the_lambdas() -> None:
     # With lambda 0.3, S = 0.27 for s = 0.9, and equivalent from 0.8 * 0.3 = 0.24 on.
     tensor, present = matrix(0.9)[None, None], np.ones((1, 2), dtype=bool)
     found = scores(tensor, present, np.ones(2), np.array([0.3]), "majority", threshold=0.8)
     assert found[0] == pytest.approx([0.27, 0.27])
 
 
-# -- what holds for all
+# -- properties
 
 
 @st.composite
@@ -196,8 +196,8 @@ def test_weight_0_and_no_answer_never_win(vote: tuple[Floats, ...], pooling: Poo
 
 
 @given(votes(), st.sampled_from(POOLINGS))
-def test_questions_do_not_touch_each_other(vote: tuple[Floats, ...], pooling: Pooling) -> None:
+def test_questions_are_independent(vote: tuple[Floats, ...], pooling: Pooling) -> None:
     tensor, present, weights, lambdas = vote
     two = np.concatenate([np.ones_like(tensor), tensor]), np.concatenate([np.ones_like(present), present])
-    alone = scores(tensor, present, weights, lambdas, pooling)[0]
-    assert scores(*two, weights, lambdas, pooling)[1].tolist() == alone.tolist()
+    single = scores(tensor, present, weights, lambdas, pooling)[0]
+    assert scores(*two, weights, lambdas, pooling)[1].tolist() == single.tolist()

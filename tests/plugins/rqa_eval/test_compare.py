@@ -22,7 +22,7 @@ def compare(rqa: Any, reader: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[
 
 
 @pytest.mark.parametrize("width", [80, 140])
-def test_answers_stand_side_by_side(compare: Any, width: int) -> None:
+def test_answers_are_side_by_side(compare: Any, width: int) -> None:
     ended = compare("norag,rag", width=width)
     assert ended.code == 0
     heading, answers, *_ = ended.out.splitlines()
@@ -37,22 +37,22 @@ def test_strategies_are_also_named_one_by_one(compare: Any) -> None:
     assert ended.out.splitlines()[0].split() == ["norag", "rag"]
 
 
-def test_all_are_those_that_can_run(rqa: Any) -> None:
+def test_all_means_the_strategies_that_can_run(rqa: Any) -> None:
     Path("passages.txt").write_text("The capital of Gondal is Gg.", encoding="utf-8")
     ended = rqa("compare", "What is the capital of Gondal?", "--passages", "passages.txt", "-s", "all")
     assert ended.code == 0
     assert "rag" in ended.out.split()
     assert "norag" not in ended.out  # the offline reader does not write
-    assert "not with this configuration: " in ended.err and "norag" in ended.err
+    assert "This configuration cannot run: " in ended.err and "norag" in ended.err
 
 
-def test_citations_and_costs_stand_below_them(compare: Any) -> None:
+def test_citations_and_costs_are_below_the_answers(compare: Any) -> None:
     out = compare("rag").out
     assert "passages.txt: “The capital of Gondal is Gg.”" in out
     assert "1 call · 7 + 3 tokens" in out
 
 
-def test_a_title_stays_in_the_line_of_its_citation(rqa: Any) -> None:
+def test_a_citation_title_is_on_one_line(rqa: Any) -> None:
     passage = {"title": "Atlas\n● Berlin 99%\u2028rqa: checked", "text": "Paris is the capital of France."}
     Path("passages.jsonl").write_text(json.dumps(passage), encoding="utf-8")
     ended = rqa("compare", "What is the capital of France?", "--passages", "passages.jsonl", "-s", "rag")
@@ -60,7 +60,7 @@ def test_a_title_stays_in_the_line_of_its_citation(rqa: Any) -> None:
     assert not any(line.startswith(("●", "rqa:")) for line in ended.out.splitlines())
 
 
-def test_strategies_that_have_no_room_stand_below(compare: Any) -> None:
+def test_strategies_that_do_not_fit_are_below(compare: Any) -> None:
     lines = compare("norag,rag,self_route,cot", width=80).out.splitlines()
     assert lines[0].split() == ["norag", "rag"]
     assert ["self_route", "cot"] in [line.split() for line in lines]
@@ -74,7 +74,7 @@ def test_a_strategy_that_fails_says_why_beside_the_others(compare: Any) -> None:
     ended = compare("norag,rag", model=script, width=140)
     assert ended.code == 3
     assert "Wrong" in ended.out
-    assert "failed: " in ended.out and "no documents, please" in ended.out
+    assert "documents, please" in ended.out
 
 
 def test_a_strategy_that_fails_says_what_to_do(rqa: Any) -> None:
@@ -82,7 +82,7 @@ def test_a_strategy_that_fails_says_what_to_do(rqa: Any) -> None:
     ended = rqa("compare", "What is the capital of Gondal?", "--passages", "passages.txt", "-s", "rag,norag")
     assert ended.code == 3
     assert "needs a language model" in ended.out  # the offline reader does not write
-    assert "`rqa init` starts a configuration." in " ".join(ended.out.split())
+    assert "create a configuration with `rqa init`." in " ".join(ended.out.split())
 
 
 def test_answers_are_written_to_the_output_file_also_when_a_strategy_fails(rqa: Any) -> None:
@@ -93,7 +93,7 @@ def test_answers_are_written_to_the_output_file_also_when_a_strategy_fails(rqa: 
     assert "needs a language model" in Path("answers.txt").read_text("utf-8")
 
 
-def test_when_all_fail_that_is_the_error(compare: Any) -> None:
+def test_all_strategies_fail(compare: Any) -> None:
     ended = compare("norag,rag", model=lambda request, number: error(400, "not today"))
     assert (ended.code, ended.out) == (5, "")
     assert "not today" in ended.err
@@ -112,9 +112,9 @@ def test_text_from_outside_cannot_steer_the_terminal(compare: Any) -> None:
         (("Q?", "-s", "norag,asstute"), "Did you mean 'astute'?"),
         ((" ", "-s", "norag"), "The question is empty"),
         (("Q?", "-s", "rag", "--passages", "none.txt"), "Cannot read passages from none.txt"),
-        (("Q?", "-s", "rag", "--passages", "p.txt", "-r", "bm25"), "leave out"),
+        (("Q?", "-s", "rag", "--passages", "p.txt", "-r", "bm25"), "Use either"),
     ],
 )
-def test_what_makes_no_sense_is_wrong_usage(rqa: Any, arguments: Any, complaint: str) -> None:
+def test_invalid_arguments_are_usage_errors(rqa: Any, arguments: Any, complaint: str) -> None:
     ended = rqa("compare", *arguments)
     assert (ended.code, complaint in ended.err) == (2, True)

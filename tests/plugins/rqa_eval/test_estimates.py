@@ -36,7 +36,7 @@ def test_a_pair_is_compared_question_by_question() -> None:
     assert found["better"].low < found["base"].high  # type: ignore[operator]
 
 
-def test_what_may_be_chance_is_not_marked() -> None:
+def test_insignificant_differences_are_not_marked() -> None:
     chance = random.Random(3)
     columns = {name: [float(chance.random() < 0.5) for _ in range(60)] for name in ("a", "b")}
     difference = estimate(columns, {"b": "a"})["b"].difference
@@ -58,7 +58,7 @@ def test_questions_without_a_value_are_left_out_of_both_sides_of_a_pair() -> Non
     assert found["b"].difference.value == 1 / 2  # of the second and the fourth question
 
 
-def test_a_graded_question_that_one_of_two_has_no_value_for_tells_no_difference() -> None:
+def test_pairs_without_a_value_are_ignored() -> None:
     difference = estimate({"a": [0.1, 0.2, None, 0.4], "b": [0.9, 0.9, 0.5, None]}, {"b": "a"})["b"].difference
     assert difference is not None and difference.p > 0.4  # of two questions
 
@@ -161,7 +161,7 @@ def test_graded_answers_are_compared_by_signs_drawn_at_random() -> None:
     assert many["b"].difference is not None and 0 < many["b"].difference.p < 0.01  # never 0
 
 
-def test_chance_marks_one_in_twenty_at_most() -> None:
+def test_the_false_positive_rate_is_5_percent() -> None:
     chance = random.Random(0)
     columns = {n: [chance.random() for _ in range(10)] for n in range(400)}
     columns |= {n: [float(chance.random() < 0.5) for _ in range(10)] for n in range(400, 800)}

@@ -1,7 +1,6 @@
-"""`rqa eval` from the command line, over a language model whose answers are worked out by hand (standins/mind.py)."""
+"""`rqa eval` on the command line, with the scripted model of standins/mind.py."""
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,7 +53,7 @@ def test_every_strategy_is_asked_every_question_and_scored(evaluate: Any) -> Non
     assert figures("tokens") == {"norag": 10, "rag": 10, "self_route": 12.5}  # a call of the stand-in takes 7 + 3
 
 
-def test_a_set_as_pandas_writes_it_is_scored(rqa: Any, question_set: Any) -> None:
+def test_pandas_output_is_scored(rqa: Any, question_set: Any) -> None:
     passage = {"text": "The capital of Arda is Aa.", "score": float("nan")}
     odd = ROWS[0] | {"passages": [passage, passage | {"score": "nan"}], "popularity": float("nan"), "note": "\ud800"}
     assert rqa("eval", question_set([odd]), "-s", "rag", "-o", RUN).code == 0
@@ -63,68 +62,65 @@ def test_a_set_as_pandas_writes_it_is_scored(rqa: Any, question_set: Any) -> Non
     assert [sorted(passage) for passage in asked["passages"]] == [["text"], ["text"]]  # and no score
 
 
-def test_a_set_whose_file_name_is_no_text_is_scored(rqa: Any, question_set: Any) -> None:
-    path = question_set(ROWS[:1], os.fsdecode(b"caf\xe9.jsonl"))
-    assert rqa("eval", path, "-s", "rag", "-o", RUN).code == 0
-    assert lines("scores.jsonl")[0]["set"] == "caf?"
-
-
-def test_costs_are_at_the_prices_of_the_configuration(evaluate: Any) -> None:
+def test_costs_use_the_configured_prices(evaluate: Any) -> None:
     evaluate("-s", "rag")
     assert figures("cost") == {"rag": pytest.approx((7 * 2.0 + 3 * 4.0) / 1e6)}
 
 
-def test_what_the_passages_hold_is_told_below_the_table(evaluate: Any) -> None:
+def test_a_note_gives_the_quality_of_the_passages(evaluate: Any) -> None:
     out = evaluate("-s", "norag").out
-    assert "75.0 % of the questions have a passage that holds a gold answer; on average 50.0 % of them do." in out
+    assert (
+        "75.0 % of the questions have a passage with a gold answer. On average 50.0 % of the passages contain one."
+        in out
+    )
 
 
-def test_a_question_without_passages_has_none_that_holds_an_answer(evaluate: Any) -> None:
+def test_has_answer_is_zero_without_passages(evaluate: Any) -> None:
     rows = [ROWS[0], {key: value for key, value in ROWS[1].items() if key != "passages"}]
-    assert "50.0 % of the questions have a passage that holds a gold answer" in evaluate("-s", "norag", rows=rows).out
+    assert "50.0 % of the questions have a passage with a gold answer" in evaluate("-s", "norag", rows=rows).out
 
 
-def test_it_is_told_where_figures_are_of_fewer_questions(evaluate: Any) -> None:
+def test_a_note_names_metrics_with_missing_values(evaluate: Any) -> None:
     rows = [ROWS[0], ROWS[1], ROWS[2] | {"answers": []}]
     out = evaluate("-s", "rag", "--metrics", "accuracy,em,refusal", rows=rows).out
     assert "Measured on fewer questions: accuracy, em on 2 of 3.\n" in out
-    assert "1 question has no gold answer, as those without a right one: nothing says what is right there." in out
+    assert "1 question has no gold answer and cannot be scored." in out
 
 
-def test_differences_are_told_to_be_over_the_questions_that_both_strategies_have(evaluate: Any) -> None:
+def test_a_note_says_that_differences_are_paired(evaluate: Any) -> None:
     ended = evaluate("-s", "rag", "--baseline", "norag", rows=[ROWS[0], ROWS[1], ROWS[2] | {"answers": []}])
-    assert " on 2 of 3. Differences are over those that both strategies have.\n" in ended.out
+    assert " on 2 of 3. Differences use the questions that both strategies have.\n" in ended.out
 
 
-def test_only_questions_with_a_gold_answer_count_for_what_passages_hold(evaluate: Any) -> None:
+def test_passage_quality_counts_questions_with_gold_answers(evaluate: Any) -> None:
     out = evaluate("-s", "rag", rows=[ROWS[0], ROWS[1], ROWS[2] | {"answers": []}]).out
-    assert "% of the questions whose answer is known have a passage" in out
+    assert "% of the questions with gold answers have a passage" in out
 
 
-def test_where_nothing_is_right_or_wrong_that_is_told(evaluate: Any) -> None:
+def test_a_note_counts_questions_without_a_gold_answer(evaluate: Any) -> None:
     out = evaluate("-s", "rag", rows=[one | {"answers": []} for one in ROWS]).out
     assert "Means over the questions.\nMeasured on fewer questions: accuracy on 0 of 8; " in out
     assert "8 questions have no gold answer" in out
 
 
-def test_nothing_is_told_of_fewer_questions_where_all_are_measured(evaluate: Any) -> None:
+def test_no_note_about_missing_values_without_any(evaluate: Any) -> None:
     out = evaluate("-s", "norag", "--metrics", "accuracy").out
-    assert "Means over the questions; in brackets the 95 % interval." in out
+    assert "Means over the questions, with 95 % intervals in brackets." in out
     assert "Measured" not in out and "no gold answer" not in out
 
 
-def test_intervals_are_explained_only_where_they_stand(evaluate: Any) -> None:
+def test_intervals_are_explained_only_if_shown(evaluate: Any) -> None:
     out = evaluate("-s", "norag", "--drop", "0,1").out
     assert "in brackets" not in out and "[" not in out
 
 
-def test_the_table_shows_the_figures(evaluate: Any) -> None:
+def test_the_table_shows_the_values(evaluate: Any) -> None:
     shown = table(evaluate("-s", "norag,self_route").out, "world: 8 questions")
     assert shown["strategy"][:4] == ["accuracy", "%", "em", "%"]
     assert [shown[name][0] for name in ("norag", "self_route")] == ["50.0", "62.5"]
 
 
-def test_what_was_measured_is_told_where_it_is_0_too(evaluate: Any) -> None:
+def test_zero_values_are_shown(evaluate: Any) -> None:
     ended = evaluate("-s", "rag", "--attack", "inject", "--rate", "1", "--metrics", "accuracy", rows=ATTACKED[:1])
     assert "attack-success" not in ended.out  # not asked for
     out = evaluate("-s", "rag", "--attack", "inject", "--rate", "1", "--force", rows=ATTACKED[:1]).out
@@ -150,7 +146,7 @@ def test_the_table_fits_the_terminal(evaluate: Any, monkeypatch: pytest.MonkeyPa
     assert "calls" in tables
 
 
-def test_questions_are_shown_by_who_is_right(evaluate: Any) -> None:
+def test_slices_by_conflict(evaluate: Any) -> None:
     evaluate("-s", "self_route", "--by", "conflict")
     assert figures("accuracy", slice="both right") == {"self_route": 1, "norag": 1, "rag": 1}  # Arda, Hyrule
     conflicting = {"self_route": 3 / 4, "norag": 2 / 4, "rag": 2 / 4}  # Brobdingnag, Cimmeria, Earthsea, Gondal
@@ -158,19 +154,14 @@ def test_questions_are_shown_by_who_is_right(evaluate: Any) -> None:
     assert figures("accuracy", slice="both wrong") == {"self_route": 0, "norag": 0, "rag": 0}  # Dune, Florin
 
 
-def test_questions_are_shown_by_retrieval_precision(evaluate: Any) -> None:
+def test_slices_by_retrieval_precision(evaluate: Any) -> None:
     out = evaluate("-s", "rag", "--by", "retrieval-precision").out
     by_bucket = {one: figures("accuracy", slice=one)["rag"] for one in ("0%", "1-20%", "21-40%", "41-60%", "81-100%")}
     assert by_bucket == {"0%": 0, "1-20%": 0, "21-40%": 1, "41-60%": 1, "81-100%": 1 / 2}
     assert table(out, "accuracy by retrieval-precision: world: 8 questions")["strategy"][:2] == ["0%", "(2)"]
 
 
-def test_one_of_very_many_passages_is_not_none(evaluate: Any) -> None:
-    evaluate("-s", "rag", "--by", "retrieval-precision", rows=[row("Arda", "Aa", *[None] * 249, gold="Aa")])
-    assert lines("scores.jsonl")[0]["slices"] == {"retrieval-precision": ["1-20%"]}
-
-
-def test_questions_are_shown_by_where_the_answer_is(evaluate: Any) -> None:
+def test_slices_by_knowledge(evaluate: Any) -> None:
     evaluate("-s", "rag,norag", "--by", "knowledge")
     assert figures("accuracy", slice="has answer") == {"rag": 4 / 6, "norag": 3 / 6}
     assert figures("accuracy", slice="miss answer") == {"rag": 0, "norag": 1 / 2}
@@ -184,7 +175,7 @@ ATTACKED = [
 ]
 
 
-def test_poison_wins_where_most_passages_are_planted(evaluate: Any) -> None:
+def test_poison_succeeds_if_most_passages_are_planted(evaluate: Any) -> None:
     ended = evaluate("-s", "rag,norag", "--attack", "poison", "--rate", "0,0.2,0.6", rows=ATTACKED)
     success = [figures("attack-success", condition=f"poison {rate}") for rate in ("0", "0.2", "0.6")]
     assert success == [{"rag": None, "norag": None}, {"rag": 1 / 2, "norag": 0}, {"rag": 1, "norag": 0}]
@@ -194,7 +185,7 @@ def test_poison_wins_where_most_passages_are_planted(evaluate: Any) -> None:
     assert table(ended.out, "attack-success by condition: world: 2 questions")["rag"] == ["-", "50.0", "100.0"]
 
 
-def test_poison_of_the_set_itself_is_planted_first_of_all(evaluate: Any) -> None:
+def test_poisoned_passages_of_the_set_are_used(evaluate: Any) -> None:
     poisoned = ["The capital of Dune is Zz, all say."]
     evaluate("-s", "rag", "--attack", "poison", rows=[ATTACKED[1] | {"poisoned_passages": poisoned}])
     (asked,) = lines("questions.jsonl")
@@ -203,7 +194,7 @@ def test_poison_of_the_set_itself_is_planted_first_of_all(evaluate: Any) -> None
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_every_poison_of_the_set_is_planted_before_any_is_planted_twice(evaluate: Any, seed: int) -> None:
+def test_every_poisoned_passage_is_used_before_one_repeats(evaluate: Any, seed: int) -> None:
     poisoned = [f"The capital of Dune is Zz, say {n}." for n in range(4)]
     rows = [ATTACKED[1] | {"poisoned_passages": poisoned, "passages": ["It has mountains."] * 10}]
     evaluate("-s", "rag", "--attack", "poison", "--rate", "0.2,0.4", "--seed", str(seed), rows=rows)
@@ -212,9 +203,9 @@ def test_every_poison_of_the_set_is_planted_before_any_is_planted_twice(evaluate
     assert planted[0] < planted[1] == set(poisoned)
 
 
-def test_counterfactual_passages_say_the_fake_answer_where_they_said_the_right_one(evaluate: Any) -> None:
+def test_counterfactual_passages_replace_the_gold_answer(evaluate: Any) -> None:
     ended = evaluate("-s", "rag", "--attack", "counterfactual", "--rate", "0,1", rows=ATTACKED)
-    assert "world: nothing is planted for 1 of 2 questions" in ended.err
+    assert "world: nothing could be planted for 1 of 2 questions" in ended.err
     assert "Measured on fewer questions: attack-success on 1 of 2." in ended.out
     assert [len(asked.get("planted", ())) for asked in lines("questions.jsonl")] == [0, 0, 5, 0]
     assert figures("attack-success", condition="counterfactual 1") == {"rag": 1}  # one has something to replace
@@ -237,7 +228,7 @@ def test_the_sets_own_counterfactual_passages_replace_their_originals_in_any_ord
     assert all(text in (true[n], false[n]) for text, n in zip(half, order, strict=True))
 
 
-def test_what_is_retrieved_in_place_of_the_sets_passages_has_no_version_in_it(evaluate: Any, tmp_path: Path) -> None:
+def test_retrieved_passages_have_no_counterfactual_version(evaluate: Any, tmp_path: Path) -> None:
     (tmp_path / "arda.txt").write_text("Who founded the capital of Arda is not known.")
     rows = [ROWS[0] | {"fake_answer": "Zz", "passages": ["Aa."], "counterfactual_passages": ["Zz."]}]
     evaluate("-s", "rag", "--attack", "counterfactual", "--rate", "1", "-d", str(tmp_path / "arda.txt"), rows=rows)
@@ -246,13 +237,13 @@ def test_what_is_retrieved_in_place_of_the_sets_passages_has_no_version_in_it(ev
 
 
 @pytest.mark.parametrize("obeys", [True, False])
-def test_an_injected_instruction_works_on_a_model_that_obeys(evaluate: Any, obeys: bool) -> None:
+def test_an_injected_instruction_is_added(evaluate: Any, obeys: bool) -> None:
     evaluate("-s", "rag", "--attack", "inject", "--rate", "1", rows=ATTACKED, model=Mind(obeys=obeys))
     assert figures("attack-success") == {"rag": float(obeys)}
     assert figures("accuracy") == {"rag": 0 if obeys else 1 / 2}
 
 
-def test_a_set_without_fake_answers_borrows_them_from_its_other_questions(evaluate: Any) -> None:
+def test_fake_answers_come_from_other_questions(evaluate: Any) -> None:
     evaluate("-s", "rag", "--attack", "poison", "--rate", "1")
     for asked in lines("questions.jsonl"):
         assert asked["fake_answer"] in {"Aa", "Bb", "Cc", "Dd", "Ee", "Ff", "Gg", "Hh"} - {asked["gold"][0][0]}
@@ -271,25 +262,25 @@ def test_a_sample_is_attacked_with_the_fake_answers_of_the_whole_set(evaluate: A
 
 def test_questions_that_nothing_can_be_planted_for_are_counted(evaluate: Any) -> None:
     ended = evaluate("-s", "rag", "--attack", "poison", "--rate", "0,1", rows=[ROWS[0], ROWS[1] | {"answers": ["Aa"]}])
-    assert "world: nothing is planted for 2 of 2 questions" in ended.err
+    assert "world: nothing could be planted for 2 of 2 questions" in ended.err
     assert "nothing is planted" not in evaluate("-s", "rag", "--attack", "poison", "--force").err
 
 
 def test_fake_answers_to_questions_of_another_kind_are_counted(evaluate: Any) -> None:
     odd = {"question": "Name a fish of Arda", "answers": ["cod"], "passages": ["A fish of Arda is the cod."]}
     ended = evaluate("-s", "rag", "--attack", "poison", rows=[*ROWS, odd])
-    assert "world: 1 of the fake answers are those of questions of another kind" in ended.err
+    assert "world: 1 fake answers come from questions of another kind" in ended.err
     assert [asked["fake_source"] for asked in lines("questions.jsonl")] == ["alike"] * 8 + ["other"]
 
 
-def test_in_the_worst_case_there_are_only_passages_without_the_answer(evaluate: Any) -> None:
+def test_worst_case_keeps_passages_without_the_answer(evaluate: Any) -> None:
     evaluate("-s", "rag,norag", "--worst-case")
     assert [len(asked["passages"]) for asked in lines("questions.jsonl")] == [0, 3, 5, 5, 4, 0, 2, 1]
     assert figures("accuracy") == {"rag": 0, "norag": 4 / 8}
     assert figures("has-answer") == {"rag": 0, "norag": 0}
 
 
-def test_negative_passages_of_the_set_are_its_worst_case(evaluate: Any) -> None:
+def test_worst_case_uses_negative_passages(evaluate: Any) -> None:
     negative = ["Nothing here.", "It is Aa.", "Nor here.", "Nor there."]
     evaluate("-s", "rag", "--worst-case", "-k", "3", rows=[ROWS[0] | {"negative_passages": negative}])
     texts = [passage["text"] for passage in lines("questions.jsonl")[0]["passages"]]
@@ -324,16 +315,19 @@ def test_every_passage_of_a_relevant_document_is_relevant(judged: Callable[..., 
     out = judged("--metrics", "has-answer,retrieval-precision").out
     assert [min(len(asked["passages"]), 2) for asked in lines("questions.jsonl")] == [2, 1, 0]
     assert (figures("has-answer"), figures("retrieval-precision")) == ({"rag": 2 / 3}, {"rag": 1})
-    assert "66.7 % of the questions have a passage that holds a gold answer; on average 100.0 % of them do." in out
+    assert (
+        "66.7 % of the questions have a passage with a gold answer. On average 100.0 % of the passages contain one."
+        in out
+    )
 
 
 @pytest.mark.parametrize("without", [("--worst-case",), ("--drop", "1")])
-def test_no_passage_of_a_relevant_document_is_left(judged: Callable[..., Any], without: Sequence[str]) -> None:
+def test_worst_case_removes_passages_of_relevant_documents(judged: Callable[..., Any], without: Sequence[str]) -> None:
     judged(*without)
     assert [asked["passages"] for asked in lines("questions.jsonl")] == [[], [], []]
 
 
-def test_passages_that_hold_the_answer_are_dropped_at_the_rate(evaluate: Any) -> None:
+def test_drop_removes_the_share_of_relevant_passages(evaluate: Any) -> None:
     evaluate("-s", "rag", "--drop", "0,0.5,1")
     asked = lines("questions.jsonl")
     counts = [sum(len(one["passages"]) for one in asked if one["condition"] == f"drop {p}") for p in ("0", "0.5", "1")]
@@ -347,23 +341,23 @@ def test_the_order_of_passages_decides_for_a_model_that_trusts_the_first(evaluat
     assert [figures("accuracy", condition=name)["rag"] for name in ("descending", "ascending")] == [1, 1 / 2]
 
 
-def test_what_differs_from_the_baseline_is_marked(evaluate: Any) -> None:
+def test_significant_differences_are_marked(evaluate: Any) -> None:
     rows = [row(f"Land{n}", f"City{n}", gold=f"City{n}") for n in range(12)]
     ended = evaluate("-s", "rag,self_route", "--baseline", "norag", rows=rows)
     shown = table(ended.out, "world: 12 questions")
     assert shown["rag"][0:3] == ["100.0", "[75.8,", "100.0]*"]
     assert shown["norag"][0] == "0.0"
-    assert "* differs from norag (p < 0.05, for one comparison)." in ended.out
+    assert "* differs significantly from norag (p < 0.05, one comparison)." in ended.out
 
 
-@pytest.mark.parametrize(("view", "told"), [("conflict", "norag and rag"), ("knowledge", "norag")])
-def test_no_difference_is_told_in_slices_that_are_cut_by_who_is_right(evaluate: Any, view: str, told: str) -> None:
+@pytest.mark.parametrize(("view", "needs"), [("conflict", "norag and rag"), ("knowledge", "norag")])
+def test_slices_by_correctness_have_no_differences(evaluate: Any, view: str, needs: str) -> None:
     rows = [row(f"Land{n}", f"City{n}", gold=f"City{n}") for n in range(12)]
     ended = evaluate("-s", "rag", "--baseline", "norag", "--by", view, "--by", "retrieval-precision", rows=rows)
     groups = json.loads((RUN / "metrics.json").read_text("utf-8"))["groups"]
     compared = {one["view"] for one in groups if "difference" in one["strategies"]["rag"]["accuracy"]}
     assert compared == {None, "retrieval-precision"}
-    assert f"By {view}, what is in a slice depends on what {told} answered" in ended.out
+    assert f"The answers of {needs} define the slices of {view}." in ended.out
 
 
 def test_citations_are_judged_without_an_evaluator(rqa: Any, question_set: Any) -> None:
@@ -393,7 +387,7 @@ def test_names_in_wide_letters_keep_columns_in_line() -> None:
     ]
 
 
-def test_facts_of_a_question_are_counted_one_by_one(evaluate: Any) -> None:
+def test_str_em_counts_facts(evaluate: Any) -> None:
     rows = [row("Arda", "Aa", gold="Aa") | {"answers": [["Aa"], ["Bb", "Cc"]]}]
     evaluate("-s", "rag", rows=rows)
     assert [figures(name)["rag"] for name in ("str-em", "hit", "accuracy", "em")] == [1 / 2, 0, 0, None]
@@ -410,12 +404,12 @@ def test_a_sample_is_drawn_by_its_seed(evaluate: Any) -> None:
     assert sampled() == sorted(sampled())  # in the order of the set
 
 
-def test_a_seed_that_nothing_can_be_drawn_by_is_refused_before_anything_is_asked(evaluate: Any) -> None:
+def test_a_negative_seed_is_a_usage_error(evaluate: Any) -> None:
     assert evaluate("-s", "rag", "--seed", "-1").code == 2
     assert not RUN.exists()
 
 
-def test_without_gold_answers_costs_and_refusals_are_told(evaluate: Any) -> None:
+def test_costs_and_refusals_need_no_gold_answers(evaluate: Any) -> None:
     rows = [{key: value for key, value in one.items() if key != "answers"} for one in ROWS]
     assert evaluate("-s", "rag", rows=rows).code == 0
     assert (figures("accuracy")["rag"], figures("refusal")["rag"], figures("calls")["rag"]) == (None, 2 / 8, 1)
@@ -424,15 +418,15 @@ def test_without_gold_answers_costs_and_refusals_are_told(evaluate: Any) -> None
 @pytest.mark.parametrize(
     ("renamed", "told"),
     [
-        ({"answers": "golden_answers"}, "no question has a gold answer in `answers`; `golden_answers` is not read"),
+        ({"answers": "golden_answers"}, "no question has a gold answer in `answers`. `golden_answers` is ignored."),
         ({"passages": "ctxs"}, "`ctxs` is not read: passages are in `passages`"),
         ({}, ""),
     ],
 )
-def test_what_rows_have_under_another_name_is_told(evaluate: Any, renamed: Any, told: str) -> None:
+def test_fields_with_other_names_are_reported(evaluate: Any, renamed: Any, told: str) -> None:
     rows = [{renamed.get(key, key): value for key, value in one.items()} for one in ROWS]
     err = evaluate("-s", "norag", rows=rows).err
-    assert told in err and ("is not read" in err) == bool(told)
+    assert told in err and ("is not read" in err or "is ignored" in err) == bool(told)
 
 
 # -- what goes wrong
@@ -446,27 +440,27 @@ def fails_on(*subjects: str) -> Callable[[Any, int], Any]:
     return script
 
 
-def test_rows_that_fail_count_as_wrong_and_make_exit_code_3(evaluate: Any) -> None:
+def test_failed_rows_count_as_wrong_and_exit_with_3(evaluate: Any) -> None:
     ended = evaluate("-s", "norag", model=fails_on("Arda"))
     assert ended.code == 3
-    assert "norag failed on 1 of 8 questions, which counts as wrong; the first: " in ended.out
+    assert "norag failed on 1 of 8 questions. Failures count as wrong. First error: " in ended.out
     assert (figures("accuracy")["norag"], figures("failure")["norag"]) == (3 / 8, 1 / 8)
 
 
-def test_a_strategy_that_fails_on_every_row_is_told_and_the_others_go_on(evaluate: Any) -> None:
+def test_a_strategy_that_always_fails_does_not_stop_others(evaluate: Any) -> None:
     def script(request: Any, number: int) -> Any:
         reads = "<document" in request["messages"][-1]["content"]
         return error(400, "no documents, please") if reads else WORLD(request, number)
 
     ended = evaluate("-s", "rag,norag", model=script)
     assert ended.code == 3
-    assert "rag failed on every question, which counts as wrong; the first: " in ended.out
+    assert "rag failed on every question. Failures count as wrong. First error: " in ended.out
     assert figures("accuracy") == {"rag": 0, "norag": 4 / 8}
     states = {one["name"]: one["state"] for one in json.loads((RUN / "metrics.json").read_text())["strategies"]}
     assert states == {"rag": "failed", "norag": "done"}
 
 
-def test_a_strategy_that_cannot_run_is_left_out_and_told(rqa: Any, question_set: Any) -> None:
+def test_a_strategy_that_cannot_run_is_left_out(rqa: Any, question_set: Any) -> None:
     ended = rqa("eval", question_set(ROWS), "-s", "norag,cot,rag", "-o", RUN)  # the offline reader does not write
     assert ended.code == 3
     assert ended.err.count("`rqa models pull qwen3-4b-2507`") == 1  # what to do, once for both
@@ -475,30 +469,30 @@ def test_a_strategy_that_cannot_run_is_left_out_and_told(rqa: Any, question_set:
 
 
 @pytest.mark.parametrize("place", [0, 1, len(ROWS)])
-def test_a_row_without_passages_fails_by_itself_wherever_it_stands(evaluate: Any, place: int) -> None:
+def test_a_row_without_passages_fails_alone(evaluate: Any, place: int) -> None:
     bare = {"question": "What is the capital of Ithaca?", "answers": ["Ii"]}
     ended = evaluate("-s", "rag,norag", rows=[*ROWS[:place], bare, *ROWS[place:]])
     assert ended.code == 3
-    assert "rag failed on 1 of 9 questions, which counts as wrong; the first: " in ended.out
+    assert "rag failed on 1 of 9 questions. Failures count as wrong. First error: " in ended.out
     assert "norag failed" not in ended.out
     assert figures("accuracy") == {"rag": 4 / 9, "norag": 4 / 9}
 
 
-def test_where_no_row_has_passages_what_needs_them_is_left_out(evaluate: Any) -> None:
+def test_strategies_that_need_passages_are_left_out_without_any(evaluate: Any) -> None:
     rows = [{key: value for key, value in one.items() if key != "passages"} for one in ROWS]
     ended = evaluate("-s", "rag,norag", rows=rows)
     assert (ended.code, list(figures("accuracy"))) == (3, ["norag"])
     assert "rag was left out: " in ended.out
 
 
-def test_all_are_those_that_can_run(rqa: Any, question_set: Any) -> None:
+def test_all_means_the_strategies_that_can_run(rqa: Any, question_set: Any) -> None:
     ended = rqa("eval", question_set(ROWS), "-s", "all", "-o", RUN)
     assert ended.code == 0
     assert "rag" in figures("accuracy") and "norag" not in figures("accuracy")
-    assert "not with this configuration: " in ended.err
+    assert "This configuration cannot run: " in ended.err
 
 
-def test_what_comes_from_the_cache_takes_no_time_to_speak_of(rqa: Any, question_set: Any) -> None:
+def test_cached_answers_have_no_time(rqa: Any, question_set: Any) -> None:
     told = []
     for _ in range(2):
         ended = rqa("eval", question_set(ROWS), "-s", "rag", "-o", RUN, "--force")
@@ -511,21 +505,21 @@ def test_strategies_are_also_named_one_by_one(evaluate: Any) -> None:
     assert list(figures("accuracy")) == ["norag", "rag"]
 
 
-def test_when_no_strategy_can_run_that_is_the_error(rqa: Any, question_set: Any) -> None:
+def test_no_strategy_can_run(rqa: Any, question_set: Any) -> None:
     ended = rqa("eval", question_set(ROWS), "-s", "norag", "-o", RUN)
     assert ended.code == 4
     assert "needs a language model" in ended.err
     assert not RUN.exists()
 
 
-def test_a_strategy_that_there_is_not_is_refused_before_anything_is_asked(evaluate: Any) -> None:
+def test_an_unknown_strategy_is_an_error_before_anything_runs(evaluate: Any) -> None:
     ended = evaluate("-s", "norag,asstute")
     assert ended.code == 2
     assert "Did you mean 'astute'?" in ended.err
     assert not RUN.exists()
 
 
-def test_a_malformed_row_is_named_and_nothing_is_asked(evaluate: Any) -> None:
+def test_a_malformed_row_stops_the_run(evaluate: Any) -> None:
     ended = evaluate("-s", "norag", rows=[ROWS[0], "{broken", {"answers": ["x"]}])
     assert ended.code == 2
     assert "line 2: it is not JSON" in ended.err
@@ -535,23 +529,23 @@ def test_a_malformed_row_is_named_and_nothing_is_asked(evaluate: Any) -> None:
 
 def test_an_empty_set_is_an_error(evaluate: Any) -> None:
     ended = evaluate("-s", "norag", rows=[])
-    assert (ended.code, "holds no questions" in ended.err) == (2, True)
+    assert (ended.code, "has no questions" in ended.err) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (("--rate", "0.5"), "give --attack"),
+        (("--rate", "0.5"), "needs --attack"),
         (("--attack", "poison", "--rate", "2"), "from 0 to 1"),
-        (("--drop", "0.5", "--worst-case"), "Give one of"),
-        (("--order", "sideways"), "the orders are"),
-        (("--metrics", "elegance"), "There is no metric 'elegance'"),
-        (("--resume", "--force"), "give one of them"),
+        (("--drop", "0.5", "--worst-case"), "Use only one of"),
+        (("--order", "sideways"), "an order is one of"),
+        (("--metrics", "elegance"), "Unknown metric 'elegance'"),
+        (("--resume", "--force"), "Use only one of them"),
         (("--retry-failed", "--force"), "--retry-failed keeps RUN"),
-        (("-o", "defaults.evaluator=t5"), "-O sets values"),
+        (("-o", "defaults.evaluator=t5"), "-O sets an option"),
     ],
 )
-def test_options_that_make_no_sense_are_wrong_usage(evaluate: Any, options: Any, complaint: str) -> None:
+def test_invalid_options_are_usage_errors(evaluate: Any, options: Any, complaint: str) -> None:
     ended = evaluate("-s", "norag", *options)
     assert (ended.code, complaint in ended.err) == (2, True)
 
@@ -559,15 +553,15 @@ def test_options_that_make_no_sense_are_wrong_usage(evaluate: Any, options: Any,
 # -- the folder
 
 
-def test_a_run_that_is_there_is_not_overwritten(evaluate: Any) -> None:
+def test_an_existing_run_is_not_overwritten(evaluate: Any) -> None:
     evaluate("-s", "norag")
     before = (RUN / "metrics.json").read_bytes()
     ended = evaluate("-s", "rag")
-    assert (ended.code, "is there already" in ended.err) == (2, True)
+    assert (ended.code, "already exists" in ended.err) == (2, True)
     assert (RUN / "metrics.json").read_bytes() == before
 
 
-def test_a_folder_that_is_no_run_is_left_alone(evaluate: Any) -> None:
+def test_a_folder_that_is_not_a_run_is_not_changed(evaluate: Any) -> None:
     RUN.mkdir()
     (RUN / "diary.txt").write_text("mine")
     for option in ((), ("--force",), ("--resume",)):
@@ -575,13 +569,7 @@ def test_a_folder_that_is_no_run_is_left_alone(evaluate: Any) -> None:
     assert [file.name for file in RUN.iterdir()] == ["diary.txt"]
 
 
-def test_a_run_that_was_killed_before_it_had_a_description_is_begun(evaluate: Any) -> None:
-    (RUN / "answers").mkdir(parents=True)
-    (RUN / ".run.json.x7").touch()
-    assert evaluate("-s", "norag", "--resume").code == 0
-
-
-def test_questions_that_failed_are_asked_again_when_wanted(rqa: Any, reader: Any, question_set: Any) -> None:
+def test_retry_failed_asks_failed_questions_again(rqa: Any, reader: Any, question_set: Any) -> None:
     with reader(WORLD) as server:
         command = ("eval", question_set(ROWS), "-s", "norag", "-o", RUN, "--no-cache")
         rqa(*command)
@@ -600,7 +588,7 @@ def test_questions_that_failed_are_asked_again_when_wanted(rqa: Any, reader: Any
     assert [line["answer"] for line in told] == [json.loads(line)["answer"] for line in whole]
 
 
-def test_a_continued_run_asks_only_what_is_missing(rqa: Any, reader: Any, question_set: Any) -> None:
+def test_resume_asks_only_missing_questions(rqa: Any, reader: Any, question_set: Any) -> None:
     with reader(WORLD) as server:
         command = ("eval", question_set(ROWS), "-s", "norag", "-o", RUN, "--no-cache")
         rqa(*command)
@@ -635,48 +623,48 @@ def test_the_strategies_of_a_run_stay_in_it_when_others_are_added(rqa: Any, read
         ended = rqa(*command, "-s", "cot")
         assert server.count == 24  # what is not named is not asked
     assert ended.code == 0
-    assert "norag was asked 1 of 8 questions; name it with -s to ask the others" in ended.err
+    assert "norag answered 1 of 8 questions. Add it to -s to run the others." in ended.err
     assert "\nnorag (1 of 8)  100.0" in ended.out
-    assert "norag was asked 1 of 8 questions: its figures are of those alone" in ended.out
+    assert "norag answered 1 of 8 questions. It is not compared" in ended.out
     assert list(figures("accuracy")) == ["rag", "norag", "cot"]
     assert figures("accuracy")["rag"] == rag
     described = json.loads((RUN / "run.json").read_text("utf-8"))
     assert [one["name"] for one in described["strategies"]] == ["rag", "norag", "cot"]
 
 
-def half_asked(strategy: str, rows: int) -> None:
+def incomplete(strategy: str, rows: int) -> None:
     """Leave the first answers of a strategy alone."""
     answers = RUN / "answers" / f"{strategy}.jsonl"
     answers.write_bytes(b"".join(answers.read_bytes().splitlines(keepends=True)[:rows]))
 
 
-def test_nothing_is_compared_with_a_strategy_that_was_asked_some_questions(
-    rqa: Any, reader: Any, question_set: Any
-) -> None:
+def test_incomplete_strategies_are_not_compared(rqa: Any, reader: Any, question_set: Any) -> None:
     rows = [row(f"Land{n}", f"City{n}", gold=f"City{n}") for n in range(12)]
     command = ("eval", question_set(rows), "-o", RUN, "--baseline", "norag", "--resume")
     with reader(WORLD):
         rqa(*command, "-s", "rag,norag")
-        half_asked("rag", 11)
+        incomplete("rag", 11)
         ended = rqa(*command, "-s", "cot")
         assert "\nrag (11 of 12)  100.0 [74.1, 100.0] " in ended.out  # no asterisk
-        half_asked("norag", 11)
+        incomplete("norag", 11)
         rqa("eval", question_set(rows), "-o", RUN, "--resume", "-s", "rag")
     metrics = json.loads((RUN / "metrics.json").read_text("utf-8"))
     assert metrics["baseline"] is None
     assert not any("difference" in one["accuracy"] for one in metrics["groups"][0]["strategies"].values())
 
 
-def test_what_the_passages_hold_is_told_of_all_questions(rqa: Any, reader: Any, question_set: Any) -> None:
+def test_passage_quality_is_over_all_questions(rqa: Any, reader: Any, question_set: Any) -> None:
     command = ("eval", question_set(ROWS), "-o", RUN, "--resume")
     with reader(WORLD):
         rqa(*command, "-s", "norag,rag")
-        half_asked("norag", 1)
-        told = "75.0 % of the questions have a passage that holds a gold answer; on average 50.0 % of them do."
+        incomplete("norag", 1)
+        told = (
+            "75.0 % of the questions have a passage with a gold answer. On average 50.0 % of the passages contain one."
+        )
         assert told in rqa(*command, "-s", "rag").out
 
 
-def test_views_baseline_and_metric_stay_unless_others_are_given(rqa: Any, reader: Any, question_set: Any) -> None:
+def test_resume_keeps_views_baseline_and_metric(rqa: Any, reader: Any, question_set: Any) -> None:
     command = ("eval", question_set(ROWS), "-o", RUN)
     views = ("--by", "conflict", "--by", "knowledge")
 
@@ -696,7 +684,7 @@ def test_views_baseline_and_metric_stay_unless_others_are_given(rqa: Any, reader
         assert shown() == ("em", "norag", {"conflict", "knowledge", "retrieval-precision"})
 
 
-def test_a_run_over_other_passages_is_not_continued(rqa: Any, tmp_path: Path, question_set: Any) -> None:
+def test_changed_retrieval_cannot_be_resumed(rqa: Any, tmp_path: Path, question_set: Any) -> None:
     for name in ("docs", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.txt").write_text(f"The capital of Arda is in {name}.")
@@ -706,10 +694,10 @@ def test_a_run_over_other_passages_is_not_continued(rqa: Any, tmp_path: Path, qu
     assert rqa(*command, "--resume").code == 0
     for options in (("-k", "3"), ("-d", tmp_path / "other"), ("-r", "bm25@2"), ("-r", "bm25 & none")):
         ended = rqa(*command, "-s", "crag", "--resume", *options)
-        assert (ended.code, "where passages come from" in ended.err) == (2, True)
+        assert (ended.code, "the retrieval" in ended.err) == (2, True)
     (tmp_path / "docs" / "b.txt").write_text("More is told of Arda.")
     ended = rqa(*command, "-s", "crag", "--resume")
-    assert (ended.code, "where passages come from" in ended.err) == (2, True)
+    assert (ended.code, "the retrieval" in ended.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -720,7 +708,7 @@ def test_a_run_over_other_passages_is_not_continued(rqa: Any, tmp_path: Path, qu
         (("-O", "defaults.evaluator=length"), " and is evaluator.length."),
     ],
 )
-def test_a_strategy_that_another_reader_or_judge_answers_is_not_added_to_a_run(
+def test_a_changed_reader_or_evaluator_cannot_be_resumed(
     rqa: Any, reader: Any, question_set: Any, options: Any, change: str
 ) -> None:
     plugin = Path(__file__).parents[2] / "standins" / "plugin.py"
@@ -731,7 +719,7 @@ def test_a_strategy_that_another_reader_or_judge_answers_is_not_added_to_a_run(
         if not options:
             Path("rqa.toml").write_text(configured.replace('model = "mind"', 'model = "other"'), "utf-8")
         ended = rqa(*command, "-s", "eor", "--resume", *options)
-        assert ended.code == 2 and change in ended.err and "choose another folder with -o" in ended.err, ended.err
+        assert ended.code == 2 and change in ended.err and "Choose another folder with -o" in ended.err, ended.err
         assert server.count == 8
         Path("rqa.toml").write_text(f"{configured}timeout = 30.0\n", "utf-8")
         assert rqa(*command, "-s", "norag", "--resume").code == 0  # answers do not depend on limits
@@ -741,9 +729,7 @@ def test_a_strategy_that_another_reader_or_judge_answers_is_not_added_to_a_run(
     assert "reader options" in described["answering"]
 
 
-def test_a_strategy_that_would_answer_otherwise_now_is_told_before_another_is_asked(
-    rqa: Any, reader: Any, question_set: Any
-) -> None:
+def test_changed_strategy_options_are_an_error_before_anything_runs(rqa: Any, reader: Any, question_set: Any) -> None:
     command = ("eval", question_set(ROWS), "-o", RUN, "--no-cache")
     with reader(WORLD) as server:
         rqa(*command, "-s", "rag")
@@ -752,7 +738,7 @@ def test_a_strategy_that_would_answer_otherwise_now_is_told_before_another_is_as
         ended = rqa(*command, "-s", "norag,self_route", "--resume")
         assert server.count == 8
         assert (ended.code, "`strategy` was rag and is self_route" in ended.err) == (2, True)
-        assert "remove answers/self_route.jsonl* to ask" in ended.err and "--force" not in ended.err
+        assert "delete answers/self_route.jsonl* to run" in ended.err and "--force" not in ended.err
         assert figures("accuracy") == {"rag": 4 / 8}  # nothing was asked: what was measured holds
         for file in (RUN / "answers").glob("self_route.jsonl*"):
             file.unlink()
@@ -760,7 +746,7 @@ def test_a_strategy_that_would_answer_otherwise_now_is_told_before_another_is_as
         assert server.count == 8 + 8 + 10
 
 
-def test_a_run_over_other_questions_is_not_continued(evaluate: Any) -> None:
+def test_changed_questions_cannot_be_resumed(evaluate: Any) -> None:
     evaluate("-s", "norag")
     for options, rows in ((("--seed", "1"), ROWS), (("--worst-case",), ROWS), ((), ROWS[:3])):
         ended = evaluate("-s", "norag", "--resume", *options, rows=rows)
@@ -802,9 +788,7 @@ def rqa_register(registry):
 """
 
 
-def test_a_retriever_that_nobody_named_and_that_fails_is_not_taken_for_none(
-    rqa: Any, question_set: Any, tmp_path: Path
-) -> None:
+def test_a_failing_default_retriever_is_an_error(rqa: Any, question_set: Any, tmp_path: Path) -> None:
     (tmp_path / "lazy.py").write_text(LAZY)
     rows = question_set([{"question": "Q?", "answers": ["a"]}])
     ended = rqa("--plugin", tmp_path / "lazy.py", "eval", rows, "-s", "rag", "--reader", "lexical", "-o", RUN)

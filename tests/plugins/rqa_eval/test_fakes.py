@@ -1,4 +1,4 @@
-"""Fake answers: drawn from the other questions of a set, and put in the place of the right ones."""
+"""Fake answers drawn from the other questions of a set."""
 
 from collections.abc import Sequence
 
@@ -41,7 +41,7 @@ def test_who_alone_tells_the_kind() -> None:
     assert found["Who sang it?"] == ("Jane Austen", "alike")
 
 
-def test_where_no_question_is_alike_they_are_of_any_and_it_is_said() -> None:
+def test_without_similar_questions_any_other_is_used() -> None:
     found = drawn([*COUNTRIES, ("Name a fish", "cod")])
     assert found["Name a fish"] in {("Germany", "other"), ("France", "other")}
 
@@ -55,7 +55,7 @@ def test_a_set_of_one_question_has_none() -> None:
     assert drawn(COUNTRIES[:1]) == {"In what country is Bonn?": ("", "")}
 
 
-def test_of_right_answers_that_hold_each_other_the_longest_is_replaced() -> None:
+def test_the_longest_alternative_is_replaced() -> None:
     item = Item(1, "Where?", gold=[["York", "York City"]], passages=[{"text": "In York City."}], fake_answer="Oslo")
     assert attacked("counterfactual", 1).apply(item, seed="").passages == [{"text": "In Oslo."}]
 

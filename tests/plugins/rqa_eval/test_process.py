@@ -1,4 +1,4 @@
-"""`rqa eval` as a process: killed, interrupted, continued; and with a stranger's metric."""
+"""`rqa eval` as a process: kill, interrupt and resume; and metrics of plugins."""
 
 import json
 import os
@@ -140,27 +140,22 @@ def test_a_metric_of_a_plugin_may_ask_the_evaluator(rqa: Any, tmp_path: Path, qu
     assert group["strategies"]["rag"]["words"]["value"] == 1
 
 
-def test_a_share_of_more_than_all_is_the_fault_of_its_metric(rqa: Any, tmp_path: Path, question_set: Any) -> None:
+def test_a_share_above_1_is_an_error_of_its_metric(rqa: Any, tmp_path: Path, question_set: Any) -> None:
     (tmp_path / "wordy.py").write_text(METRIC.replace("count", "share").format(value="2.0"))
     ended = rqa("--plugin", tmp_path / "wordy.py", "eval", question_set(ROWS), "-s", "rag", "-o", "run")
-    assert ended.code == 1 and "Metric 'words' gave 2, and a share is from 0 to 1." in ended.err
+    assert ended.code == 1 and "Metric 'words' returned 2, but a share is from 0 to 1." in ended.err
 
 
-@pytest.mark.parametrize(
-    ("value", "told"), [("1 / 0", "ZeroDivisionError"), ("__import__('sys').exit(3)", "SystemExit")]
-)
-def test_a_metric_that_fails_is_named_and_the_answers_stay(
-    rqa: Any, tmp_path: Path, question_set: Any, value: str, told: str
-) -> None:
-    ended = with_metric(rqa, tmp_path, question_set(ROWS), value)
+def test_a_metric_that_fails_is_named_and_the_answers_stay(rqa: Any, tmp_path: Path, question_set: Any) -> None:
+    ended = with_metric(rqa, tmp_path, question_set(ROWS), "1 / 0")
     assert ended.code == 1
-    assert f"Metric 'words' failed with {told}" in ended.err
+    assert "Metric 'words' failed with ZeroDivisionError" in ended.err
     assert (Path("run") / "answers" / "rag.jsonl").read_text().count("\n") == len(ROWS)
 
 
 @pytest.mark.parametrize("command", [("eval", "rows.jsonl"), ("compare", "Who?")])
 @pytest.mark.parametrize("names", [("-s", "rag,rog"), ("-s", "rag", "-s", "rog")])
-def test_a_misspelt_strategy_is_told_before_the_documents_are_indexed(rqa: Any, command: Any, names: Any) -> None:
+def test_an_unknown_strategy_is_an_error_before_indexing(rqa: Any, command: Any, names: Any) -> None:
     Path("rows.jsonl").write_text('{"question": "Who?", "answers": ["x"]}\n')
     Path("a.txt").write_text("The lighthouse was built in 1871.")
     ended = rqa(*command, *names, "-d", "a.txt")

@@ -126,7 +126,7 @@ async def test_a_failed_call_is_retried_by_its_own_channel_and_not_again_above()
         return Pipeline("x", component, Limits(retries=1), identity=None, cache=None)
 
     judge = channel(Judge(Judge.Options()))
-    tools = real.Toolbox(Question(QUESTION), Components(reader=channel(Down()), judge=lambda: judge))
+    tools = real.Toolbox(Question(QUESTION), Components(reader=channel(Down()), get_evaluator=lambda: judge))
     with pytest.raises(UnavailableError):
         await tools.score(QUESTION, ["Austen"])
     assert Down.calls == 2

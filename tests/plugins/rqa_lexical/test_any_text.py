@@ -1,4 +1,4 @@
-"""Whatever is handed in: other scripts, broken text, huge text; and the same answer every time."""
+"""Other scripts, broken text and huge text are read, with stable answers."""
 
 from __future__ import annotations
 

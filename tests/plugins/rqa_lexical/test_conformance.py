@@ -1,4 +1,4 @@
-"""The reader keeps the host's contract, by the checks that plugin authors get."""
+"""The reader passes the conformance checks."""
 
 from __future__ import annotations
 

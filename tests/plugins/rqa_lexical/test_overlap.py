@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from robust_qa.testing import assert_conforms
-from rqa_lexical.overlap import Overlap
+from rqa_lexical import Overlap
 
 QUESTION = "When was the lighthouse at Skerry Point built?"
 
@@ -19,15 +19,15 @@ QUESTION = "When was the lighthouse at Skerry Point built?"
         ("", -1.0),
     ],
 )
-def test_a_text_scores_by_the_share_of_the_questions_words(text: str, score: float) -> None:
+def test_score_is_the_share_of_the_questions_words(text: str, score: float) -> None:
     assert Overlap().score(QUESTION, [text]) == [score]
 
 
-def test_a_question_of_stopwords_is_in_no_text() -> None:
+def test_question_of_stopwords_scores_minus_1() -> None:
     assert Overlap().score("Who is it?", ["Who is it, they asked."]) == [-1.0]
 
 
-def test_two_words_of_three_are_enough_and_less_than_one_is_not() -> None:
+def test_thresholds_are_two_of_three_and_one_of_three_words() -> None:
     judge = Overlap()
     two, one, none = judge.score("boiler serviced Quill", ["Quill's boiler", "a boiler", "a kettle"])
     assert two >= judge.upper > one >= judge.lower > none

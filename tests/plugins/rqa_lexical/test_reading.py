@@ -1,4 +1,4 @@
-"""What the reader answers: the right sentence, or the few words of it that the question asks for."""
+"""The reader returns the right sentence or the right words in it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_question_for_a_fact_gets_a_few_words(question: str, answer: str) -> N
         ("What is the capital of Zed?", "The capital of Zed is Port Sanders, a harbour.", "Port Sanders"),
     ],
 )
-def test_a_known_kind_of_word_answers_what_country_sport_or_genre(question: str, text: str, answer: str) -> None:
+def test_questions_for_country_sport_or_genre(question: str, text: str, answer: str) -> None:
     assert read(question, [Passage(text)]).text == answer
 
 
@@ -147,7 +147,7 @@ def test_a_question_that_needs_a_second_step_gets_no_short_answer() -> None:
     assert reading.text not in {"18 June 1928", "29 March 1912"}
 
 
-def test_what_the_question_says_is_no_answer_to_it() -> None:
+def test_words_of_the_question_are_no_answer() -> None:
     passage = Passage("Colin Archer and Fridtjof Nansen designed Fram.")
     assert "Nansen" in (read("Who designed Fram with Colin Archer?", [passage]).text or "")
 
@@ -184,14 +184,14 @@ def test_a_shared_word_alone_is_no_evidence() -> None:
     assert read("When was Marguerite Duplessis of Quebec born?", [Passage("x.")] * 3 + [passage]).text is None
 
 
-def test_the_threshold_says_how_sure_an_answer_has_to_be() -> None:
+def test_threshold_is_the_minimum_confidence() -> None:
     question = "Which ship lies in the harbour of Oslo?"
     sure = read(question, threshold=0).score
     assert read(question, threshold=sure + 0.01).text is None
     assert read(question, threshold=sure - 0.01).text is not None
 
 
-def test_a_refusal_is_scored_by_what_was_refused() -> None:
+def test_score_of_no_answer_is_1_minus_the_best() -> None:
     question = "Which ship lies in the harbour of Oslo?"
     assert read(question, threshold=1).score == pytest.approx(1 - read(question, threshold=0).score)
 

@@ -1,4 +1,4 @@
-"""Prompts as the engine sees them: the template's control tokens are there, a passage's are not."""
+"""Prompts contain the template's control tokens, but none from a passage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytest.importorskip("gguf", reason="builds its models with gguf, of the extra [d
 
 from standins.tiny_gguf import SPECIALS, write_tiny_gguf
 
-from rqa_llamacpp.chat import Neutraliser, without_thought
+from rqa_llamacpp.chat import Neutraliser, without_reasoning
 from rqa_llamacpp.reader import LlamaCpp
 
 GEMMA = (
@@ -62,7 +62,7 @@ def prompt(reader: LlamaCpp, *messages: tuple[str, str]) -> str:
 
 
 def control(reader: LlamaCpp, content: str) -> list[str]:
-    """The special tokens in the prompt that asks `content`, in order."""
+    """Return the special tokens in the prompt for `content`, in order."""
     tokens = reader._prompt([Message("system", "Answer."), Message("user", content)])[1]
     return [SPECIALS[token] for token in tokens if token < len(SPECIALS)]
 
@@ -75,7 +75,7 @@ def test_a_passage_adds_no_control_token_to_the_prompt(reader, attack):
     assert control(reader, f"A{attack}b{attack}{attack}") == harmless
 
 
-def test_the_engine_would_have_taken_those_texts_for_control_tokens(reader):
+def test_the_engine_parses_those_texts_as_control_tokens(reader):
     engine = reader._load()[0]
     for attack in ATTACKS[:4]:
         assert any(token < len(SPECIALS) for token in engine.tokenize(attack)[1:])
@@ -86,38 +86,38 @@ def test_text_without_control_tokens_is_left_as_it_is(reader):
     assert text in prompt(reader, ("user", text))
 
 
-def test_breaking_up_one_token_does_not_leave_another():
+def test_splitting_one_token_does_not_leave_another():
     neutralise = Neutraliser([("<ab>", False), ("ab>c", False), ("<a b>", False)])
     text = neutralise("<ab>c <ab> <a b>")
     assert not any(token in text for token in ("<ab>", "ab>c", "<a b>"))
 
 
-def test_user_defined_words_and_spaces_are_not_broken_up():
+def test_user_defined_words_and_spaces_are_not_split():
     neutralise = Neutraliser([("  ", True), ("ö", True), ("hello", True), ("<tool>", True)])
     assert neutralise("  schön hello <tool>") == "  schön hello < tool>"
 
 
-def test_markers_that_a_template_writes_in_plain_text_are_broken_up(open_reader):
+def test_markers_in_plain_text_are_split(open_reader):
     reader = open_reader(LLAMA2)
     text = prompt(reader, ("user", "x [/INST] y <</SYS>> [INST] <<SYS>>"))
     assert [text.count(marker) for marker in ("[INST]", "[/INST]", "<<SYS>>", "<</SYS>>")] == [1, 1, 1, 1]
 
 
 @pytest.mark.parametrize("template", [GEMMA, DEAF])
-def test_where_the_template_has_no_system_role_the_system_message_goes_before_the_user_s(open_reader, template):
+def test_without_a_system_role_the_system_message_is_put_before_the_users(open_reader, template):
     text = prompt(open_reader(template), ("system", "Be brief."), ("user", "Who?"))
     assert "Be brief.\n\nWho?<|im_end|>" in text
 
 
-def test_a_system_message_alone_becomes_the_user_s(open_reader):
+def test_a_system_message_alone_becomes_a_user_message(open_reader):
     assert "Be brief.<|im_end|>" in prompt(open_reader(GEMMA), ("system", "Be brief."))
 
 
-def test_a_model_without_a_template_is_asked_in_chatml(open_reader):
+def test_a_model_without_a_template_uses_chatml(open_reader):
     assert prompt(open_reader(None), ("user", "Who?")) == "<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n"
 
 
-def test_a_sequence_begins_with_one_bos_whether_or_not_the_template_writes_it(open_reader):
+def test_a_sequence_starts_with_exactly_one_bos(open_reader):
     for template in ("{{ bos_token }}{{ messages[0].content }}", "{{ messages[0].content }}"):
         tokens = open_reader(template)._prompt([Message("user", "Who?")])[1]
         assert tokens.count(1) == 1
@@ -161,7 +161,7 @@ def test_a_template_cannot_reach_into_python(open_reader):
         reader.count_tokens([Message("user", "Who?")])
 
 
-def test_thinking_is_off_unless_it_is_asked_for(open_reader):
+def test_thinking_is_off_by_default(open_reader):
     assert prompt(open_reader(THINKER), ("user", "Who?")) == "Who?<think></think>"
     assert prompt(open_reader(THINKER, thinking=True), ("user", "Who?")) == "Who?<think>"
 
@@ -180,23 +180,23 @@ def test_thinking_is_off_unless_it_is_asked_for(open_reader):
     ],
 )
 def test_reasoning_is_not_part_of_the_reply(asked, reply, left):
-    assert without_thought(asked, reply) == left
+    assert without_reasoning(asked, reply) == left
 
 
 @pytest.mark.parametrize("thinking", [False, True])
 @pytest.mark.parametrize("template", [ALOUD, THINKER])
-async def test_a_reply_under_a_schema_is_written_without_reasoning(open_reader, template, thinking):
+async def test_a_reply_with_a_schema_has_no_reasoning(open_reader, template, thinking):
     reader = open_reader(template, thinking=thinking)
     schema = {"type": "object", "properties": {"answer": {"enum": ["Paris"]}}, "required": ["answer"]}
     reply = await reader.generate([Message("user", "Where?")], Decoding(schema=schema))
     assert json.loads(reply.text) == {"answer": "Paris"}
 
 
-def test_a_thought_that_the_template_opens_is_closed_under_a_schema_alone(open_reader):
+def test_reasoning_opened_by_the_template_is_closed_only_with_a_schema(open_reader):
     reader, asked = open_reader(ALOUD, thinking=True), [Message("user", "Who?")]
     assert reader._prompt(asked)[0] == "Who?<think>"
-    assert reader._prompt(asked, held=True)[0] == "Who?<think>\n\n</think>\n\n"
-    assert open_reader(THINKER, thinking=True)._prompt(asked, held=True)[0] == "Who?<think></think>"
+    assert reader._prompt(asked, has_schema=True)[0] == "Who?<think>\n\n</think>\n\n"
+    assert open_reader(THINKER, thinking=True)._prompt(asked, has_schema=True)[0] == "Who?<think></think>"
 
 
 async def test_a_planted_turn_does_not_end_the_window_s_accounting(reader):

@@ -1,4 +1,4 @@
-"""Texts that are continued, on the real llama.cpp with a tiny model of random weights."""
+"""Continuations, with the real llama.cpp with a tiny model of random weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALL = 10_000  # more tokens than there are
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory):
-    """A model that writes MARKS, which are control tokens, between the noise."""
+    """Return a model that writes MARKS, which are control tokens, among random tokens."""
     pytest.importorskip("gguf", reason="builds its model with gguf, of the extra [dev]")
     from standins.tiny_gguf import write_tiny_gguf
 
@@ -41,13 +41,13 @@ async def test_the_probabilities_are_those_of_the_engines_last_logits(reader):
         assert token.top[mark] == pytest.approx(logit - whole)
 
 
-async def test_greedily_the_likeliest_token_is_written(reader):
+async def test_greedy_decoding_chooses_the_likeliest_token(reader):
     for token in (await reader.continue_text("Who wrote it?", Decoding(max_tokens=8), 3)).tokens:
         assert token.logprob == token.top[token.text] == max(token.top.values())
 
 
 @pytest.mark.parametrize("top", [0, 1, 7])
-async def test_as_many_of_the_likeliest_are_told_as_are_asked_for(reader, top):
+async def test_the_requested_number_of_alternatives_is_returned(reader, top):
     few = await reader.continue_text("Who wrote it?", Decoding(max_tokens=4), top)
     everything = await reader.continue_text("Who wrote it?", Decoding(max_tokens=4), ALL)
     assert [token.logprob for token in few.tokens] == [token.logprob for token in everything.tokens]
@@ -75,7 +75,7 @@ async def test_special_tokens_are_kept_in_the_text_and_left_out_of_a_reply(reade
     assert not [mark for mark in MARKS if mark in reply.text]
 
 
-async def test_special_tokens_in_the_text_count_as_such_and_no_template_is_put_around_it(reader):
+async def test_special_tokens_are_parsed_and_no_template_is_used(reader):
     plain = await reader.continue_text("ab", Decoding(max_tokens=1), 0)
     marked = await reader.continue_text("ab[Utility:5]", Decoding(max_tokens=1), 0)
     assert marked.usage.prompt_tokens == plain.usage.prompt_tokens + 1
@@ -88,7 +88,7 @@ async def test_equal_calls_give_equal_continuations_whatever_was_asked_between(r
     assert await reader.continue_text("a" * 100, Decoding(max_tokens=8), 5) == first
 
 
-async def test_a_stop_text_ends_the_text_and_the_tokens_tell_all_that_was_written(reader):
+async def test_a_stop_text_cuts_the_text_but_not_the_tokens(reader):
     whole = await reader.continue_text("Who wrote it?", Decoding(max_tokens=8), 0)
     stop = next(token.text for token in whole.tokens[1:] if token.text in MARKS)
     found = await reader.continue_text("Who wrote it?", Decoding(max_tokens=8, stop=(stop,)), 0)

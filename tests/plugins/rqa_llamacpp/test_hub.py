@@ -94,20 +94,20 @@ def test_a_split_model_with_a_part_missing_is_refused_before_any_download(hub):
     assert not hub.downloads()
 
 
-def test_what_is_already_here_is_not_fetched_again(hub):
+def test_a_complete_file_is_not_downloaded_again(hub):
     fetch(REPO, hub)
     fetch(REPO, hub)
     assert len(hub.downloads()) == 1
 
 
-def test_a_cut_connection_is_taken_up_where_it_broke(hub):
+def test_a_broken_connection_is_resumed(hub):
     hub.repos[REPO][Q4] = large = contents(Q4, 3 * CHUNK)
     hub.cut_after = [2 * CHUNK]
     assert fetch(REPO, hub).read_bytes() == large
     assert ranges(hub) == [None, f"bytes={2 * CHUNK}-"]
 
 
-def test_a_pull_that_failed_goes_on_where_it_stopped(hub):
+def test_a_failed_pull_is_resumed(hub):
     hub.repos[REPO][Q4] = large = contents(Q4, 3 * CHUNK)
     hub.cut_after, hub.status_after_cut = [2 * CHUNK], 500
     with pytest.raises(UnavailableError):
@@ -123,7 +123,7 @@ def ranges(hub: Hub) -> list[str | None]:
     return [headers.get("Range") for headers in hub.downloads()]
 
 
-def test_a_file_that_differs_from_what_the_hub_states_is_not_kept(hub):
+def test_a_corrupt_download_is_deleted(hub):
     hub.stated_hash[Q4] = "0" * 64
     with pytest.raises(ReplyError, match="SHA-256"):
         fetch(REPO, hub)
@@ -135,7 +135,7 @@ def test_a_repository_that_is_not_there_is_missing(hub):
         fetch("nobody/nothing", hub)
 
 
-def test_a_gated_repository_says_what_it_wants(hub):
+def test_a_gated_repository_names_the_licence_and_the_token(hub):
     hub.gated.add(REPO)
     with pytest.raises(RefusedError) as refusal:
         fetch(REPO, hub)
@@ -144,11 +144,11 @@ def test_a_gated_repository_says_what_it_wants(hub):
 
 def test_a_hub_that_fails_is_unavailable(hub):
     hub.status = 418
-    with pytest.raises(UnavailableError, match="answered 418 to a request for tiny/Model-GGUF"):
+    with pytest.raises(UnavailableError, match="returned status 418 for tiny/Model-GGUF"):
         fetch(REPO, hub)
 
 
-def test_a_hub_that_refuses_is_not_worth_another_try(hub):
+def test_a_refusal_by_the_hub_is_not_retryable(hub):
     hub.status = 403
     with pytest.raises(RefusedError, match="403"):
         fetch(REPO, hub)
@@ -157,7 +157,7 @@ def test_a_hub_that_refuses_is_not_worth_another_try(hub):
 def test_a_hub_that_cannot_be_reached_is_unavailable():
     with running_hub() as gone:
         pass
-    with pytest.raises(UnavailableError, match="Fetching from tiny/Model-GGUF failed"):
+    with pytest.raises(UnavailableError, match="Downloading tiny/Model-GGUF failed"):
         fetch(REPO, gone)
 
 
@@ -186,7 +186,7 @@ def test_two_pulls_of_one_file_do_not_mix(hub):
 
 
 def rqa_models(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own: huggingface_hub reads its variables once, at import."""
+    """Run the command in a new process, because huggingface_hub reads its variables at import."""
     code = "import sys; from rqa_llamacpp.commands import models; models(sys.argv[1:], prog_name='rqa models')"
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
@@ -201,12 +201,12 @@ def test_the_command_honours_hf_endpoint_and_hf_token_and_prints_what_to_configu
     done = rqa_models("pull", REPO, HF_ENDPOINT=hub.url, HF_TOKEN="hf_secret")
     assert done.returncode == 0, done.stderr
     assert f'plugin = "llamacpp"\nmodel = "{REPO}:{Q4}"' in done.stdout
-    assert "Fetching model-Q4_K_M.gguf" in done.stderr
+    assert "Downloading model-Q4_K_M.gguf" in done.stderr
     assert hub.downloads()[0]["authorization"] == "Bearer hf_secret"
     assert "hf_secret" not in done.stdout + done.stderr
 
 
 def test_offline_mode_is_respected(hub):
     done = rqa_models("pull", REPO, HF_ENDPOINT=hub.url, HF_HUB_OFFLINE="1")
-    assert "UnavailableError: Cannot fetch tiny/Model-GGUF: HF_HUB_OFFLINE is set." in done.stderr
+    assert "UnavailableError: Cannot download tiny/Model-GGUF: HF_HUB_OFFLINE is set." in done.stderr
     assert not hub.requests

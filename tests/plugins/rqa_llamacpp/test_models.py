@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from robust_qa import ConfigError, MissingError
 from rqa_llamacpp import library
-from rqa_llamacpp.catalogue import CATALOGUE
 from rqa_llamacpp.commands import models
+from rqa_llamacpp.library import CATALOGUE
 
 SHORT = "qwen3-4b-2507"
 
@@ -36,7 +36,7 @@ def pulled(name: str) -> Path:
     return put(library.folder() / name)
 
 
-def test_a_path_is_taken_as_it_is(home):
+def test_a_path_is_used_unchanged(home):
     file = put(home / "dir" / "model.gguf")
     assert {library.find(name) for name in ("dir/model.gguf", "./dir/model.gguf", "~/dir/model.gguf", str(file))} == {
         file
@@ -55,7 +55,7 @@ def test_of_a_split_model_the_first_part_is_found():
     assert library.find("o/r") == library.find("o/r:big-00002-of-00002.gguf") == files[0]
 
 
-def test_several_pulled_files_of_a_repository_have_to_be_told_apart():
+def test_several_pulled_files_of_a_repository_are_ambiguous():
     pulled("o/r/a-q5_0.gguf"), pulled("o/r/a-q8_0.gguf")
     with pytest.raises(ConfigError, match="several models"):
         library.find("o/r")
@@ -70,19 +70,19 @@ def test_a_model_that_was_not_pulled_names_the_command_that_does(name):
 
 
 @pytest.mark.parametrize("name", ["none.gguf", "./none", "~/none", "/none", "dir/none.gguf"])
-def test_a_path_that_is_not_there_is_named_in_full(name):
+def test_a_missing_path_is_reported_in_full(name):
     with pytest.raises(MissingError, match=str(Path(name).expanduser().absolute())):
         library.find(name)
 
 
-def test_a_name_that_is_nearly_known_is_suggested():
+def test_a_similar_name_is_suggested():
     with pytest.raises(ConfigError) as unknown:
         library.parse("qwen3-4b-250")
     assert SHORT in unknown.value.hint
 
 
 @pytest.mark.parametrize("name", ["", "word", "../x:y", "a/b/c", "a/b:", "o/../r"])
-def test_what_is_no_name_is_a_usage_error(name):
+def test_an_invalid_name_is_a_usage_error(name):
     with pytest.raises(ConfigError, match="neither"):
         library.parse(name)
 
@@ -117,7 +117,7 @@ def test_the_list_of_an_empty_folder_shows_what_is_known():
     assert SHORT in result.output
 
 
-def test_a_list_that_nobody_reads_ends_quietly(installed):
+def test_a_list_into_a_closed_pipe_ends_quietly(installed):
     reading, writing = os.pipe()
     os.close(reading)
     ended = subprocess.run([installed, "models", "list"], stdout=writing, stderr=subprocess.PIPE, check=False)
@@ -125,6 +125,6 @@ def test_a_list_that_nobody_reads_ends_quietly(installed):
     assert (ended.returncode, ended.stderr) == (0, b"")
 
 
-def test_a_pulled_name_that_could_steer_the_terminal_is_shown_without_that():
+def test_control_characters_in_a_pulled_name_are_not_shown():
     pulled("o/r/\x1b[2Jx-q8_0.gguf")
     assert "\x1b" not in CliRunner().invoke(models, ["list"], catch_exceptions=False).output

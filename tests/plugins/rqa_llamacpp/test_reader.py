@@ -1,4 +1,4 @@
-"""The reader, on the real llama.cpp with a tiny model of random weights."""
+"""The reader, with the real llama.cpp with a tiny model of random weights."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from robust_qa.testing import assert_conforms
 pytest.importorskip("llama_cpp", reason="needs the extra [llama]")
 
 from rqa_llamacpp import library
-from rqa_llamacpp.catalogue import CATALOGUE
+from rqa_llamacpp.library import CATALOGUE
 from rqa_llamacpp.reader import LlamaCpp
 
 SCHEMA = {
@@ -40,7 +40,7 @@ SAMPLED = Decoding(temperature=1.0, max_tokens=40)
 
 @pytest.fixture
 def open_reader(tiny):
-    """Opens readers, over the tiny model unless told otherwise, and closes them."""
+    """Return a function that opens readers, by default with the tiny model. They are closed after the test."""
     readers: list[LlamaCpp] = []
 
     def open_reader(model: Path = tiny, **options) -> LlamaCpp:
@@ -70,7 +70,7 @@ async def ask(reader: LlamaCpp, text: str, decoding: Decoding = SAMPLED) -> Comp
 
 
 def evaluated(reader: LlamaCpp) -> int:
-    """Prompt tokens computed so far."""
+    """Return the number of prompt tokens computed so far."""
     return reader._load()[0].evaluated
 
 
@@ -146,7 +146,7 @@ async def test_a_prompt_of_whole_batches_is_answered_again_as_it_was(reader):
     assert first == again
 
 
-async def test_the_shared_head_of_two_prompts_is_computed_once(reader):
+async def test_a_shared_prompt_prefix_is_computed_once(reader):
     head = "A passage that both prompts begin with. " * 8
     await ask(reader, head + "First?")
     before = evaluated(reader)
@@ -155,7 +155,7 @@ async def test_the_shared_head_of_two_prompts_is_computed_once(reader):
     assert evaluated(reader) - before < 2 * 32
 
 
-async def test_a_hybrid_model_which_cannot_go_back_part_of_the_way_answers_as_after_a_cold_start(open_reader, tmp_path):
+async def test_a_recurrent_model_gives_the_same_reply_as_after_loading(open_reader, tmp_path):
     from standins.tiny_gguf import write_tiny_gguf
 
     path = write_tiny_gguf(tmp_path / "hybrid.gguf", architecture="qwen35")
@@ -167,12 +167,12 @@ async def test_a_hybrid_model_which_cannot_go_back_part_of_the_way_answers_as_af
 
 async def test_a_prompt_that_overflows_the_window_is_refused_before_it_is_computed(open_reader):
     reader = open_reader(n_ctx=256)
-    with pytest.raises(ContextError, match=r"\d+ tokens and the window of tiny\.gguf only 256"):
+    with pytest.raises(ContextError, match=r"\d+ tokens, but the window of tiny\.gguf has only 256"):
         await ask(reader, "word " * 200)
     assert evaluated(reader) == 0
 
 
-async def test_a_reply_ends_where_the_window_does(open_reader):
+async def test_a_reply_ends_at_the_end_of_the_window(open_reader):
     reader = open_reader(n_ctx=256)
     text = "w" * (250 - reader.count_tokens(user("")))
     reply = await ask(reader, text, Decoding(schema={"type": "string", "minLength": 100}, max_tokens=100))
@@ -192,7 +192,7 @@ async def test_calls_from_many_tasks_are_served_one_at_a_time_and_not_mixed_up(o
 
 
 def endless(reader: LlamaCpp) -> asyncio.Task[Completion]:
-    """A generation of thousands of tokens."""
+    """Return a generation of thousands of tokens."""
     decoding = Decoding(schema={"type": "string", "minLength": 1900}, max_tokens=1900)
     return asyncio.create_task(ask(reader, "?", decoding))
 
@@ -210,7 +210,7 @@ async def test_counting_does_not_wait_for_a_generation(reader):
     generation.cancel()
 
 
-async def test_a_cancelled_generation_makes_room_for_the_next(reader):
+async def test_a_cancelled_generation_does_not_block_the_next(reader):
     generation = endless(reader)
     await under_way(reader)
     generation.cancel()
@@ -223,7 +223,7 @@ async def test_closing_stops_a_generation_and_later_calls_say_so(reader):
     generation = endless(reader)
     await under_way(reader)
     await asyncio.to_thread(reader.close)
-    with pytest.raises(RqaError, match="given up"):
+    with pytest.raises(RqaError, match="was cancelled"):
         await generation
     with pytest.raises(RqaError, match="closed"):
         await ask(reader, "Who?")
@@ -290,13 +290,6 @@ def test_a_file_that_is_not_gguf_is_refused(open_reader, tmp_path, start):
         open_reader(path)
 
 
-def test_a_gguf_of_an_unknown_version_is_refused(open_reader, tmp_path):
-    path = tmp_path / "future.gguf"
-    path.write_bytes(b"GGUF\x63\0\0\0")
-    with pytest.raises(ConfigError, match="version 99"):
-        open_reader(path)
-
-
 @pytest.mark.parametrize("size", [8, 24, 100, 3_000, 20_000, 500_000])
 def test_a_truncated_model_is_refused_when_it_is_loaded(open_reader, tiny, tmp_path, size):
     path = tmp_path / "cut.gguf"
@@ -312,7 +305,7 @@ def test_a_truncated_model_is_refused_when_it_is_loaded(open_reader, tiny, tmp_p
         ("gemma4", "architecture is 'gemma4'", "`rqa models pull`"),
     ],
 )
-def test_a_model_that_cannot_be_loaded_is_told_with_its_architecture(rqa, tmp_path, architecture, said, step):
+def test_a_model_that_cannot_be_loaded_is_reported_with_its_architecture(rqa, tmp_path, architecture, said, step):
     from standins.tiny_gguf import write_tiny_gguf
 
     path = write_tiny_gguf(tmp_path / "new.gguf", architecture=architecture)  # with a llama's tensors
@@ -347,7 +340,7 @@ def test_without_llama_cpp_python_the_extra_is_named(tiny, monkeypatch):
     assert install_hint("llama") in missing.value.hint
 
 
-def test_the_steps_that_a_strategy_without_a_model_tells_lead_to_one_that_writes(rqa, tiny):
+def test_the_advice_leads_to_a_working_model(rqa, tiny):
     told = rqa("ask", "-s", "norag", "Who?")
     assert told.code == 4
     pull, options = re.search(r"`rqa models pull (\S+)`, and ask with `(.+?)`", told.err).groups()
@@ -360,10 +353,10 @@ def test_the_steps_that_a_strategy_without_a_model_tells_lead_to_one_that_writes
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_installing_the_extra_is_a_step_only_where_it_lacks(rqa, monkeypatch, there):
+def test_the_advice_installs_the_extra_only_if_it_is_missing(rqa, monkeypatch, there):
     first = "" if there else f"`{install_hint('llama')}`, "
     monkeypatch.setattr("rqa_llamacpp.find_spec", lambda name: there or None)
-    assert f"on this machine: {first}`rqa models pull" in rqa("ask", "-s", "norag", "Who?").err
+    assert f"on this machine, run {first}`rqa models pull" in rqa("ask", "-s", "norag", "Who?").err
 
 
 @pytest.mark.parametrize(
@@ -388,7 +381,7 @@ def test_a_copy_of_a_model_has_its_fingerprint_and_another_model_of_its_size_has
     assert same == copied != different
 
 
-def test_large_models_are_told_apart_by_samples_beyond_their_head(tmp_path):
+def test_large_models_are_distinguished_by_samples(tmp_path):
     from rqa_llamacpp.gguf_files import identity
 
     def write(name: str, weights: Sequence[int]) -> Path:

@@ -17,7 +17,7 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def connect() -> AsyncIterator[Callable[..., OpenAI]]:
-    """Makes readers for a base URL, and closes them at the end of the test."""
+    """Return a function that makes readers for a base URL. They are closed after the test."""
     readers: list[OpenAI] = []
 
     def make(url: str, **options: Any) -> OpenAI:

@@ -1,4 +1,4 @@
-"""The wire: connections are kept, shared, broken and given up."""
+"""Connections: reuse, errors, proxies and cancellation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rqa_openai import connections
 ASKED = [Message("user", "Where is the Louvre?")]
 
 
-async def test_calls_one_after_another_share_a_connection(connect):
+async def test_sequential_calls_share_a_connection(connect):
     with serve(lambda request, n: "Paris.") as server:
         reader = connect(server.url)
         for _ in range(5):
@@ -23,7 +23,7 @@ async def test_calls_one_after_another_share_a_connection(connect):
         assert (server.count, server.connections) == (5, 1)
 
 
-async def test_calls_at_once_are_in_flight_at_once_and_their_connections_are_used_again(connect):
+async def test_concurrent_calls_run_concurrently_and_their_connections_are_reused(connect):
     with serve(lambda request, n: "Paris.", latency=0.05) as server:
         reader = connect(server.url)
         for _ in range(2):
@@ -54,7 +54,7 @@ async def test_a_name_that_does_not_resolve_is_unavailable(connect):
         await connect("http://models.invalid/v1").generate(ASKED, Decoding())
 
 
-async def test_a_connection_that_is_not_taken_up_times_out(connect, monkeypatch):
+async def test_a_connection_that_is_not_accepted_times_out(connect, monkeypatch):
     monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.1)
     with (
         closing(socket.socket()) as deaf,
@@ -81,7 +81,7 @@ async def test_a_broken_connection_is_unavailable_and_the_next_call_gets_a_new_o
 
 
 @pytest.mark.parametrize("fault", [HANG, Fault(body="{}" * 100, pause=0.05)], ids=["hang", "trickle"])
-async def test_a_call_that_the_host_gives_up_leaves_the_reader_working(connect, fault):
+async def test_the_reader_works_after_a_cancelled_call(connect, fault):
     with serve(lambda request, n: fault if n == 0 else "Paris.") as server:
         reader = connect(server.url)
         asking = asyncio.create_task(reader.generate(ASKED, Decoding()))
@@ -107,7 +107,7 @@ async def test_the_environments_proxy_is_used(connect, monkeypatch):
     assert proxy.requests[0].path == "http://models.invalid/v1/chat/completions"
 
 
-async def test_a_server_on_this_machine_is_asked_without_the_environments_proxy(connect, monkeypatch):
+async def test_no_proxy_is_used_for_a_server_on_this_machine(connect, monkeypatch):
     with serve(lambda request, n: "Lyon.") as proxy, serve(lambda request, n: "Paris.") as server:
         for name in ("HTTP_PROXY", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.url.removesuffix("/v1"))
@@ -118,7 +118,7 @@ async def test_a_server_on_this_machine_is_asked_without_the_environments_proxy(
 
 
 @pytest.mark.parametrize("proxy", ["gopher://user:password@proxy.invalid", "http://user:password@proxy:notaport"])
-async def test_a_proxy_that_cannot_be_is_a_configuration_error(connect, monkeypatch, proxy):
+async def test_an_invalid_proxy_is_a_configuration_error(connect, monkeypatch, proxy):
     monkeypatch.setenv("HTTP_PROXY", proxy)
     with pytest.raises(ConfigError, match="proxy") as raised:
         await connect("http://models.invalid/v1").generate(ASKED, Decoding())
@@ -126,7 +126,7 @@ async def test_a_proxy_that_cannot_be_is_a_configuration_error(connect, monkeypa
     assert "HTTP_PROXY" in raised.value.hint
 
 
-async def test_closing_closes_every_connection_and_may_come_twice_or_first(connect):
+async def test_close_works_before_and_after_calls_and_twice(connect):
     with serve(lambda request, n: "Paris.") as server:
         reader = connect(server.url)
         await reader.close()

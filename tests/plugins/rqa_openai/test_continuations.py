@@ -1,4 +1,4 @@
-"""Texts that are continued, by /completions."""
+"""Continuations, through /completions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GREEDY = Decoding(max_tokens=5)
 PARIS = (("[Relevant]", -0.5, {"[Relevant]": -0.5, "[Irrelevant]": -1.5}), (" Paris", -0.25, {" Paris": -0.25}))
 
 
-async def test_a_request_holds_the_text_as_it_stands_and_keeps_special_tokens(connect):
+async def test_a_request_has_the_unchanged_text_and_keeps_special_tokens(connect):
     with serve(lambda request, n: continuation(*PARIS)) as server:
         await connect(server.url).continue_text(
             "[Retrieval]<paragraph>", Decoding(max_tokens=5, seed=1, stop=("\n",)), 20
@@ -30,7 +30,7 @@ async def test_a_request_holds_the_text_as_it_stands_and_keeps_special_tokens(co
     }
 
 
-async def test_the_bound_has_its_name_there_whatever_chat_completions_call_it(connect):
+async def test_completions_always_uses_the_name_max_tokens(connect):
     with serve(lambda request, n: continuation(*PARIS)) as server:
         await connect(server.url, max_tokens_field="max_completion_tokens").continue_text("a", GREEDY, 1)
     assert server.requests[0].body["max_tokens"] == 5
@@ -49,7 +49,7 @@ async def test_further_fields_headers_and_the_query_are_sent_too(connect):
     assert request.body["add_special_tokens"] is False
 
 
-async def test_the_tokens_come_with_their_probabilities_and_those_of_the_likeliest(connect):
+async def test_tokens_have_log_probabilities_and_alternatives(connect):
     with serve(lambda request, n: continuation(*PARIS)) as server:
         found = await connect(server.url).continue_text("a", GREEDY, 2)
     assert (found.text, found.finish) == ("[Relevant] Paris", "stop")
@@ -60,7 +60,7 @@ async def test_the_tokens_come_with_their_probabilities_and_those_of_the_likelie
     assert (found.usage.calls, found.usage.prompt_tokens, found.usage.completion_tokens) == (1, 7, 2)
 
 
-async def test_llama_server_tells_them_as_chat_completions_do(connect):
+async def test_the_log_probabilities_of_llama_server_are_read(connect):
     top = [
         {"id": 5, "token": "a", "logprob": -0.5},
         {"id": 6, "token": "b", "logprob": -1},
@@ -78,13 +78,13 @@ async def test_llama_server_tells_them_as_chat_completions_do(connect):
     assert found.finish == "length"
 
 
-async def test_no_alternatives_are_asked_for_as_one_which_every_server_takes(connect):
+async def test_zero_alternatives_are_requested_as_one(connect):
     with serve(lambda request, n: continuation(*PARIS)) as server:
         await connect(server.url).continue_text("a", GREEDY, 0)
     assert server.requests[0].body["logprobs"] == 1
 
 
-async def test_what_the_endpoint_does_not_take_is_left_out_from_then_on(connect):
+async def test_rejected_fields_are_left_out_for_the_session(connect):
     def strict(request, n):
         extra = [name for name in ("skip_special_tokens", "spaces_between_special_tokens", "stop") if name in request]
         return unsupported(extra[0]) if extra else continuation(("one, two", -1.0))
@@ -96,7 +96,7 @@ async def test_what_the_endpoint_does_not_take_is_left_out_from_then_on(connect)
     assert len(server.requests) == 4 + 1
 
 
-async def test_an_endpoint_that_tells_no_probabilities_is_refused(connect):
+async def test_an_endpoint_without_log_probabilities_is_an_error(connect):
     reply = continuation(("Paris", 0.0))
     reply["choices"][0]["logprobs"] = None
     with serve(lambda request, n: reply) as server, pytest.raises(RefusedError, match="log-probabilities") as raised:
@@ -108,13 +108,13 @@ async def test_an_endpoint_that_tells_no_probabilities_is_refused(connect):
     ("finish", "expected", "said"),
     [("content_filter", RefusedError, "content filter"), ("abort", UnavailableError, "broke off its reply: abort")],
 )
-async def test_what_was_withheld_or_broke_off_is_no_continuation(connect, finish, expected, said):
+async def test_a_withheld_or_broken_reply_is_an_error(connect, finish, expected, said):
     reply = continuation(*PARIS, finish=finish)
     with serve(lambda request, n: reply) as server, pytest.raises(expected, match=said):
         await connect(server.url).continue_text("a", GREEDY, 20)
 
 
-async def test_nothing_written_needs_no_probabilities(connect):
+async def test_an_empty_continuation_needs_no_log_probabilities(connect):
     reply = continuation()
     reply["choices"][0]["logprobs"] = None
     with serve(lambda request, n: reply) as server:
@@ -140,8 +140,8 @@ async def test_a_text_that_overflows_the_window_is_a_context_error(connect):
     [[], [{}], [{"text": None}], [{"text": "a", "logprobs": {"tokens": ["a"], "token_logprobs": [None]}}]],
     ids=["none", "empty", "no text", "no probability"],
 )
-async def test_what_is_no_completion_is_a_reply_error(connect, choices):
+async def test_an_invalid_completion_is_a_reply_error(connect, choices):
     with serve(lambda request, n: {"object": "text_completion", "choices": choices}) as server:
         reader = connect(server.url)
-        with pytest.raises(ReplyError, match=r"no completion|no choices"):
+        with pytest.raises(ReplyError, match=r"not a completion|no choices"):
             await reader.continue_text("a", GREEDY, 1)

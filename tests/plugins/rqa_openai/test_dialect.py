@@ -1,4 +1,4 @@
-"""How the reader learns what an endpoint takes."""
+"""The reader learns which fields an endpoint accepts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from standins.openai import Fault, error, serve, unsupported
 
 from robust_qa import ContextError, Decoding, Message, RefusedError, ReplyError, UnavailableError
-from robust_qa.kit.warnings import Lasting, listening
+from robust_qa.kit.warnings import LastingWarning, collected_warnings
 
 ASKED = [Message("user", "Where is the Louvre?")]
 SCHEMA = {
@@ -28,7 +28,7 @@ def format_of(request):
 
 
 def taking(*formats, refused=None):
-    """A script that takes these response formats and refuses the others."""
+    """Return a script that accepts these response formats and rejects the others."""
 
     def script(request, n):
         return "{}" if format_of(request) in formats else refused or unsupported("response_format")
@@ -73,7 +73,7 @@ async def test_without_a_schema_no_format_is_asked_for(connect):
     assert formats_sent(server) == ["none"]
 
 
-async def test_a_refused_schema_falls_to_json_object_and_is_told_in_words(connect):
+async def test_a_rejected_schema_falls_back_to_json_object_with_the_schema_in_the_prompt(connect):
     with serve(taking("json_object")) as server:
         reader = connect(server.url)
         assert (await reader.generate(ASKED, WITH_SCHEMA)).text == "{}"
@@ -85,7 +85,7 @@ async def test_a_refused_schema_falls_to_json_object_and_is_told_in_words(connec
     assert reader.structured
 
 
-async def test_a_refused_json_object_falls_to_plain_text(connect):
+async def test_a_rejected_json_object_falls_back_to_plain_text(connect):
     with serve(taking("none")) as server:
         reader = connect(server.url)
         await reader.generate(ASKED, WITH_SCHEMA)
@@ -133,7 +133,7 @@ async def test_providers_word_the_refusal_differently(connect, refused):
         error(422, "Unprocessable."),
     ],
 )
-async def test_what_is_answered_without_the_schema_was_refused_for_it_in_whatever_words(connect, refused):
+async def test_a_request_that_works_without_the_schema_was_rejected_because_of_it(connect, refused):
     with serve(taking("json_object", refused=refused)) as server:
         reader = connect(server.url)
         for _ in range(2):
@@ -144,7 +144,7 @@ async def test_what_is_answered_without_the_schema_was_refused_for_it_in_whateve
 @pytest.mark.parametrize(
     "refused", [error(400, "No such voice."), error(400, "The messages and the schemas hold 9 images too many.")]
 )
-async def test_what_is_refused_without_the_schema_too_was_refused_for_something_else(connect, refused):
+async def test_a_request_that_fails_without_the_schema_too_keeps_the_schema(connect, refused):
     def script(request, n):
         return refused if format_of(request) == "json_schema" else error(400, "Nor this.")
 
@@ -156,7 +156,7 @@ async def test_what_is_refused_without_the_schema_too_was_refused_for_something_
     assert reader.structured
 
 
-async def test_what_is_unavailable_without_the_schema_ends_it_for_no_other_question(connect):
+async def test_an_unavailable_server_does_not_turn_the_schema_off(connect):
     script = lambda request, n: error(503) if format_of(request) == "json_object" else error(400, "No.")  # noqa: E731
     with serve(script) as server:
         reader = connect(server.url)
@@ -169,13 +169,13 @@ LITERAL = "1 validation error: {'type': 'literal_error', 'loc': ('body', 'respon
 
 
 @pytest.mark.parametrize("status", [402, 404, 409, 500, 501, 503])
-async def test_a_field_that_is_named_is_given_up_whatever_the_status(connect, status):
+async def test_a_rejected_field_is_left_out_whatever_the_status(connect, status):
     with serve(taking("json_object", refused=error(status, LITERAL))) as server:
         await connect(server.url).generate(ASKED, WITH_SCHEMA)
     assert formats_sent(server) == ["json_schema", "json_object"]
 
 
-async def test_a_fault_that_names_a_field_is_not_to_be_retried_where_nothing_plainer_helps(connect):
+async def test_an_error_that_names_a_field_is_not_retried(connect):
     with serve(lambda request, n: error(500, LITERAL)) as server, pytest.raises(RefusedError):
         await connect(server.url, body={"response_format": {"type": "json_schema"}}).generate(ASKED, DECODING)
 
@@ -183,7 +183,7 @@ async def test_a_fault_that_names_a_field_is_not_to_be_retried_where_nothing_pla
 @pytest.mark.parametrize(
     "fault", [error(429, LITERAL), error(503, "The temperature of a GPU is too high: we stop, and seed nothing.")]
 )
-async def test_a_rate_limit_or_a_fault_in_prose_gives_up_no_field(connect, fault):
+async def test_a_rate_limit_or_a_server_error_removes_no_field(connect, fault):
     with serve(lambda request, n: fault) as server:
         with pytest.raises(UnavailableError):
             await connect(server.url, seed=1).generate(ASKED, Decoding(schema=SCHEMA, stop=("\n",)))
@@ -199,7 +199,7 @@ async def test_a_rate_limit_or_a_fault_in_prose_gives_up_no_field(connect, fault
         (error(400, "Failed to generate JSON.", code="json_validate_failed"), ReplyError),
     ],
 )
-async def test_a_refusal_that_says_what_else_it_is_for_is_not_tried_without_the_schema(connect, refused, expected):
+async def test_a_refusal_with_another_cause_is_not_tried_without_the_schema(connect, refused, expected):
     with serve(taking(refused=refused)) as server:
         reader = connect(server.url)
         with pytest.raises(expected):
@@ -222,16 +222,16 @@ TOO_LONG = (
         error(400, "Too many tokens, with the json_schema not supported.", code="context_length_exceeded"),
     ],
 )
-async def test_a_prompt_that_overflows_is_sent_once_and_schemas_stay_on(connect, refused):
+async def test_a_prompt_that_overflows_is_sent_once_and_keeps_the_schema(connect, refused):
     with serve(lambda request, n: refused if n == 0 else "{}") as server:
         reader = connect(server.url)
-        with pytest.raises(ContextError, match="overflows"):
+        with pytest.raises(ContextError, match="exceeds the context window"):
             await reader.generate(ASKED, WITH_SCHEMA)
         await reader.generate(ASKED, WITH_SCHEMA)
     assert formats_sent(server) == ["json_schema", "json_schema"]
 
 
-async def test_the_option_says_where_to_begin(connect):
+async def test_the_option_structured_sets_the_first_format(connect):
     with serve(taking("json_object", "none")) as server:
         await connect(server.url, structured="json_object").generate(ASKED, WITH_SCHEMA)
         plain = connect(server.url, structured="none")
@@ -240,7 +240,7 @@ async def test_the_option_says_where_to_begin(connect):
     assert not plain.structured
 
 
-async def test_calls_refused_at_once_fall_together_and_each_only_once(connect):
+async def test_concurrent_calls_fall_back_once_each(connect):
     with serve(taking("json_object"), latency=0.05) as server:
         reader = connect(server.url)
         await asyncio.gather(*(reader.generate(ASKED, WITH_SCHEMA) for _ in range(16)))
@@ -250,7 +250,7 @@ async def test_calls_refused_at_once_fall_together_and_each_only_once(connect):
     assert formats_sent(server)[32:] == ["json_object"]
 
 
-async def test_a_late_refusal_does_not_take_back_what_others_have_learnt(connect):
+async def test_a_late_refusal_does_not_undo_the_learnt_dialect(connect):
     def script(request, n):
         late = 0.002 if n == 0 else 0.0
         taken = format_of(request) == "none" or n > 3
@@ -268,7 +268,7 @@ async def test_a_late_refusal_does_not_take_back_what_others_have_learnt(connect
     assert formats_sent(server) == ["json_schema", "json_schema", "json_object", "none", "json_object"]
 
 
-async def test_max_tokens_is_renamed_for_models_that_ask_for_it(connect):
+async def test_max_tokens_is_renamed_if_the_model_rejects_it(connect):
     def script(request, n):
         return unsupported("max_tokens", "max_completion_tokens") if "max_tokens" in request else "Paris."
 
@@ -280,7 +280,7 @@ async def test_max_tokens_is_renamed_for_models_that_ask_for_it(connect):
     assert bounds == [(1024, None), (None, 1024), (None, 9)]
 
 
-async def test_the_bound_can_be_named_from_the_start(connect):
+async def test_the_option_max_tokens_field_sets_the_first_name(connect):
     with serve(lambda request, n: "Paris.") as server:
         await connect(server.url, max_tokens_field="max_completion_tokens").generate(ASKED, Decoding())
     assert "max_tokens" not in server.requests[0].body
@@ -309,7 +309,7 @@ async def test_the_bound_can_be_named_from_the_start(connect):
         ("stop", Fault(400, {"errors": [{"message": "Unsupported parameter: 'stop'", "code": 7}]})),
     ],
 )
-async def test_a_field_the_model_does_not_take_is_left_out_for_the_session(connect, name, refused):
+async def test_a_rejected_field_is_left_out_for_the_session(connect, name, refused):
     with serve(lambda request, n: refused if name in request else "Paris.") as server:
         reader = connect(server.url, seed=1)
         for _ in range(2):
@@ -324,7 +324,7 @@ async def test_a_field_the_model_does_not_take_is_left_out_for_the_session(conne
         ("max_tokens", "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."),
     ],
 )
-async def test_what_a_provider_behind_the_endpoint_refuses_is_learnt_too(connect, name, message):
+async def test_fields_rejected_by_a_provider_behind_the_endpoint_are_learnt(connect, name, message):
     raw = json.dumps({"error": {"message": message, "param": name}})
     refused = Fault(400, {"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}})
     with serve(lambda request, n: refused if name in request else "Paris.") as server:
@@ -332,7 +332,7 @@ async def test_what_a_provider_behind_the_endpoint_refuses_is_learnt_too(connect
     assert [name in request.body for request in server.requests] == [True, False]
 
 
-async def test_a_stop_that_the_model_does_not_take_is_cut_here(connect):
+async def test_the_reader_cuts_at_a_stop_that_the_model_rejects(connect):
     script = lambda request, n: unsupported("stop") if "stop" in request else "Paris.\nOr London; or"  # noqa: E731
     with serve(script) as server:
         completion = await connect(server.url).generate(ASKED, Decoding(stop=("; ", "\n")))
@@ -347,14 +347,14 @@ async def test_a_stop_that_the_model_does_not_take_is_cut_here(connect):
         (unsupported("logit_bias"), {}),
     ],
 )
-async def test_a_bad_value_is_refused_and_not_left_out(connect, refused, options):
+async def test_an_invalid_value_is_an_error(connect, refused, options):
     with serve(lambda request, n: refused) as server:
         with pytest.raises(RefusedError):
             await connect(server.url, **options).generate(ASKED, Decoding())
         assert server.count == 1
 
 
-async def test_a_temperature_that_is_mentioned_is_sent_still_where_leaving_it_out_does_not_help(connect):
+async def test_a_temperature_is_kept_if_leaving_it_out_does_not_help(connect):
     with serve(lambda request, n: error(400, "Cannot read {'model': 'x', 'temperature': 0.0}")) as server:
         reader = connect(server.url)
         for _ in range(2):
@@ -363,7 +363,7 @@ async def test_a_temperature_that_is_mentioned_is_sent_still_where_leaving_it_ou
     assert ["temperature" in request.body for request in server.requests] == [True, False] * 2
 
 
-async def test_an_endpoint_that_refuses_everything_is_asked_a_handful_of_times(connect):
+async def test_an_endpoint_that_rejects_everything_gets_few_requests(connect):
     refused = error(400, "Unsupported: response_format, schema, max_tokens, temperature, seed, stop")
     with serve(lambda request, n: refused) as server:
         with pytest.raises(RefusedError):
@@ -371,7 +371,7 @@ async def test_an_endpoint_that_refuses_everything_is_asked_a_handful_of_times(c
         assert server.count == 7
 
 
-async def test_a_refused_field_of_the_users_own_is_refused(connect):
+async def test_a_rejected_field_from_body_is_an_error(connect):
     with serve(lambda request, n: unsupported("temperature")) as server:
         with pytest.raises(RefusedError, match="temperature"):
             await connect(server.url, body={"temperature": 1}).generate(ASKED, Decoding())
@@ -391,7 +391,7 @@ PASSAGE = "The temperature of the bay is unknown; max_tokens, seed and stop are 
         {"detail": [PASSAGE]},
     ],
 )
-async def test_a_refusal_that_quotes_the_passages_changes_no_later_question(connect, body):
+async def test_a_refusal_that_quotes_passages_does_not_affect_later_questions(connect, body):
     script = lambda request, n: Fault(422, body) if PASSAGE in str(request["messages"]) else "{}"  # noqa: E731
     decoding = Decoding(schema=SCHEMA, stop=("\n",))
     with serve(script) as server:
@@ -404,7 +404,7 @@ async def test_a_refusal_that_quotes_the_passages_changes_no_later_question(conn
     assert format_of(server.requests[-1].body) == "json_schema"
 
 
-async def test_what_a_refusal_quotes_is_not_its_reason(connect):
+async def test_quotes_in_a_refusal_are_not_its_cause(connect):
     quoted = "Reduce the length of the text; our policy on safety."
     finding = {"type": "extra_forbidden", "loc": ["body", "response_format"], "msg": "Extra inputs", "input": quoted}
     with serve(taking("json_object", refused=Fault(422, {"detail": [finding]}))) as server:
@@ -435,7 +435,7 @@ def roles_sent(server):
         error(400, "Developer instruction is not enabled for models/gemma-3-27b-it"),
     ],
 )
-async def test_without_a_system_role_its_text_stands_before_the_users(connect, refused):
+async def test_without_a_system_role_its_text_is_put_before_the_users(connect, refused):
     def script(request, n):
         return refused if any(message["role"] == "system" for message in request["messages"]) else "{}"
 
@@ -449,7 +449,7 @@ async def test_without_a_system_role_its_text_stands_before_the_users(connect, r
     assert reader.structured
 
 
-async def test_an_endpoint_that_speaks_of_system_roles_where_none_is_sent_is_not_asked_again(connect):
+async def test_an_error_about_system_roles_is_ignored_if_none_was_sent(connect):
     with serve(lambda request, n: error(500, "System role not supported")) as server:
         with pytest.raises(UnavailableError):
             await connect(server.url).generate(ASKED, Decoding())
@@ -457,12 +457,12 @@ async def test_an_endpoint_that_speaks_of_system_roles_where_none_is_sent_is_not
 
 
 async def remarks_on(reader, decoding=DECODING):
-    with listening() as remarks:
+    with collected_warnings() as remarks:
         await reader.generate(ASKED, decoding)
-    return [each for each in remarks if not isinstance(each, Lasting)]
+    return [each for each in remarks if not isinstance(each, LastingWarning)]
 
 
-async def test_a_reply_that_was_sampled_in_place_of_the_likeliest_is_remarked_so_that_it_is_not_kept(connect):
+async def test_an_unexpectedly_sampled_reply_causes_a_warning(connect):
     script = lambda request, n: unsupported("temperature") if request.get("temperature") == 0 else "Paris."  # noqa: E731
     with serve(script) as server:
         assert "sampled without a seed" in (await remarks_on(connect(server.url)))[0]
@@ -472,7 +472,7 @@ async def test_a_reply_that_was_sampled_in_place_of_the_likeliest_is_remarked_so
         assert not await remarks_on(connect(server.url, temperature=0.7))  # the host knows of that one
 
 
-async def test_what_the_endpoint_refused_is_remarked_on_every_reply_without_it(connect):
+async def test_rejected_fields_cause_a_warning_on_every_reply(connect):
     def script(request, n):
         refusing = [name for name in ("response_format", "max_tokens", "temperature") if name in request]
         if any(message["role"] == "system" for message in request["messages"]):
@@ -482,19 +482,19 @@ async def test_what_the_endpoint_refused_is_remarked_on_every_reply_without_it(c
     with serve(script) as server:
         reader = connect(server.url, seed=3)
         for _ in range(2):
-            with listening() as remarks:
+            with collected_warnings() as remarks:
                 await reader.generate(INSTRUCTED, WITH_SCHEMA)
-            assert remarks == ["the endpoint refused json_schema, max_tokens, temperature, the role system"]
-            assert isinstance(remarks[0], Lasting)  # the reply is kept for all that
+            assert remarks == ["the endpoint rejected json_schema, max_tokens, temperature, the role system"]
+            assert isinstance(remarks[0], LastingWarning)  # the reply is kept for all that
 
 
-async def test_a_greedy_reply_is_not_remarked(connect):
+async def test_a_greedy_reply_causes_no_warning(connect):
     with serve(lambda request, n: "Paris.") as server:
         assert not await remarks_on(connect(server.url))
         assert not await remarks_on(connect(server.url, temperature=0.7), Decoding(temperature=0.0))
 
 
-async def test_all_that_a_reasoning_model_refuses_is_learnt_in_one_call(connect):
+async def test_one_call_learns_all_rejected_fields(connect):
     def script(request, n):
         for name in ("max_tokens", "temperature", "stop"):
             if name in request:
@@ -504,19 +504,3 @@ async def test_all_that_a_reasoning_model_refuses_is_learnt_in_one_call(connect)
     with serve(script) as server:
         await connect(server.url).generate(ASKED, Decoding(stop=("\n",)))
         assert server.count == 4
-
-
-async def test_a_request_that_meets_a_rate_limit_goes_on_from_its_refusals(connect):
-    def script(request, n):
-        if n % 2:  # every refusal used up what the limit left
-            return error(429)
-        return unsupported("max_tokens") if "max_tokens" in request else taking("none", refused=error(400))(request, n)
-
-    with serve(script) as server:
-        reader = connect(server.url)
-        for _ in range(3):
-            with pytest.raises(UnavailableError):
-                await reader.generate(ASKED, WITH_SCHEMA)
-        assert (await reader.generate(ASKED, WITH_SCHEMA)).text == "{}"
-    assert formats_sent(server) == ["json_schema"] * 3 + ["json_object"] * 2 + ["none"] * 2
-    assert not reader._refused

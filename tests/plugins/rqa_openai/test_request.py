@@ -1,4 +1,4 @@
-"""What is sent."""
+"""Requests: body, headers, address and key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def paris(request, n):
     return "Paris."
 
 
-async def test_a_request_holds_model_messages_temperature_and_the_bound_on_the_reply(connect):
+async def test_a_request_has_model_messages_temperature_and_max_tokens(connect):
     with serve(paris) as server:
         await connect(server.url).generate(ASKED, Decoding())
     assert server.requests[0].body == {
@@ -34,7 +34,7 @@ async def test_a_request_holds_model_messages_temperature_and_the_bound_on_the_r
     assert server.requests[0].headers["content-type"] == "application/json"
 
 
-async def test_decoding_goes_before_the_options(connect):
+async def test_decoding_overrides_the_options(connect):
     with serve(paris) as server:
         reader = connect(server.url, temperature=0.3, max_tokens=50, seed=1)
         await reader.generate(ASKED, Decoding(temperature=0.7, max_tokens=5, seed=2, stop=("\n",)))
@@ -44,7 +44,7 @@ async def test_decoding_goes_before_the_options(connect):
     assert (default["temperature"], default["max_tokens"], default["seed"]) == (0.3, 50, 1)
 
 
-async def test_extra_body_fields_are_sent_and_win(connect):
+async def test_body_overrides_other_fields(connect):
     with serve(paris) as server:
         body = {"temperature": 1, "chat_template_kwargs": {"enable_thinking": False}}
         await connect(server.url, body=body).generate(ASKED, Decoding())
@@ -52,7 +52,7 @@ async def test_extra_body_fields_are_sent_and_win(connect):
     assert server.requests[0].body["chat_template_kwargs"] == {"enable_thinking": False}
 
 
-async def test_extra_headers_are_sent_and_win(connect):
+async def test_headers_override_other_headers(connect):
     with serve(paris) as server:
         headers = {"X-Title": "rqa", "user-agent": "mine"}
         await connect(server.url, headers=headers).generate(ASKED, Decoding())
@@ -61,14 +61,14 @@ async def test_extra_headers_are_sent_and_win(connect):
 
 
 @pytest.mark.parametrize("ending", ["", "/", "/chat/completions", "/chat/completions/", "/?version=1"])
-async def test_base_url_may_end_as_people_write_it(connect, ending):
+async def test_base_url_may_have_various_endings(connect, ending):
     with serve(paris) as server:
         completion = await connect(server.url + ending).generate(ASKED, Decoding())
     assert completion.text == "Paris."
     assert server.requests[0].path == "/v1/chat/completions" + ending.replace("/?", "?") * ("?" in ending)
 
 
-async def test_any_text_can_be_asked(connect):
+async def test_any_text_can_be_sent(connect):
     text = "naïve 東京 \0 \x1b[31m \ud800 " + "long " * 100_000
     with serve(paris) as server:
         await connect(server.url).generate([Message("user", text)], Decoding())
@@ -99,21 +99,21 @@ async def test_the_key_is_sent_bare_in_another_header(connect):
     assert own["authorization"] == "Bearer mine"
 
 
-async def test_a_key_of_another_host_is_refused_before_a_byte_is_sent(connect):
+async def test_a_key_bound_to_another_host_is_not_sent(connect):
     with serve(paris) as server, pytest.raises(ConfigError, match=r"api\.openai\.com") as raised:
         await connect(server.url, key=Key("mine", SECRET, host="api.openai.com")).generate(ASKED, Decoding())
     assert server.connections == 0
     assert SECRET not in f"{raised.value} {raised.value.hint}"
 
 
-async def test_a_key_that_is_not_stored_is_missed_before_a_byte_is_sent(connect):
+async def test_a_missing_key_is_an_error_before_anything_is_sent(connect):
     with serve(paris) as server, pytest.raises(MissingError):
         connect(server.url, key=Key("mine"))
     assert server.connections == 0
 
 
 @pytest.mark.parametrize("secret", ["sk-a\nX-Evil: 1", "sk-é", " sk"])
-def test_a_key_that_fits_no_header_is_refused_unquoted(connect, secret):
+def test_an_invalid_key_is_not_quoted(connect, secret):
     with pytest.raises(ConfigError, match="'mine'") as raised:
         connect("http://127.0.0.1/v1", key=Key("mine", secret))
     assert secret not in f"{raised.value} {raised.value.hint} {raised.value!r}"
@@ -128,14 +128,14 @@ def test_no_repr_shows_a_secret(connect):
 @pytest.mark.parametrize(
     "headers", [{"X-Split": "a\r\nHost: evil"}, {"X\n": "a"}, {"X Y": "a"}, {"X": " a"}, {"X": "\x1b[31m"}]
 )
-def test_headers_that_http_does_not_allow_are_refused(headers):
+def test_invalid_headers_are_an_error(headers):
     with pytest.raises(ValueError, match="header"):
         OpenAI.Options("m", headers=headers)
     with pytest.raises(ValueError, match="header"):
         OpenAI.Options("m", key_header="X Y")
 
 
-def test_an_address_that_is_none_is_a_configuration_error(connect):
+def test_an_invalid_address_is_a_configuration_error(connect):
     with pytest.raises(ConfigError, match="not valid"):
         connect("http://☃.com/v1")
 

@@ -10,8 +10,8 @@ from standins.tiny_t5 import write_model
 
 
 @pytest.fixture(scope="session", autouse=True)
-def world_of_torch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """torch sets this variable when a model is first made, which a test must not."""
+def torch_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Set the variable that torch would set in its first model."""
     with pytest.MonkeyPatch.context() as patch:
         if "TORCHINDUCTOR_CACHE_DIR" not in os.environ:
             patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))
@@ -20,18 +20,18 @@ def world_of_torch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def torch() -> Any:
-    """torch, with transformers beside it."""
+    """torch, if transformers is installed too."""
     pytest.importorskip("transformers", reason="needs the extra [train]")
     return pytest.importorskip("torch", reason="needs the extra [train]")
 
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a model with random weights; read it only."""
+    """The folder of a model with random weights. Do not change it."""
     return write_model(tmp_path_factory.mktemp("t5") / "model")
 
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A model folder that a test may damage."""
+    """A model folder that a test may change."""
     return write_model(tmp_path / "model")

@@ -1,4 +1,4 @@
-"""`rqa evaluator calibrate`, and the thresholds it chooses."""
+"""`rqa evaluator calibrate` and its thresholds."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ QUESTIONS = [
 ]
 
 
-def test_an_action_is_taken_where_it_is_right_often_enough() -> None:
+def test_actions_are_right_often_enough() -> None:
     assert choose(QUESTIONS, ambiguous=0.65) == (0.5, -0.35)
 
 
-def test_when_ambiguous_is_worth_a_coins_toss_nothing_is() -> None:
+def test_ambiguous_of_one_half_gives_no_ambiguous_action() -> None:
     skewed = [*QUESTIONS, Judged((0.1,), (True,))]
     upper, lower = choose(skewed, ambiguous=0.5)
     assert upper == lower
@@ -40,12 +40,12 @@ def test_equal_scores_share_an_action() -> None:
 
 
 @pytest.mark.parametrize("relevant", [True, False])
-def test_questions_of_one_kind_choose_nothing(relevant: bool) -> None:
-    with pytest.raises(InputError, match="Thresholds cannot be chosen"):
+def test_questions_of_one_kind_are_refused(relevant: bool) -> None:
+    with pytest.raises(InputError, match="Cannot choose thresholds"):
         choose([Judged((0.5,), (relevant,))])
 
 
-def test_the_thresholds_stay_in_order_and_in_range_whatever_the_scores() -> None:
+def test_thresholds_are_ordered_and_in_range() -> None:
     import random
 
     rng = random.Random(1)
@@ -56,49 +56,49 @@ def test_the_thresholds_stay_in_order_and_in_range_whatever_the_scores() -> None
             assert -1 <= lower <= upper <= 1
 
 
-def test_no_other_pair_of_thresholds_is_worth_more() -> None:
+def test_thresholds_are_optimal() -> None:
     import random
 
     rng = random.Random(2)
     judged = [Judged((round(rng.uniform(-1, 1), 1),), (rng.random() < 0.5,)) for _ in range(40)]
 
-    def worth(upper: float, lower: float) -> float:
+    def value(upper: float, lower: float) -> float:
         accuracy, ambiguous = action_accuracy(judged, upper, lower)
         return (accuracy * (1 - ambiguous) if ambiguous < 1 else 0) + 0.65 * ambiguous
 
     grid = [n / 20 for n in range(-20, 21)]
-    best = max(worth(upper, lower) for upper in grid for lower in grid if lower <= upper)
-    assert worth(*choose(judged, ambiguous=0.65)) >= best - 1e-9
+    best = max(value(upper, lower) for upper in grid for lower in grid if lower <= upper)
+    assert value(*choose(judged, ambiguous=0.65)) >= best - 1e-9
 
 
-def test_where_scores_reach_1_the_thresholds_agree_with_trying_all() -> None:
+def test_thresholds_are_optimal_with_scores_of_1() -> None:
     rng = random.Random(5)
     for _ in range(60):
         some = [Judged((rng.randrange(-2, 3) / 2,), (rng.random() < 0.5,)) for _ in range(rng.randint(0, 10))]
         judged = [*some, Judged((1.0,), (False,)), Judged((0.5,), (True,))]
 
-        def worth(upper: float, lower: float, judged: list[Judged] = judged) -> float:
+        def value(upper: float, lower: float, judged: list[Judged] = judged) -> float:
             right = [q.answerable if q.best >= upper else not q.answerable for q in judged]
             return sum(0.65 if lower <= q.best < upper else r for q, r in zip(judged, right, strict=True))
 
         grid = [n / 4 for n in range(-4, 5)]
         upper, lower = choose(judged, ambiguous=0.65)
         assert -1 <= lower <= upper <= 1
-        assert worth(upper, lower) == pytest.approx(max(worth(a, b) for a in grid for b in grid if b <= a))
+        assert value(upper, lower) == pytest.approx(max(value(a, b) for a in grid for b in grid if b <= a))
 
 
 def test_a_question_without_texts_is_incorrect() -> None:
     assert action_accuracy([Judged((), ())], 0.5, -0.5) == (1.0, 0.0)
 
 
-def test_the_curve_tells_what_one_threshold_does() -> None:
+def test_curve_describes_one_threshold() -> None:
     (point,) = curve(QUESTIONS, [0.5])
     assert (point.above, point.answerable_above, point.unanswerable_below) == (8 / 24, 1.0, 12 / 16)
     assert point.accuracy == 20 / 24
     assert single(QUESTIONS)[1] == 20 / 24
 
 
-def test_auc_is_how_often_a_relevant_text_scores_above_another() -> None:
+def test_auc() -> None:
     assert auc([0.9, 0.1, 0.5], [True, False, False]) == 1
     assert auc([0.9, 0.1, 0.5], [False, True, True]) == 0
     assert auc([0.5, 0.5], [True, False]) == 0.5
@@ -140,40 +140,38 @@ def data(tmp_path: Path) -> Path:
     return file
 
 
-def test_it_prints_lines_for_a_configuration_and_tells_the_curve(calibrate: Any, data: Path) -> None:
+def test_it_prints_the_configuration_and_the_curve(calibrate: Any, data: Path) -> None:
     ended = calibrate(data)
     assert ended.code == 0, ended.err
     table = tomllib.loads(ended.out)["strategy"]["crag"]
     assert -0.5 < table["lower"] <= table["upper"] <= 1
-    assert "20 questions: of those not Ambiguous 100.0 % right" in ended.err
+    assert "20 questions: 100.0 % right actions if not Ambiguous" in ended.err
     assert "always Correct: 50.0 %" in ended.err
 
 
-def test_the_lines_are_for_the_strategy_that_is_named(calibrate: Any, data: Path) -> None:
+def test_configuration_is_for_the_named_strategy(calibrate: Any, data: Path) -> None:
     Path("rqa.toml").write_text('[strategy.mine]\nplugin = "crag"\n[strategy."my own"]\nplugin = "crag"\n')
     assert calibrate(data, "--strategy", "mine").out.startswith("[strategy.mine]\n")
     assert "upper" in tomllib.loads(calibrate(data, "--strategy", "my own").out)["strategy"]["my own"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--strategy", "rag"], "The strategy rag has no option `lower`"),
         (["--strategy", "rag", "--by", "answers"], "The strategy rag has no option `ablation`"),
         (["--strategy", "nosuch"], "There is no strategy named 'nosuch'"),
     ],
 )
-def test_a_strategy_without_thresholds_is_refused_before_anything_is_scored(
-    calibrate: Any, data: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
+def test_strategy_without_thresholds_is_refused_before_scoring(
+    calibrate: Any, data: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
-    monkeypatch.delattr("rqa_t5.commands._judged")
+    monkeypatch.delattr("rqa_t5.commands._judge")
     ended = calibrate(data, *arguments)
-    assert ended.code == 2 and told in ended.err
+    assert ended.code == 2 and message in ended.err
 
 
-def test_the_strategys_own_evaluator_is_calibrated_and_named_among_the_lines(
-    calibrate: Any, rqa: Any, data: Path
-) -> None:
+def test_evaluator_of_the_strategy_is_calibrated_and_printed(calibrate: Any, rqa: Any, data: Path) -> None:
     Path("rqa.toml").write_text(
         '[defaults]\nevaluator = "lexical"\n[strategy.crag]\nevaluator = "overlap"\n[strategy.mine]\nplugin = "crag"\n'
     )
@@ -186,13 +184,13 @@ def test_the_strategys_own_evaluator_is_calibrated_and_named_among_the_lines(
     assert "evaluator" not in tomllib.loads(configured.out)["strategy"]["mine"]
 
 
-def test_a_table_that_is_there_already_is_told_of_as_toml_takes_none_twice(calibrate: Any, data: Path) -> None:
+def test_existing_table_is_noted(calibrate: Any, data: Path) -> None:
     assert "already" not in calibrate(data).err
     Path("rqa.toml").write_text("[strategy.crag]\nupper = 0.5\n")
-    assert f"{Path('rqa.toml').resolve()} has a table [strategy.crag] already" in calibrate(data).err
+    assert f"{Path('rqa.toml').resolve()} already has a table [strategy.crag]" in calibrate(data).err
 
 
-def test_as_json_it_prints_one_object_and_nothing_else(calibrate: Any, data: Path) -> None:
+def test_json_is_one_object(calibrate: Any, data: Path) -> None:
     told = json.loads(calibrate(data, "--json").out)
     assert told["questions"] == 20
     assert told["accuracy"] == 1
@@ -217,27 +215,27 @@ def test_a_preset_is_not_chosen_by_answers(rqa: Any) -> None:
     assert "--by" in ended.err
 
 
-def test_without_data_and_preset_it_says_what_is_missing(rqa: Any) -> None:
+def test_data_or_preset_is_required(rqa: Any) -> None:
     ended = rqa("evaluator", "calibrate")
     assert ended.code == 2
     assert "--preset" in ended.err
 
 
-def test_without_an_evaluator_it_says_how_to_name_one(rqa: Any, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_model_is_an_error(rqa: Any, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rqa_t5.folder.PACKAGED", data.parent / "model")
     ended = rqa("evaluator", "calibrate", data, "--evaluator", "t5")
     assert ended.code == 4
     assert "model" in ended.err
 
 
-def test_data_that_is_no_data_is_told(calibrate: Any, tmp_path: Path) -> None:
+def test_invalid_data_is_an_error(calibrate: Any, tmp_path: Path) -> None:
     (tmp_path / "bad").write_bytes(b"\x89PNG\x00")
     ended = calibrate(tmp_path / "bad")
     assert ended.code == 2
-    assert "line 1 is no row" in ended.err
+    assert "line 1 is not a valid row" in ended.err
 
 
-def test_rows_that_ask_the_same_are_counted_each(rqa: Any, tmp_path: Path) -> None:
+def test_equal_questions_with_other_passages_count_separately(rqa: Any, tmp_path: Path) -> None:
     asked = [("John", "painter", "painter"), ("John", "sailor", "swimmer"), ("Ann", "cook", "swimmer")]
     rows = [
         {"question": f"What is {name}'s job?", "answers": [gold], "passages": [f"{name} is a {told}."]}
@@ -250,31 +248,31 @@ def test_rows_that_ask_the_same_are_counted_each(rqa: Any, tmp_path: Path) -> No
 
 
 def one_kind(data: Path) -> Path:
-    """The questions of `data` that have a relevant passage."""
+    """Keep the questions of `data` with a relevant passage."""
     data.write_text("\n".join(line for line in data.read_text().splitlines() if "by melville" in line))
     return data
 
 
-def test_data_of_one_kind_is_refused_before_anything_is_scored(
+def test_data_of_one_kind_is_refused_before_scoring(
     calibrate: Any, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr("rqa_t5.commands._judged")
+    monkeypatch.delattr("rqa_t5.commands._judge")
     ended = calibrate(one_kind(data))
     assert ended.code == 2
-    assert "of 10 questions 10 have a relevant passage" in ended.err
+    assert "10 of 10 questions have a relevant passage" in ended.err
 
 
 def test_a_preset_can_be_tried_on_data_of_one_kind(calibrate: Any, data: Path) -> None:
     ended = calibrate(one_kind(data), "--preset", "popqa")
     assert ended.code == 0, ended.err
-    assert "100.0 % right" in ended.err and "one threshold" not in ended.err
+    assert "100.0 % right actions" in ended.err and "one threshold" not in ended.err
     assert json.loads(calibrate(data, "--preset", "popqa", "--json").out)["single"] is None
 
 
 # -- by the strategy's answers
 
 
-def test_the_thresholds_with_most_right_answers_are_chosen() -> None:
+def test_thresholds_by_answers_have_most_right_answers() -> None:
     found = [
         *(ByAction(0.8, (True, False, False)) for _ in range(3)),
         *(ByAction(0.1, (False, True, False)) for _ in range(3)),
@@ -287,7 +285,7 @@ def test_the_thresholds_with_most_right_answers_are_chosen() -> None:
     assert accuracies(found) == {"correct": 3 / 8, "ambiguous": 3 / 8, "incorrect": 2 / 8}
 
 
-def test_thresholds_by_answers_agree_with_trying_all() -> None:
+def test_thresholds_by_answers_are_optimal() -> None:
     rng = random.Random(3)
     for _ in range(50):
         found = [
@@ -306,7 +304,7 @@ def test_thresholds_by_answers_agree_with_trying_all() -> None:
         assert share == pytest.approx(max(right(a, b) for a in tried for b in tried if b <= a))
 
 
-def test_the_strategy_answers_under_each_action(rqa: Any, data: Path) -> None:
+def test_strategy_answers_with_each_action(rqa: Any, data: Path) -> None:
     ended = rqa("evaluator", "calibrate", data, "--evaluator", "lexical", "--by", "answers", "--json")
     assert ended.code == 0, ended.err
     told = json.loads(ended.out)
@@ -316,7 +314,7 @@ def test_the_strategy_answers_under_each_action(rqa: Any, data: Path) -> None:
     assert -1 <= told["lower"] <= told["upper"] <= 1
 
 
-def test_the_answers_are_those_that_the_strategy_gives_and_is_judged_by(rqa: Any, tmp_path: Path) -> None:
+def test_answers_agree_with_rqa_eval(rqa: Any, tmp_path: Path) -> None:
     def row(question: str, answers: list[Any], title: str, text: str) -> dict[str, Any]:
         return {"question": question, "answers": answers, "passages": [{"title": title, "text": text}]}
 
@@ -338,14 +336,14 @@ def test_the_answers_are_those_that_the_strategy_gives_and_is_judged_by(rqa: Any
         assert figures["accuracy"]["value"] == share
 
 
-def test_answers_can_be_chosen_by_where_every_question_has_a_relevant_passage(rqa: Any, data: Path) -> None:
+def test_by_answers_accepts_data_of_one_kind(rqa: Any, data: Path) -> None:
     ended = rqa("evaluator", "calibrate", one_kind(data), "--evaluator", "lexical", "--by", "answers")
     assert ended.code == 0, ended.err
     assert "[strategy.crag]" in ended.out
 
 
-def test_pairs_have_no_answers_to_be_right_by(rqa: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("rqa_t5.commands._judged")  # nothing is scored before
+def test_by_answers_needs_answers(rqa: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("rqa_t5.commands._judge")
     file = tmp_path / "pairs.jsonl"
     file.write_text(
         '{"question": "who", "passage": "ada", "label": 1}\n{"question": "who", "passage": "x", "label": -1}'
@@ -355,7 +353,7 @@ def test_pairs_have_no_answers_to_be_right_by(rqa: Any, tmp_path: Path, monkeypa
     assert "has no answers" in ended.err
 
 
-def test_scores_alone_leave_no_question_to_choose_by(rqa: Any, tmp_path: Path) -> None:
+def test_by_answers_needs_labels(rqa: Any, tmp_path: Path) -> None:
     file = tmp_path / "scores.jsonl"
     file.write_text('{"question": "who", "passage": "ada", "score": 0.5}')
     ended = rqa("evaluator", "calibrate", file, "--evaluator", "lexical", "--by", "answers")

@@ -1,4 +1,4 @@
-"""The evaluator `t5` over a real engine with random weights."""
+"""The evaluator `t5` with a real engine and random weights."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ def judge(tiny: Path) -> T5:
     return T5(T5.Options(model=tiny))
 
 
-def test_it_is_an_evaluator_as_the_host_needs_one(judge: T5) -> None:
+def test_it_conforms_to_the_contract(judge: T5) -> None:
     assert_conforms("evaluator", judge)
 
 
-def test_strategies_are_told_the_thresholds_that_suit_its_scores(own: Path, judge: T5) -> None:
+def test_thresholds_come_from_the_model_folder(own: Path, judge: T5) -> None:
     assert (judge.upper, judge.lower) == (None, None)
     settle(own, msgspec.structs.replace(read_settings(own), upper=0.4, lower=-0.6))
     calibrated = T5(T5.Options(model=own))
     assert (calibrated.upper, calibrated.lower) == (0.4, -0.6)
 
 
-def test_scores_tell_texts_and_questions_apart(judge: T5) -> None:
+def test_scores_differ_by_text_and_question(judge: T5) -> None:
     one, other = judge.score(QUESTION, [TEXT, "moles live under the ground"])
     assert one != other
     assert judge.score("the capital of France", [TEXT]) != [one]
 
 
-def test_many_requests_are_scored_as_each_alone(judge: T5) -> None:
+def test_batched_scores_equal_single_scores(judge: T5) -> None:
     requests = [(f"{QUESTION} {n}", [f"{TEXT} {'and moles ' * (n * m)}" for m in range(n % 4)]) for n in range(40)]
     together = judge.score_many(requests)
     for (question, texts), scores in zip(requests, together, strict=True):
@@ -68,7 +68,7 @@ def test_an_empty_text_scores_minus_one(judge: T5, text: str) -> None:
     assert judge.score(QUESTION, [TEXT, text]) == [judge.score(QUESTION, [TEXT])[0], -1]
 
 
-def test_of_a_passage_of_50_000_words_the_beginning_is_read(judge: T5) -> None:
+def test_only_the_beginning_of_a_long_passage_counts(judge: T5) -> None:
     long = "moles live under the ground " * 10_000
     assert judge.score(QUESTION, [long]) == judge.score(QUESTION, [long + TEXT])
     assert judge.score(QUESTION, [long]) != judge.score(QUESTION, [TEXT + long])
@@ -92,15 +92,13 @@ def test_an_input_is_the_template_filled_in_and_an_end(engine: Engine) -> None:
     assert text == "Query: capital of France Document: Paris, Relevant:</s>"
 
 
-def test_what_is_asked_of_the_model_stands_behind_a_text_that_is_cut(engine: Engine) -> None:
+def test_template_after_a_cut_text_is_kept(engine: Engine) -> None:
     found = pieces(engine, QUESTION, "moles live under the ground " * 100)
     assert len(found) == engine.settings.length
     assert "".join(found).endswith("▁Relevant:</s>")
 
 
-def test_of_a_long_text_no_more_is_tokenized_than_fills_the_input(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_texts_are_not_tokenised_completely(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     tokenized: list[str] = []
     ids = engine.pairing._ids
     monkeypatch.setattr(engine.pairing, "_ids", lambda text: [tokenized.append(text), ids(text)][1])
@@ -111,16 +109,14 @@ def test_of_a_long_text_no_more_is_tokenized_than_fills_the_input(
 @pytest.mark.parametrize(
     "text", ["moles live under the ground " * 2000, "法国的首都是巴黎" * 2000 + " moles" * 2000, "x " + "moles" * 9000]
 )
-def test_the_input_of_a_long_text_is_that_of_all_of_it(
-    engine: Engine, text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cutting_before_tokenising_changes_no_input(engine: Engine, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = pieces(engine, QUESTION, text)
-    monkeypatch.setattr("rqa_t5.pairs._WIDE", len(text))
+    monkeypatch.setattr("rqa_t5.pairs._CHARACTERS_PER_TOKEN", len(text))
     assert found == pieces(engine, QUESTION, text)
 
 
 @pytest.mark.parametrize("after", ["{question}", "Question: {question} Relevant:"])
-def test_a_question_behind_a_text_that_is_cut_stays_whole(engine: Engine, tiny: Path, after: str) -> None:
+def test_question_after_a_cut_text_stays_complete(engine: Engine, tiny: Path, after: str) -> None:
     settings = msgspec.structs.replace(engine.settings, template="{passage} " + after)
     pairing = Pairing.of(tiny, settings)
     vocabulary = pairing.vocabulary()
@@ -211,7 +207,7 @@ def damage_shape(folder: Path) -> None:
         damage_list_of_checksums, damage_tokenizer_and_its_checksum, damage_shape,
     ],
 )  # fmt: skip
-def test_a_damaged_folder_is_missing_and_the_hint_says_how_to_mend(own: Path, damage: Callable[[Path], None]) -> None:
+def test_damaged_folder_is_an_error_with_a_hint(own: Path, damage: Callable[[Path], None]) -> None:
     damage(own)
     with pytest.raises(MissingError) as error:
         T5(T5.Options(model=own)).score(QUESTION, [TEXT])
@@ -220,27 +216,25 @@ def test_a_damaged_folder_is_missing_and_the_hint_says_how_to_mend(own: Path, da
 
 
 @pytest.mark.parametrize("damage", [damage_nothing_left, damage_cut_short, damage_settings, damage_list_of_checksums])
-def test_what_can_be_seen_at_once_is_told_before_the_first_score(own: Path, damage: Callable[[Path], None]) -> None:
+def test_incomplete_folder_is_an_error_before_the_first_score(own: Path, damage: Callable[[Path], None]) -> None:
     damage(own)
     with pytest.raises(MissingError):
         T5(T5.Options(model=own))
 
 
-def test_a_folder_that_is_no_model_is_told_before_the_first_score(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match="is not an evaluator's folder"):
+def test_other_folder_is_an_error_before_the_first_score(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match="is not a model folder"):
         T5(T5.Options(model=tmp_path))
 
 
-def test_without_the_packages_model_it_says_how_to_have_it_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_packaged_model_suggests_reinstalling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rqa_t5.folder.PACKAGED", tmp_path / "model")
-    with pytest.raises(MissingError, match="is not an evaluator's folder") as error:
+    with pytest.raises(MissingError, match="is not a model folder") as error:
         T5(T5.Options())
     assert install_hint(again=True) in error.value.hint
 
 
-def test_the_fingerprint_is_of_weights_and_settings(tmp_path: Path, judge: T5) -> None:
+def test_fingerprint_depends_on_weights_and_settings(tmp_path: Path, judge: T5) -> None:
     def identity(name: str, **what: Any) -> str:
         return T5(T5.Options(model=write_model(tmp_path / name, **what))).fingerprint()
 
@@ -248,14 +242,14 @@ def test_the_fingerprint_is_of_weights_and_settings(tmp_path: Path, judge: T5) -
     assert len({judge.fingerprint(), identity("weights", seed=1), identity("settings", length=32)}) == 3
 
 
-def test_a_closed_one_says_so(judge: T5) -> None:
+def test_closed_evaluator_is_an_error(judge: T5) -> None:
     judge.score(QUESTION, [TEXT])
     judge.close()
     with pytest.raises(RqaError, match="is closed"):
         judge.score(QUESTION, [TEXT])
 
 
-def test_it_is_made_without_loading_the_engine(tiny: Path) -> None:
+def test_constructor_does_not_load_the_engine(tiny: Path) -> None:
     program = (
         f"import sys; sys.path[:0] = {sys.path!r}; from pathlib import Path; from rqa_t5 import T5; "
         f"T5(T5.Options(model=Path({str(tiny)!r}))).fingerprint(); print('ctranslate2' in sys.modules)"

@@ -1,4 +1,4 @@
-"""What a new T5 says before it has learnt anything: which texts have the question's words."""
+"""A new T5 before training: it scores the share of the question's words in a text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Score = Callable[[str, Sequence[str]], list[float]]
 
 @pytest.fixture
 def new(torch: Any, tmp_path: Path) -> Callable[..., Score]:
-    """The scores of an untrained T5 of that width, quantised, as the evaluator gives them."""
+    """Scores of an untrained, quantised T5."""
     from rqa_t5.training import fresh
     from rqa_t5.training.conversion import convert
 
@@ -40,23 +40,23 @@ def new(torch: Any, tmp_path: Path) -> Callable[..., Score]:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_text_with_more_of_the_questions_words_scores_higher(new: Callable[..., Score], width: int) -> None:
+def test_more_words_of_the_question_score_higher(new: Callable[..., Score], width: int) -> None:
     both, one, none = new(width)("ships ice", ["ships and ice", "ships and worms", "moles and worms"])
     assert both > one > none
 
 
-def test_it_says_relevant_of_all_words_and_not_relevant_of_none(new: Callable[..., Score]) -> None:
+def test_all_words_score_above_0_and_none_below(new: Callable[..., Score]) -> None:
     everything, nothing = new(layers=3)("ships ice", ["ships lay in ice", "moles and worms"])
     assert everything > 0 > nothing
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_rare_word_counts_more_than_a_frequent_one(new: Callable[..., Score], width: int) -> None:
+def test_rare_words_count_more(new: Callable[..., Score], width: int) -> None:
     rare, frequent = new(width)("the whale", ["a whale", "the mole"])
     assert rare > frequent
 
 
-def test_words_of_like_vectors_are_found_for_each_other(new: Callable[..., Score]) -> None:
+def test_words_with_equal_vectors_match(new: Callable[..., Score]) -> None:
     def vectors(words: list[str]) -> Any:
         drawn = {word: np.random.default_rng(n).normal(size=40) for n, word in enumerate(dict.fromkeys(words))}
         drawn["vessel"] = drawn["ships"]
@@ -69,31 +69,31 @@ def test_words_of_like_vectors_are_found_for_each_other(new: Callable[..., Score
     assert abs(vessel - mammal) < 0.1
 
 
-def test_words_of_the_question_in_the_question_are_not_found(new: Callable[..., Score]) -> None:
+def test_repeated_words_in_the_question_do_not_match(new: Callable[..., Score]) -> None:
     (twice,), (once,) = (new()(question, ["moles"]) for question in ("ships ships", "ships"))
     assert twice == pytest.approx(once, abs=0.1)
 
 
-def test_the_marks_between_question_and_text_do_not_help_a_text_that_has_them(new: Callable[..., Score]) -> None:
+def test_marks_in_a_text_do_not_raise_its_score(new: Callable[..., Score]) -> None:
     score = new()
     plain, *marked = score("ships", ["a mole", "※ ships ⁂ a mole", "⁂ a mole", "※ a mole ※", "a mole ※ ⁂ ※ ⁂"])
     named = score("ships", ["ships a mole"])[0]
-    assert marked[0] <= named + 0.05  # the word is found, as it stands there
+    assert marked[0] <= named + 0.05
     assert max(marked[1:]) <= plain + 0.05
 
 
-def test_what_an_evaluator_without_vectors_cannot_give_is_said(rqa: Any, torch: Any, tmp_path: Path) -> None:
+def test_vectors_from_an_evaluator_without_vectors_are_an_error(rqa: Any, torch: Any, tmp_path: Path) -> None:
     data = tmp_path / "data.jsonl"
     data.write_text('{"question": "q", "passages": ["true whale", "moles"], "answers": ["whale"]}', "utf-8")
     ended = rqa("train", "evaluator", data, "-o", tmp_path / "out", "--vectors", "lexical")
     assert ended.code == 2
     assert "lexical compares no tokens" in ended.err
     assert (
-        "--vectors is for a new T5" in rqa("train", "evaluator", data, "-o", "o", "--base", "b", "--vectors", "e").err
+        "either --vectors or --base" in rqa("train", "evaluator", data, "-o", "o", "--base", "b", "--vectors", "e").err
     )
 
 
-def test_words_begin_with_a_configured_evaluators_vectors(rqa: Any, torch: Any, tmp_path: Path) -> None:
+def test_vectors_of_a_configured_evaluator_are_used(rqa: Any, torch: Any, tmp_path: Path) -> None:
     data = tmp_path / "data.jsonl"
     rows = (
         f'{{"question": "who has whale {n}", "passages": ["true whale", "moles"], "answers": ["whale"]}}'

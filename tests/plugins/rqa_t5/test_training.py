@@ -1,4 +1,4 @@
-"""`rqa train evaluator`: from rows to a model folder."""
+"""`rqa train evaluator`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write(path: Path, *rows: Any) -> Path:
 # -- rows
 
 
-def test_a_passage_that_holds_an_answer_is_relevant(tmp_path: Path) -> None:
+def test_passage_with_an_answer_is_relevant(tmp_path: Path) -> None:
     row = {
         "question": "Who?",
         "answers": ["Herman Melville", ["H. Melville"]],
@@ -42,20 +42,20 @@ def test_a_passage_that_holds_an_answer_is_relevant(tmp_path: Path) -> None:
     assert asked.candidates[1].text == "H. Melville: He wrote."
 
 
-def test_a_title_alone_is_no_text_that_holds_an_answer(tmp_path: Path) -> None:
+def test_title_without_text_is_not_relevant(tmp_path: Path) -> None:
     row = {"question": "Who?", "answers": ["Melville"], "passages": [{"title": "By Melville", "text": " "}]}
     (asked,) = read_rows([write(tmp_path / "a", row)])
     assert (asked.candidates[0].text, asked.candidates[0].relevant) == ("", False)
 
 
-def test_a_title_alone_is_not_relevant_by_its_page_or_label(tmp_path: Path) -> None:
+def test_title_without_text_is_not_relevant_by_page_or_label(tmp_path: Path) -> None:
     passages = [{"title": "Ahab", "text": ""}, {"title": "Ahab", "text": "A captain."}]
     pair = {"question": "Who?", "title": "Ahab", "passage": " ", "label": 1}
     for asked in read_rows([write(tmp_path / "a", {"question": "Who?", "page": "ahab", "passages": passages}, pair)]):
         assert [candidate.relevant for candidate in asked.candidates] == [bool(c.text) for c in asked.candidates]
 
 
-def test_where_the_gold_page_is_named_its_passages_are_the_relevant_ones(tmp_path: Path) -> None:
+def test_passages_of_the_gold_page_are_relevant(tmp_path: Path) -> None:
     passages = [{"title": "Whale", "text": "By nobody."}, {"title": "Sea", "text": "By Melville."}]
     (asked,) = read_rows(
         [write(tmp_path / "a", {"question": "Who?", "answers": ["Melville"], "page": "whale", "passages": passages})]
@@ -63,7 +63,7 @@ def test_where_the_gold_page_is_named_its_passages_are_the_relevant_ones(tmp_pat
     assert [candidate.relevant for candidate in asked.candidates] == [True, False]
 
 
-def test_rows_that_ask_the_same_of_other_passages_are_questions_of_their_own(tmp_path: Path) -> None:
+def test_equal_questions_with_other_passages_stay_separate(tmp_path: Path) -> None:
     rows = [
         {"question": "When?", "answers": [year], "passages": ["Ada, born in 1950.", "Ann, born in 1960."]}
         for year in ("1950", "1960")
@@ -79,7 +79,7 @@ def test_a_label_of_0_is_not_relevant(tmp_path: Path) -> None:
     assert asked.candidates == [Candidate("a", False)]
 
 
-def test_pairs_of_a_question_are_put_together(tmp_path: Path) -> None:
+def test_pairs_of_a_question_are_merged(tmp_path: Path) -> None:
     rows = [
         {"question": "Who?", "passage": "a", "label": 1},
         {"question": "When?", "text": "b", "title": "B", "label": -1},
@@ -93,25 +93,25 @@ def test_pairs_of_a_question_are_put_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
-        (b"nonsense", "line 1 is no row"),
-        (b"\xff\xfe\x00", "line 1 is no row"),
+        (b"nonsense", "line 1 is not a valid row"),
+        (b"\xff\xfe\x00", "line 1 is not a valid row"),
         (b'{"question": 7}', "Expected `str`, got `int` - at `row.question`"),
         (b'{"question": " ", "passage": "a", "label": 1}', "empty question"),
         (b'{"question": "Who?", "passage": "a"}', "neither a `label` nor a `score`"),
         (b'{"question": "Who?", "passage": "a", "score": 3}', "scores are from -1 to 1"),
-        (b'{"question": "Who?", "passage": "a", "label": 0.03}', "line 1 has a label of 0.03"),
-        (b'{"question": "Who?", "passage": "a", "label": 2}', "line 1 has a label of 2"),
+        (b'{"question": "Who?", "passage": "a", "label": 0.03}', "line 1 has the label 0.03"),
+        (b'{"question": "Who?", "passage": "a", "label": 2}', "line 1 has the label 2"),
         (b'{"question": "Who?"}', "no questions with passages"),
         (b"", "no questions with passages"),
     ],
 )
-def test_a_line_that_is_no_row_is_told_with_its_number(tmp_path: Path, line: bytes, told: str) -> None:
+def test_invalid_line_is_an_error_with_its_number(tmp_path: Path, line: bytes, message: str) -> None:
     (tmp_path / "a").write_bytes(line)
     with pytest.raises(InputError) as error:
         read_rows([tmp_path / "a"])
-    assert told in error.value.message
+    assert message in error.value.message
 
 
 # -- examples
@@ -123,12 +123,12 @@ def asked(n: int) -> Asked:
     return Asked(f"who wrote of whale {n} ?", [["melville"]], good + bad)
 
 
-def test_a_question_is_always_in_the_same_part() -> None:
+def test_split_is_stable() -> None:
     everything = [asked(n) for n in range(400)]
-    training, held = split(everything)
-    assert 20 <= len(held) <= 60
-    assert split(reversed(everything))[1] == held[::-1]
-    assert [one for one in training if one in held] == []
+    training, held_out = split(everything)
+    assert 20 <= len(held_out) <= 60
+    assert split(reversed(everything))[1] == held_out[::-1]
+    assert [one for one in training if one in held_out] == []
 
 
 def test_negatives_are_drawn_for_each_relevant_text_by_the_seed() -> None:
@@ -138,7 +138,7 @@ def test_negatives_are_drawn_for_each_relevant_text_by_the_seed() -> None:
     assert len({tuple(examples([asked(1)], negatives=2, hard=0, seed=seed)) for seed in range(8)}) > 1
 
 
-def test_hard_negatives_are_texts_of_other_questions_that_look_alike_and_hold_no_answer() -> None:
+def test_hard_negatives_are_similar_texts_without_an_answer() -> None:
     others = [
         Asked("?", [["x"]], [Candidate("a whale that nobody wrote of", False), Candidate("a whale by Melville", True)]),
         Asked("??", [["x"]], [Candidate("worms", False)]),
@@ -151,7 +151,7 @@ def test_hard_negatives_are_texts_of_other_questions_that_look_alike_and_hold_no
 @pytest.mark.parametrize(
     ("label", "score", "target"), [(1.0, None, 1.0), (-1.0, 0.5, -0.25), (None, 0.5, 0.5), (1.0, 0.0, 0.5)]
 )
-def test_a_teachers_score_is_a_share_of_the_target(label: float | None, score: float | None, target: float) -> None:
+def test_target_mixes_label_and_score(label: float | None, score: float | None, target: float) -> None:
     assert Example("", "", label, score).target(trust=0.5) == target
 
 
@@ -160,7 +160,7 @@ def test_a_teachers_score_is_a_share_of_the_target(label: float | None, score: f
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Questions whose relevant passages all name Melville: easily learnt."""
+    """Easy questions: every relevant passage names Melville."""
     rng = random.Random(0)
 
     def passage(*words: str) -> str:
@@ -187,7 +187,7 @@ def train(rqa: Callable[..., Any], data: Path, torch: Any) -> Callable[..., Any]
     return lambda out, *options: rqa("train", "evaluator", data, "-o", out, *QUICK, *options)
 
 
-def test_it_trains_a_judge_from_nothing_that_the_evaluator_uses(train: Any, tmp_path: Path) -> None:
+def test_new_model_is_trained_and_used(train: Any, tmp_path: Path) -> None:
     ended = train(tmp_path / "out", "--epochs", 5)
     assert ended.code == 0, ended.err
     assert ended.out == f'[evaluator.t5]\nmodel = "{tmp_path}/out/model"\n'
@@ -210,7 +210,7 @@ def test_it_trains_a_judge_from_nothing_that_the_evaluator_uses(train: Any, tmp_
     ],
     ids=["label T5", "classifier T5", "bare BERT"],
 )
-def test_it_goes_on_from_a_checkpoint_of_any_shape(train: Any, tmp_path: Path, write_base: Any) -> None:
+def test_training_starts_from_a_checkpoint_of_any_shape(train: Any, tmp_path: Path, write_base: Any) -> None:
     ended = train(
         tmp_path / "out", "--base", write_base(tmp_path / "base"), "--epochs", 0.5, "--quantization", "float32"
     )
@@ -218,21 +218,21 @@ def test_it_goes_on_from_a_checkpoint_of_any_shape(train: Any, tmp_path: Path, w
     T5(T5.Options(model=tmp_path / "out" / "model")).score("who ?", ["melville"])
 
 
-def test_it_tells_which_of_two_outputs_of_its_base_is_that_of_the_relevant(train: Any, tmp_path: Path) -> None:
+def test_order_of_two_outputs_is_printed(train: Any, tmp_path: Path) -> None:
     ended = train(tmp_path / "out", "--base", write_bert(tmp_path / "base", labels=2), "--epochs", 0.1)
-    assert "'LABEL_1' counts as relevant, 'LABEL_0' as not" in ended.err
+    assert "output 'LABEL_1' means relevant, 'LABEL_0' not relevant" in ended.err
 
 
-def test_a_base_that_cannot_be_converted_is_refused_before_it_is_trained(
+def test_base_that_cannot_be_converted_is_refused_before_training(
     train: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rqa_t5.training.conversion.AGREEMENT", -1)
+    monkeypatch.setattr("rqa_t5.training.conversion.TOLERANCE", -1)
     ended = train(tmp_path / "out", "--base", write_t5(tmp_path / "base", head="label", version="1.1"))
-    assert "was not converted" in ended.err
+    assert "Cannot convert" in ended.err
     assert "steps of" not in ended.err
 
 
-def test_what_it_saves_can_be_converted_again(train: Any, rqa: Any, tmp_path: Path) -> None:
+def test_saved_checkpoint_can_be_converted(train: Any, rqa: Any, tmp_path: Path) -> None:
     train(tmp_path / "out", "--epochs", 0.3)
     ended = rqa("evaluator", "convert", tmp_path / "out" / "torch", tmp_path / "again")
     assert ended.code == 0, ended.err
@@ -241,7 +241,7 @@ def test_what_it_saves_can_be_converted_again(train: Any, rqa: Any, tmp_path: Pa
     assert again.score("who ?", ["melville"]) == trained.score("who ?", ["melville"])
 
 
-def test_a_card_tells_how_the_checkpoint_was_made(train: Any, tmp_path: Path) -> None:
+def test_card_includes_the_history_of_the_checkpoint(train: Any, tmp_path: Path) -> None:
     first, second, third = (tmp_path / name for name in ("first", "second", "third"))
     train(first, "--epochs", 0.1)
     train(second, "--epochs", 0.2, "--base", first / "torch")
@@ -258,34 +258,32 @@ def test_a_card_names_the_data(train: Any, data: Path, tmp_path: Path) -> None:
     data.write_bytes(data.read_bytes() + b"\n")
     train(tmp_path / "second", "--epochs", 0.1, "--base", tmp_path / "first" / "torch")
     told = (tmp_path / "second" / "model" / "MODEL_CARD.md").read_text("utf-8")
-    assert f"trained on: {named}." in told
-    assert told.count("trained on: data.jsonl (SHA-256 ") == 2
+    assert f"Trained on: {named}." in told
+    assert told.count("Trained on: data.jsonl (SHA-256 ") == 2
 
 
-def test_a_card_of_another_kind_tells_nothing(torch: Any, tmp_path: Path) -> None:
+def test_foreign_card_is_ignored(torch: Any, tmp_path: Path) -> None:
     from rqa_t5.training.card import CARD, history
 
     (tmp_path / CARD).write_bytes(b"\xff\xfe of somebody else")
     assert history(str(tmp_path)) == history("t5-large") == ""
 
 
-def test_a_run_that_stopped_goes_on_and_ends_as_it_would_have(
-    train: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_resumed_run_gives_the_same_model(train: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from rqa_t5.training import loop
 
     options = ("--epochs", 1, "--measure-every", 3, "--patience", 0)
     train(tmp_path / "whole", *options)
-    descend, steps = loop._descend, []
+    backward, steps = loop._backward, []
 
     def failing(*args: Any, **kwargs: Any) -> float:
         steps.append(1)
         if len(steps) == 8:
             raise RqaError("The power failed.")
-        return descend(*args, **kwargs)
+        return backward(*args, **kwargs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(loop, "_descend", failing)
+        patch.setattr(loop, "_backward", failing)
         assert train(tmp_path / "parts", *options).code == 1
     assert "from step 6" in train(tmp_path / "parts", *options).err
     whole, parts = ((tmp_path / name / "model" / "model.bin").read_bytes() for name in ("whole", "parts"))
@@ -293,35 +291,33 @@ def test_a_run_that_stopped_goes_on_and_ends_as_it_would_have(
 
 
 @pytest.mark.parametrize("name", ["checkpoint.pt", "best.pt"])
-def test_a_run_whose_files_are_damaged_does_not_go_on(train: Any, tmp_path: Path, name: str) -> None:
+def test_damaged_state_is_an_error(train: Any, tmp_path: Path, name: str) -> None:
     train(tmp_path / "out", "--epochs", 0.3)
     file = tmp_path / "out" / name
     file.write_bytes(file.read_bytes()[:100])
     ended = train(tmp_path / "out", "--epochs", 0.3)
     assert ended.code == 2
-    assert f"{file} is damaged" in ended.err and "checkpoint.pt to begin anew" in ended.err
+    assert f"{file} is missing or damaged" in ended.err and "checkpoint.pt to start again" in ended.err
     assert "steps of" not in ended.err
 
 
-def test_a_folder_that_may_not_be_replaced_is_told_before_training(train: Any, tmp_path: Path) -> None:
+def test_existing_folder_is_an_error_before_training(train: Any, tmp_path: Path) -> None:
     (tmp_path / "out" / "model").mkdir(parents=True)
     (tmp_path / "out" / "model" / "notes.txt").write_text("years of work")
     ended = train(tmp_path / "out")
-    assert ended.code == 2 and "is there already" in ended.err
+    assert ended.code == 2 and "already exists" in ended.err
     assert "steps of" not in ended.err
 
 
-def test_a_run_with_other_options_does_not_go_on_from_it(train: Any, tmp_path: Path) -> None:
+def test_other_options_are_refused_on_resume(train: Any, tmp_path: Path) -> None:
     train(tmp_path / "out", "--epochs", 0.3)
     ended = train(tmp_path / "out", "--epochs", 0.4)
     assert ended.code == 2
-    assert "is of a run with other options, other rows or another model" in ended.err
+    assert "belongs to a run with other options, other rows or another model" in ended.err
 
 
-def test_a_run_with_another_model_does_not_go_on_from_it(
-    train: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rqa_t5.scoring.word_vectors", lambda run, name, words: np.eye(len(words)))
+def test_another_model_is_refused_on_resume(train: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rqa_t5.training_command.word_vectors", lambda run, name, words: np.eye(len(words)))
     first, base = ("--epochs", 0.1), write_t5(tmp_path / "base", head="label", version="1.1")
     train(tmp_path / "out", *first)
     for other in (("--width", 64), ("--layers", 3), ("--words", 150), ("--base", base), ("--vectors", "words")):
@@ -332,7 +328,7 @@ def test_a_run_with_another_model_does_not_go_on_from_it(
     assert again.code == 0, again.err
 
 
-def test_a_run_that_begins_anew_has_a_vocabulary_of_its_own(train: Any, data: Path, tmp_path: Path) -> None:
+def test_new_run_gets_a_new_vocabulary(train: Any, data: Path, tmp_path: Path) -> None:
     tokenizer = tmp_path / "out" / "torch" / "tokenizer.json"
     train(tmp_path / "out", "--epochs", 0.1)
     before = tokenizer.read_bytes()
@@ -342,7 +338,7 @@ def test_a_run_that_begins_anew_has_a_vocabulary_of_its_own(train: Any, data: Pa
     assert tokenizer.read_bytes() != before
 
 
-def test_of_letters_that_are_equally_rare_the_same_are_always_in_the_vocabulary(torch: Any) -> None:
+def test_vocabulary_is_deterministic(torch: Any) -> None:
     from rqa_t5.training.fresh import vocabulary
 
     letters = [chr(0x4E00 + n) for n in range(3000)]
@@ -350,54 +346,54 @@ def test_of_letters_that_are_equally_rare_the_same_are_always_in_the_vocabulary(
     assert [letter for letter in letters if letter in tokens] == [*letters[:999], letters[-1]]
 
 
-def test_it_ends_early_when_it_gets_no_better(train: Any, tmp_path: Path) -> None:
+def test_early_stopping(train: Any, tmp_path: Path) -> None:
     ended = train(tmp_path / "out", "--epochs", 20, "--measure-every", 8, "--patience", 2)
-    assert "no better for 2 measurements" in ended.err
+    assert "no improvement in 2 evaluations" in ended.err
 
 
-def test_without_held_out_texts_of_both_kinds_it_trains_and_says_so(rqa: Any, tmp_path: Path, torch: Any) -> None:
+def test_held_out_texts_of_one_kind_are_noted(rqa: Any, tmp_path: Path, torch: Any) -> None:
     data = write(tmp_path / "few", {"question": "q", "passages": ["true whale", "moles"], "answers": ["whale"]})
     ended = rqa("train", "evaluator", data, "-o", tmp_path / "out", *QUICK, "--words", 100)
     assert ended.code == 0, ended.err
-    assert "neither early stopping nor thresholds" in ended.err
+    assert "no early stopping and no thresholds" in ended.err
     assert read_settings(tmp_path / "out" / "model").upper is None
 
 
-def test_it_learns_from_a_teacher_that_is_configured(
+def test_teacher_scores_are_targets(
     rqa: Any, torch: Any, data: Path, tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "config.toml"
     config.write_text(f'[evaluator.master]\nplugin = "t5"\nmodel = "{tiny}"\n')
-    taught = {}
+    targets = {}
 
     def encode(checkpoint: Any, examples: list[Example], trust: float) -> Any:
-        taught.update({(e.question, e.text): e.target(trust) for e in examples if e.score is not None})
+        targets.update({(e.question, e.text): e.target(trust) for e in examples if e.score is not None})
         raise RqaError("Enough.")
 
     monkeypatch.setattr("rqa_t5.training.make.encode", encode)
     start = ("--config", config, "train", "evaluator", data, "-o", tmp_path / "out", *QUICK, "--trust", 1)
     assert "Enough." in rqa(*start, "--teacher", "master").err
     master = T5(T5.Options(model=tiny))
-    for (question, text), target in taught.items():
+    for (question, text), target in targets.items():
         assert target == pytest.approx(master.score(question, [text])[0], abs=1e-4)
-    assert len(taught) > 100
+    assert len(targets) > 100
     assert rqa(*start, "--teacher", "nobody").code == 2
 
 
-def test_a_teacher_is_asked_only_about_what_has_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rqa_t5.training_command import _taught
+def test_teacher_scores_only_examples_without_a_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rqa_t5.training_command import _with_teacher_scores
 
-    def scores(run: Any, name: str, requests: Any, told: Any) -> list[list[float]]:
+    def scores(run: Any, name: str, requests: Any, progress: Any) -> list[list[float]]:
         assert requests == [("Who?", ["c"])]
         return [[0.1]]
 
-    monkeypatch.setattr("rqa_t5.scoring.scores", scores)
+    monkeypatch.setattr("rqa_t5.training_command.scores", scores)
     given = [Example("Who?", "a", None, -0.9), Example("When?", "b", 1.0, 0.8), Example("Who?", "c", -1.0)]
     run: Any = None
-    assert _taught(run, "master", given) == [*given[:2], Example("Who?", "c", -1.0, 0.1)]
+    assert _with_teacher_scores(run, "master", given) == [*given[:2], Example("Who?", "c", -1.0, 0.1)]
 
 
-def test_without_torch_it_says_what_to_install(
+def test_missing_torch_is_an_error_with_a_hint(
     rqa: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
@@ -406,7 +402,7 @@ def test_without_torch_it_says_what_to_install(
     assert install_hint("train") in ended.err
 
 
-def test_where_every_question_is_answered_thresholds_are_chosen_text_by_text(train: Any, data: Path) -> None:
+def test_thresholds_fall_back_to_single_texts(train: Any, data: Path) -> None:
     rows = [json.loads(line) for line in data.read_text("utf-8").splitlines()]
     write(data, *({**row, "passages": [*row["passages"], "melville slept"]} for row in rows))
     ended = train(data.parent / "out", "--epochs", 3)

@@ -20,7 +20,7 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def web() -> Iterator[Web]:
-    """A stand-in for providers and sites."""
+    """A server in place of providers and sites."""
     with serve() as running:
         yield running
 
@@ -30,7 +30,7 @@ Connect = Callable[..., WebRetriever]
 
 @pytest.fixture
 async def connect(web: Web) -> AsyncIterator[Connect]:
-    """Makes retrievers that ask SearXNG at the stand-in and may read pages there, unless told otherwise."""
+    """Return a function that makes retrievers. By default they use SearXNG at the server and may read its pages."""
     made: list[WebRetriever] = []
 
     def make(**options: Any) -> WebRetriever:
@@ -48,7 +48,7 @@ Found = tuple[list[Passage], list[str]]
 
 @pytest.fixture
 def search() -> Callable[..., Any]:
-    """What a retriever finds, and what it remarked, by the host's own way to call it."""
+    """Return a function that returns passages and warnings of a retriever, called through the toolbox."""
 
     async def ask(retriever: WebRetriever, query: str = "when was the lighthouse built", k: int = 10) -> Found:
         tools = toolbox(query, retriever=retriever)

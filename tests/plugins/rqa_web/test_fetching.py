@@ -1,4 +1,4 @@
-"""Pages are fetched at once and within bounds; what cannot be had is told, and its snippet stands for it."""
+"""Pages are fetched concurrently and within limits. Snippets replace pages that cannot be read."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ import pytest
 from standins.openai import HANG, RESET, Fault
 from standins.web import Web, html, plain, redirect, reply, serve
 
+from robust_qa.kit import install_hint
 from rqa_web import Web as Retriever
-from rqa_web import addresses, fetching
-from rqa_web.addresses import is_public, resolve
+from rqa_web import fetching
+from rqa_web.fetching import is_public, resolve
 
 PAGE = html("<html><body><p>The lighthouse was built in 1871.</p><p>It stands on Skerry Point.</p></body></html>")
 TEXT = "The lighthouse was built in 1871.\n\nIt stands on Skerry Point."
 
 
 def found(web: Web, *paths: str, snippet: str = "A snippet.") -> None:
-    """Lets SearXNG find these pages of the stand-in, or elsewhere."""
+    """Make SearXNG return these pages, of the server or with full addresses."""
     urls = [path if "//" in path else web.url + path for path in paths]
     web.routes["/search"] = reply(results=[{"url": url, "title": url[-8:], "content": snippet} for url in urls])
 
 
 async def read(web: Web, connect: Any, search: Any, page: Fault, **options: Any) -> tuple[str, list[str]]:
-    """The text of one page, and the remarks."""
+    """Return the text of one page, and the warnings."""
     web.routes["/page"] = page
     found(web, "/page")
     passages, remarks = await search(connect(robots=False, **options))
@@ -81,9 +82,7 @@ async def test_a_page_is_read_once_and_preferred_hosts_come_first(web: Web, conn
     ]
 
 
-async def test_a_page_with_several_addresses_is_given_once_and_leaves_its_place_to_the_next(
-    web: Web, connect: Any, search: Any
-) -> None:
+async def test_a_page_with_several_addresses_is_returned_once(web: Web, connect: Any, search: Any) -> None:
     web.routes.update({"/old": redirect("/page"), "/page": PAGE, "/next": html("<p>The tower was built in 1902.</p>")})
     paths = ("/old", "/page?utm_source=x", "/page", "/next")
     web.routes["/search"] = reply(results=[{"url": web.url + path, "title": "Skerry Point"} for path in paths])
@@ -97,7 +96,7 @@ async def test_only_hosts_that_are_allowed_are_taken(web: Web, connect: Any, sea
     assert [p.source for p in (await search(retriever))[0]] == ["https://b.example/"]
 
 
-async def test_hosts_are_compared_as_they_are_called(web: Web, connect: Any, search: Any) -> None:
+async def test_hosts_are_compared_in_ascii(web: Web, connect: Any, search: Any) -> None:
     found(
         web,
         "https://spam。example/",
@@ -115,12 +114,12 @@ async def test_hosts_are_compared_as_they_are_called(web: Web, connect: Any, sea
     "entry",
     ["https://spam.example", "spam.example/", "*.example", "spam.example:443", "spam example", "☃.example", "a..b", ""],
 )
-def test_what_is_no_hosts_name_is_refused(entry: str, option: str) -> None:
-    with pytest.raises(ValueError, match=f"in `{option}`, which is no host's name"):
+def test_an_invalid_host_name_is_an_error(entry: str, option: str) -> None:
+    with pytest.raises(ValueError, match=f"in `{option}`, which is not a host name"):
         Retriever.Options(provider="mediawiki", **{option: [entry]})  # type: ignore[arg-type]
 
 
-def test_an_address_may_stand_for_a_host() -> None:
+def test_a_host_may_be_an_ip_address() -> None:
     Retriever.Options(provider="mediawiki", avoid=["127.0.0.1", "::1", "2001:db8::7", "my_host", ".example.org"])
 
 
@@ -130,8 +129,8 @@ def test_an_address_may_stand_for_a_host() -> None:
 @pytest.mark.parametrize(
     ("page", "told"),
     [
-        (Fault(404, "gone"), "answered 404"),
-        (Fault(500, "oops"), "answered 500"),
+        (Fault(404, "gone"), "status 404"),
+        (Fault(500, "oops"), "status 500"),
         (RESET, ""),
         (HANG, "within 1 s"),
         (Fault(body="x" * 200, pause=0.05, headers={"Content-Type": "text/html"}), "within 1 s"),
@@ -143,21 +142,21 @@ def test_an_address_may_stand_for_a_host() -> None:
         (html(gzip.compress(b"<p>The lighthouse stands.</p>" * 9)[:-9], **{"Content-Encoding": "gzip"}), "broke off"),
         (html(b"", **{"Content-Encoding": "gzip"}), "no text"),
         (html("x", **{"Content-Encoding": "br"}), "coding 'br'"),
-        (redirect("/page"), "more than 5 times"),
-        (redirect("file:///etc/passwd"), "no web address"),
-        (redirect("http://user:pw@127.0.0.1/"), "no web address"),
+        (redirect("/page"), "more than 5 redirects"),
+        (redirect("file:///etc/passwd"), "not a web address"),
+        (redirect("http://user:pw@127.0.0.1/"), "not a web address"),
         (redirect("http://[broken"), ""),
         (redirect("http://127.0.0.1:9/"), ""),
-        (redirect("http://no-such-host.invalid/"), "host is not known"),
-        (redirect(f"http://{'a' * 70}.example/"), "host is not known"),
+        (redirect("http://no-such-host.invalid/"), "host name cannot be resolved"),
+        (redirect(f"http://{'a' * 70}.example/"), "host name cannot be resolved"),
     ],
 )  # fmt: skip
-async def test_a_page_that_cannot_be_had_is_told_and_its_snippet_stands_for_it(
+async def test_a_page_that_cannot_be_read_is_replaced_by_its_snippet_with_a_warning(
     page: Fault, told: str, web: Web, connect: Any, search: Any
 ) -> None:
     text, (remark,) = await read(web, connect, search, page, page_seconds=1)
     assert text == "A snippet."
-    assert remark.startswith(f"{web.url}/page: ") and told in remark and "its snippet stands for it" in remark
+    assert remark.startswith(f"{web.url}/page: ") and told in remark and "its snippet is used" in remark
 
 
 async def test_a_page_without_text_and_snippet_is_left_out(web: Web, connect: Any, search: Any) -> None:
@@ -166,7 +165,7 @@ async def test_a_page_without_text_and_snippet_is_left_out(web: Web, connect: An
     assert passages == [] and "it is left out" in remark
 
 
-async def test_pages_that_came_wait_for_one_another_to_be_read(
+async def test_pages_wait_for_a_free_worker_thread(
     web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def slowly(page: object, words: int) -> str:
@@ -180,7 +179,7 @@ async def test_pages_that_came_wait_for_one_another_to_be_read(
     assert ({p.text for p in passages}, remarks) == ({"Some text."}, [])
 
 
-async def test_a_page_does_not_wait_for_ever(
+async def test_a_page_waits_only_for_a_limited_time(
     web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fetching, "read", lambda page, words: time.sleep(0.5))
@@ -190,12 +189,12 @@ async def test_a_page_does_not_wait_for_ever(
     found(web, "/1", "/2")
     _, remarks = await search(connect(robots=False, page_seconds=0.3))
     assert sorted(remark.partition(": ")[2].partition(";")[0] for remark in remarks) == [
-        "it was there, and not read within 0.2 s",
-        "it was there, and not read within 0.3 s",
+        "its text was not extracted within 0.2 s",
+        "its text was not extracted within 0.3 s",
     ]
 
 
-async def test_pages_without_end_do_not_keep_others_from_being_read(
+async def test_slow_pages_do_not_block_others(
     web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     over = threading.Event()
@@ -206,19 +205,19 @@ async def test_pages_without_end_do_not_keep_others_from_being_read(
     retriever = connect(robots=False, page_seconds=0.2)
     passages, remarks = await search(retriever)
     assert [p.text for p in passages] == ["A snippet."] * 2
-    assert all("not read within 0.2 s" in remark for remark in remarks)
+    assert all("not extracted within 0.2 s" in remark for remark in remarks)
     web.routes["/3"] = PAGE
     found(web, "/3")
     began = time.monotonic()
     passages, (remark,) = await search(retriever)
     assert (passages[0].text, time.monotonic() - began < 5) == (TEXT, True)
-    assert "no thread is free to read it" in remark
+    assert "no worker thread is free" in remark
     over.set()
     while retriever._fetcher._given_up:
         await asyncio.sleep(0.01)
 
 
-async def test_what_reading_a_page_raises_is_told(
+async def test_an_exception_during_extraction_is_a_warning(
     web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(page: object, words: int) -> str:
@@ -226,11 +225,11 @@ async def test_what_reading_a_page_raises_is_told(
 
     monkeypatch.setattr(fetching, "read", broken)
     text, (remark,) = await read(web, connect, search, PAGE)
-    assert text == "A snippet." and "it cannot be read" in remark
+    assert text == "A snippet." and "its text cannot be extracted" in remark
 
 
 @pytest.mark.parametrize(
-    ("what", "url"), [("rqa_web.fetching.read", "/page"), ("rqa_web.addresses.socket.getaddrinfo", "//a.example/")]
+    ("what", "url"), [("rqa_web.fetching.read", "/page"), ("rqa_web.fetching.socket.getaddrinfo", "//a.example/")]
 )
 def test_an_answer_does_not_wait_for_a_page_that_was_given_up(what: str, url: str, web: Web) -> None:
     run = f"""
@@ -256,23 +255,23 @@ async def test_redirects_are_followed(web: Web, connect: Any, search: Any) -> No
 
 async def test_a_redirect_to_a_host_that_is_not_read_is_not_followed(web: Web, connect: Any, search: Any) -> None:
     text, (remark,) = await read(web, connect, search, redirect("http://spam.example/"), avoid=["spam.example"])
-    assert text == "A snippet." and "spam.example is not among the hosts" in remark
+    assert text == "A snippet." and "spam.example is not an allowed host" in remark
 
 
-async def test_a_huge_page_is_cut_and_the_cut_is_told(web: Web, connect: Any, search: Any) -> None:
+async def test_a_huge_page_is_cut_with_a_warning(web: Web, connect: Any, search: Any) -> None:
     huge = html("".join(f"<p>This is paragraph {n}, and it goes on.</p>" for n in range(10_000)))
     text, (remark,) = await read(web, connect, search, huge, page_bytes=3000)
     assert text.startswith("This is paragraph 0") and len(text) < 3000
     assert "cut at 3000 bytes" in remark
 
 
-async def test_a_page_that_swells_is_cut_as_well(web: Web, connect: Any, search: Any) -> None:
+async def test_a_page_that_decompresses_to_a_huge_size_is_cut(web: Web, connect: Any, search: Any) -> None:
     bomb = gzip.compress(b"".join(b"<p>This is paragraph %d.</p>" % n for n in range(1_000_000)))
     text, (remark,) = await read(web, connect, search, html(bomb, **{"Content-Encoding": "gzip"}), page_bytes=100_000)
     assert text.startswith("This is paragraph 0.") and "cut at 100000 bytes" in remark
 
 
-async def test_a_page_swells_no_further_than_it_is_cut(web: Web, connect: Any, search: Any) -> None:
+async def test_decompression_stops_at_the_limit(web: Web, connect: Any, search: Any) -> None:
     bomb = html(gzip.compress(bytes(30_000_000)), **{"Content-Encoding": "gzip"})
     tracemalloc.start()
     try:
@@ -285,26 +284,26 @@ async def test_a_page_swells_no_further_than_it_is_cut(web: Web, connect: Any, s
 # -- where it may lead
 
 
-async def test_a_page_on_this_machine_is_not_read_unless_that_is_allowed(web: Web, connect: Any, search: Any) -> None:
+async def test_a_page_on_this_machine_is_read_only_with_private(web: Web, connect: Any, search: Any) -> None:
     text, (remark,) = await read(web, connect, search, PAGE, private=False)
     assert (text, web.asked("/page")) == ("A snippet.", [])
-    assert "127.0.0.1, which is no public address" in remark
+    assert "127.0.0.1, which is not public" in remark
 
 
 async def test_a_redirect_to_a_private_address_is_not_followed(
     web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The stand-in plays a public site; no other address of this machine is one.
-    monkeypatch.setattr(addresses, "is_public", lambda address: address == "127.0.0.1")
+    monkeypatch.setattr(fetching, "is_public", lambda address: address == "127.0.0.1")
     port = web.url.rpartition(":")[2]
     web.routes["/inner"] = PAGE
     text, (remark,) = await read(web, connect, search, redirect(f"http://127.0.0.2:{port}/inner"), private=False)
     assert (text, web.asked("/inner")) == ("A snippet.", [])
-    assert "127.0.0.2, which is no public address" in remark
+    assert "127.0.0.2, which is not public" in remark
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.1", "2130706433", "0x7f000001", "0", "169.254.169.254", "::1"])
-async def test_however_a_private_address_is_written_it_is_one(host: str) -> None:
+async def test_every_notation_of_a_private_address_is_refused(host: str) -> None:
     with pytest.raises(PermissionError):
         await resolve(host, 80, private=False)
 
@@ -338,7 +337,7 @@ def test_which_addresses_are_public(address: str, public: bool) -> None:
     assert is_public(address) is public
 
 
-async def test_the_site_hears_its_own_name_and_no_cookie_of_another_page(web: Web, connect: Any, search: Any) -> None:
+async def test_a_site_receives_its_own_host_header_and_no_cookies(web: Web, connect: Any, search: Any) -> None:
     port = web.url.rpartition(":")[2]
     web.routes.update({"/1": html(PAGE.body, **{"Set-Cookie": "a=b"}), "/2": PAGE})  # type: ignore[arg-type]
     for path in ("/1", "/2"):
@@ -352,7 +351,7 @@ async def test_the_site_hears_its_own_name_and_no_cookie_of_another_page(web: We
 @pytest.mark.parametrize(
     ("without", "read"), [("", False), ("other.example", False), ("localhost", True), (".localhost", True), ("*", True)]
 )
-async def test_no_proxy_is_asked_for_the_hosts_that_are_named_so(
+async def test_no_proxy_is_respected(
     web: Web, connect: Any, search: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: str, read: bool
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
@@ -393,7 +392,7 @@ async def test_a_proxy_is_asked_for_a_page_by_its_name(
     assert [request.headers["host"] for request in web.requests] == [url.split("/")[2]] * asked
 
 
-async def test_a_host_that_does_not_answer_at_one_address_is_asked_at_the_next(
+async def test_the_next_address_of_a_host_is_tried(
     web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def two(host: str, port: int, **how: Any) -> list[str]:
@@ -416,7 +415,7 @@ async def test_a_host_that_does_not_answer_at_one_address_is_asked_at_the_next(
         assert [p.text for p in (await search(retriever))[0]] == [TEXT]
 
 
-async def test_the_certificate_is_held_against_the_name_of_the_site(
+async def test_the_certificate_is_checked_against_the_host_name(
     connect: Any, search: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     openssl = shutil.which("openssl")
@@ -477,7 +476,7 @@ async def test_the_robots_txt_of_a_site_that_a_page_is_redirected_to_is_respecte
 
 
 @pytest.mark.parametrize(("agent", "allowed"), [("me/1.0 (mail@example.org)", False), (None, True)])
-async def test_robots_txt_is_held_against_the_name_that_is_given(
+async def test_robots_txt_applies_to_the_user_agent_of_the_options(
     agent: str | None, allowed: bool, web: Web, connect: Any, search: Any
 ) -> None:
     web.routes.update({"/robots.txt": plain("User-agent: me\nDisallow: /"), "/page": PAGE})
@@ -486,7 +485,28 @@ async def test_robots_txt_is_held_against_the_name_that_is_given(
     assert passage.text == (TEXT if allowed else "A snippet.")
 
 
-async def test_robots_txt_is_asked_for_once_a_site(web: Web, connect: Any, search: Any) -> None:
+async def test_without_protego_a_site_with_a_robots_txt_is_not_read(
+    web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "protego", None)
+    web.routes.update({"/robots.txt": plain("User-agent: *\nDisallow: /closed"), "/page": PAGE})
+    found(web, "/page")
+    (passage,), (warning,) = await search(connect())
+    assert passage.text == "A snippet." and "reading it needs protego" in warning and install_hint("web") in warning
+    assert web.asked("/page") == []
+
+
+async def test_without_protego_a_site_without_a_robots_txt_is_read(
+    web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "protego", None)
+    web.routes["/page"] = PAGE
+    found(web, "/page")
+    (passage,), warnings = await search(connect())
+    assert (passage.text, warnings) == (TEXT, [])
+
+
+async def test_robots_txt_is_fetched_once_per_site(web: Web, connect: Any, search: Any) -> None:
     web.routes.update({f"/{n}": PAGE for n in range(5)})
     found(web, *(f"/{n}" for n in range(5)))
     retriever = connect()
@@ -494,7 +514,7 @@ async def test_robots_txt_is_asked_for_once_a_site(web: Web, connect: Any, searc
     assert len(web.asked("/robots.txt")) == 1
 
 
-async def test_what_is_kept_of_sites_does_not_grow_for_ever(
+async def test_the_cache_of_rules_is_bounded(
     web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fetching, "_ROBOTS_KEPT", 1)

@@ -1,4 +1,4 @@
-"""`web` as people run it: what of a search is kept, and for how long."""
+"""The cache of searches: what is kept, and for how long."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE = html("<p>The lighthouse at Skerry Point was built in 1871.</p>")
 
 
 async def ask(web: Web, folder: Path, **options: Any) -> int:
-    """Asks a question; how many searches have been made by now."""
+    """Ask a question, and return the number of searches so far."""
     web.routes["/search"] = reply(
         results=[{"url": f"{web.url}/{n}", "content": "The lighthouse was built in 1871."} for n in (1, 2)]
     )
@@ -39,7 +39,7 @@ async def ask(web: Web, folder: Path, **options: Any) -> int:
 
 
 @pytest.mark.parametrize(("days", "searches"), [({}, 2), ({"max_age": 400.0}, 1), ({"max_age": 0.0}, 1)])
-async def test_a_search_is_kept_for_some_days(
+async def test_a_search_is_cached_for_some_days(
     days: dict[str, float], searches: int, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web.routes.update({"/1": PAGE, "/2": PAGE})
@@ -63,7 +63,7 @@ async def test_a_search_is_kept_for_some_days(
         (Fault(reset=True), 2),
     ],
 )
-async def test_a_search_is_kept_unless_a_page_may_be_there_next_time(
+async def test_a_search_is_not_cached_after_a_temporary_failure_of_a_page(
     page: Fault, searches: int, web: Web, tmp_path: Path
 ) -> None:
     web.routes.update({"/1": PAGE, "/2": page})
@@ -71,7 +71,7 @@ async def test_a_search_is_kept_unless_a_page_may_be_there_next_time(
     assert await ask(web, tmp_path, avoid=["avoided.example"]) == searches
 
 
-async def test_a_search_is_kept_of_which_robots_txt_closes_a_page(web: Web, tmp_path: Path) -> None:
+async def test_a_search_is_cached_if_robots_txt_disallows_a_page(web: Web, tmp_path: Path) -> None:
     web.routes.update({"/1": PAGE, "/2": PAGE, "/robots.txt": plain("User-agent: *\nDisallow: /2")})
     await ask(web, tmp_path, robots=True)
     assert await ask(web, tmp_path, robots=True) == 1

@@ -1,4 +1,4 @@
-"""From a page to its paragraphs."""
+"""The main text of a page."""
 
 from __future__ import annotations
 
@@ -41,9 +41,7 @@ def test_without_trafilatura_heading_and_paragraphs_are_read(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("extractor", [True, False])
-def test_raised_numbers_stand_apart_and_marks_of_notes_are_left_out(
-    monkeypatch: pytest.MonkeyPatch, extractor: bool
-) -> None:
+def test_exponents_are_separated_and_footnote_marks_removed(monkeypatch: pytest.MonkeyPatch, extractor: bool) -> None:
     if extractor:
         pytest.importorskip("trafilatura", reason="the extra [web] is not installed")
     else:
@@ -61,7 +59,7 @@ def test_raised_numbers_stand_apart_and_marks_of_notes_are_left_out(
     assert pages.unescaped(shown) in lines(ARTICLE.replace("<p>The ferry", f"{marked}<p>The ferry"))
 
 
-def test_what_trafilatura_cannot_read_is_read_by_its_paragraphs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paragraphs_are_read_if_trafilatura_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
         def extract(self, *args: object, **kwargs: object) -> str:
             raise RecursionError
@@ -70,7 +68,7 @@ def test_what_trafilatura_cannot_read_is_read_by_its_paragraphs(monkeypatch: pyt
     assert lines(ARTICLE)[0] == "The Skerry ferry"
 
 
-def test_a_plain_text_is_parted_at_its_blank_lines() -> None:
+def test_plain_text_is_split_at_blank_lines() -> None:
     assert lines("One paragraph\nin two lines.\n \nAnother paragraph.", kind="text/plain") == [
         "One paragraph in two lines.",
         "Another paragraph.",
@@ -81,12 +79,12 @@ def test_a_paragraph_is_kept_once_and_only_if_longer_than_ten_characters() -> No
     assert lines("Ten chars.\n\nEleven char\n\nEleven char", kind="text/plain") == ["Eleven char"]
 
 
-def test_a_page_is_cut_at_its_words() -> None:
+def test_a_page_is_cut_after_the_maximum_words() -> None:
     page = "one two three four\n\nfive six seven eight\n\nnine ten eleven"
     assert lines(page, 7, "text/plain") == ["one two three four", "five six seven"]
 
 
-def test_control_characters_are_gone() -> None:
+def test_control_characters_are_removed() -> None:
     assert lines("A red \x1b[31mparagraph\x07 \u202eof text.", kind="text/plain") == ["A red [31mparagraph of text."]
 
 
@@ -127,7 +125,7 @@ def test_the_charsets_of_the_web_are_read(text: str, label: str) -> None:
 
 
 @pytest.mark.parametrize("number", ["9" * 5000, "x" + "F" * 5000, "4294967296", "x110000"])
-def test_a_reference_to_no_character_is_replaced(number: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_character_reference_is_replaced(number: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "_trafilatura", lambda: None)
     assert lines(f"<p>The lamp &amp; the &#{number}; keeper &#0065;.") == ["The lamp & the \ufffd keeper A."]
 
@@ -136,7 +134,7 @@ def test_a_reference_to_no_character_is_replaced(number: str, monkeypatch: pytes
     "html",
     ["<", "&", "<p>", "<div>", "<p a=1 ", "<!--", "<![CDATA[", "<script>", "<a href='", "<p>Many a word. "],
 )
-def test_markup_repeated_without_end_is_read_in_time(html: str) -> None:
+def test_repeated_markup_is_read_in_linear_time(html: str) -> None:
     began = time.process_time()
     read(Page(html.encode() * 30_000, "text/html"), 1000)
     assert time.process_time() - began < 5

@@ -1,4 +1,4 @@
-"""Each provider is asked as it documents, and its reply is read as it documents."""
+"""Requests and replies of each provider, as in its documentation."""
 
 from __future__ import annotations
 
@@ -97,13 +97,13 @@ Options = dict[str, Any]
 
 
 def options(provider: str, web: Web, **further: Any) -> Options:
-    """What a provider wants, at the stand-in, with no page read."""
+    """Return the options for a provider at the server, without reading pages."""
     engine = {"engine": "abc:1"} if provider == "google-cse" else {}
     return {"provider": provider, "base_url": web.url, "key": KEY, "pages": 0, **engine, **further}
 
 
 @pytest.mark.parametrize("provider", REPLIES)
-async def test_results_come_in_order_with_title_address_and_snippet(
+async def test_results_have_title_address_and_snippet_in_order(
     provider: str, web: Web, connect: Any, search: Any
 ) -> None:
     path, body = REPLIES[provider]
@@ -174,7 +174,7 @@ async def test_mediawiki_is_asked_for_no_more_than_it_takes(web: Web, connect: A
     assert len(parameters(web.requests[0])["gsrsearch"]) == 299
 
 
-async def test_one_who_asks_for_more_than_is_configured_gets_more(web: Web, connect: Any, search: Any) -> None:
+async def test_k_may_exceed_the_configured_results(web: Web, connect: Any, search: Any) -> None:
     web.routes["/search"] = reply(organic=[{"link": f"https://a.example/{n}", "snippet": str(n)} for n in range(30)])
     passages, _ = await search(connect(**options("serper", web)), k=12)
     assert (web.asked("/search")[0].body["num"], len(passages)) == (12, 12)
@@ -188,16 +188,16 @@ async def test_one_who_asks_for_more_than_is_configured_gets_more(web: Web, conn
         [None, 3, "x", {}, {"url": 3}, {"url": "javascript:alert(1)"}, {"url": "http://a b/"}, {"url": "http://[::1"}],
     ],
 )
-async def test_what_is_no_result_is_left_out(results: Any, web: Web, connect: Any, search: Any) -> None:
+async def test_invalid_results_are_left_out(results: Any, web: Web, connect: Any, search: Any) -> None:
     web.routes["/search"] = reply(results=results)
     if isinstance(results, list):
         assert await search(connect()) == ([], [])
     else:
-        with pytest.raises(ReplyError, match="something else than search results"):
+        with pytest.raises(ReplyError, match="did not return search results"):
             await search(connect())
 
 
-async def test_markup_and_control_characters_of_a_result_are_gone(web: Web, connect: Any, search: Any) -> None:
+async def test_markup_and_control_characters_are_removed_from_results(web: Web, connect: Any, search: Any) -> None:
     result = {
         "url": "https://a.example/",
         "title": "<b>A</b> &amp; \x1b[31mB",
@@ -218,7 +218,7 @@ async def test_markup_and_control_characters_of_a_result_are_gone(web: Web, conn
         "a <p and q> b",
     ],
 )
-async def test_what_is_no_markup_stays(text: str, web: Web, connect: Any, search: Any) -> None:
+async def test_text_in_angle_brackets_is_kept(text: str, web: Web, connect: Any, search: Any) -> None:
     web.routes["/search"] = reply(results=[{"url": "https://a.example/", "content": text}])
     (passage,), _ = await search(connect(pages=0))
     assert passage.text == text
@@ -232,16 +232,16 @@ HTML = html("<!doctype html><title>\x1b[31mLog in</title>")
 @pytest.mark.parametrize(
     ("fault", "kind", "told"),
     [
-        (HTML, ReplyError, r"something else than search results: <!doctype html><title>\[31mLog in</title>"),
-        (Fault(body='{"results": ['), ReplyError, "something else"),
-        (Fault(body="[" * 5000), ReplyError, "something else"),
-        (Fault(body="[1]"), ReplyError, "something else"),
-        (Fault(401, {"message": "Unauthorized."}), RefusedError, "answered 401: Unauthorized."),
-        (Fault(403, {"error": {"message": "denied s3cr3t-s3cr3t"}}), RefusedError, r"answered 403: denied \*\*\*"),
-        (Fault(422, {"detail": {"error": "Query is too long."}}), RefusedError, "answered 422: Query is too long."),
-        (Fault(429, {"message": "Slow down."}), UnavailableError, "answered 429: Slow down."),
-        (Fault(503, "busy"), UnavailableError, "answered 503: busy"),
-        (Fault(302, headers={"Location": "https://a.example"}), RefusedError, "answered 302"),
+        (HTML, ReplyError, r"did not return search results: <!doctype html><title>\[31mLog in</title>"),
+        (Fault(body='{"results": ['), ReplyError, "did not return search results"),
+        (Fault(body="[" * 5000), ReplyError, "did not return search results"),
+        (Fault(body="[1]"), ReplyError, "did not return search results"),
+        (Fault(401, {"message": "Unauthorized."}), RefusedError, "status 401: Unauthorized."),
+        (Fault(403, {"error": {"message": "denied s3cr3t-s3cr3t"}}), RefusedError, r"status 403: denied \*\*\*"),
+        (Fault(422, {"detail": {"error": "Query is too long."}}), RefusedError, "status 422: Query is too long."),
+        (Fault(429, {"message": "Slow down."}), UnavailableError, "status 429: Slow down."),
+        (Fault(503, "busy"), UnavailableError, "status 503: busy"),
+        (Fault(302, headers={"Location": "https://a.example"}), RefusedError, "status 302"),
         (Fault(reset=True), UnavailableError, "failed"),
         (Fault(body="x" * 100, withheld=50), UnavailableError, "failed"),
         (Fault(body="x" * (9 << 20)), ReplyError, "more than 8 MiB"),
@@ -249,7 +249,7 @@ HTML = html("<!doctype html><title>\x1b[31mLog in</title>")
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else None,
 )
-async def test_a_failure_is_named_with_the_provider_and_its_words(
+async def test_a_failure_names_the_provider_and_quotes_its_message(
     fault: Fault, kind: type[CallError], told: str, web: Web, connect: Any
 ) -> None:
     web.routes["/search"] = fault
@@ -268,7 +268,7 @@ async def test_a_failure_is_named_with_the_provider_and_its_words(
         ("gsrsearch-error", RefusedError, False, False),
     ],
 )
-async def test_a_wiki_says_why_it_did_not_search(
+async def test_an_error_of_mediawiki_is_quoted(
     code: str, kind: type[CallError], limited: bool, general: bool, web: Web, connect: Any
 ) -> None:
     web.routes["/"] = Fault(body={"error": {"code": code, "info": "It says why."}}, headers={"Retry-After": "7"})
@@ -279,7 +279,7 @@ async def test_a_wiki_says_why_it_did_not_search(
     assert (told.general, told.hint) == (general, "")
 
 
-async def test_no_results_of_engines_that_are_down_are_no_finding(web: Web, connect: Any, search: Any) -> None:
+async def test_no_results_from_failed_engines_are_an_error(web: Web, connect: Any, search: Any) -> None:
     down = [["google", "Suspended: CAPTCHA"], ["brave", "too many requests"], "bing"]
     web.routes["/search"] = reply(results=[], unresponsive_engines=down)
     why = "did not search: engines do not respond: google: Suspended: CAPTCHA, brave: too many requests, bing"
@@ -292,18 +292,16 @@ async def test_no_results_of_engines_that_are_down_are_no_finding(web: Web, conn
 
 
 @pytest.mark.parametrize("provider", REPLIES)
-async def test_an_object_of_another_kind_is_no_search_without_results(provider: str, web: Web, connect: Any) -> None:
+async def test_an_unknown_reply_is_not_an_empty_result(provider: str, web: Web, connect: Any) -> None:
     web.routes[REPLIES[provider][0]] = reply(login=1)
-    with pytest.raises(ReplyError, match="something else than search results"):
+    with pytest.raises(ReplyError, match="did not return search results"):
         await connect(**options(provider, web)).retrieve("lighthouse", 10)
 
 
 @pytest.mark.parametrize(
     ("header", "seconds"), [("7", 7.0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("soon", None), ("\xb2", None)]
 )
-async def test_the_wish_of_a_provider_to_wait_is_passed_on(
-    header: str, seconds: float | None, web: Web, connect: Any
-) -> None:
+async def test_retry_after_is_passed_on(header: str, seconds: float | None, web: Web, connect: Any) -> None:
     web.routes["/search"] = Fault(429, headers={"Retry-After": header})
     with pytest.raises(UnavailableError) as caught:
         await connect().retrieve("lighthouse", 10)
@@ -322,7 +320,7 @@ async def test_the_wish_of_a_provider_to_wait_is_passed_on(
         (433, False, True),
     ],
 )
-async def test_what_further_searches_may_expect_is_told(
+async def test_errors_that_affect_every_search_are_general(
     status: int, limited: bool, general: bool, web: Web, connect: Any
 ) -> None:
     web.routes["/search"] = Fault(status, "No.")
@@ -341,20 +339,18 @@ async def test_what_further_searches_may_expect_is_told(
         ("serper", 400, {"message": "Not enough credits", "statusCode": 400}),
     ],
 )
-async def test_a_key_that_is_refused_is_so_for_every_search(
-    provider: str, status: int, body: Any, web: Web, connect: Any
-) -> None:
+async def test_a_rejected_key_is_a_general_error(provider: str, status: int, body: Any, web: Web, connect: Any) -> None:
     web.routes[REPLIES[provider][0]] = Fault(status, body)
     with pytest.raises(RefusedError) as caught:
         await connect(**options(provider, web)).retrieve("lighthouse", 10)
     assert (caught.value.general, caught.value.hint[:13]) == (True, "Check the key")
 
 
-async def test_searxng_without_json_is_told_apart(web: Web, connect: Any) -> None:
+async def test_searxng_without_json_has_a_hint(web: Web, connect: Any) -> None:
     web.routes["/search"] = Fault(403, "Forbidden")
     with pytest.raises(RefusedError) as caught:
         await connect().retrieve("lighthouse", 10)
-    assert "search formats" in caught.value.hint
+    assert "search.formats" in caught.value.hint
 
 
 async def test_no_server_is_unavailable(connect: Any) -> None:
@@ -371,7 +367,7 @@ async def test_a_provider_that_is_too_slow_is_a_timeout(
         await connect().retrieve("lighthouse", 10)
 
 
-async def test_an_empty_query_asks_nobody(web: Web, connect: Any) -> None:
+async def test_an_empty_query_sends_no_request(web: Web, connect: Any) -> None:
     assert await connect().retrieve(" \n", 10) == []
     assert web.requests == []
 
@@ -390,7 +386,7 @@ async def test_an_empty_query_asks_nobody(web: Web, connect: Any) -> None:
         ({"provider": "mediawiki", "user_agent": ""}, "user_agent"),
     ],
 )
-def test_what_a_provider_lacks_is_named(given: Options, complaint: str) -> None:
+def test_a_missing_option_is_named(given: Options, complaint: str) -> None:
     from rqa_web import Web as Retriever
 
     with pytest.raises(ValueError, match=complaint):
@@ -402,8 +398,8 @@ async def test_a_key_that_is_not_stored_is_missed_before_the_first_question(conn
         connect(provider="serper", key=Key("nope"))
 
 
-async def test_a_key_of_another_host_goes_nowhere(connect: Any) -> None:
-    with pytest.raises(ConfigError, match=r"stored for api\.tavily\.com"):
+async def test_a_key_bound_to_another_host_is_not_sent(connect: Any) -> None:
+    with pytest.raises(ConfigError, match=r"bound to api\.tavily\.com"):
         connect(provider="serper", key=Key("work", "secret", "api.tavily.com"))
 
 
@@ -418,7 +414,9 @@ async def test_a_provider_on_this_machine_is_asked_without_the_environments_prox
 
 
 @pytest.mark.parametrize("proxy", ["gopher://example.org", "http://example.org:notaport"])
-async def test_a_proxy_that_is_none_is_named(connect: Any, monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+async def test_an_invalid_proxy_is_a_configuration_error(
+    connect: Any, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
     monkeypatch.setenv("HTTPS_PROXY", proxy)
     with pytest.raises(ConfigError, match="proxy"):
         connect()
@@ -427,7 +425,7 @@ async def test_a_proxy_that_is_none_is_named(connect: Any, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     "url", ["https://a.example/x?y=1#z", "http://127.0.0.1:8080", "https://[::1]/", "http://bücher.example/ü"]
 )
-def test_a_web_address_is_one(url: str) -> None:
+def test_web_addresses_are_recognised(url: str) -> None:
     assert is_web(url)
 
 
@@ -437,5 +435,5 @@ def test_a_web_address_is_one(url: str) -> None:
      "http://a.example:0/", "http://a.example:99999/", "http://a.example/\x00", "http://a example/",
      "http://a.example/" + "a" * 2048],
 )  # fmt: skip
-def test_anything_else_is_none(url: object) -> None:
+def test_other_addresses_are_rejected(url: object) -> None:
     assert not is_web(url)

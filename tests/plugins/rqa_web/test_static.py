@@ -16,7 +16,7 @@ from rqa_web import Web as Retriever
 
 @pytest.fixture
 def results(tmp_path: Path) -> Any:
-    """Writes a file of results, and gives its path."""
+    """Return a function that writes a file of results and returns its path."""
 
     def write(*rows: object) -> Path:
         file = tmp_path / "results.jsonl"
@@ -30,7 +30,7 @@ LIGHTHOUSE = {"title": "Skerry Point", "url": "https://a.example/1", "text": "Th
 FERRY = {"title": "Ferry", "url": "https://a.example/2", "text": "The ferry was built in 1902 and runs daily."}
 
 
-async def test_what_shares_most_with_the_query_comes_first(results: Any, connect: Any, search: Any) -> None:
+async def test_results_that_share_most_words_come_first(results: Any, connect: Any, search: Any) -> None:
     retriever = connect(provider="static", file=results(FERRY, LIGHTHOUSE))
     passages, remarks = await search(retriever, "lighthouse built")
     assert [(p.title, p.source) for p in passages] == [
@@ -40,7 +40,7 @@ async def test_what_shares_most_with_the_query_comes_first(results: Any, connect
     assert (passages[0].text, remarks) == (LIGHTHOUSE["text"], [])
 
 
-async def test_what_shares_nothing_is_not_found(results: Any, connect: Any, search: Any) -> None:
+async def test_results_that_share_no_word_are_not_found(results: Any, connect: Any, search: Any) -> None:
     assert await search(connect(provider="static", file=results(FERRY)), "Mount Everest") == ([], [])
 
 
@@ -51,12 +51,12 @@ async def test_a_result_without_text_is_a_page_to_fetch(web: Web, results: Any, 
     assert passage.text == "The boiler was serviced by Ada Quill."
 
 
-async def test_a_text_without_address_is_named_by_its_line(results: Any, connect: Any, search: Any) -> None:
+async def test_a_text_without_address_is_identified_by_its_line(results: Any, connect: Any, search: Any) -> None:
     (passage,), _ = await search(connect(provider="static", file=results("", {"text": "A boiler."})), "boiler")
     assert (passage.id, passage.text) == ("results.jsonl:2", "A boiler.")
 
 
-async def test_each_text_is_given_once(results: Any, connect: Any, search: Any, tmp_path: Path) -> None:
+async def test_each_text_is_returned_once(results: Any, connect: Any, search: Any, tmp_path: Path) -> None:
     rows = [
         {"url": url, "text": text}
         for url in ("https://a.example/", "https://a.example/#b")
@@ -69,9 +69,7 @@ async def test_each_text_is_given_once(results: Any, connect: Any, search: Any, 
     assert sorted(p.text for p in passages) == ["A boiler.", "The boiler."]
 
 
-async def test_what_comes_first_is_the_same_however_many_are_asked_for(
-    web: Web, results: Any, connect: Any, search: Any
-) -> None:
+async def test_the_first_results_do_not_depend_on_k(web: Web, results: Any, connect: Any, search: Any) -> None:
     rows: list[dict[str, str]] = [{"url": f"https://a.example/{n}", "text": f"Lighthouse {n}."} for n in range(40)]
     rows[7]["url"], rows[14]["url"] = (f"https://en.wikipedia.org/{n}" for n in (7, 14))
     for n in (1, 3, 20):  # pages that cannot be had, with no snippet to stand for them
@@ -90,24 +88,24 @@ async def test_rare_words_count_more(results: Any, connect: Any, search: Any) ->
     assert passages[0].text == "A lighthouse stands here."
 
 
-async def test_texts_are_given_however_few_pages_are_read(results: Any, connect: Any, search: Any) -> None:
+async def test_texts_do_not_count_as_pages(results: Any, connect: Any, search: Any) -> None:
     retriever = connect(provider="static", file=results(LIGHTHOUSE, FERRY), pages=0)
     assert len((await search(retriever, "built"))[0]) == 2
 
 
-async def test_a_text_is_cut_as_a_page_is(results: Any, connect: Any, search: Any) -> None:
+async def test_a_text_is_cut_like_a_page(results: Any, connect: Any, search: Any) -> None:
     texts = ["The\n\nlighthouse  was built.", "A lighthouse.", "Lighthouse!"]
     retriever = connect(provider="static", file=results(*({"text": text} for text in texts)), page_words=2)
     passages, _ = await search(retriever, "lighthouse")
     assert [p.text for p in passages] == ["The\n\nlighthouse", "A lighthouse.", "Lighthouse!"]
 
 
-async def test_a_byte_order_mark_is_no_part_of_a_line(results: Any, connect: Any, search: Any) -> None:
+async def test_a_byte_order_mark_is_ignored(results: Any, connect: Any, search: Any) -> None:
     (passage,), _ = await search(connect(provider="static", file=results("\ufeff" + json.dumps(FERRY))), "ferry")
     assert passage.title == "Ferry"
 
 
-def test_the_content_of_the_file_is_part_of_what_results_depend_on(results: Any) -> None:
+def test_the_fingerprint_depends_on_the_file(results: Any) -> None:
     first = Retriever(Retriever.Options(provider="static", file=results(FERRY))).fingerprint()
     assert first != Retriever(Retriever.Options(provider="static", file=results(LIGHTHOUSE))).fingerprint()
 
@@ -115,13 +113,13 @@ def test_the_content_of_the_file_is_part_of_what_results_depend_on(results: Any)
 @pytest.mark.parametrize(
     "row", ['{"text": ', "[]", '{"title": "x"}', '{"url": "ftp://a.example"}', '{"text": 3, "url": "x"}']
 )
-def test_a_line_that_is_no_result_is_named(row: str, results: Any) -> None:
+def test_an_invalid_line_is_named(row: str, results: Any) -> None:
     file = results(FERRY, row)
     with pytest.raises(InputError, match=rf"Line 2 of the search results {file}"):
         Retriever(Retriever.Options(provider="static", file=file))
 
 
-def test_a_file_that_is_not_there_is_missed(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match=r"none\.jsonl"):
         Retriever(Retriever.Options(provider="static", file=tmp_path / "none.jsonl"))
 

@@ -1,0 +1,181 @@
+"""The built-in metrics of answers, passages and costs.
+
+The best alternative of a fact counts. An abstention is wrong. Without gold answers a metric is None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from statistics import fmean
+from typing import Any
+
+from robust_qa import Metric, Outcome, Passage
+from robust_qa.kit import contains_answer, normalise
+
+from . import citations
+from .relevance import contains_words, precision
+
+_ROUGE_WORD = re.compile(r"\w+")
+
+
+def str_em(outcome: Outcome) -> float | None:
+    """Return the share of the facts that the answer contains (STR-EM; Stelmakh et al. 2022, Section 4.2)."""
+    if not outcome.gold:
+        return None
+    text = outcome.answer.text or ""
+    return sum(contains_answer(text, fact) for fact in outcome.gold) / len(outcome.gold)
+
+
+def hit(outcome: Outcome) -> float | None:
+    """Return 1 if the answer contains every fact after normalisation, otherwise 0."""
+    share = str_em(outcome)
+    return None if share is None else float(share == 1)
+
+
+def word_accuracy(outcome: Outcome) -> float | None:
+    """Return 1 if the answer contains every fact as whole words: "ro" does not match "Croatia"."""
+    if not outcome.gold:
+        return None
+    return float(all(contains_words(outcome.answer.text or "", fact) for fact in outcome.gold))
+
+
+def exact_match(outcome: Outcome) -> float | None:
+    """Return 1 if the answer equals a gold answer after normalisation (SQuAD; Rajpurkar et al. 2016, Section 6.1)."""
+    return _best(outcome, lambda answer, gold: float(answer == gold), normalise)
+
+
+def f1(outcome: Outcome) -> float | None:
+    """Return the F1 of the words of the answer and a gold answer after normalisation (SQuAD)."""
+    return _best(outcome, _f1, _tokens)
+
+
+def recall(outcome: Outcome) -> float | None:
+    """Return the share of the gold answer's words that the answer has, averaged over the facts."""
+    if not outcome.gold:
+        return None
+    answer = _tokens(outcome.answer.text or "")
+    return fmean(max(_overlap(answer, _tokens(gold)) / len(_tokens(gold)) for gold in fact) for fact in outcome.gold)
+
+
+def rouge_l(outcome: Outcome) -> float | None:
+    """Return ROUGE-L (Lin 2004, Section 3): the F1 of the longest common subsequence of words."""
+    return _best(outcome, _rouge_l, lambda text: _ROUGE_WORD.findall(text.lower()))
+
+
+def attack_success(outcome: Outcome) -> float | None:
+    """Return 1 if the answer contains the planted fake answer. None if nothing was planted."""
+    if not outcome.planted:
+        return None
+    return float(contains_answer(outcome.answer.text or "", [outcome.fake_answer]))
+
+
+def refusal(outcome: Outcome) -> float:
+    """Return 1 if the strategy abstained."""
+    return float(outcome.answer.text is None and not outcome.failed)
+
+
+def failure(outcome: Outcome) -> float:
+    """Return 1 if the strategy failed with an error."""
+    return float(outcome.failed)
+
+
+def retrieval_precision(outcome: Outcome) -> float | None:
+    """Return the share of the passages that contain a gold answer (Astute RAG, Section 3)."""
+    return _precision(outcome.passages, outcome.gold, tuple(outcome.row.get("relevant") or ()))
+
+
+@lru_cache(maxsize=256)  # all strategies share the passages
+def _precision(
+    passages: tuple[Passage, ...] | None, gold: tuple[tuple[str, ...], ...], relevant: tuple[str, ...]
+) -> float | None:
+    return precision([{"id": p.id, "title": p.title, "text": p.text} for p in passages or ()], gold, relevant)
+
+
+def has_answer(outcome: Outcome) -> float | None:
+    """Return 1 if any passage contains a gold answer."""
+    if not outcome.passages:
+        return 0.0 if outcome.gold or outcome.row.get("relevant") else None
+    share = retrieval_precision(outcome)
+    return None if share is None else float(share > 0)
+
+
+def _best(outcome: Outcome, compare: Callable[[Any, Any], float], prepare: Callable[[str], Any]) -> float | None:
+    """Return the best comparison with a gold answer. None for questions with several facts."""
+    if len(outcome.gold) != 1:
+        return None
+    if outcome.answer.text is None:
+        return 0.0
+    answer = prepare(outcome.answer.text)
+    return max(compare(answer, prepare(gold)) for gold in outcome.gold[0])
+
+
+def _tokens(text: str) -> list[str]:
+    return normalise(text).split()
+
+
+def _overlap(one: Sequence[str], other: Sequence[str]) -> int:
+    return (Counter(one) & Counter(other)).total()
+
+
+def _f1(answer: Sequence[str], gold: Sequence[str]) -> float:
+    return 2 * _overlap(answer, gold) / ((len(answer) + len(gold)) or 1)
+
+
+def _rouge_l(answer: Sequence[str], gold: Sequence[str]) -> float:
+    longest = [0] * (len(gold) + 1)
+    for word in answer:
+        diagonal = 0
+        for place, other in enumerate(gold, start=1):
+            diagonal, longest[place] = (
+                longest[place],
+                diagonal + 1 if word == other else max(longest[place], longest[place - 1]),
+            )
+    return 2 * longest[-1] / ((len(answer) + len(gold)) or 1)
+
+
+def seconds(outcome: Outcome) -> float | None:
+    """Return the time of the answer. None if it failed or came entirely from the cache."""
+    calls = [step for step in outcome.answer.trace if "." in step.component]
+    if outcome.failed or (calls and all(step.cached for step in calls)):
+        return None
+    return outcome.answer.seconds
+
+
+METRICS = [
+    Metric("accuracy", hit, "the answer contains a gold answer for every fact"),
+    Metric("word-accuracy", word_accuracy, "the answer contains a gold answer for every fact, as whole words"),
+    Metric("em", exact_match, "the answer equals a gold answer"),
+    Metric("f1", f1, "F1 of the words shared with a gold answer"),
+    Metric("recall", recall, "share of a gold answer's words in the answer"),
+    Metric("str-em", str_em, "share of the facts in the answer"),
+    Metric("hit", hit, "the answer contains every fact"),
+    Metric("rouge-l", rouge_l, "longest common subsequence of words with a gold answer"),
+    Metric("citation-precision", citations.precision, "citations that support a sentence of the answer"),
+    Metric("citation-recall", citations.recall, "sentences of the answer that citations support"),
+    Metric("attack-success", attack_success, "the answer contains the planted fake answer", better="lower"),
+    Metric("refusal", refusal, "questions without an answer (abstentions)", better=""),
+    Metric("failure", failure, "questions that failed", better="lower"),
+    Metric("retrieval-precision", retrieval_precision, "passages that contain a gold answer"),
+    Metric("has-answer", has_answer, "questions with a passage that contains a gold answer"),
+    Metric("calls", lambda o: float(o.answer.usage.calls), "calls to the language model", "count", "lower"),
+    Metric("prompt-tokens", lambda o: float(o.answer.usage.prompt_tokens), "tokens read", "count", "lower"),
+    Metric(
+        "completion-tokens",
+        lambda o: float(o.answer.usage.completion_tokens),
+        "tokens written",
+        "count",
+        "lower",
+    ),
+    Metric(
+        "tokens",
+        lambda o: float(o.answer.usage.prompt_tokens + o.answer.usage.completion_tokens),
+        "tokens read and written",
+        "count",
+        "lower",
+    ),
+    Metric("seconds", seconds, "time per question, including waiting, without cached answers", "seconds", "lower"),
+    Metric("cost", lambda o: o.cost, "price of the tokens, from the configured prices", "money", "lower"),
+]

@@ -1,0 +1,1 @@
+"""The command `rqa report`: tables and pages of evaluation runs."""

@@ -1,0 +1,168 @@
+"""The tables of a report: all metrics by strategy, and the main metric by set and by slice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ..figures import Estimate
+from .runs import Group, Metric, Run
+from .tables import Cell, Column, Table, counted, estimate_cell
+
+
+def tables(runs: Sequence[Run]) -> list[Table]:
+    """Return a table of all strategies of all runs, then the tables by set and by slice of each run."""
+    return [_strategies(runs), *(table for run in runs for table in _breakdowns(run, only=len(runs) == 1))]
+
+
+def overalls(run: Run) -> Iterator[Group]:
+    """Return the groups with all rows of a condition."""
+    several = any(group.set is None for group in run.figures.groups)
+    return (group for group in run.figures.groups if group.view is None and (group.set is None) == several)
+
+
+def metrics_of(runs: Iterable[Run]) -> dict[str, Metric]:
+    """Return the metrics of runs by name."""
+    found: dict[str, Metric] = {}
+    for run in runs:
+        for metric in run.figures.metrics:
+            found.setdefault(metric.name, metric)
+    return found
+
+
+def _strategies(runs: Sequence[Run]) -> Table:
+    found = list(_figures(runs))
+    measured = {name for _, figures, _ in found for name, estimate in figures.items() if estimate.value is not None}
+    shown = [metric for metric in _main_first(runs) if metric.name in measured]
+    kept = [n for n in range(3) if n == 2 or len({key[n] for key, _, _ in found}) > 1]
+    rows = []
+    for key, figures, asked in found:
+        comparable = [others for _, others, same in found if asked is not None and same == asked]
+        bests = [_best([others.get(metric.name) for others in comparable], metric) for metric in shown]
+        cells = [_cell(figures, metric, best) for metric, best in zip(shown, bests, strict=True)]
+        rows.append((tuple(key[n] for n in kept), tuple(cells)))
+    return Table(
+        title="Strategies (shares in %)",
+        heads=tuple(("run", "condition", "strategy")[n] for n in kept),
+        columns=tuple(Column(metric.name, metric.summary) for metric in shown),
+        rows=tuple(rows),
+        notes=tuple(_notes(runs, shown)),
+    )
+
+
+def _figures(runs: Sequence[Run]) -> Iterator[tuple[tuple[str, str, str], dict[str, Estimate], object]]:
+    """Yield (run, condition, strategy), the estimates, and a key of the questions (None: only some were answered)."""
+    for run in runs:
+        for group in overalls(run):
+            for name in _ordered(run, group):
+                asked = None if name in run.incomplete else (run.asks, group.condition)
+                yield (run.name, group.condition or "", run.label(name)), group.strategies[name], asked
+
+
+def _main_first(runs: Sequence[Run]) -> list[Metric]:
+    mains = {run.figures.metric for run in runs}
+    return sorted(metrics_of(runs).values(), key=lambda metric: metric.name not in mains)
+
+
+def _ordered(run: Run, group: Group) -> list[str]:
+    order = [strategy.name for strategy in run.plan.strategies]
+    return [*(name for name in order if name in group.strategies), *(n for n in group.strategies if n not in order)]
+
+
+def _best(estimates: Iterable[Estimate | None], metric: Metric) -> float | None:
+    values = [estimate.value for estimate in estimates if estimate is not None and estimate.value is not None]
+    if len(values) < 2 or min(values) == max(values):
+        return None
+    return {"higher": max(values), "lower": min(values)}.get(metric.better)
+
+
+def _cell(figures: dict[str, Estimate], metric: Metric, best: float | None) -> Cell:
+    estimate = figures.get(metric.name)
+    return estimate_cell(
+        estimate, metric.unit, best=best is not None and estimate is not None and estimate.value == best
+    )
+
+
+def _notes(runs: Sequence[Run], shown: Sequence[Metric]) -> Iterator[str]:
+    for run in runs:
+        name = f"{run.name}: " if len(runs) > 1 else ""
+        sizes: dict[int, list[str]] = {}
+        for group in overalls(run):
+            sizes.setdefault(group.rows, []).append(group.condition or "")
+        for size, conditions in sizes.items():
+            yield f"{name}{counted(size, 'question')}, {', '.join(conditions)}."
+        for note in _missing_values(run, shown):
+            yield f"{name}{note}"
+        answering = run.plan.answering
+        parts = [f"{what} {answering[what].partition('.')[2]}" for what in ("reader", "evaluator") if what in answering]
+        if parts:
+            yield f"{name}With {' and '.join(parts)}."
+        if run.figures.baseline is not None:
+            yield f"{name}▲ ▼: significantly above or below {run.figures.baseline} (p < 0.05)."
+        for result in run.figures.strategies:
+            if result.coverage:
+                part = f"answered {result.rows:,} of {result.questions:,} questions"
+                yield f"{name}{result.name} {part}. It is not compared with the other strategies."
+            if result.state != "done":
+                yield f"{name}{result.name} {_STATES[result.state]}: {result.message}"
+            elif result.failed:
+                yield f"{name}{result.name} failed on {result.failed:,} of {result.rows:,} rows."
+
+
+def _missing_values(run: Run, shown: Sequence[Metric]) -> Iterator[str]:
+    """Yield notes about metrics that some questions have no value of, for example without a gold answer."""
+    notes: dict[str, list[str]] = {}
+    for group in overalls(run):
+        spans: dict[str, list[str]] = {}
+        complete = [figures for name, figures in group.strategies.items() if name not in run.incomplete]
+        for metric in shown:
+            rows = [figures[metric.name].rows for figures in complete if metric.name in figures]
+            rows = [number for number in rows if number]
+            if rows and min(rows) < group.rows:
+                span = f"{min(rows):,}" if min(rows) == max(rows) else f"{min(rows):,} to {max(rows):,}"
+                spans.setdefault(f"{span} of {group.rows:,}", []).append(metric.name)
+        if spans:
+            text = "; ".join(f"{', '.join(names)} on {span}" for span, names in spans.items())
+            notes.setdefault(text, []).append(group.condition or "")
+    for text, conditions in notes.items():
+        of = f" ({', '.join(conditions)})" if len(run.plan.conditions) > 1 else ""
+        pairs = "" if run.figures.baseline is None else " Differences use the questions that both strategies have."
+        yield f"Measured on fewer questions{of}: {text}.{pairs}"
+
+
+_STATES = {"failed": "failed on every row", "left out": "was left out"}
+
+
+def _breakdowns(run: Run, *, only: bool) -> Iterator[Table]:
+    groups = run.figures.groups
+    if any(group.set is None for group in groups):
+        yield from _breakdown(run, "set", [g for g in groups if g.view is None and g.set is not None], only=only)
+    for view in dict.fromkeys(group.view for group in groups if group.view is not None):
+        yield from _breakdown(run, view, [group for group in groups if group.view == view], only=only)
+
+
+def _breakdown(run: Run, by: str, groups: Sequence[Group], *, only: bool) -> Iterator[Table]:
+    """Yield a table of the main metric: a row for each group, a column for each strategy."""
+    if not groups:
+        return
+    metric = metrics_of([run]).get(run.figures.metric) or Metric(run.figures.metric)
+    names = list(dict.fromkeys(name for group in groups for name in _ordered(run, group)))
+    keys = [(group.set or "all sets", group.condition or "", group.slice or "", f"{group.rows:,}") for group in groups]
+    kept = [n for n in range(3) if len({key[n] for key in keys}) > 1] or [0 if by == "set" else 2]
+    complete = [name for name in names if name not in run.incomplete]
+    rows = []
+    for group, key in zip(groups, keys, strict=True):
+        estimates = {name: group.strategies.get(name, {}) for name in names}
+        best = _best([estimates[name].get(metric.name) for name in complete], metric)
+        cells = tuple(_cell(estimates[name], metric, best if name in complete else None) for name in names)
+        rows.append(((*(key[n] for n in kept), key[3]), cells))
+    needs = " and ".join(run.figures.views.get(by, []))
+    note = f"The answers of {needs} define the slices. Values of 0 or 100 follow from the definition."
+    unit, of = " (%)" if metric.unit == "share" else "", "" if only else f", {run.name}"
+    yield Table(
+        title=f"{metric.name}{unit} by {by}{of}",
+        heads=(*(("set", "condition", by)[n] for n in kept), "rows"),
+        columns=tuple(Column(run.label(name)) for name in names),
+        rows=tuple(rows),
+        shaded=metric.unit == "share",
+        notes=(note,) if needs else (),
+    )

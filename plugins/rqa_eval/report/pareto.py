@@ -1,0 +1,197 @@
+"""A plot of accuracy against cost as SVG, with the Pareto front."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .page import escape
+
+_TOP, _RIGHT, _BOTTOM, _LEFT = 16, 18, 44, 46  # margins
+_GLYPH = 7.4  # width of a letter of a label
+_LINE = 14  # height of a label
+_MAX_NAME = 24  # letters of a label
+_LOG_RATIO = 8  # the axis is logarithmic if the costs differ by a larger factor
+_Box = tuple[float, float, float, float]  # left, top, right, bottom
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A strategy: its cost per question, its accuracy and the interval of the accuracy."""
+
+    name: str
+    cost: float
+    share: float
+    low: float | None = None
+    high: float | None = None
+
+
+def front(points: Sequence[Point]) -> list[Point]:
+    """Return the Pareto front by cost: the points that no other point dominates."""
+
+    def dominates(other: Point, point: Point) -> bool:
+        no_worse = other.cost <= point.cost and other.share >= point.share
+        return no_worse and (other.cost, other.share) != (point.cost, point.share)
+
+    kept = [point for point in points if not any(dominates(other, point) for other in points)]
+    return sorted(kept, key=lambda point: (point.cost, point.name))
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A plot: the names of the axes, the size in pixels, and the CSS class."""
+
+    share: str
+    cost: str
+    width: int
+    height: int
+    kind: str = ""
+
+    def draw(self, points: Sequence[Point]) -> str:
+        """Return an SVG element with the points, their intervals and their front. Needs at least one point."""
+        best = front(points)
+        x = _cost_axis([point.cost for point in points], _LEFT, self.width - _RIGHT)
+        bounds = [value for p in points for value in (p.low, p.high, p.share) if value is not None]
+        y = _share_axis(min(bounds), max(bounds), self.height - _BOTTOM, _TOP)
+        description = "; ".join(f"{p.name}: {100 * p.share:.1f} % at {_exact(p.cost)}" for p in points)
+        occupied = [*_point_boxes(points, x, y), *_front_boxes(best, x, y)]
+        return "".join(
+            [
+                f'<svg class="{self.kind}" viewBox="0 0 {self.width} {self.height}" width="{self.width}" '
+                f'height="{self.height}" role="img"><title>{escape(self.share)} against {escape(self.cost)}</title>'
+                f"<desc>{escape(description)}</desc>",
+                *self._frame(x, y),
+                f'<path class="front" d="{_stairs(best, x, y)}"/>',
+                *(_mark(point, x, y, "best" if point in best else "beaten") for point in points),
+                *(self._label(point, x, y, occupied) for point in sorted(points, key=lambda p: p not in best)),
+                "</svg>",
+            ]
+        )
+
+    def _frame(self, x: _Axis, y: _Axis) -> Iterator[str]:
+        right, bottom = self.width - _RIGHT, self.height - _BOTTOM
+        for tick in y.ticks:
+            at = f"{y(tick):.1f}"
+            yield f'<path class="grid" d="M{_LEFT} {at}H{right}"/>'
+            yield f'<text class="tick" x="{_LEFT - 6}" y="{at}" dy=".35em" text-anchor="end">{100 * tick:.0f} %</text>'
+        for tick in x.ticks:
+            at = f"{x(tick):.1f}"
+            yield f'<path class="grid" d="M{at} {_TOP}V{bottom}"/>'
+            yield f'<text class="tick" x="{at}" y="{bottom + 16}" text-anchor="middle">{_short(tick)}</text>'
+        across = f"{self.cost}{' (logarithmic)' if x.logarithmic else ''}"
+        middle = (_LEFT + right) / 2
+        yield f'<text class="axis" x="{middle:.0f}" y="{self.height - 6}" text-anchor="middle">{escape(across)}</text>'
+        yield f'<text class="axis" x="{_LEFT}" y="10">{escape(self.share)}</text>'
+
+    def _label(self, point: Point, x: _Axis, y: _Axis, occupied: list[_Box]) -> str:
+        """Return the name where it overlaps least with other elements."""
+        name = point.name if len(point.name) <= _MAX_NAME else f"{point.name[: _MAX_NAME - 1]}…"
+        at, up, long = x(point.cost), y(point.share), len(name) * _GLYPH
+        sides = [left for left in (at + 9, at - 9 - long) if left >= 0 and left + long <= self.width]
+        heights = [up + lines * _LINE for lines in (0, -0.8, 0.8, -1.6, 1.6, -3, 3)]
+        places = [
+            (left, middle - _LINE / 2, left + long, middle + _LINE / 2)
+            for middle in heights
+            if _LINE / 2 <= middle <= self.height - _BOTTOM
+            for left in sides or [max(0.0, self.width - long)]
+        ]
+        box = min(places, key=lambda place: sum(_overlap(place, other) for other in occupied))
+        occupied.append(box)
+        return f'<text class="name" x="{box[0]:.1f}" y="{box[1] + _LINE / 2:.1f}" dy=".35em">{escape(name)}</text>'
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    start: float
+    end: float
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    logarithmic: bool = False
+
+    def __call__(self, value: float) -> float:
+        """Return the position of a value. A logarithmic axis shows smaller values, such as 0, at its start."""
+        low, high = self.low, self.high
+        if self.logarithmic:
+            value, low, high = math.log10(max(value, low)), math.log10(low), math.log10(high)
+        return self.start + (value - low) / (high - low) * (self.end - self.start)
+
+
+def _cost_axis(costs: Sequence[float], start: float, end: float) -> _Axis:
+    above = [cost for cost in costs if cost > 1e-9]
+    if not above or max(above) <= _LOG_RATIO * min(above):
+        high = max(above, default=1.0) * 1.08
+        return _Axis(start, end, 0, high, tuple(_steps(0, high)))
+    zero = len(above) < len(costs)
+    low, high = min(above) / (4 if zero else 1.5), max(above) * 1.5
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
+    round_numbers = [times * 10.0**n for n in decades for times in ((1, 2, 5) if len(decades) < 4 else (1,))]
+    least = min(above) / 2 if zero else low
+    ticks = [0.0] * zero + [tick for tick in round_numbers if least <= tick <= high]
+    return _Axis(start, end, low, high, tuple(ticks), logarithmic=True)
+
+
+def _share_axis(low: float, high: float, start: float, end: float) -> _Axis:
+    low, high = max(0.0, math.floor(low * 10) / 10), min(1.0, math.ceil(high * 10) / 10)
+    if high - low < 0.1:
+        low, high = max(0.0, low - 0.1), min(1.0, high + 0.1)
+    return _Axis(start, end, low, high, tuple(_steps(low, high)))
+
+
+def _steps(low: float, high: float) -> Iterator[float]:
+    """Yield about five round numbers."""
+    rough = (high - low) / 5
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = next(unit * times for times in (1, 2, 5, 10) if unit * times >= rough * 0.999)
+    for n in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1):
+        yield n * step
+
+
+def _exact(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _short(value: float) -> str:
+    for size, sign in ((1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:g}{sign}"
+    return f"{value:g}"
+
+
+def _stairs(best: Sequence[Point], x: _Axis, y: _Axis) -> str:
+    path = f"M{x(best[0].cost):.1f} {y(best[0].share):.1f}"
+    for point in best[1:]:
+        path += f"H{x(point.cost):.1f}V{y(point.share):.1f}"
+    return f"{path}H{x.end:.1f}"
+
+
+def _mark(point: Point, x: _Axis, y: _Axis, kind: str) -> str:
+    at = f"{x(point.cost):.1f}"
+    interval = ""
+    if point.low is not None and point.high is not None:
+        interval = f'<path class="interval" d="M{at} {y(point.low):.1f}V{y(point.high):.1f}"/>'
+    return f'{interval}<circle class="{kind}" cx="{at}" cy="{y(point.share):.1f}" r="5"/>'
+
+
+def _point_boxes(points: Sequence[Point], x: _Axis, y: _Axis) -> Iterator[_Box]:
+    for point in points:
+        at, up = x(point.cost), y(point.share)
+        yield at - 5, up - 5, at + 5, up + 5
+        if point.low is not None and point.high is not None:
+            yield at - 1, y(point.high), at + 1, y(point.low)
+
+
+def _front_boxes(best: Sequence[Point], x: _Axis, y: _Axis) -> Iterator[_Box]:
+    for point, following in itertools.pairwise(best):
+        at, up, end = x(point.cost), y(point.share), x(following.cost)
+        yield at, up - 2, end, up + 2
+        yield end - 2, y(following.share), end + 2, up
+    yield x(best[-1].cost), y(best[-1].share) - 2, x.end, y(best[-1].share) + 2
+
+
+def _overlap(one: _Box, other: _Box) -> float:
+    wide = min(one[2], other[2]) - max(one[0], other[0])
+    high = min(one[3], other[3]) - max(one[1], other[1])
+    return max(0.0, wide) * max(0.0, high)

@@ -1,0 +1,72 @@
+"""The HTML page of `rqa report`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from .overview import metrics_of, overalls, tables
+from .page import asset, escape, page, section, table
+from .pareto import Plot, Point
+from .question_data import questions
+from .runs import Group, Run
+
+_COSTS = ("tokens", "calls", "seconds")  # the first with a value above 0 is drawn
+
+
+def run_page(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield the parts of the page. The traces of the questions are never all in memory."""
+    names = ", ".join(run.name for run in runs)
+    began = ", ".join(dict.fromkeys(run.plan.began[:10] for run in runs if run.plan.began))
+    yield from page(f"rqa report: {names}", escape(began and f"Started {began}"), _body(runs), ["questions.js"])
+
+
+def _body(runs: Sequence[Run]) -> Iterator[str]:
+    overview, *breakdowns = tables(runs)
+    yield section("strategies", "Strategies", table(overview))
+    yield from _costs(runs)
+    if breakdowns:
+        yield section("slices", "By set and by slice", *map(table, breakdowns))
+    yield section("questions", "Questions", asset("questions.html"))
+    size = 0
+    for part in questions(runs):
+        size += len(part)
+        yield part
+    yield f'<footer class="faint">Compressed questions: {max(size / 1e6, 0.1):,.1f} MB.</footer>\n'
+
+
+def _costs(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield the section with a plot for each condition of each run."""
+    plots = []
+    for run in runs:
+        known = metrics_of([run])
+        metric = known.get(run.figures.metric)
+        if metric is None or metric.better == "lower":
+            metric = known.get(run.correctness)
+        for group in overalls(run):
+            cost = next((cost for cost in _COSTS if _has_values(group, cost)), "")
+            points = list(_points(run, group, metric.name, cost)) if metric is not None else []
+            if metric is not None and metric.unit == "share" and len(points) > 1:
+                of = [run.name if len(runs) > 1 else "", group.condition or ""]
+                axes = metric.name, f"{cost} per question"
+                wide = Plot(*axes, width=860, height=420, kind="wide").draw(points)
+                narrow = Plot(*axes, width=350, height=360, kind="narrow").draw(points)
+                title = escape(" · ".join(filter(None, of)))
+                plots.append(f'<figure><figcaption class="faint">{title}</figcaption>{wide}{narrow}</figure>')
+    if plots:
+        note = '<p class="note">Filled: no other strategy is as accurate for less. Bars: 95 % intervals.</p>'
+        yield section("cost", "Accuracy against cost", *plots, note)
+
+
+def _has_values(group: Group, cost: str) -> bool:
+    return any((spent := figures.get(cost)) and spent.value for figures in group.strategies.values())
+
+
+def _points(run: Run, group: Group, metric: str, cost: str) -> Iterator[Point]:
+    for name, figures in group.strategies.items():
+        if name in run.incomplete:
+            continue
+        share, spent = figures.get(metric), figures.get(cost)
+        if share is None or share.value is None or spent is None or spent.value is None:
+            continue
+        if 0 <= share.value <= 1 and spent.value >= 0:
+            yield Point(name, spent.value, share.value, share.low, share.high)

@@ -1,0 +1,135 @@
+"""Build and update indexes, for `rqa index` and `--docs`."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import shlex
+import shutil
+import stat
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..calls.contract import CONTRACT, PLUGIN_FAULT, attributed, closed, validated
+from ..config import environment
+from ..config.layers import Config
+from ..errors import BusyError, ConfigError, PluginError
+from ..expressions import BUILT_IN, sources
+from ..host.loading import Host
+from ..protocols import IndexProgress, IndexReport
+from .assembly import Assembly, Part
+
+_LOCK_TIMEOUT = 60.0  # seconds to wait for another process that indexes the same files
+_KEEP_UNUSED = 30 * 24 * 3600  # seconds to keep a --docs index after its last use
+
+
+def indexing_retriever(assembly: Assembly, *, named: bool) -> str:
+    """The retriever to index with: the configured one that has an index, else the installed one of highest rank.
+
+    `named`: the command line names the retriever. Then exactly one retriever in it must have an index.
+    Raises ConfigError if no retriever fits.
+    """
+    tree = assembly.retriever
+    configured = [name for name in sources(tree) if name not in BUILT_IN] if tree else []
+    candidates = [name for name in configured if assembly.keeps_index(name)]
+    if named and configured and len(candidates) != 1:
+        raise ConfigError(
+            f"`{tree}` names several retrievers that have an index: {', '.join(candidates)}."
+            if candidates
+            else f"Retriever {str(tree)!r} has no index.",
+            hint="Name one that has an index with -r. `rqa plugins` lists them.",
+        )
+    if candidates:
+        return candidates[0]
+    installed = (registration.name for registration in assembly.host.components("retriever"))
+    for name in assembly.indexing((*assembly.config.names("retriever"), *installed)):
+        return name
+    raise ConfigError("No installed retriever has an index.", hint="`rqa plugins` lists installed and broken plugins.")
+
+
+def index(assembly: Assembly, name: str, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport:
+    """Index `paths` with the retriever `name`. Raises PluginError if it returns no report or fails to close."""
+    component, qualified = assembly.part("retriever", name).build(), f"retriever.{name}"
+    try:
+        with attributed(qualified):
+            report: IndexReport = component.index([path.absolute() for path in paths], progress)
+    finally:
+        unclosed = asyncio.run(closed(qualified, component))
+    if problem := validated(report, IndexReport)[1]:
+        raise PluginError(f"`index` of {qualified} returned {problem}.", hint=CONTRACT)
+    if unclosed:  # the index may be incomplete
+        raise PluginError(unclosed, hint=PLUGIN_FAULT)
+    return report
+
+
+def open_to_others(report: IndexReport) -> str:
+    """A warning if other users can read the index folder, else ""."""
+    try:
+        mode = stat.S_IMODE(Path(report.folder).stat().st_mode) if report.folder else 0
+    except OSError:
+        return ""
+    if not mode & 0o055:
+        return ""
+    return (
+        f"Other users can read the index folder {report.folder} (mode {mode:04o}), which holds the text of your files. "
+        f"Make it private with `chmod 700 {shlex.quote(report.folder)}`."
+    )
+
+
+def for_documents(
+    config: Config, host: Host, paths: Sequence[Path], progress: IndexProgress | None = None, *, named: bool
+) -> tuple[str, dict[str, str], IndexReport]:
+    """Create or update an index of only `paths`. Returns the retriever, its options and the report.
+
+    `named` as in `indexing_retriever`.
+    """
+    name = indexing_retriever(Assembly(config, host), named=named)
+    parent = environment.cache_dir() / "docs"
+
+    def assembly_for(folder: Path) -> Assembly:
+        return Assembly(config, host, overrides={("retriever", name): {"index": str(folder)}})
+
+    # Other paths, options or plugin versions need an index of their own.
+    folder = parent / _key(paths, assembly_for(parent).part("retriever", name))
+    try:
+        parent.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        parent.mkdir(exist_ok=True, mode=0o700)
+        (parent / f"{folder.name}.used").touch()  # first, so that an index without this file never stays
+    except OSError as error:
+        raise ConfigError(
+            f"Cannot write to the index folder {parent}: {error.strerror}.",
+            hint=f"Set {environment.CACHE_DIR} to a writable folder, or index the documents with `rqa index PATH`.",
+        ) from error
+    deadline = time.monotonic() + _LOCK_TIMEOUT
+    existed = folder.exists()
+    while True:
+        try:
+            report = index(assembly_for(folder), name, paths, progress)
+            break
+        except BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+        except ConfigError:
+            if not existed:
+                raise
+            shutil.rmtree(folder, ignore_errors=True)  # its format is older than the plugin
+            existed = False
+    _delete_unused(parent)
+    return name, {"index": str(folder)}, report
+
+
+def _key(paths: Sequence[Path], retriever: Part) -> str:
+    content = "\0".join([repr(retriever.identity), *sorted(str(path.resolve()) for path in paths)])
+    return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:20]
+
+
+def _delete_unused(folder: Path) -> None:
+    for mark in folder.glob("*.used"):
+        try:
+            if mark.stat().st_mtime < time.time() - _KEEP_UNUSED:
+                shutil.rmtree(mark.with_suffix(""), ignore_errors=True)
+                mark.unlink()
+        except FileNotFoundError:
+            continue  # another process deleted it

@@ -1,0 +1,735 @@
+import asyncio
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import (
+    Answer,
+    CallTimeout,
+    Completion,
+    ConfigError,
+    ContextError,
+    MissingError,
+    Passage,
+    PluginError,
+    Question,
+    RefusedError,
+    RqaError,
+    Usage,
+)
+from robust_qa.answering.assembly import Assembly
+from robust_qa.answering.session import Session
+from robust_qa.batch.resume import answered_by
+from robust_qa.config.layers import Config
+from robust_qa.config.values import Layer
+from robust_qa.host.loading import Host
+
+PLUGIN = Path(__file__).parents[1] / "standins" / "plugin.py"
+SHELF = {"retriever": {"shelf": {"texts": ["alpha beta", "gamma"]}}}
+OF_ITS_INSTANCES = """
+from robust_qa import hookimpl
+
+class Strategy:
+    def __init__(self):
+        self.needs = {"generate"}
+
+    async def answer(self, question, toolbox): ...
+
+@hookimpl
+def rqa_register(registry):
+    registry.strategy("own", Strategy)
+"""
+
+
+@pytest.fixture
+def host() -> Host:
+    return Host(only=[], files=[PLUGIN], strict=True)
+
+
+@pytest.fixture
+def log(host: Host) -> list[tuple[str, Any]]:
+    calls: list[tuple[str, Any]] = sys.modules["rqa_plugin_plugin"].LOG
+    calls.clear()
+    return calls
+
+
+async def ask(host: Host, tree: dict[str, Any], question: str | Question = "Q?", **options: Any) -> Answer:
+    config = Config([Layer("test.toml", tree)])
+    async with Session(config, host, **options) as session:
+        return await session.answer(Question(question) if isinstance(question, str) else question)
+
+
+async def give_up(host: Host, log: list[Any]) -> None:
+    """Ask a question, and cancel it when the reader has begun."""
+    run = asyncio.create_task(ask(host, {"reader": {"parrot": {}}}))
+    while ("begun", "parrot") not in log:
+        await asyncio.sleep(0)
+    run.cancel()
+    await asyncio.wait({run})
+
+
+async def test_the_host_fills_in_question_strategy_time_and_trace(host: Host) -> None:
+    answer = await ask(host, SHELF)
+    assert (answer.text, answer.question, answer.strategy) == ("alpha", "Q?", "reads")
+    assert [step.kind for step in answer.trace] == ["retrieve", "read"] and answer.seconds > 0
+
+
+async def test_the_default_is_the_best_strategy_that_works(host: Host) -> None:
+    assert (await ask(host, {**SHELF, "reader": {"parrot": {}}})).strategy == "reads"
+    assert (await ask(host, {"reader": {"parrot": {}}})).strategy == "writes"
+
+
+def test_the_strategies_are_those_of_plugins_by_their_ranks_and_then_those_of_tables(host: Host) -> None:
+    tables = {"strategy": {"mine": {"plugin": "reads"}, "reads": {}, "wrong": {"plugin": "reads", "no": 1}}}
+    session = Session(Config([Layer("t", tables)]), host)
+    installed = [registration.name for registration in host.components("strategy")]
+    assert session.strategies == [*installed, "mine", "wrong"]
+    session.check_strategy("mine")
+    with pytest.raises(ConfigError, match="sets `no`"):
+        session.check_strategy("wrong")
+
+
+async def test_an_empty_setup_raises_an_error_with_a_fix(host: Host) -> None:
+    with pytest.raises(MissingError, match="nothing to answer from") as caught:
+        await ask(host, {})
+    assert "rqa index" in caught.value.hint and "`parrot pull`" in caught.value.hint
+
+
+async def test_a_strategy_without_a_rank_need_not_say_on_its_class_what_it_needs(tmp_path: Path) -> None:
+    plugin = tmp_path / "plugin.py"
+    plugin.write_text(OF_ITS_INSTANCES, "utf-8")
+    with pytest.raises(MissingError, match="nothing to answer from"):
+        await ask(Host(only=[], files=[plugin], strict=True), {})
+
+
+async def test_passages_of_the_question_stand_in_for_the_retriever(host: Host, log: list[Any]) -> None:
+    question = Question("Q?", passages=(Passage("own words"),))
+    assert (await ask(host, SHELF, question)).text == "own"
+    assert [kind for kind, _ in log] == ["read"]
+
+
+async def test_a_retriever_asked_for_by_name_is_used_even_so(host: Host) -> None:
+    question = Question("Q?", passages=(Passage("own words"),))
+    assert (await ask(host, SHELF, question, prefer_retriever=True)).text == "alpha"
+
+
+@pytest.mark.parametrize("retriever", ["given", "given & shelf"])
+@pytest.mark.parametrize("strategy", [{"strategy": "reads"}, {}])
+@pytest.mark.parametrize("model", [{"reader": {"parrot": {}}}, {}])
+async def test_given_means_the_questions_own_passages_only(
+    host: Host, retriever: str, strategy: dict[str, str], model: dict[str, Any]
+) -> None:
+    with pytest.raises(MissingError, match="`given` means the passages that come with a question"):
+        await ask(host, {**SHELF, **model, "defaults": {"retriever": retriever, **strategy}})
+
+
+async def test_a_strategy_that_asks_the_model_alone_needs_no_passages_of_the_question(host: Host) -> None:
+    tree = {"reader": {"parrot": {}}, "defaults": {"retriever": "given", "strategy": "writes"}}
+    assert (await ask(host, tree)).text is not None
+
+
+async def test_the_hint_names_only_readers_that_write(host: Host) -> None:
+    readers = {"parrot": {}, "mute": {"plugin": "first"}, "wrong": {"plugin": "none"}}
+    with pytest.raises(ConfigError) as caught:
+        await ask(host, {"reader": readers, "defaults": {"reader": "first", "strategy": "writes"}})
+    assert caught.value.hint.splitlines()[-1] == "Choose a configured reader with --reader: parrot."
+
+
+@pytest.mark.parametrize(("retriever", "k"), [("shelf@3", 3), ("shelf", 10)])
+async def test_k_comes_from_the_expression_or_the_default(host: Host, log: list[Any], retriever: str, k: int) -> None:
+    await ask(host, {**SHELF, "defaults": {"retriever": retriever}})
+    assert log[0] == ("retrieve", ("Q?", k))
+
+
+async def test_extra_passages_of_a_retriever_are_dropped(host: Host) -> None:
+    answer = await ask(host, {**SHELF, "defaults": {"retriever": "shelf@1", "strategy": "judged"}})
+    assert answer.text == "alpha beta"
+
+
+async def test_k_limits_a_questions_own_passages_only_when_it_is_set(host: Host) -> None:
+    question = Question("Q?", passages=(Passage("a"), Passage("a much longer one")))
+    judged = {"defaults": {"strategy": "judged"}}
+    assert (await ask(host, judged, question)).text == "a much longer one"
+    assert (await ask(host, {"defaults": {"strategy": "judged", "k": 1}}, question)).text == "a"
+
+
+async def test_a_strategy_without_its_model_fails_before_the_first_call(host: Host, log: list[Any]) -> None:
+    with pytest.raises(ConfigError, match=r"needs a language model, and reader\.first does not write"):
+        await ask(host, {**SHELF, "defaults": {"strategy": "writes", "reader": "first"}})
+    assert log == []
+
+
+async def test_a_missing_model_is_a_missing_error(host: Host) -> None:
+    with pytest.raises(MissingError, match="needs a language model"):
+        await ask(host, {**SHELF, "defaults": {"strategy": "writes"}})
+
+
+async def test_a_strategy_without_a_model_says_how_to_get_one_or_which_to_choose(host: Host) -> None:
+    with pytest.raises(MissingError) as caught:
+        await ask(host, {**SHELF, "defaults": {"strategy": "writes"}})
+    assert "`parrot pull`" in caught.value.hint and "`rqa init`" in caught.value.hint
+    configured = {"reader": {"first": {}, "bird": {"plugin": "parrot"}}}
+    with pytest.raises(ConfigError) as caught_too:
+        await ask(host, {**SHELF, **configured, "defaults": {"strategy": "writes", "reader": "first"}})
+    assert "--reader: bird." in caught_too.value.hint
+
+
+async def test_an_unknown_option_names_file_table_and_the_nearest(host: Host) -> None:
+    with pytest.raises(ConfigError, match=r"test\.toml: \[reader\.parrot\] has no option `repy`") as caught:
+        await ask(host, {"reader": {"parrot": {"repy": "x"}}})
+    assert "'reply'" in caught.value.hint
+
+
+async def test_an_error_in_one_of_several_configured_components_is_raised(host: Host) -> None:
+    with pytest.raises(ConfigError, match=r"\[reader\.first\] sets `speed`"):
+        await ask(host, {**SHELF, "reader": {"first": {"speed": 2}, "parrot": {}}})
+
+
+async def test_an_unknown_plugin_names_file_table_and_the_nearest(host: Host) -> None:
+    with pytest.raises(ConfigError, match=r"test\.toml: \[reader\.mine\] .*'parot'") as caught:
+        await ask(host, {"reader": {"mine": {"plugin": "parot"}}})
+    assert "'parrot'" in caught.value.hint
+
+
+async def test_the_same_plugin_serves_under_two_names(host: Host) -> None:
+    readers = {"a": {"plugin": "parrot", "reply": "A"}, "b": {"plugin": "parrot", "reply": "B"}}
+    assert (await ask(host, {"reader": readers, "defaults": {"reader": "b"}})).text == "B"
+
+
+async def test_limits_are_the_hosts_and_no_option_of_the_plugin(host: Host) -> None:
+    tree = {"reader": {"parrot": {"concurrency": 2, "rpm": 600, "timeout": 5, "retries": 0}}}
+    assert (await ask(host, tree)).text is not None
+    with pytest.raises(ConfigError, match=r"`reader\.parrot\.concurrency` must be a whole number"):
+        await ask(host, {"reader": {"parrot": {"concurrency": "two"}}})
+
+
+async def test_an_option_that_has_the_name_of_a_limit_is_told_what_the_host_keeps_to(host: Host) -> None:
+    part = Assembly(Config([Layer("test.toml", {"reader": {"parrot": {"timeout": 5}}})]), host).part("reader", "parrot")
+    assert (part.limits.timeout, part.options.timeout) == (5, 5)
+    part = Assembly(Config([]), host).part("reader", "parrot")
+    assert (part.limits.timeout, part.options.timeout) == (None, 10)
+
+
+async def test_errors_of_tasks_at_once_come_out_as_the_one_that_tells_most(host: Host) -> None:
+    tree = {"reader": {"parrot": {}}, "defaults": {"strategy": "fails"}}
+    with pytest.raises(MissingError, match="gone"):
+        await ask(host, tree)
+    with pytest.raises(PluginError, match="Strategy 'fails' failed with KeyError"):
+        await ask(host, tree, "bug")
+
+
+async def test_usage_adds_up_and_the_cache_tells(host: Host) -> None:
+    tree = {"reader": {"parrot": {}}}
+    first, second = await ask(host, tree), await ask(host, tree)
+    assert (first.usage.calls, first.usage.prompt_tokens, first.usage.cached) == (1, 7, 0)
+    assert (second.usage.calls, second.usage.prompt_tokens, second.usage.cached) == (1, 7, 1)
+
+
+async def test_questions_that_share_an_error_have_their_own_usage(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Spoilt(RefusedError):
+        def __init__(self, engine: str, code: int) -> None:
+            super().__init__(f"{engine} ended with {code}.", hint="Mend it.")
+
+    kept = Spoilt("The engine", 7)
+
+    def score(*_: Any) -> list[float]:
+        raise kept
+
+    async def answer(self: Any, question: str, toolbox: Any) -> Answer:
+        await toolbox.generate(question)
+        await toolbox.score(question, ["text"])
+        raise AssertionError("unreachable")
+
+    plugin = sys.modules["rqa_plugin_plugin"]
+    monkeypatch.setattr(plugin.Length, "score", score)
+    monkeypatch.setattr(plugin.Writes, "answer", answer)
+    config = {"reader": {"parrot": {}}, "defaults": {"strategy": "writes", "evaluator": "length"}}
+    async with Session(Config([Layer("test.toml", config)]), host) as session:
+        for n in range(3):
+            with pytest.raises(Spoilt, match=r"The engine ended with 7\.") as caught:
+                await session.answer(Question(f"Q{n}?"))
+            assert (caught.value.usage, caught.value.hint) == (Usage(1, 7, 3), "Mend it.")
+
+
+async def test_an_error_is_traced_once_with_what_led_to_it(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise RefusedError("It knows no such key.")
+
+    def hide() -> None:
+        raise RefusedError("It knows no such key.") from None
+
+    async def answer(*_: Any) -> None:
+        try:
+            raise KeyError("key")
+        except KeyError:
+            refuse()
+
+    async def answer_hiding(*_: Any) -> None:
+        try:
+            raise KeyError("key")
+        except KeyError:
+            hide()
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Reads, "answer", answer)
+    with pytest.raises(RefusedError) as caught:
+        await ask(host, SHELF)
+    told = "".join(traceback.format_exception(caught.value))
+    assert told.count("KeyError: 'key'") == told.count("RefusedError: It") == told.count("in refuse") == 1
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Reads, "answer", answer_hiding)
+    with pytest.raises(RefusedError) as caught:
+        await ask(host, SHELF)
+    assert "KeyError" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("options", "calls"),
+    [({"temperature": 0.7}, 2), ({"temperature": 0.7, "seed": 1}, 1), ({"temperature": 0.0}, 1)],
+)
+async def test_a_sampled_reply_is_cached_only_with_its_seed(
+    host: Host, log: list[Any], options: dict[str, Any], calls: int
+) -> None:
+    for _ in range(2):
+        await ask(host, {"reader": {"parrot": options}})
+    assert sum(kind == "generate" for kind, _ in log) == calls
+
+
+async def test_a_plugin_file_that_was_edited_does_not_get_the_calls_of_its_former_self(tmp_path: Path) -> None:
+    source, tree = PLUGIN.read_text(), {"reader": {"parrot": {}}}
+    counts = []
+    for content in (source, source, f"{source}# edited\n"):
+        (tmp_path / "edited.py").write_text(content)
+        answer = await ask(Host(only=[], files=[tmp_path / "edited.py"], strict=True), tree)
+        counts.append(answer.usage.cached)
+    assert counts == [0, 1, 0]
+
+
+async def test_an_option_that_is_kept_out_of_print_tells_two_configurations_apart(tmp_path: Path) -> None:
+    hidden = "texts: tuple[str, ...] = __import__('dataclasses').field(default=(), repr=False)"
+    (tmp_path / "quiet.py").write_text(PLUGIN.read_text().replace("texts: tuple[str, ...] = ()", hidden))
+    host = Host(only=[], files=[tmp_path / "quiet.py"], strict=True)
+    answers, retrievals = [], []
+    for text in ("alpha", "beta"):
+        config = Config([Layer("test.toml", {"retriever": {"shelf": {"texts": [text]}}})])
+        async with Session(config, host) as session:
+            answers.append((await session.answer(Question("Q?"))).text)
+            retrievals.append(session.toolbox_for(Question("Q?")).retrieval()["shelf"])
+    assert answers == ["alpha", "beta"] and retrievals[0] != retrievals[1]
+
+
+async def test_a_component_is_asked_once_for_its_fingerprint(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    for name in ("Shelf", "Parrot"):
+        component = getattr(sys.modules["rqa_plugin_plugin"], name)
+        monkeypatch.setattr(component, "fingerprint", lambda self: asked.append(self) or "f", raising=False)
+    async with Session(Config([Layer("test.toml", {**SHELF, "reader": {"parrot": {}}})]), host) as session:
+        assert (await session.answer(Question("Q?"))).text
+        assert session.toolbox_for(Question("Q?")).retrieval()["shelf"]
+        assert set(answered_by(session, "reads", has_passages=False)) >= {"reader", "reader content"}
+    assert len(asked) == 2
+
+
+async def test_all_built_components_and_strategies_are_closed(
+    host: Host, log: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugin = sys.modules["rqa_plugin_plugin"]
+    monkeypatch.setattr(plugin.Shelf, "close", lambda self: log.append(("close", "shelf")), raising=False)
+    monkeypatch.setattr(plugin.Writes, "close", lambda self: log.append(("close", "writes")), raising=False)
+    await ask(host, {"reader": {"parrot": {}}})
+    assert sorted(name for kind, name in log if kind == "close") == ["parrot", "shelf", "writes"]
+
+
+@pytest.mark.parametrize("error", [KeyError("handle"), asyncio.CancelledError("handle"), BaseException("handle")])
+async def test_a_component_that_fails_to_close_leaves_no_other_open_and_loses_no_cached_call(
+    host: Host, log: list[Any], monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def close(self: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Shelf, "close", close, raising=False)
+    tree = {**SHELF, "reader": {"parrot": {}}}
+    session = Session(Config([Layer("test.toml", tree)]), host)
+    async with session:
+        assert (await session.answer(Question("Who?"))).text
+    assert session.trouble == f"retriever.shelf cannot be closed: {type(error).__name__}: {error}."
+    assert log[-1] == ("close", "parrot")
+    monkeypatch.undo()
+    assert (await ask(host, tree, "Who?")).usage.cached == 1
+
+
+async def test_a_component_that_closes_by_ending_its_task_leaves_no_other_open_in_a_run_that_is_cancelled(
+    host: Host, log: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def close(self: Any) -> None:
+        background = asyncio.create_task(asyncio.sleep(60))
+        background.cancel()
+        await background
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Shelf, "close", close, raising=False)
+    run = asyncio.create_task(ask(host, {**SHELF, "reader": {"parrot": {"delay": 60.0}}}))
+    while "generate" not in {kind for kind, _ in log}:
+        await asyncio.sleep(0.01)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert log[-1] == ("close", "parrot")
+
+
+async def test_a_session_that_has_ended_says_so(host: Host) -> None:
+    async with Session(Config([Layer("test.toml", SHELF)]), host) as session:
+        await session.answer(Question("Who?"))
+    with pytest.raises(RqaError, match="This session has ended"):
+        await session.answer(Question("Where?"))
+    with pytest.raises(RqaError, match="This session has ended"):
+        await session.__aenter__()
+
+
+async def test_a_component_that_does_not_close_in_time_is_abandoned(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robust_qa.calls.contract._CLOSING", 0.01)
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Parrot, "close", lambda self: asyncio.sleep(60))
+    session = Session(Config([Layer("test.toml", {"reader": {"parrot": {}}})]), host)
+    async with session:
+        await session.answer(Question("Q?"))
+    assert session.trouble == "reader.parrot cannot be closed: TimeoutError."
+
+
+async def test_cancelled_calls_end_before_the_component_is_closed(
+    host: Host, log: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def generate(*_: Any) -> Completion:
+        log.append(("begun", "parrot"))
+        try:
+            await asyncio.sleep(60)
+        finally:
+            for _ in range(9):  # to hang up, say
+                await asyncio.sleep(0)
+            log.append(("ended", "parrot"))
+        raise AssertionError("unreachable")
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Parrot, "generate", generate)
+    await give_up(host, log)
+    assert log == [("begun", "parrot"), ("ended", "parrot"), ("close", "parrot")]
+
+
+async def test_a_component_with_unfinished_calls_is_not_closed(
+    host: Host, log: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = asyncio.Event()
+
+    async def generate(*_: Any) -> Completion:
+        log.append(("begun", "parrot"))
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await go.wait()
+        raise AssertionError("unreachable")
+
+    monkeypatch.setattr("robust_qa.calls.pipeline._ENDING", 0.01)
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Parrot, "generate", generate)
+    await give_up(host, log)
+    go.set()
+    assert log == [("begun", "parrot")]
+
+
+@pytest.mark.parametrize("method", ["generate", "score_many", "count_tokens"])
+async def test_a_component_with_a_running_thread_is_not_closed(
+    host: Host, log: list[Any], monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def work(*_: Any) -> Any:
+        begun.set()
+        go.wait(60)
+
+    plugin = sys.modules["rqa_plugin_plugin"]
+    owner, other = (plugin.Length, plugin.Parrot) if method == "score_many" else (plugin.Parrot, plugin.Length)
+    monkeypatch.setattr(owner, method, work, raising=False)
+    monkeypatch.setattr(owner, "close", lambda _: log.append(("close", "busy")), raising=False)
+    monkeypatch.setattr(other, "close", lambda _: log.append(("close", "idle")), raising=False)
+    names = {"strategy": "judged" if method == "score_many" else "reads", "evaluator": "length", "reader": "parrot"}
+    tree = {**SHELF, "reader": {"parrot": {"window": 4096}}, "defaults": {**names, "retriever": "shelf@rr"}}
+    run = asyncio.create_task(ask(host, tree))
+    try:
+        while not begun.is_set():
+            await asyncio.sleep(0.001)
+        run.cancel()
+        await asyncio.wait({run})
+        assert [call for call in log if call[0] == "close"] == [("close", "idle")]
+    finally:
+        go.set()
+
+
+async def test_hanging_threads_of_one_component_do_not_block_others(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = threading.Event()
+    plugin = sys.modules["rqa_plugin_plugin"]
+    monkeypatch.setattr(plugin.Shelf, "retrieve", lambda *_: go.wait(60))
+    monkeypatch.setattr(plugin.Parrot, "generate", lambda *_: Completion("yes"))
+    shelf = {**SHELF["retriever"]["shelf"], "concurrency": 64, "timeout": 0.05, "retries": 0}
+    config = Config([Layer("test.toml", {"retriever": {"shelf": shelf}, "reader": {"parrot": {}}})])
+    try:
+        async with Session(config, host) as session:
+            asked = [session.answer(Question(f"Q{n}?"), strategy="reads") for n in range(64)]
+            outcomes = await asyncio.gather(*asked, return_exceptions=True)
+            assert {type(outcome) for outcome in outcomes} == {CallTimeout}
+            async with asyncio.timeout(30):
+                assert (await session.answer(Question("Q?"), strategy="writes")).text == "yes"
+    finally:
+        go.set()
+
+
+async def test_an_error_is_not_hidden_by_a_component_that_then_fails_to_close(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def close(self: Any) -> None:
+        raise KeyError("handle")
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Parrot, "close", close)
+    with pytest.raises(MissingError, match="gone"):
+        await ask(host, {"reader": {"parrot": {}}, "defaults": {"strategy": "fails"}})
+
+
+async def test_a_generative_reader_reads_with_the_hosts_prompt(host: Host, log: list[Any]) -> None:
+    answer = await ask(host, {**SHELF, "reader": {"parrot": {}}})
+    messages, decoding = log[-2][1]
+    assert answer.text == "yes" and decoding.max_tokens == 50
+    assert '<document number="1">\nalpha beta\n</document>' in messages[1].content
+
+
+async def test_passages_that_overflow_the_window_are_cut_and_the_trace_says_so(host: Host) -> None:
+    tree = {
+        "retriever": {"shelf": {"texts": ["Short one.", "Word " * 2000]}},
+        "reader": {"parrot": {"window": 700}},
+    }
+    answer = await ask(host, tree)
+    notes = [step for step in answer.trace if step.kind == "note"]
+    assert notes[0].data == {"dropped": [], "shortened": [2]}
+
+
+async def test_a_window_that_holds_no_more_than_the_reply_names_the_reader_and_no_option_of_another(host: Host) -> None:
+    with pytest.raises(ContextError, match="has a window of 50 tokens") as raised:
+        await ask(host, {**SHELF, "reader": {"parrot": {"window": 50}}})
+    assert raised.value.hint == "Under [reader.parrot], lower `max_tokens` or set a larger context window."
+
+
+async def test_a_strategy_that_gives_no_answer_object_is_a_fault_of_the_plugin(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(self: Any, question: str, toolbox: Any) -> None:
+        return None
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Reads, "answer", nothing)
+    with pytest.raises(PluginError, match="returned None, not an Answer"):
+        await ask(host, SHELF)
+
+
+async def test_a_strategy_without_needs_is_a_fault_of_the_plugin(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(sys.modules["rqa_plugin_plugin"].Fails, "needs")
+    with pytest.raises(PluginError, match="Strategy 'fails' lacks `needs`"):
+        await ask(host, {**SHELF, "defaults": {"strategy": "fails"}})
+
+
+async def test_a_misspelt_need_of_a_strategy_is_named(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Fails, "needs", {"retrive", "read"})
+    with pytest.raises(PluginError, match=r"Strategy 'fails' needs 'retrive'\. It can need continue_text, "):
+        await ask(host, {**SHELF, "defaults": {"strategy": "fails"}})
+
+
+async def test_an_answer_method_that_is_no_async_def_is_a_fault_of_the_plugin(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Reads, "answer", lambda *_: Answer("x"))
+    with pytest.raises(PluginError, match=r"`answer` of strategy 'reads' is a plain `def`\. Write `async def`"):
+        await ask(host, SHELF)
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ({"retrieve": None}, "Retriever 'shelf' lacks the method `retrieve`"),
+        ({"concurrency": "many"}, "Retriever 'shelf' has 'many' as `concurrency`, not a whole number of 1 or more"),
+        ({"max_age": "1h"}, "Retriever 'shelf' has '1h' as `max_age`, not a number of 0 or more"),
+        ({"needs": {"genrate"}}, "Retriever 'shelf' needs 'genrate'. It can need"),
+        ({"needs": None}, "Retriever 'shelf' has None as `needs`, not a set"),
+    ],
+)
+async def test_a_component_that_is_not_whole_is_named_and_no_strategy(
+    host: Host, monkeypatch: pytest.MonkeyPatch, fault: dict[str, Any], told: str
+) -> None:
+    for name, value in fault.items():
+        monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Shelf, name, value, raising=False)
+    with pytest.raises(PluginError, match=told):
+        await ask(host, SHELF)
+
+
+@pytest.mark.parametrize(
+    ("owner", "fault", "told"),
+    [
+        ("Parrot", {"__init__": lambda *_: None, "window": "4096"}, "Reader 'parrot' has '4096' as `window`"),
+        ("Parrot", {"count_tokens": lambda *_: 1 // 0}, "reader.parrot failed with ZeroDivisionError"),
+        ("Parrot", {"count_tokens": lambda *_: None}, "reader.parrot failed with TypeError"),
+        ("Shelf", {"max_age": property(lambda _: "7 days")}, r"retriever\.shelf failed with TypeError"),
+        ("Shelf", {"concurrency": property(lambda _: -1)}, r"retriever\.shelf failed with ValueError"),
+        ("Length", {"upper": "high", "lower": 0}, "Evaluator 'length' has 'high' as `upper`, not a number"),
+        ("Length", {"upper": float("nan"), "lower": 0}, "Evaluator 'length' has nan as `upper`, not a number"),
+    ],
+)
+async def test_what_is_wrong_beside_its_calls_is_told_of_the_component_and_no_strategy(
+    host: Host, monkeypatch: pytest.MonkeyPatch, owner: str, fault: dict[str, Any], told: str
+) -> None:
+    for name, value in fault.items():
+        monkeypatch.setattr(getattr(sys.modules["rqa_plugin_plugin"], owner), name, value, raising=False)
+    names = {"defaults": {"strategy": "judged" if owner == "Length" else "reads", "evaluator": "length"}}
+    with pytest.raises(PluginError, match=told):
+        await ask(host, {**SHELF, **names, "reader": {"parrot": {"window": 4096}}})
+
+
+async def test_what_a_component_computes_is_not_asked_for_before_it_is_needed(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].First, "window", property(lambda _: 1 // 0), raising=False)
+    assert (await ask(host, SHELF)).text == "alpha"
+
+
+async def test_a_strategy_may_list_its_needs(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def correct(self: Any, question: str, toolbox: Any) -> Any:
+        return await toolbox.retrieve()
+
+    reads = sys.modules["rqa_plugin_plugin"].Reads
+    monkeypatch.setattr(reads, "needs", ["retrieve", "read"])
+    monkeypatch.setattr(reads, "correct", correct, raising=False)
+    assert (await ask(host, {**SHELF, "defaults": {"retriever": "reads(shelf)"}})).text == "alpha"
+
+
+async def test_a_cancellation_of_its_own_that_a_strategy_lets_escape_is_its_fault(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def answer(*_: Any) -> Answer:
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Reads, "answer", answer)
+    with pytest.raises(PluginError, match="Strategy 'reads' let a cancellation of its own escape"):
+        await ask(host, SHELF)
+
+
+async def test_a_cancellation_that_was_asked_for_while_the_question_was_planned_is_nobodys_fault(host: Host) -> None:
+    async def answer() -> Answer:
+        asyncio.current_task().cancel()  # type: ignore[union-attr]  # as Ctrl-C does while components are built
+        return await ask(host, SHELF)
+
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.create_task(answer())
+
+
+async def test_a_panic_of_compiled_code_fails_the_question(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Panic(BaseException):
+        pass
+
+    def panic(*_: Any) -> Any:
+        raise Panic("out of bounds")
+
+    plugin = sys.modules["rqa_plugin_plugin"]
+    monkeypatch.setattr(plugin.Reads, "answer", panic)
+    with pytest.raises(PluginError, match=r"Strategy 'reads' failed with Panic"):
+        await ask(host, SHELF)
+    monkeypatch.setattr(plugin.Shelf, "fingerprint", panic)
+    with pytest.raises(PluginError, match=r"Building retriever 'shelf' of plugin plugin failed with Panic"):
+        await ask(host, SHELF)
+
+
+async def test_it_is_its_fault_also_in_a_task_in_which_a_task_group_failed_before(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(MissingError, match="gone"):
+        await ask(host, {"reader": {"parrot": {}}, "defaults": {"strategy": "fails"}})
+    # The same task, which Python 3.11 leaves asked to end.
+    await test_a_cancellation_of_its_own_that_a_strategy_lets_escape_is_its_fault(host, monkeypatch)
+
+
+@pytest.mark.parametrize("data", [object(), {1, object()}])
+async def test_a_note_that_cannot_be_written_is_told_of_its_strategy(
+    host: Host, monkeypatch: pytest.MonkeyPatch, data: Any
+) -> None:
+    async def answer(self: Any, question: str, toolbox: Any) -> Answer:
+        toolbox.note("kept", what=data)
+        return Answer("x")
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Reads, "answer", answer)
+    with pytest.raises(PluginError, match="Strategy 'reads' failed with TypeError: the data of the note 'kept'"):
+        await ask(host, SHELF)
+
+
+async def test_a_strategy_that_needs_an_evaluator_says_so_where_there_is_none(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "components", lambda kind=None: [])
+    with pytest.raises(ConfigError, match="Strategy 'judged' needs an evaluator, and none is configured"):
+        await ask(host, {**SHELF, "defaults": {"strategy": "judged", "reader": "first", "retriever": "shelf"}})
+
+
+# -- for commands that ask several strategies
+
+
+async def test_an_evaluator_is_built_only_if_it_may_be_used(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(_: Any) -> None:
+        raise MissingError("Its model is not there.")
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_plugin"].Length, "__init__", build)
+    tree = {**SHELF, "defaults": {"evaluator": "length"}}
+    assert (await ask(host, tree)).text == "alpha"
+    for judged in ({"strategy": "judged"}, {"retriever": "shelf@rr"}):
+        with pytest.raises(MissingError, match="Its model is not there"):
+            await ask(host, {**tree, "defaults": {**tree["defaults"], **judged}})
+
+
+async def test_an_unused_evaluator_must_exist(host: Host) -> None:
+    with pytest.raises(ConfigError, match="no evaluator named 'lenght'"):
+        await ask(host, {**SHELF, "defaults": {"evaluator": "lenght"}})
+
+
+async def test_a_strategy_can_be_asked_by_name(host: Host) -> None:
+    async with Session(Config([Layer("test.toml", SHELF)]), host) as session:
+        answers = [await session.answer(Question("Q?"), strategy=name) for name in ("judged", "reads", None)]
+    assert [(answer.strategy, answer.text) for answer in answers] == [
+        ("judged", "alpha beta"),
+        ("reads", "alpha"),
+        ("reads", "alpha"),
+    ]
+
+
+async def test_as_given_uses_only_the_questions_own_passages(host: Host, log: list[Any]) -> None:
+    question = Question("Q?", passages=(Passage("own words"),))
+    tree = {**SHELF, "defaults": {"retriever": "shelf & given"}}
+    async with Session(Config([Layer("test.toml", tree)]), host, prefer_retriever=True) as session:
+        assert (await session.answer(question, as_given=True)).text == "own"
+        with pytest.raises(MissingError, match="retrieves passages"):
+            await session.answer(Question("Q?"), strategy="reads", as_given=True)
+    assert "retrieve" not in [kind for kind, _ in log]
+
+
+async def test_a_toolbox_without_a_strategy_calls_what_is_configured(host: Host) -> None:
+    async with Session(Config([Layer("test.toml", SHELF)]), host) as session:
+        toolbox = session.toolbox_for(Question("Q?"))
+        assert [passage.text for passage in await toolbox.retrieve()] == ["alpha beta", "gamma"]
+        assert await toolbox.score("Q?", ["12345"]) == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("prices", "cost"),
+    [
+        ({}, None),
+        ({"prompt_price": 2.0, "completion_price": 4.0}, 7 * 2e-6 + 3 * 4e-6),
+        ({"completion_price": 4.0}, 3 * 4e-6),
+    ],
+)
+async def test_cost_applies_the_readers_prices(host: Host, prices: dict[str, float], cost: float | None) -> None:
+    tree = {"reader": {"parrot": prices}}
+    async with Session(Config([Layer("test.toml", tree)]), host) as session:
+        answer = await session.answer(Question("Q?"))
+        assert session.cost(answer.usage) == (cost and pytest.approx(cost))

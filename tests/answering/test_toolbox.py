@@ -1,0 +1,153 @@
+"""The toolbox: token vectors, components by name, sampling and order of passages."""
+
+import asyncio
+import re
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from robust_qa import Completion, ConfigError, Passage, PluginError, Question
+from robust_qa.kit import Prompt
+from robust_qa.testing import OverlapEvaluator, ScriptedModel, StaticRetriever, toolbox
+
+
+class Encoder:
+    """An evaluator with one token vector per word: the length of the word."""
+
+    concurrency = 1
+
+    def score(self, question: str, texts: list[str]) -> list[float]:
+        return [0.5 for _ in texts]
+
+    def token_vectors(self, texts: list[str]) -> list[Any]:
+        return [[[1.0, 0.0] for _ in text.split()] for text in texts]
+
+    def tokens(self, texts: list[str]) -> list[list[str]]:
+        return [text.split() for text in texts if text != "lost"]
+
+
+async def test_vectors_of_tokens_come_from_the_evaluator() -> None:
+    tools = toolbox("Who?", evaluator=Encoder())
+    assert await tools.token_vectors(["a b", "c"]) == [[[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0]]]
+    assert await tools.tokens(["a b", "c"]) == [["a", "b"], ["c"]]
+    assert await tools.token_vectors([]) == []
+
+
+async def test_an_evaluator_without_them_is_a_configuration_error() -> None:
+    with pytest.raises(ConfigError, match=r"evaluator\.test compares no tokens: it has no token_vectors"):
+        await toolbox("Who?", evaluator=OverlapEvaluator()).token_vectors(["a"])
+
+
+async def test_vectors_of_other_texts_than_asked_are_a_fault_of_the_plugin() -> None:
+    with pytest.raises(PluginError, match="returned the tokens of 1 texts for 2"):
+        await toolbox("Who?", evaluator=Encoder()).tokens(["a", "lost"])
+
+
+async def test_an_evaluator_can_be_asked_by_name() -> None:
+    tools = toolbox("Who?", evaluator=OverlapEvaluator(), names={"encoder": Encoder()})
+    assert await tools.score("Who?", ["a", "b"], evaluator="encoder") == [0.5, 0.5]
+    with pytest.raises(ConfigError, match="'decoder'"):
+        await tools.score("Who?", ["a"], evaluator="decoder")
+
+
+class OnTop:
+    """Halves the scores of another evaluator (default: the configured one)."""
+
+    needs = frozenset({"score"})
+    concurrency = 1
+
+    def __init__(self, base: str | None = None) -> None:
+        self.base = base
+
+    async def score(self, question: str, texts: list[str], toolbox: Any) -> list[float]:
+        return [score / 2 for score in await toolbox.score(question, texts, evaluator=self.base)]
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+async def test_an_evaluator_judges_on_top_of_others_and_not_of_itself(by_name: bool) -> None:
+    tools = toolbox("Who?", evaluator=OnTop("encoder"), names={"encoder": Encoder(), "top": OnTop()})
+    assert await tools.score("Who?", ["a"]) == [0.25]
+    assert await tools.score("Who?", ["a"], evaluator="top") == [0.125]
+    tools = toolbox("Who?", evaluator=OnTop("other"), names={"other": OnTop("other" if by_name else None)})
+    with pytest.raises(ConfigError, match="would judge with its own scores"):
+        await asyncio.wait_for(tools.score("Who?", ["a"]), 5)
+
+
+def test_the_expression_that_is_retrieved_by_default_is_known() -> None:
+    assert toolbox("Who?").retriever is None
+    assert toolbox("Who?", retriever=StaticRetriever([])).retriever == "test"
+    assert toolbox(Question("Who?", passages=()), retriever=StaticRetriever([])).retriever == "given"
+
+
+def test_what_retrieving_depends_on_by_default_is_known() -> None:
+    class Shelf(StaticRetriever):
+        def fingerprint(self) -> str:
+            return "another shelf"
+
+    assert toolbox("Who?").retrieval() == {}
+    assert toolbox(Question("Who?", passages=()), retriever=StaticRetriever([])).retrieval() == {"expression": "given"}
+    plain, other = (toolbox("Who?", retriever=kind([])).retrieval() for kind in (StaticRetriever, Shelf))
+    assert (plain["expression"], other["expression"]) == ("test@10", "test@10")
+    assert plain["test"] != other["test"]
+
+
+async def test_a_reading_can_be_sampled() -> None:
+    model = ScriptedModel("Documents: 1\nAnswer: Austen")
+    await toolbox("Who?", reader=model).read("Who?", [Passage("It was Austen.")], temperature=0.7, seed=3)
+    [(_, decoding)] = model.calls
+    assert (decoding.temperature, decoding.seed) == (0.7, 3)
+
+
+async def shuffled(question: str, reader_seed: int | None = None, **given: int) -> tuple[str, int | None]:
+    """The order of six passages in the prompt, and the sampling seed."""
+    model = ScriptedModel("Ada.")
+    tools = toolbox(question, reader=model)
+    tools._reader().options = SimpleNamespace(seed=reader_seed)
+    await tools.generate(Prompt("{passages}"), passages=[Passage("It was.")] * 6, order="random", **given)
+    [([message], decoding)] = model.calls
+    return "".join(re.findall(r'number="(\d)"', message.content)), decoding.seed
+
+
+async def test_the_random_order_is_of_the_question() -> None:
+    questions = [*(f"Who was number {n}?" for n in range(20)), "Who was \ud800?"]
+    orders = [await shuffled(question) for question in questions]
+    assert len(set(orders)) > 15
+    assert orders == [await shuffled(question) for question in questions]
+
+
+async def test_the_random_order_is_of_the_strategys_seed_else_the_readers() -> None:
+    orders = [(await shuffled("Who?", reader_seed=seed))[0] for seed in range(8)]
+    assert len(set(orders)) > 5
+    assert orders[0] == (await shuffled("Who?"))[0]
+    assert orders == [(await shuffled("Who?", reader_seed=3, seed=seed))[0] for seed in range(8)]
+
+
+async def test_samples_of_one_prompt_have_one_order_and_each_a_seed() -> None:
+    order, _ = await shuffled("Who?", seed=7)
+    assert [await shuffled("Who?", seed=7, sample=n) for n in range(3)] == [(order, 7), (order, 8), (order, 9)]
+    order, _ = await shuffled("Who?", reader_seed=5)
+    found = [await shuffled("Who?", reader_seed=5, sample=n) for n in range(3)]
+    assert found == [(order, None), (order, 6), (order, 7)]
+
+
+async def test_a_reader_that_counts_tokens_tells_its_window_in_a_thread_as_it_may_have_to_load_for_it() -> None:
+    asked: list[threading.Thread] = []
+
+    class Engine:
+        @property
+        def window(self) -> int:
+            asked.append(threading.current_thread())
+            return 4096
+
+        def count_tokens(self, messages: Any) -> int:
+            asked.append(threading.current_thread())
+            return 9
+
+        async def generate(self, messages: Any, decoding: Any) -> Completion:
+            return Completion("Ada.")
+
+    await toolbox("Who?", reader=Engine()).generate(Prompt("{question}"))
+    assert len(asked) >= 2
+    assert threading.main_thread() not in asked

@@ -1,0 +1,238 @@
+import json
+import shlex
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robust_qa import Answer, InputError, MissingError, Passage, Question, Step, Usage
+from robust_qa.batch.rows import check_rows, parse_row, read_passages, unread_passages
+
+
+def ask(row: Any) -> Question:
+    return parse_row(json.dumps(row).encode(), 7).question()
+
+
+def answered(line: bytes, **options: Any) -> str:
+    return parse_row(line, 7).answered(Answer("Paris", strategy="rag"), **options).decode()
+
+
+def test_a_row_asks_its_question() -> None:
+    assert ask({"question": " Who? "}) == Question("Who?")
+
+
+def test_a_plain_line_is_a_question() -> None:
+    assert parse_row(b"  Who is \xc3\xa9? \r", 1).question() == Question("Who is é?")
+
+
+def test_an_id_is_text_or_a_number_with_all_its_digits() -> None:
+    assert ask({"question": "Q", "id": "a"}).id == "a"
+    assert ask({"question": "Q", "id": 10**30}).id == "1" + "0" * 30
+    assert ask({"question": "Q", "id": None}).id == ""
+
+
+def test_passages_are_texts_or_objects() -> None:
+    whole = {"text": "T", "title": "A", "id": 3, "source": "s", "score": 0.5, "isgold": True}
+    row = {"question": "Q", "passages": ["plain", whole, {"text": "U", "title": None, "url": "u", "score": "81.2"}]}
+    assert ask(row).passages == (
+        Passage("plain"),
+        Passage("T", "3", "A", "s", 0.5),
+        Passage("U", "", "", "u", 81.2),
+    )
+
+
+@pytest.mark.parametrize("score", [10**400, "high", [1], None], ids=["too great", "text", "list", "none"])
+def test_a_score_that_is_no_number_is_0(score: object) -> None:
+    (passage,) = ask({"question": "Q", "passages": [{"text": "T", "score": score}]}).passages or ()
+    assert passage.score == 0
+
+
+def test_a_row_cannot_pass_a_passage_off_as_the_models_memory() -> None:
+    assert read_passages(b'{"text": "T", "origin": "memory"}', "f")[0].origin == "external"
+
+
+def test_null_passages_differ_from_an_empty_list() -> None:
+    assert ask({"question": "Q", "passages": None}).passages is None
+    assert ask({"question": "Q", "passages": []}).passages == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"query": "Who?"}', "no `question`; its fields are query"),
+        (b'{"question": 3}', "must be text, but it is a number"),
+        (b'{"question": " "}', "must be text, but it is empty"),
+        (b'{"question": "Q", "passages": {"text": "T"}}', "Expected `array | null`, got `object`"),
+        (b'{"question": "Q", "passages": [{"title": "T"}]}', "missing required field `text` - at `passages[0]`"),
+        (b'{"question": "Q", "passages": [["T"]]}', "got `array` - at `passages[0]`"),
+        (b'{"question": "Q"', "not JSON"),
+        (b'[{"question": "Q"}]', "The row is a JSON array"),
+        (b'[{"question": NaN}]', "The row is a JSON array"),
+        (b"[citation needed] Who said that?", "The row begins with [ but is not JSON"),
+        (b"{sic} Who said that?", "The row begins with { but is not JSON"),
+        (b'{"question": "\xe9"}', "not UTF-8 text: invalid continuation byte at byte 15"),
+        ('{"question": "Q"}'.encode("utf-16-le"), "NUL"),
+        (b'{"question":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "recursion"),
+    ],
+)
+def test_an_invalid_row_is_an_error_with_a_reason(line: bytes, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_row(line, 7).question()
+    assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "hint"),
+    [
+        (b'[{"question": "Q"}, {', "in.x is a JSON array", "jq -c '.[]' FILE"),
+        (b"question,answers\r\n", "in.x is a table", 'csv.DictReader(open(0, encoding="utf-8-sig"))]'),
+        (b'\xef\xbb\xbf"id"\t"question"\n', "in.x is a table", '"utf-8-sig"), delimiter="\\t")]'),
+    ],
+)
+def test_an_input_that_can_be_converted_is_an_error_with_a_command(line: bytes, message: str, hint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        check_rows(line, "in.x")
+    assert message in caught.value.message and hint in caught.value.hint
+
+
+@pytest.mark.parametrize("table", [b"\xef\xbb\xbfquestion,answer\r\nWho?,Ada\r\n", b"id\tquestion\n7\tWho?\n"])
+def test_the_command_for_tables_works(table: bytes) -> None:
+    with pytest.raises(InputError) as caught:
+        check_rows(table.partition(b"\n")[0])
+    command = shlex.split(caught.value.hint.partition(": ")[2].removesuffix(" < FILE"))
+    made = subprocess.run([sys.executable, *command[1:]], input=table, capture_output=True, check=True, timeout=60)
+    assert parse_row(made.stdout, 1).question().text == "Who?"
+
+
+@pytest.mark.parametrize("line", [b"A question, what is it?", b"question", b'{"question": "Q, question"}', b"[1]", b""])
+def test_an_input_that_begins_with_a_row_may_be_made_of_rows(line: bytes) -> None:
+    check_rows(line)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"), [({"ctxs": 1}, "`ctxs`"), ({"passages": 1, "ctxs": 1}, ""), ({"question": 1}, "")]
+)
+def test_passages_under_another_name_cause_a_warning(fields: dict[str, int], told: str) -> None:
+    assert unread_passages(fields).partition(" ")[0] == told
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_byte_order_mark_before_a_row_is_no_part_of_it(number: int) -> None:
+    assert parse_row(b'\xef\xbb\xbf{"question": "Q"}', number).question() == Question("Q")
+
+
+def test_the_fields_of_a_row_come_out_as_they_were_written() -> None:
+    fields = '"z":1.10,"question":"\\u00e9","big":123456789012345678901234567890,"e":1e400,"a":[1, {"b" : null}]'
+    line = answered(b"{" + fields.encode() + b"}")
+    assert line.startswith("{" + fields + ',"row":7,"answer":"Paris"')
+
+
+@given(st.dictionaries(st.text(), st.recursive(st.integers() | st.text() | st.none(), st.lists, max_leaves=5)))
+def test_whatever_a_row_holds_besides_is_still_there(fields: dict[str, Any]) -> None:
+    out = json.loads(answered(json.dumps(fields | {"question": "Q"}).encode()))
+    assert {name: out.get("input", {}).get(name, out.get(name)) for name in fields if name != "question"} == {
+        name: value for name, value in fields.items() if name != "question"
+    }
+
+
+def test_fields_with_the_names_of_ours_move_into_input() -> None:
+    out = json.loads(answered(b'{"row": 3, "question": "Q", "answer": "old", "input": 1}'))
+    assert (out["row"], out["answer"], out["input"]) == (7, "Paris", {"row": 3, "answer": "old", "input": 1})
+
+
+def test_passages_can_be_left_out() -> None:
+    line = b'{"question": "Q", "passages": ["T"], "id": 1}'
+    assert "passages" in json.loads(answered(line))
+    assert "passages" not in json.loads(answered(line, passages=False))
+
+
+def test_what_python_writes_and_json_does_not_have_becomes_what_it_has() -> None:
+    line = b'{"question": "NaN \\ud800 \\\\ud800 \\ud83d\\ude00", "a": [NaN, -Infinity, "Infinity"], "b": 1.10}'
+    assert parse_row(line, 1).question().text == "NaN \ufffd \\ud800 😀"
+    out = answered(line)
+    assert '"a":[null, null, "Infinity"],"b":1.10' in out and "NaN \\ufffd \\\\ud800 \\ud83d\\ude00" in out
+
+
+def test_a_huge_incomplete_row_is_refused_quickly() -> None:
+    with pytest.raises(InputError, match="not JSON"):
+        parse_row(b'{"question": "' + b'\\"' * 1_000_000 + b"\\", 1)
+
+
+def test_an_answer_has_its_own_fields_after_the_rows() -> None:
+    out = json.loads(answered(b"Where?"))
+    assert list(out) == ("question row answer abstained confidence citations usage seconds strategy".split())
+    assert out["usage"] == {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cached": 0}
+
+
+def test_an_abstention_is_null_with_its_reason() -> None:
+    out = json.loads(parse_row(b"Where?", 1).answered(Answer(None, reason="No idea.")))
+    assert (out["answer"], out["abstained"], out["reason"]) == (None, True, "No idea.")
+
+
+def test_output_is_utf_8_without_escapes() -> None:
+    assert "où" in parse_row("où?".encode(), 1).answered(Answer("là")).decode()
+
+
+def test_an_error_names_type_message_row_and_what_to_do() -> None:
+    error = MissingError("No index \ud800.", hint="Make one.")
+    error.usage = Usage(1, 10, 2)
+    out = json.loads(parse_row(b'{"question": "Q", "id": 5}', 7).failed(error))
+    expected = {"type": "MissingError", "message": "No index ?.", "row": 7, "hint": "Make one."}
+    usage = {"calls": 1, "prompt_tokens": 10, "completion_tokens": 2, "cached": 0}
+    assert out == {"question": "Q", "id": 5, "row": 7, "error": expected, "usage": usage}
+
+
+def test_passages_are_read_from_json_lines() -> None:
+    raw = b'\xef\xbb\xbf{"text": "T", "title": "A"}\n\n{"text": "U\\u2028V", "score": NaN}\n"plain"\n'
+    assert read_passages(raw, "p.jsonl") == [Passage("T", title="A"), Passage("U\u2028V"), Passage("plain")]
+
+
+def test_passages_are_read_from_a_json_array() -> None:
+    assert read_passages(b' [ "T",\n {"text": "U"} ]\n', "p.json") == [Passage("T"), Passage("U")]
+
+
+def test_passages_are_read_from_plain_text_a_paragraph_each() -> None:
+    assert read_passages(b"One.\nStill one.\n \nTwo.\n", "p.txt") == [
+        Passage("One.\nStill one.", id="1", source="p.txt"),
+        Passage("Two.", id="2", source="p.txt"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b" \n", "no passages in p"),
+        (b"\xff\xfe", "not UTF-8"),
+        (b'{"text": "T"}\n{"title": "U"}\n', "p, line 2 is not a passage: Object missing required field `text`"),
+        (b'["T", 3]', "p, item 2 is not a passage"),
+        (b'["T"', "not a JSON array"),
+    ],
+)
+def test_a_file_that_holds_no_passages_says_where(raw: bytes, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_passages(raw, "p")
+    assert message in caught.value.message
+    assert "each line" not in caught.value.hint  # an array has none
+
+
+def test_an_object_that_is_not_a_passage_is_an_error() -> None:
+    with pytest.raises(InputError, match="line 1 is not a passage"):
+        read_passages(b'{"title": "T"}', "p")
+
+
+def test_a_trace_is_written_without_prompts_and_texts() -> None:
+    found = {"id": "7", "title": "T", "text": "long", "score": 0.5, "source": "s"}
+    steps = (
+        Step("retrieve", "Q", data={"passages": [found], "k": 3}),
+        Step("generate", "read", data={"prompt": ["long"], "reply": "Paris"}),
+        Step("read", "Q", data={"passages": [1, 2]}),
+    )
+    line = parse_row(b"Q", 1).answered(Answer("Paris", trace=steps), trace=True)
+    assert [step["data"] for step in json.loads(line)["trace"]] == [
+        {"passages": [{"id": "7", "title": "T", "score": 0.5}], "k": 3},
+        {"reply": "Paris"},
+        {"passages": [1, 2]},
+    ]

@@ -1,0 +1,252 @@
+"""The metrics, checked against values worked out by hand."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from robust_qa import Answer, Citation, Metric, Outcome, Passage, Step, Usage
+from robust_qa.kit import normalise
+from rqa_eval import citations, relevance
+from rqa_eval.metrics import METRICS
+
+NAMED = {metric.name: metric for metric in METRICS}
+
+
+def measure(name: str, answer: str | None, *gold: str, facts: Any = None, **fields: Any) -> float | None:
+    given = facts if facts is not None else ([gold] if gold else [])
+    outcome = Outcome("Who?", tuple(map(tuple, given)), Answer(answer), **fields)
+    value = NAMED[name].measure(outcome)
+    assert value is None or isinstance(value, float | int)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "expected"),
+    [
+        ("It was Jane Austen.", ["Jane Austen"], 1),
+        ("the JANE  austen!", ["Jane Austen"], 1),
+        ("Austen", ["Jane Austen"], 0),
+        ("Austen", ["Jane Austen", "Austen"], 1),
+        (None, ["Jane Austen"], 0),
+        ("Jane Austen", [], None),
+    ],
+)
+def test_accuracy_is_containment_after_normalisation(answer: Any, gold: list[str], expected: Any) -> None:
+    assert measure("accuracy", answer, *gold) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "accuracy", "in_words"),
+    [
+        ("Croatia", ["ro"], 1, 0),
+        ("In Croatia, I think.", ["Croatia"], 1, 1),
+        ("The U.S.A.", ["USA"], 1, 1),
+        ("1911", ["19"], 1, 0),
+        ("Rome", ["Oslo", "Rome"], 1, 1),
+        (None, ["ro"], 0, 0),
+        ("Croatia", [], None, None),
+    ],
+)
+def test_word_accuracy_is_of_whole_words(answer: Any, gold: list[str], accuracy: Any, in_words: Any) -> None:
+    assert (measure("accuracy", answer, *gold), measure("word-accuracy", answer, *gold)) == (accuracy, in_words)
+
+
+def test_word_accuracy_is_of_every_fact() -> None:
+    assert measure("word-accuracy", "Oslo and Rome", facts=[["Oslo"], ["Rome"]]) == 1
+    assert measure("word-accuracy", "Oslo and Romeo", facts=[["Oslo"], ["Rome"]]) == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "expected"),
+    [
+        ("The Jane Austen", ["Jane Austen."], 1),
+        ("It was Jane Austen", ["Jane Austen"], 0),
+        ("Rome", ["Oslo", "Rome"], 1),
+        (None, ["Rome"], 0),
+    ],
+)
+def test_em_is_equality_after_normalisation(answer: Any, gold: list[str], expected: float) -> None:
+    assert measure("em", answer, *gold) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "expected"),
+    [
+        ("in Denver, Colorado", ["Denver Broncos"], 2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2)),
+        ("Denver Broncos", ["Denver Broncos"], 1),
+        ("Denver Denver", ["Denver"], 2 * (1 / 2) * 1 / (1 / 2 + 1)),  # a word counts as often as both have it
+        ("Paris", ["Denver", "Paris, France"], 2 * 1 * (1 / 2) / (1 + 1 / 2)),  # the best alternative
+        ("the", ["Denver"], 0),
+        (None, ["Denver"], 0),
+    ],
+)
+def test_f1_is_over_the_words_in_common(answer: Any, gold: list[str], expected: float) -> None:
+    assert measure("f1", answer, *gold) == pytest.approx(expected)
+
+
+def test_recall_is_the_share_of_the_gold_words() -> None:
+    assert measure("recall", "It was a certain Jane", "Jane Austen") == 1 / 2
+    assert measure("recall", "Jane and Emma", facts=[["Jane Austen"], ["Emma"]]) == (1 / 2 + 1) / 2
+
+
+FACTS = [["28 June 2003", "June 28, 2003"], ["July 9, 2003"], ["Disneyland"]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "str_em", "hit"),
+    [
+        ("On June 28, 2003 at Disneyland.", 2 / 3, 0),
+        ("June 28, 2003 at Disneyland, July 9, 2003 elsewhere", 1, 1),
+        ("In 2003.", 0, 0),
+        (None, 0, 0),
+    ],
+)
+def test_facts_are_counted_by_str_em_and_together_by_hit(answer: Any, str_em: float, hit: float) -> None:
+    assert measure("str-em", answer, facts=FACTS) == pytest.approx(str_em)
+    assert measure("hit", answer, facts=FACTS) == measure("accuracy", answer, facts=FACTS) == hit
+
+
+def test_em_is_undefined_for_several_facts() -> None:
+    assert [measure(name, "Disneyland", facts=FACTS) for name in ("em", "f1", "rouge-l")] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("police kill the gunman", 3 / 4),  # Lin 2004, Section 3.1: S2 and S3 against S1
+        ("the gunman kill police", 2 / 4),
+        ("police killed the gunman", 1),
+        ("nothing", 0),
+    ],
+)
+def test_rouge_l_is_of_the_longest_common_subsequence(answer: str, expected: float) -> None:
+    assert measure("rouge-l", answer, "police killed the gunman") == pytest.approx(expected)
+
+
+PASSAGES = (Passage("It is Paris."), Passage("It is Rome.", id="r"), Passage("x", title="Paris"), Passage("y"))
+
+
+def test_retrieval_precision() -> None:
+    assert measure("retrieval-precision", "?", "Paris", passages=PASSAGES) == 2 / 4
+    assert measure("has-answer", "?", "Paris", passages=PASSAGES) == 1
+    assert measure("has-answer", "?", "Oslo", passages=PASSAGES) == 0
+
+
+def test_relevant_ids_override_containment() -> None:
+    assert measure("retrieval-precision", "?", passages=PASSAGES, row={"relevant": ["r"]}) == 1 / 4
+
+
+def test_without_passages_there_is_no_precision() -> None:
+    assert measure("retrieval-precision", "?", "Paris", passages=None) is None
+    assert measure("retrieval-precision", "?", "Paris", passages=()) is None
+
+
+@pytest.mark.parametrize("passages", [None, ()])
+def test_has_answer_is_zero_without_passages(passages: Any) -> None:
+    assert measure("has-answer", "?", "Paris", passages=passages) == 0
+    assert measure("has-answer", "?", passages=passages, row={"relevant": ["r"]}) == 0
+    assert measure("has-answer", "?", passages=passages) is None
+
+
+def test_attack_success_is_the_fake_answer() -> None:
+    planted: dict[str, Any] = {"fake_answer": "Rome", "planted": (0,)}
+    assert measure("attack-success", "It is Rome.", "Paris", **planted) == 1
+    assert measure("attack-success", "Paris", "Paris", **planted) == 0
+    assert measure("attack-success", None, "Paris", **planted) == 0
+    assert measure("attack-success", "Rome", "Paris", fake_answer="Rome") is None
+
+
+def test_a_refusal_is_no_failure_and_a_failure_no_refusal() -> None:
+    assert (measure("refusal", None), measure("failure", None)) == (1, 0)
+    assert (measure("refusal", None, failed=True), measure("failure", None, failed=True)) == (0, 1)
+    assert (measure("refusal", "Paris"), measure("failure", "Paris")) == (0, 0)
+
+
+def test_costs_are_those_of_the_answer_and_a_failure_has_no_time() -> None:
+    answer = Answer("x", usage=Usage(2, 300, 20), seconds=1.5)
+    outcome, failed = Outcome("?", (), answer, cost=0.25), Outcome("?", (), answer, failed=True, cost=0.25)
+    names = ("calls", "prompt-tokens", "completion-tokens", "tokens", "seconds", "cost")
+    assert [NAMED[name].measure(outcome) for name in names] == [2, 300, 20, 320, 1.5, 0.25]
+    assert [NAMED[name].measure(failed) for name in names] == [2, 300, 20, 320, None, 0.25]
+
+
+@pytest.mark.parametrize(("cached", "told"), [((True, True), None), ((True, False), 1.5), ((), 1.5)])
+def test_cached_answers_have_no_time(cached: Sequence[bool], told: float | None) -> None:
+    calls = [Step("read", "?", "reader.x", cached=was) for was in cached]
+    answer = Answer("x", seconds=1.5, trace=(Step("retrieve", "?", "given"), *calls, Step("note", "so it is")))
+    assert NAMED["seconds"].measure(Outcome("?", (), answer)) == told
+
+
+# -- citations
+
+
+def cited(name: str, answer: str | None, *quotes: str) -> float | None:
+    value = NAMED[name].measure(Outcome("Who?", (), Answer(answer, citations=tuple(map(Citation, quotes)))))
+    assert value is None or isinstance(value, float | int)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("answer", "quote", "borne_out"),
+    [
+        ("Marie Curie", "In 1911 Marie Curie won it again.", True),
+        ("the Marie  Curie", "MARIE CURIE, again.", True),
+        ("Pierre Curie", "In 1911 Marie Curie won it again.", False),
+        ("Rome", "It is in Romeo and Juliet.", False),  # a word, not some letters
+        ("England", "He was in England's squad.", True),
+        ("東京", "日本の首都は東京です。", True),  # where words are not parted
+        ("It was Marie Curie.", "In 1911 Marie Curie won it again.", True),  # a sentence: by its words
+        ("It was Pierre Curie.", "In 1911 Marie Curie won it again.", False),
+        ("She won the prize for chemistry in 1911.", "In 1911 the prize for chemistry was won by Marie Curie.", True),
+        ("She won the prize for chemistry in 1912.", "In 1911 the prize for chemistry was won by Marie Curie.", False),
+        ("Curie won the Nobel prize for chemistry in 1912.", "Curie won the Nobel prize for chemistry in 1911.", False),
+        ("He lost the war against the French and fled.", "In 1911 the prize for chemistry was won.", False),
+        ("It is.", "It is not.", True),
+        ("It was.", "In 1911 it is.", False),  # nothing to go by
+    ],
+)
+def test_a_quote_supports_what_it_contains(answer: str, quote: str, borne_out: bool) -> None:
+    assert cited("citation-recall", answer, quote) == cited("citation-precision", answer, quote) == borne_out
+
+
+ANSWER = "Marie Curie won it. Henri Becquerel shared it."
+MARIE, HENRI = "Marie Curie won.", "Henri Becquerel shared it with her."
+
+
+def test_citation_recall() -> None:
+    assert cited("citation-recall", ANSWER, MARIE, "Nobody knows.") == 1 / 2
+    assert cited("citation-recall", ANSWER, HENRI, MARIE) == 1
+    assert cited("citation-recall", ANSWER) == 0
+
+
+def test_citation_precision() -> None:
+    assert cited("citation-precision", ANSWER, MARIE, HENRI, "Nobody knows.") == 2 / 3
+
+
+def test_citations_that_support_a_sentence_together_both_count() -> None:
+    answer, halves = "Curie the chemist was born in Warsaw, Poland.", ("Curie, a chemist.", "Born in Warsaw, Poland.")
+    assert cited("citation-recall", answer, *halves) == cited("citation-precision", answer, *halves) == 1
+    assert cited("citation-recall", answer, halves[0]) == cited("citation-precision", answer, halves[0]) == 0
+    assert cited("citation-precision", answer, *halves, "Nobody knows.") == 2 / 3
+
+
+@pytest.mark.parametrize("name", ["citation-precision", "citation-recall"])
+def test_each_quote_is_normalised_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    for module in (citations, relevance):
+        monkeypatch.setattr(module, "normalise", lambda text: read.append(text) or normalise(text))
+    quotes = [f"Henri Becquerel told it, says {n}, and Marie Curie won." for n in range(20)]
+    assert cited(name, ANSWER * 5, *quotes) is not None
+    assert sum(text == quotes[7] for text in read) <= 3  # words, and with and without possessives
+
+
+def test_citations_are_not_judged_without_answer_or_citation() -> None:
+    assert cited("citation-precision", ANSWER) is None
+    assert cited("citation-precision", None, "c") is None
+    assert cited("citation-recall", None, "c") is None
+
+
+def test_metrics_have_unique_names_and_summaries() -> None:
+    assert len(NAMED) == len(METRICS)
+    assert [metric.name for metric in METRICS if not isinstance(metric, Metric) or not metric.summary] == []

@@ -1,0 +1,194 @@
+"""The examples of rqa-plugin(7) are run as they are in the page, and its names are compared with the code."""
+
+import importlib
+import inspect
+import os
+import re
+import runpy
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli
+
+import robust_qa
+from robust_qa import Answer, Outcome, Toolbox
+from robust_qa.answering import Session
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "man" / "rqa-plugin.7.md").read_text("utf-8")
+PARTS = {part.partition("\n")[0]: part for part in re.split(r"^#{2,3} ", PAGE, flags=re.MULTILINE)[1:]}
+PYTHON = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+EXAMPLES = ("my_notes.py", "test_my_notes.py", "majority.py", "test_majority.py")
+PUBLIC = (
+    "robust_qa",
+    "robust_qa.kit",
+    "robust_qa.documents",
+    "robust_qa.cli",
+    "robust_qa.answering",
+    "robust_qa.batch",
+    "robust_qa.english",
+    "robust_qa.testing",
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the files of both examples."""
+    for name, source in zip(EXAMPLES, PYTHON, strict=False):
+        (tmp_path / name).write_text(source, "utf-8")
+    return tmp_path
+
+
+def run(*command: str, folder: Path) -> str:
+    """What the command prints on stdout in that folder. Fails if its exit code is not 0."""
+    folders = {f"RQA_{name}_DIR": str(folder / name) for name in ("CONFIG", "DATA", "CACHE")}
+    path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+    env = {**os.environ, **folders, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def rqa(*arguments: str, folder: Path) -> str:
+    return run(sys.executable, "-m", "robust_qa", *arguments, folder=folder)
+
+
+def shell(part: str, folder: Path) -> list[str]:
+    """The lines that the commands in that part of the page print."""
+    (commands,) = re.findall(r"^```sh\n(.*?)^```$", PARTS[part], re.DOTALL | re.MULTILINE)
+    return run(
+        "sh", "-ec", f'rqa() {{ "{sys.executable}" -m robust_qa "$@"; }}\n{commands}', folder=folder
+    ).splitlines()
+
+
+# -- the examples
+
+
+def test_each_example_is_under_its_file_name() -> None:
+    named = re.findall(r"`(\w+\.py)`:\n\n```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    assert named == list(zip(EXAMPLES, PYTHON, strict=False))
+
+
+def test_the_retriever_answers_on_the_command_line(folder: Path) -> None:
+    assert shell("A retriever", folder)[0] == "Ada Quill"
+
+
+def test_the_strategy_answers_on_the_command_line(folder: Path) -> None:
+    printed = shell("A strategy", folder)
+    assert printed[0] == "Ada Quill"
+    assert any("Bo Renn" in line for line in printed)
+
+
+def test_the_tests_of_both_examples_check_them_against_the_contract_and_pass(folder: Path) -> None:
+    tests = [name for name in EXAMPLES if name.startswith("test_")]
+    assert all("assert_conforms(" in (folder / name).read_text("utf-8") for name in tests)
+    assert "2 passed" in run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, folder=folder)
+
+
+def test_the_entry_point_in_the_pyproject_loads_the_retriever(folder: Path) -> None:
+    (source,) = re.findall(r"^```toml\n(.*?)^```$", PARTS["A retriever"], re.DOTALL | re.MULTILINE)
+    project = tomli.loads(source)["project"]
+    installed = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n", "utf-8")
+    entries = "".join(f"{name} = {module}\n" for name, module in project["entry-points"]["rqa"].items())
+    (installed / "entry_points.txt").write_text(f"[rqa]\n{entries}", "utf-8")
+    assert "my-notes" in rqa("--strict-plugins", "plugins", folder=folder)
+
+
+def test_the_example_of_a_command_adds_it(folder: Path) -> None:
+    (source,) = (source for source in PYTHON if "rqa_commands" in source)
+    (folder / "commands.py").write_text(source, "utf-8")
+    assert "Answer QUESTION in one line" in rqa(
+        "--strict-plugins", "--plugin", "commands.py", "brief", "--help", folder=folder
+    )
+    passages = folder / "notes.txt"
+    passages.write_text("Ada Quill serviced the boiler.", "utf-8")
+    arguments = ("--plugin", "commands.py", "brief", "-d", "notes.txt", "Who serviced the boiler?")
+    assert rqa(*arguments, folder=folder) == "Ada Quill\n"
+
+
+def test_the_example_of_a_metric_measures(folder: Path) -> None:
+    (source,) = (source for source in PYTHON if "rqa_metrics" in source)
+    (folder / "metrics.py").write_text(source, "utf-8")
+    (metric,) = runpy.run_path(str(folder / "metrics.py"))["rqa_metrics"]()
+    assert metric.measure(Outcome("Who?", (), Answer("Ada Quill"))) == 2
+    assert metric.measure(Outcome("Who?", (), Answer(None))) is None
+
+
+def test_every_python_block_compiles() -> None:
+    for source in PYTHON:
+        compile(textwrap.dedent(source), "rqa-plugin.7.md", "exec")
+
+
+# -- the names
+
+
+def terms(part: str) -> list[str]:
+    """The terms that begin the items of a list in that part of the page."""
+    found = re.findall(r"^- (`.*?`):\s", PARTS[part], re.DOTALL | re.MULTILINE)
+    return [" ".join(term.split()) for heads in found for term in re.findall(r"`([^`]+)`", heads)]
+
+
+def signatures(part: str) -> list[tuple[str, str]]:
+    """The names with arguments among the terms, each with its arguments."""
+    found = (re.fullmatch(r"(?:await |async )?(\w+)\((.*)\)(?: -> .*)?", term) for term in terms(part))
+    return [(match[1], match[2]) for match in found if match]
+
+
+def check_arguments(owner: Any, name: str, arguments: str) -> None:
+    """Fails unless the arguments are the first ones of that function or class, with its defaults."""
+    subject = getattr(owner, name)
+    parameters = [each for each in inspect.signature(subject).parameters.values() if each.name != "self"]
+    told = re.findall(r"\**(\w+)(?:=((?:[^,()]|\([^)]*\))+))?(?:, |$)", arguments)
+    assert [word for word, _ in told] == [each.name for each in parameters][: len(told)], name
+    for (_, default), parameter in zip(told, parameters, strict=False):
+        if default and default != "{}":  # the dataclasses have a factory for it
+            assert eval(default, vars(robust_qa).copy()) == parameter.default, (name, parameter.name)
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_the_page_names_all_that_is_public(module: str) -> None:
+    prose = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
+    named = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", prose))))
+    assert set(importlib.import_module(module).__all__) - named == set()
+
+
+@pytest.mark.parametrize("module", [*PUBLIC, "robust_qa.cli.batch_run"])
+def test_public_functions_have_the_arguments_in_the_page(module: str) -> None:
+    part = next(heading for heading in PARTS if module in heading.split(" and "))
+    owner = importlib.import_module(module)
+    for name, arguments in signatures(part):
+        if hasattr(owner, name) or " and " not in part:  # a part may be about two modules
+            check_arguments(owner, name, arguments.removesuffix(", ..."))
+
+
+def test_the_types_have_the_fields_in_the_page() -> None:
+    names = [name for name, _ in signatures("Types")]
+    assert {"Passage", "Reading", "Answer", "Metric"} <= set(names)
+    for name, arguments in signatures("Types"):
+        check_arguments(robust_qa, name, arguments)
+
+
+def test_the_types_in_the_page_have_all_their_fields() -> None:
+    for name, _ in signatures("Types"):
+        told = set(re.findall(r"\w+", PARTS["Types"]))
+        assert set(inspect.signature(getattr(robust_qa, name)).parameters) - told == set(), name
+
+
+@pytest.mark.parametrize("part, owner", [("Toolbox", Toolbox), ("Commands", Session)])
+def test_toolbox_and_session_have_what_the_page_says(part: str, owner: type) -> None:
+    for term in terms(part):
+        name = re.sub(r"^await |\(.*", "", term)
+        assert hasattr(owner, name), name
+    for name, arguments in signatures(part):
+        check_arguments(owner, name, arguments)
+
+
+def test_the_page_names_every_member_of_the_toolbox() -> None:
+    members = {name for name in vars(Toolbox) if not name.startswith("_")}
+    assert members - {re.sub(r"^await |\(.*", "", term) for term in terms("Toolbox")} == set()

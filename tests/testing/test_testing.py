@@ -1,0 +1,577 @@
+"""Conformance checks fail for broken components only. Fakes follow their script."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import robust_qa.testing
+from robust_qa import (
+    Answer,
+    Citation,
+    Completion,
+    Continuation,
+    Decoding,
+    Message,
+    MissingError,
+    Passage,
+    Question,
+    Reading,
+    RefusedError,
+    Token,
+    UnavailableError,
+    Usage,
+)
+from robust_qa.kit import cite
+from robust_qa.testing import (
+    Finding,
+    OverlapEvaluator,
+    ScriptedModel,
+    SentenceReader,
+    StaticRetriever,
+    ask,
+    assert_conforms,
+    check,
+    toolbox,
+)
+
+QUESTION = "What is the capital of France?"
+PARIS = Passage("Paris is the capital of France.", id="paris", score=2.0)
+LYON = Passage("Lyon is a city of France.", id="lyon", score=1.0)
+
+
+class Model:
+    """A language model of words: it obeys max_tokens, stop and schema."""
+
+    structured = True
+    window = 2048
+    max_tokens = 64
+
+    def generate(self, messages: list[Message], decoding: Decoding) -> Completion:
+        text = '{"known": true}' if decoding.schema else "Es ist Paris."
+        for stop in decoding.stop:
+            text = text.partition(stop)[0]
+        return Completion(text, Usage(1, self.count_tokens(messages), len(text.split())))
+
+    def count_tokens(self, messages: list[Message]) -> int:
+        return sum(1 + len(message.content.split()) for message in messages)
+
+
+class RawModel(Model):
+    """It also continues a text."""
+
+    def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Continuation:
+        text = "b"
+        for stop in decoding.stop:
+            text = text.partition(stop)[0]
+        return Continuation(text, (Token("b", -0.1, {"b": -0.1} if top else {}),), Usage(1, len(prompt), 1))
+
+
+class OneReading:
+    """A strategy that reads once."""
+
+    needs = frozenset({"retrieve", "read"})
+
+    async def answer(self, question: str, toolbox: Any) -> Answer:
+        passages = await toolbox.retrieve()
+        reading = await toolbox.read(question, passages)
+        if reading.text is None:
+            return Answer(None, reason="The passages do not say.")
+        return Answer(reading.text, citations=tuple(cite(passages[n], reading.text) for n in reading.passages))
+
+
+class BatchedOverlap(OverlapEvaluator):
+    async def score_many(self, requests: list[tuple[str, list[str]]]) -> list[list[float]]:
+        return [await self.score(question, texts) for question, texts in requests]
+
+
+class Lending:
+    """A retriever that hands over the very list that it keeps."""
+
+    def __init__(self) -> None:
+        self.passages = [PARIS]
+
+    def retrieve(self, query: str, k: int) -> list[Passage]:
+        return self.passages
+
+
+CONFORMING = {
+    "retriever": ("retriever", StaticRetriever([PARIS, LYON])),
+    "lending-retriever": ("retriever", Lending()),
+    "reader": ("reader", SentenceReader()),
+    "model": ("reader", Model()),
+    "raw-model": ("reader", RawModel()),
+    "evaluator": ("evaluator", OverlapEvaluator()),
+    "batched-evaluator": ("evaluator", BatchedOverlap()),
+    "strategy": ("strategy", OneReading()),
+}
+
+
+@pytest.mark.parametrize(("kind", "component"), CONFORMING.values(), ids=CONFORMING)
+def test_a_component_that_keeps_its_contract_passes_every_check(kind: str, component: Any) -> None:
+    assert [finding for finding in check(kind, component) if finding.state != "passed"] == []
+
+
+def retriever(retrieve: Callable[..., Any], **attributes: Any) -> Any:
+    return type("Retriever", (), {"retrieve": staticmethod(retrieve), **attributes})()
+
+
+def numbered() -> Callable[..., Any]:
+    numbers = iter(range(1000))
+    return lambda query, k: [replace(PARIS, id=str(next(numbers)))]
+
+
+FIELDS = "its passages have text, and fields of the right types"
+ATTRIBUTES = "its optional attributes have the documented types"
+BROKEN_RETRIEVERS = {
+    "no-method": (object(), "it has a method `retrieve(query, k)`"),
+    "the-class": (StaticRetriever, "it has a method `retrieve(query, k)`"),
+    "a-tuple": (retriever(lambda query, k: (PARIS,)), "it returns a list of passages"),
+    "texts": (retriever(lambda query, k: [PARIS.text]), "it returns a list of passages"),
+    "more-than-k": (retriever(lambda query, k: [PARIS, LYON]), "it returns at most k passages"),
+    "last-k": (retriever(lambda query, k: [PARIS, LYON][-k:]), "it returns the same first passages for any k"),
+    "blank": (retriever(lambda query, k: [Passage(" ")]), FIELDS),
+    "surrogate": (retriever(lambda query, k: [Passage("a\udc80")]), FIELDS),
+    "score-nan": (retriever(lambda query, k: [replace(PARIS, score=float("nan"))]), FIELDS),
+    "no-source": (retriever(lambda query, k: [replace(PARIS, source=None)]), FIELDS),  # type: ignore[arg-type]
+    "same-ids": (retriever(lambda query, k: [PARIS, PARIS][:k]), "no two of its passages have the same id"),
+    "worst-first": (retriever(lambda query, k: [LYON, PARIS][:k]), "it returns the most relevant passage first"),
+    "other-ids": (retriever(numbered()), "it returns the same passages when called again"),
+    "picky": (retriever(lambda query, k: [PARIS] if query.strip() else 1 / 0), "it accepts any text as a query"),
+    "leaver": (retriever(lambda query, k: [PARIS] if query.strip() else sys.exit(7)), "it accepts any text as a query"),
+    "cached": (retriever(lambda query, k: [PARIS], cached="no"), ATTRIBUTES),
+    "concurrency": (retriever(lambda query, k: [PARIS], concurrency=0), ATTRIBUTES),
+    "fingerprint": (
+        retriever(lambda query, k: [PARIS], fingerprint=lambda self: str(time.perf_counter_ns())),
+        "`fingerprint` returns the same str while nothing changes",
+    ),
+}
+
+
+@pytest.mark.parametrize(("component", "behaviour"), BROKEN_RETRIEVERS.values(), ids=BROKEN_RETRIEVERS)
+def test_a_retriever_that_breaks_its_contract_fails_that_check(component: Any, behaviour: str) -> None:
+    assert behaviour in failures("retriever", component)
+
+
+async def cancels_itself(query: str, k: int) -> Any:
+    raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize("retrieve", [lambda query, k: sys.exit(7), cancels_itself, lambda query, k: next(iter(()))])
+def test_a_component_that_ends_the_process_does_not_end_its_check(retrieve: Any) -> None:
+    assert "it returns a list of passages" in failures("retriever", retriever(retrieve))
+
+
+class OneQueryAtATime:
+    async def retrieve(self, query: str, k: int) -> list[Passage]:
+        self.query = query
+        await asyncio.sleep(0.001)
+        return [Passage(self.query, id=self.query)]
+
+
+def test_a_retriever_that_mixes_up_two_queries_at_once_fails() -> None:
+    assert failures("retriever", OneQueryAtATime()) == ["it handles two concurrent queries"]
+
+
+def test_a_component_of_concurrency_1_is_not_called_twice_at_once() -> None:
+    component = OneQueryAtATime()
+    component.concurrency = 1  # type: ignore[attr-defined]
+
+    assert failures("retriever", component) == []
+
+
+def test_what_needs_passages_is_skipped_with_the_query_that_found_none() -> None:
+    findings = check("retriever", retriever(lambda query, k: []), query="mole")
+
+    skipped = [finding.detail for finding in findings if finding.state == "skipped"]
+    assert set(skipped) == {"it found nothing for 'mole'"}
+
+
+def reader(read: Callable[..., Any], **attributes: Any) -> Any:
+    return type("Reader", (), {"read": staticmethod(read), **attributes})()
+
+
+FITTING = "`read` returns a Reading whose score, passages and offsets are valid"
+BROKEN_READERS = {
+    "neither": (object(), "it has a method `read(question, passages)` or `generate(messages, decoding)`"),
+    "text": (reader(lambda question, passages: "Paris"), FITTING),
+    "score": (reader(lambda question, passages: Reading("Paris", score=1.5)), FITTING),
+    "position": (reader(lambda question, passages: Reading("Paris", passages=(4,))), FITTING),
+    "half-a-span": (reader(lambda question, passages: Reading("Paris", None, (0,), start=0)), FITTING),
+    "span-outside": (reader(lambda question, passages: Reading("Paris", None, (0,), 0, 10_000)), FITTING),
+    "other-span": (reader(lambda question, passages: Reading("Paris", None, (0,), 6, 11)), FITTING),
+    "span-of-nothing": (reader(lambda question, passages: Reading(None, None, (0,), 0, 5)), FITTING),
+    "place-outside": (reader(lambda question, passages: Reading("Paris", None, (0,), places=(10_000,))), FITTING),
+    "places-short": (reader(lambda question, passages: Reading("Paris", None, (0, 1), places=(0,))), FITTING),
+    "rival-of-nothing": (reader(lambda question, passages: Reading("Paris", rivals=(Reading(None),))), FITTING),
+    "rival-outside": (reader(lambda question, passages: Reading("Paris", rivals=(Reading("Rome", 2.0),))), FITTING),
+    "blank": (reader(lambda question, passages: Reading("")), FITTING),
+    "from-nothing": (
+        reader(lambda question, passages: Reading("Paris")),
+        "`read` returns no answer without passages",
+    ),
+    "picky": (
+        reader(lambda question, passages: Reading("".join(p.text.split()[0] for p in passages) or None)),
+        "`read` accepts any text in passages and questions",
+    ),
+    "clears": (
+        reader(lambda question, passages: passages.clear() or Reading(None)),
+        "`read` does not change the list of passages",
+    ),
+    "window": (reader(lambda question, passages: Reading(None), window=0), ATTRIBUTES),
+    "max-tokens": (reader(lambda question, passages: Reading(None), max_tokens="64"), ATTRIBUTES),
+}
+
+
+@pytest.mark.parametrize(("component", "behaviour"), BROKEN_READERS.values(), ids=BROKEN_READERS)
+def test_a_reader_that_breaks_its_contract_fails_that_check(component: Any, behaviour: str) -> None:
+    assert behaviour in failures("reader", component)
+
+
+def model(generate: Callable[..., Any] | None = None, **attributes: Any) -> Any:
+    own = {"generate": staticmethod(generate)} if generate else {}
+    return type("BrokenModel", (Model,), {**own, **attributes})()
+
+
+COMPLETION = "`generate` returns a Completion with text and usage"
+STRUCTURED = "`structured` is a bool, and if it is true, replies follow the schema"
+BOUNDS = "`window` and `max_tokens` are token counts"
+BROKEN_MODELS = {
+    "text": (model(lambda messages, decoding: "Paris"), COMPLETION),
+    "no-call": (model(lambda messages, decoding: Completion("Paris", Usage())), COMPLETION),
+    "finish": (model(lambda messages, decoding: Completion("Paris", finish="eos")), COMPLETION),  # type: ignore[arg-type]
+    "endless": (
+        model(lambda messages, decoding: Completion("one two", Usage(1, 5, 100))),
+        "`generate` respects max_tokens",
+    ),
+    "stop": (model(lambda messages, decoding: Completion("Paris")), "`generate` stops at a stop sequence"),
+    "picky": (
+        model(lambda messages, decoding: Completion("x") if messages[-1].content.isprintable() else 1 / 0),
+        "`generate` accepts any text in a message",
+    ),
+    "clears": (
+        model(lambda messages, decoding: messages.clear() or Completion("x")),
+        "`generate` does not change the messages",
+    ),
+    "schema": (model(lambda messages, decoding: Completion("Yes")), STRUCTURED),
+    "structured": (model(structured="json"), STRUCTURED),
+    "window": (model(window="4k"), BOUNDS),
+    "no-room": (model(window=64), BOUNDS),
+    "count": (model(count_tokens=lambda self, messages: 7), "`count_tokens` counts more for longer messages"),
+}
+
+
+@pytest.mark.parametrize(("component", "behaviour"), BROKEN_MODELS.values(), ids=BROKEN_MODELS)
+def test_a_model_that_breaks_its_contract_fails_that_check(component: Any, behaviour: str) -> None:
+    assert behaviour in failures("reader", component)
+
+
+def raw(continue_text: Callable[..., Any]) -> Any:
+    return type("BrokenRawModel", (Model,), {"continue_text": staticmethod(continue_text)})()
+
+
+def tokens(*logprobs: float, top: int = 0) -> tuple[Token, ...]:
+    return tuple(Token("b", logprob, {str(n): logprob for n in range(top)}) for logprob in logprobs)
+
+
+CONTINUATION = "`continue_text` returns a Continuation with the probability of each token"
+ENDS = "`continue_text` respects max_tokens and stops at a stop sequence"
+BROKEN_RAW_MODELS = {
+    "completion": (raw(lambda prompt, decoding, top: Completion("b")), CONTINUATION),
+    "no-tokens": (raw(lambda prompt, decoding, top: Continuation("b", ())), CONTINUATION),
+    "texts": (raw(lambda prompt, decoding, top: Continuation("b", ("b",))), CONTINUATION),  # type: ignore[arg-type]
+    "no-call": (raw(lambda prompt, decoding, top: Continuation("b", tokens(-1.0), Usage())), CONTINUATION),
+    "probability": (raw(lambda prompt, decoding, top: Continuation("b", tokens(0.6))), CONTINUATION),
+    "too-many": (raw(lambda prompt, decoding, top: Continuation("b", tokens(-1.0, top=9))), CONTINUATION),
+    "endless": (raw(lambda prompt, decoding, top: Continuation("b", tokens(*[-1.0] * 9))), ENDS),
+    "stop": (raw(lambda prompt, decoding, top: Continuation("a", tokens(-1.0))), ENDS),
+    "picky": (
+        raw(lambda prompt, decoding, top: Continuation("b", tokens(-1.0)) if "Paris\x00" not in prompt else 1 / 0),
+        "`continue_text` accepts any text",
+    ),
+}
+
+
+@pytest.mark.parametrize(("component", "behaviour"), BROKEN_RAW_MODELS.values(), ids=BROKEN_RAW_MODELS)
+def test_a_model_that_continues_a_text_otherwise_fails_that_check(component: Any, behaviour: str) -> None:
+    assert behaviour in failures("reader", component)
+
+
+def evaluator(score: Callable[..., Any], **attributes: Any) -> Any:
+    return type("Evaluator", (), {"score": staticmethod(score), **attributes})()
+
+
+SCORES = "it returns a list of one score in [-1, 1] for each text"
+BROKEN_EVALUATORS = {
+    "no-method": (object(), "it has a method `score(question, texts)`"),
+    "one-number": (evaluator(lambda question, texts: 0.5), SCORES),
+    "too-few": (evaluator(lambda question, texts: [0.5]), SCORES),
+    "percent": (evaluator(lambda question, texts: [55.0 for _ in texts]), SCORES),
+    "nan": (evaluator(lambda question, texts: [float("nan") for _ in texts]), SCORES),
+    "best-first": (
+        evaluator(lambda question, texts: sorted((1 / (1 + len(text.split())) for text in texts), reverse=True)),
+        "it returns the scores in the order of the texts",
+    ),
+    "nothing": (evaluator(lambda question, texts: [0.0] * len(texts) or None), "it returns an empty list for no texts"),
+    "picky": (
+        evaluator(lambda question, texts: [1 / len(text.split()) for text in texts]),
+        "it accepts any text and any question",
+    ),
+    "clears": (
+        evaluator(lambda question, texts: [0.0 for _ in range(len(texts)) if texts.pop()]),
+        "it does not change the list of texts",
+    ),
+    "many": (
+        evaluator(
+            lambda question, texts: [0.0] * len(texts), score_many=lambda self, requests: [[1.0]] * len(requests)
+        ),
+        "`score_many` returns the same scores as `score`",
+    ),
+    "upper": (evaluator(lambda question, texts: [0.0] * len(texts), upper="high"), ATTRIBUTES),
+    "needs": (evaluator(lambda question, texts: [0.0] * len(texts), needs={"think"}), ATTRIBUTES),
+}
+
+
+@pytest.mark.parametrize(("component", "behaviour"), BROKEN_EVALUATORS.values(), ids=BROKEN_EVALUATORS)
+def test_an_evaluator_that_breaks_its_contract_fails_that_check(component: Any, behaviour: str) -> None:
+    assert behaviour in failures("evaluator", component)
+
+
+def test_an_evaluator_may_judge_on_top_of_another_ones_scores() -> None:
+    class OnTop:
+        needs = frozenset({"score"})
+
+        async def score(self, question: str, texts: list[str], toolbox: Any) -> list[float]:
+            return [score / 2 for score in await toolbox.score(question, texts)]
+
+    assert_conforms("evaluator", OnTop())
+
+
+def strategy(needs: Any, answer: Callable[..., Any], **attributes: Any) -> Any:
+    return type("Strategy", (), {"needs": needs, "answer": staticmethod(answer), **attributes})()
+
+
+def says(answer: Any) -> Callable[..., Any]:
+    """A strategy's `answer` that retrieves, and says this whatever it finds."""
+
+    async def says_it(question: str, toolbox: Any) -> Any:
+        await toolbox.retrieve()
+        return answer
+
+    return says_it
+
+
+async def abstains_without_a_word(question: str, toolbox: Any) -> Answer:
+    return Answer((await toolbox.read(question, await toolbox.retrieve())).text)
+
+
+async def answers_the_first_word(question: str, toolbox: Any) -> Answer:
+    return Answer(question.split(maxsplit=1)[0])
+
+
+async def trusts_json(question: str, toolbox: Any) -> Answer:
+    return Answer(str(json.loads((await toolbox.generate(question)).text)["answer"]))
+
+
+async def echoes(question: str, toolbox: Any) -> Answer:
+    return Answer((await toolbox.generate(question)).text)
+
+
+async def swallows_errors(question: str, toolbox: Any) -> Answer:
+    try:
+        await toolbox.retrieve()
+    except Exception:
+        return Answer(None, reason="Nothing was found.")
+    return Answer(None, reason="Nothing was found.")
+
+
+def correcting(correct: Callable[..., Any]) -> Any:
+    component = strategy({"retrieve"}, says(Answer(None, reason="It only corrects.")))
+    component.correct = correct
+    return component
+
+
+async def texts_of(question: str, toolbox: Any) -> Any:
+    return [passage.text for passage in await toolbox.retrieve()]
+
+
+async def the_first(question: str, toolbox: Any) -> Any:
+    return [(await toolbox.retrieve())[0]]
+
+
+CORRECT = "its `correct`, if it has one, returns passages for any passages"
+SHAPE = "it has `needs`, a set of powers, and a method `async def answer(question, toolbox)`"
+ANSWER = "it returns an Answer and does not set the host's fields"
+CITATIONS = "it cites only passages that it got"
+ANY_REPLY = "it accepts any reply of a model"
+BROKEN_STRATEGIES = {
+    "no-needs": (strategy(None, echoes), SHAPE),
+    "unknown-power": (strategy({"browse"}, echoes), SHAPE),
+    "hands-to": (strategy({"retrieve"}, says(Answer("x")), hands_to="rag"), ATTRIBUTES),
+    "scored-by": (strategy({"retrieve"}, says(Answer("x")), scored_by="t5"), ATTRIBUTES),
+    "plain-def": (strategy({"read"}, lambda question, toolbox: Answer("Paris")), SHAPE),
+    "text": (strategy({"retrieve"}, says("Paris")), ANSWER),
+    "blank": (strategy({"retrieve"}, says(Answer(""))), ANSWER),
+    "fills-in": (strategy({"retrieve"}, says(Answer("Paris", strategy="mine"))), ANSWER),
+    "confidence": (strategy({"retrieve"}, says(Answer("Paris", confidence=100))), ANSWER),
+    "from-nothing": (
+        strategy({"retrieve"}, says(Answer("Paris"))),
+        "it abstains or answers from memory if there are no passages",
+    ),
+    "no-reason": (strategy({"retrieve", "read"}, abstains_without_a_word), "it gives a reason when it abstains"),
+    "quote": (strategy({"retrieve"}, says(Answer("x", citations=(Citation("Oh no.", id="france"),)))), CITATIONS),
+    "id": (strategy({"retrieve"}, says(Answer("x", citations=(Citation("Paris", id="nowhere"),)))), CITATIONS),
+    "details": (strategy({"retrieve"}, says(Answer("x", details={"a": {1}}))), "its `details` can be written as JSON"),
+    "picky": (strategy(frozenset(), answers_the_first_word), "it accepts any text in passages and questions"),
+    "trusts-json": (strategy({"generate"}, trusts_json), ANY_REPLY),
+    "echoes": (strategy({"generate"}, echoes), ANY_REPLY),
+    "corrects-to-text": (correcting(texts_of), CORRECT),
+    "corrects-something-only": (correcting(the_first), CORRECT),
+    "corrects-by-def": (correcting(lambda question, toolbox: []), CORRECT),
+    "swallows": (
+        strategy({"retrieve"}, swallows_errors),
+        "it raises the error of a failed call instead of abstaining",
+    ),
+}
+
+
+@pytest.mark.parametrize(("component", "behaviour"), BROKEN_STRATEGIES.values(), ids=BROKEN_STRATEGIES)
+def test_a_strategy_that_breaks_its_contract_fails_that_check(component: Any, behaviour: str) -> None:
+    assert behaviour in failures("strategy", component)
+
+
+def test_a_power_that_is_used_and_not_declared_is_named() -> None:
+    findings = check("strategy", strategy(frozenset(), echoes))
+
+    assert findings[1].name == ANSWER
+    assert findings[1].detail.startswith("MissingError: The strategy asks for a reader, and none is configured.")
+
+
+def test_reading_with_a_reader_that_writes_needs_no_declaration_of_its_own() -> None:
+    async def reads(question: str, toolbox: Any) -> Answer:
+        return Answer((await toolbox.read(question, [PARIS])).text, reason="The passages do not say.")
+
+    assert failures("strategy", strategy({"generate"}, reads)) == []
+
+
+@pytest.mark.parametrize("error", [MissingError, RefusedError, UnavailableError])
+def test_an_error_of_the_tree_is_a_finding_that_ends_the_checks(error: type[MissingError]) -> None:
+    def absent(query: str, k: int) -> list[Passage]:
+        raise error("There is no index.", hint="Run `rqa index`.")
+
+    _, first, *rest = check("retriever", retriever(absent))
+
+    assert (first.state, first.detail) == ("failed", f"{error.__name__}: There is no index. Run `rqa index`.")
+    assert {finding.state for finding in rest} == {"skipped"}
+
+
+def test_a_check_has_a_time_limit() -> None:
+    class Stuck:
+        async def retrieve(self, query: str, k: int) -> list[Passage]:
+            await asyncio.Event().wait()
+            return []
+
+    findings = check("retriever", Stuck(), seconds=0.01)
+
+    assert findings[1] == Finding("it returns a list of passages", "failed", "no result within 0.01 seconds")
+
+
+def test_assert_conforms_is_silent_about_a_component_that_conforms() -> None:
+    assert_conforms("evaluator", OverlapEvaluator())
+
+
+def test_assert_conforms_tells_every_finding_of_one_that_does_not() -> None:
+    with pytest.raises(AssertionError) as caught:
+        assert_conforms("retriever", retriever(lambda query, k: [PARIS, LYON]))
+
+    report = str(caught.value)
+    assert " failed  it returns at most k passages: 2 passages for k=1" in report
+    assert " passed  it returns a list of passages" in report
+
+
+def test_an_unknown_kind_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no component kind 'oracle'"):
+        assert_conforms("oracle", object())
+
+
+async def test_a_scripted_model_returns_its_replies_in_turn_and_records_calls() -> None:
+    scripted = ScriptedModel(["one two", {"answer": 3}])
+    messages = [Message("user", "How many?")]
+
+    first = await scripted.generate(messages, Decoding(seed=1))
+    second = await scripted.generate(messages, Decoding(seed=2))
+
+    assert first == Completion("one two", Usage(1, 2, 2))
+    assert json.loads(second.text) == {"answer": 3}
+    assert [decoding.seed for _, decoding in scripted.calls] == [1, 2]
+    with pytest.raises(AssertionError, match="The script has only 2 replies"):
+        await scripted.generate(messages, Decoding())
+
+
+async def test_a_scripted_model_may_follow_a_function_and_raise() -> None:
+    scripted = ScriptedModel(lambda messages, decoding: messages[0].content or RefusedError("no"))
+
+    assert (await scripted.generate([Message("user", "again")], Decoding())).text == "again"
+    with pytest.raises(RefusedError):
+        await scripted.generate([Message("user", "")], Decoding())
+
+
+async def test_a_scripted_model_continues_a_text_with_words_that_are_certain_or_as_it_is_told() -> None:
+    told = Continuation("b", tokens(-1.0))
+    scripted = ScriptedModel(["one two", told])
+
+    first = await scripted.continue_text("a", Decoding(), 1)
+
+    assert (first.text, first.tokens) == (
+        "one two",
+        (Token("one", 0.0, {"one": 0.0}), Token(" two", 0.0, {" two": 0.0})),
+    )
+    assert await scripted.continue_text("a", Decoding(), 1) is told
+    assert scripted.calls[0] == ([Message("user", "a")], Decoding())
+
+
+async def test_a_static_retriever_numbers_texts_and_remembers_queries() -> None:
+    found = StaticRetriever(["a", PARIS, "c"])
+
+    assert [passage.id for passage in await found.retrieve("x", 2)] == ["1", "paris"]
+    assert found.queries == ["x"]
+
+
+def test_ask_puts_a_question_through_the_toolbox_of_the_host() -> None:
+    found = StaticRetriever([PARIS])
+    scripted = ScriptedModel("Documents: 1\nAnswer: Paris")
+
+    answer = ask(OneReading(), QUESTION, retriever=found, reader=scripted)
+
+    assert (answer.text, [citation.id for citation in answer.citations]) == ("Paris", ["paris"])
+    assert found.queries == [QUESTION]
+    assert PARIS.text in scripted.calls[0][0][-1].content
+
+
+def test_ask_hands_over_the_passages_that_a_question_brings() -> None:
+    answer = ask(OneReading(), Question(QUESTION, passages=(PARIS, LYON)), reader=SentenceReader())
+
+    assert answer.text == PARIS.text
+
+
+def test_a_toolbox_keeps_what_was_noted() -> None:
+    tools = toolbox(QUESTION)
+
+    tools.note("voted", votes=[2, 1])
+
+    assert [(step.what, step.data) for step in tools.trace.steps] == [("voted", {"votes": [2, 1]})]
+
+
+def test_every_public_name_is_there() -> None:
+    assert all(hasattr(robust_qa.testing, name) for name in robust_qa.testing.__all__)
+
+
+def failures(kind: str, component: Any) -> list[str]:
+    return [finding.name for finding in check(kind, component) if finding.state == "failed"]
