@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import __version__, stdout
+from . import __version__
 from .config import environment
 from .errors import ConfigError, Exit, RqaError, interrupted
+from .stdout import make_private
 
 if TYPE_CHECKING:
     from .cli.run import Run
@@ -161,7 +162,7 @@ def main() -> None:
     """Run the `rqa` command, print errors on stderr, and exit with the exit code."""
     if sys.__stdout__ is sys.stdout and isinstance(sys.stdout, io.TextIOWrapper):
         encoding, errors = sys.stdout.encoding, sys.stdout.errors
-        sys.stdout = os.fdopen(stdout.make_private(), "w", encoding=encoding, errors=errors, closefd=False)
+        sys.stdout = os.fdopen(make_private(), "w", encoding=encoding, errors=errors, closefd=False)
     if isinstance(sys.stdout, io.TextIOWrapper) and codecs.lookup(sys.stdout.encoding).name != "utf-8":
         sys.stdout.reconfigure(errors="replace")  # print ? instead of failing in the middle of an answer
     if environment.COMPLETE in os.environ:

@@ -292,3 +292,9 @@ def test_an_invalid_plugin_path_is_an_error(name: str, user: Write) -> None:
 def test_layers_can_be_made_in_code() -> None:
     loaded = Config([Layer("a", {"reader": {"x": {"n": 1}}}), Layer("b", {"reader": {"x": {"n": 2, "m": 2}}})])
     assert {key: v.layer.origin for key, v in loaded.table("reader", "x").values.items()} == {"n": "a", "m": "b"}
+
+
+def test_a_file_that_is_nested_too_deeply_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "deep.toml").write_text("a = " + "[" * 3000 + "]" * 3000)
+    with pytest.raises(ConfigError, match=r"deep\.toml is nested too deeply"):
+        config.load(file=tmp_path / "deep.toml")

@@ -24,7 +24,7 @@ WHOLE = re.sub(r"^# (?=[a-z_]+ = |\[[a-z_.0-9]+\]$)", "", LIVE, flags=re.MULTILI
 
 
 def example_tables(text: str) -> dict[str, dict[str, Any]]:
-    """The tables of the example, by dotted name; "" holds what stands at the top."""
+    """The tables of the example by dotted name. "" has the keys above the first table."""
     found: dict[str, dict[str, Any]] = {"": {}}
     for key, value in tomli.loads(text).items():
         if key in ("defaults", "cache"):

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import stdout
 from ..errors import InputError
 from ..sanitize import printable, printable_json, single_line
+from ..stdout import descriptor
 from ..types import Answer, Citation, Step
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def console(*, err: bool = False) -> Console:
 
     stream = sys.stderr if err else sys.stdout
     width = height = None  # rich asks the terminal at each print
-    terminal = next(filter(os.isatty, (*range(3), stdout.descriptor())), None)
+    terminal = next(filter(os.isatty, (*range(3), descriptor())), None)
     if "COLUMNS" in os.environ or terminal is None:
         import shutil
 

@@ -181,6 +181,8 @@ def parse(content: bytes, path: Path) -> Tree:
         raise ConfigError(f"The configuration {path} is not UTF-8 text (line {line}).") from error
     except ValueError as error:  # TOMLDecodeError, and integers with too many digits
         raise ConfigError(f"The configuration {path} is not valid TOML: {error}.") from error
+    except RecursionError as error:
+        raise ConfigError(f"The configuration {path} is nested too deeply.") from error
 
 
 def set_path(tree: Tree, key: str, value: Any, *, origin: str) -> None:

@@ -182,9 +182,9 @@ _LABELLED = re.compile(
 
 
 def final_answer(reply: str) -> str:
-    """The marked answer of `reply`, else that of its JSON, else a labelled one, else its last line; as one line.
+    """The answer that `reply` states, as one line: marked, else in its JSON, else labelled, else the last line.
 
-    Of several of a kind the last. "" where there is none; whether it says that none is known is not looked at.
+    If there are several of a kind, the last one counts. Returns "" if there is none. Does not check for refusals.
     """
     if marked := between(reply, "ANSWER"):
         return one_line(marked[-1])
@@ -195,7 +195,7 @@ def final_answer(reply: str) -> str:
 
 
 def _broken(reply: str) -> dict[str, Any] | None:
-    """The last answer of what is nearly JSON: cut behind it, with quotes in its text, or as Python writes it."""
+    """The last answer in broken JSON: cut after it, with unescaped quotes, or in Python's notation."""
     for field in list(_FIELD.finditer(reply))[-1:]:
         closed = None
         try:
@@ -211,7 +211,7 @@ def _broken(reply: str) -> dict[str, Any] | None:
 
 
 def final_reply(completion: Completion) -> Completion:
-    """`completion` without the thoughts that stand before the reply. CutError when it was cut in the midst of them."""
+    """`completion` without the model's reasoning. Raises CutError if it was cut within the reasoning."""
     text = without_thoughts(completion.text)
     if not text and completion.finish == "length":
         raise CutError
