@@ -12,7 +12,7 @@ Measure: TypeAlias = "Callable[[Outcome], float | Awaitable[float | None] | None
 Judge: TypeAlias = Callable[[str, Sequence[str]], Awaitable[list[float]]]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Outcome:
     """One question of an evaluation with a strategy's answer.
 
@@ -38,7 +38,7 @@ class Outcome:
     bar: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Metric:
     """A metric for `rqa eval`, reported as the mean over the questions.
 

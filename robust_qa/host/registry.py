@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
 
 
-@dataclass
+@dataclass(eq=False)
 class Plugin:
     """A plugin, as listed by `rqa plugins`. `reason` says why it is broken or off."""
 
@@ -29,7 +29,7 @@ class Plugin:
     reason: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Registration:
     """A registered component. `reason` is set if the host refused it."""
 
@@ -53,7 +53,7 @@ class Registration:
         return frozenset(getattr(self.factory, "needs", ()))
 
 
-@dataclass
+@dataclass(eq=False)
 class Registry:
     """The argument of `rqa_register`, with one method per kind.
 
