@@ -1,8 +1,8 @@
-"""What a component looks like to the host: protocols for type checkers and readers, nothing to inherit from.
+"""The protocols of components. Plugins need not inherit from them.
 
-`Registry` takes components of these types, so that a type checker tells a plugin's author where one does not fit.
-Every method may be `async def` or `def`; the host runs a `def` in a worker thread, and hands in arguments by position.
-rqa-plugin(7) has what else a component may have: what is optional is no part of a protocol.
+`Registry` is typed with them, so that a type checker finds a component that does not fit. Every method may be
+`async def` or `def`. The host runs a `def` in a worker thread, and passes arguments by position. Optional methods are
+not part of a protocol; see rqa-plugin(7).
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ if TYPE_CHECKING:
 
 
 class Retriever(Protocol):
-    """Query to passages, the most relevant first, at most `k`. The query is data: any text must do."""
+    """Returns at most `k` passages for a query, most relevant first. The query may be any text."""
 
     def retrieve(self, query: str, k: int, /) -> list[Passage] | Awaitable[list[Passage]]: ...
 
 
 class ExtractiveReader(Protocol):
-    """A reader that finds answers in passages. A reader may also be a LanguageModel, or only that."""
+    """A reader that finds answers in passages. A reader may be this, a LanguageModel, or both."""
 
     def read(self, question: str, passages: list[Passage], /) -> Reading | Awaitable[Reading]: ...
 
 
 class LanguageModel(Protocol):
-    """A reader that writes."""
+    """A reader that generates text."""
 
     def generate(self, messages: list[Message], decoding: Decoding, /) -> Completion | Awaitable[Completion]: ...
 
 
 class Evaluator(Protocol):
-    """Relevance of each text to the question, in [-1, 1], in the order given."""
+    """Returns the relevance of each text to the question in [-1, 1], in the order of the texts."""
 
     def score(self, question: str, texts: list[str], /) -> list[float] | Awaitable[list[float]]: ...
 
 
 class AssistedEvaluator(Protocol):
-    """An evaluator that judges with a reader's help, through the toolbox of the question: it has those `needs`."""
+    """An evaluator that uses other components through the toolbox. `needs` names their powers."""
 
     @property
     def needs(self) -> Collection[str]: ...
@@ -64,7 +64,7 @@ class AssistedEvaluator(Protocol):
 
 
 class Strategy(Protocol):
-    """Question to Answer, through the toolbox alone. `needs` names the powers it cannot work without."""
+    """Answers a question with the toolbox alone. `needs` names the powers that it requires."""
 
     @property
     def needs(self) -> Collection[str]: ...
@@ -105,15 +105,15 @@ class Toolbox(Protocol):
 
     @property
     def question(self) -> Question:
-        """The question as it came in."""
+        """The question as it was asked."""
 
     @property
     def asked_for(self) -> bool:
-        """Whether the command line named what `retrieve` follows, with -r or --docs."""
+        """Whether the command line named the retriever, with -r or --docs."""
 
     @property
     def generative(self) -> bool:
-        """Whether the reader writes text. Otherwise it only points at answers."""
+        """Whether the reader generates text. Otherwise it extracts answers."""
 
     @property
     def structured(self) -> bool:
@@ -121,10 +121,10 @@ class Toolbox(Protocol):
 
     @property
     def retriever(self) -> str | None:
-        """The expression that `retrieve` follows, "given" for the question's own passages, None without either."""
+        """The default expression of `retrieve`: "given" for the question's own passages, None if there is nothing."""
 
     def retrieval(self) -> dict[str, str]:
-        """The expression that `retrieve` follows, with its numbers, and a digest of each retriever in it.
+        """Return the default expression of `retrieve`, with its numbers, and a digest of each retriever in it.
 
         Empty if there is nothing to retrieve from. Raises ConfigError or MissingError if a retriever is missing.
         """
@@ -141,10 +141,9 @@ class Toolbox(Protocol):
     ) -> list[Passage]:
         """Passages for `query` (default: the question), the most relevant first.
 
-        They are the question's own passages if it brought some, otherwise those of the configured retriever, or those
-        of `expression`, such as "web@5 & wiki@5". `k` overrides the configured number of passages; all of a
-        question's own passages are used by default. Retrievers get `query`. Reranking, compression and correction
-        inside an expression work by the question.
+        Uses `expression`, such as "web@5 & wiki@5", else the question's own passages, else the configured retriever.
+        `k` overrides the configured number of passages; the default is all of a question's own passages. Retrievers
+        get `query`. Reranking, compression and correction inside an expression use the question.
 
         Raises ConfigError or MissingError if the expression cannot be evaluated here, CallError if a call fails.
         """
@@ -166,10 +165,10 @@ class Toolbox(Protocol):
         sample: int = 0,
         temperature: float | None = None,
     ) -> Reading:
-        """The answer to `question` in `passages` (most relevant first).
+        """Return the answer to `question` in `passages` (most relevant first).
 
         A language model is asked with `prompt` (default: the host's reading prompt). `Reading.passages` are positions
-        in `passages` as handed in, whatever the `order`.
+        in `passages`, independent of `order`.
         """
 
     async def generate(
@@ -187,13 +186,12 @@ class Toolbox(Protocol):
         schema: Mapping[str, Any] | None = None,
         stop: Sequence[str] = (),
     ) -> Completion:
-        """One reply of the language model to `prompt`.
+        """Return one reply of the language model to `prompt`.
 
-        `fields` fill the prompt's fields. `{question}` is filled from the question and `{passages}` with `passages`,
-        numbered from 1 as handed in (most relevant first), whatever `order` shows them in. Passages that overflow the
-        reader's window are cut, the least relevant first. `seed` seeds the sampling and, together with the question,
-        the random order. `sample` numbers further replies to the same prompt: each gets the seed plus its number, and
-        the passages in the same order.
+        `fields` are values for the prompt's fields. `{question}` becomes the question and `{passages}` the `passages`
+        (most relevant first), numbered from 1 independent of `order`. If they exceed the reader's window, the least
+        relevant are cut. `seed` seeds the sampling and, together with the question, the random order. `sample` numbers
+        further replies to the same prompt: each uses the seed plus its number, and the same order of passages.
         """
 
     async def continue_text(
@@ -207,11 +205,11 @@ class Toolbox(Protocol):
         stop: Sequence[str] = (),
         what: str = "text",
     ) -> Continuation:
-        """The language model's continuation of `prompt`, without a chat template.
+        """Return the language model's continuation of `prompt`, without a chat template.
 
-        Special tokens in `prompt` count as such: break up those in passages and questions. `top` is the number of
-        likeliest tokens to report at each place. `what` describes the call in the trace. Raises ContextError if the
-        prompt overflows the window: nothing is cut.
+        Special tokens in `prompt` have their effect, so escape those in passages and questions. `top` is the number of
+        most likely tokens to return at each position. `what` describes the call in the trace. Raises ContextError if
+        the prompt exceeds the window.
         """
 
     async def score(self, question: str, texts: Sequence[str], *, evaluator: str | None = None) -> list[float]:
@@ -230,10 +228,10 @@ class Toolbox(Protocol):
         """The tokens that `token_vectors` gives vectors for. Raises ConfigError if the evaluator cannot list them."""
 
     async def answer_with(self, strategy: str, passages: Sequence[Passage]) -> Answer:
-        """The answer of another strategy from these passages alone, in the same trace.
+        """Return the answer of another strategy from these passages alone, in the same trace.
 
-        Name that strategy in your own `hands_to`. Raises ConfigError if there is no such strategy, or if it is
-        already answering this question.
+        Name that strategy in your `hands_to`. Raises ConfigError if it does not exist or is already answering this
+        question.
         """
 
     def note(self, what: str, /, **data: Any) -> None:
@@ -242,7 +240,7 @@ class Toolbox(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What one indexing run did; counts of files, and of passages now in the index."""
+    """The result of an indexing run: numbers of files, and of passages now in the index."""
 
     added: int = 0
     changed: int = 0
@@ -254,11 +252,11 @@ class IndexReport:
 
 
 class IndexProgress(Protocol):
-    """Told now and then how far indexing is: files done, files in all (0: not known yet), passages so far."""
+    """Called at intervals with the numbers of finished files, all files (0: not known yet) and passages so far."""
 
     def __call__(self, done: int, total: int, passages: int) -> None: ...
 
 
 def are_names(value: Any) -> bool:
-    """Whether it is a set or a list of names, which a text by itself is not."""
+    """Return whether `value` is a collection of strings. A single string is not."""
     return isinstance(value, Collection) and not isinstance(value, str) and all(isinstance(it, str) for it in value)

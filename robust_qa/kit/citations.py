@@ -1,4 +1,4 @@
-"""From an answer back to the sentences it stands in."""
+"""Cite the sentences of passages that contain an answer."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 
 
 def cite(passage: Passage, answer: str | None = None, *, start: int | None = None) -> Citation:
-    """A citation of `passage` whose quote is the sentence that carries `answer`.
+    """Return a citation of `passage` whose quote is the sentence with `answer`.
 
-    With `start` (a character offset into the text) it is the sentence there; otherwise the first in which the
-    answer stands as whole words, else the first that contains it, else the one that shares most words with it.
-    Of a long sentence it is what surrounds the answer.
-    Of a compressed passage the one that it was made of is cited: the first that contains the answer, else the
-    one that shares most words with the sentence.
+    With `start`, a character offset in the text, it is the sentence there. Otherwise it is the first sentence that
+    contains the answer as whole words, else as characters, else the one that shares most words with it. A long
+    sentence is cut around the answer. For a compressed passage, cites one of its originals: the first that contains
+    the answer, else the one that shares most words with the sentence.
     """
     if passage.made_of:
         return _cite_original(passage, answer, _quote(passage.text, answer or "", start))
@@ -35,9 +34,9 @@ def cite(passage: Passage, answer: str | None = None, *, start: int | None = Non
 
 
 def cite_reading(reading: Reading, passages: Sequence[Passage]) -> tuple[Citation, ...]:
-    """Citations of the `passages` that `reading`, which has a text, was told by: their sentences that tell it."""
+    """Return citations of the passages that support `reading`, which must have a text."""
     places = reading.places or (reading.start,)
-    if all(place is None for place in places):  # a model names its passages, and points at no span
+    if all(place is None for place in places):  # a language model names passages without offsets
         named = [passages[position] for position in reading.passages]
         return tuple(cite(passage, reading.text) for passage in bearing_out(reading.text or "", named))
     return tuple(
@@ -47,10 +46,10 @@ def cite_reading(reading: Reading, passages: Sequence[Passage]) -> tuple[Citatio
 
 
 def bearing_out(answer: str, named: Sequence[Passage]) -> list[Passage]:
-    """Those of `named` in which `answer` stands, word for word; all of them where it stands in none.
+    """Return the passages of `named` that contain `answer` word for word, or all if none does.
 
-    Asked what an answer rests on, language models like to name every document that they were shown. Where an answer is
-    not in its documents' words, or is yes or no, theirs is the only word on it.
+    Language models often name every document that they were shown. If the answer is yes or no, or in other words than
+    the documents, their list is the only evidence.
     """
     if answer_key(answer) in ("", "yes", "no"):
         return list(named)
@@ -60,9 +59,9 @@ def bearing_out(answer: str, named: Sequence[Passage]) -> list[Passage]:
 
 
 def contains_words(answer: str, text: str) -> bool:
-    """Whether `answer` stands in `text` as whole words, both as `answer_key` has them: 7 does not stand in 1978.
+    """Return whether `text` contains `answer` as whole words, both normalised by `answer_key`: 1978 does not contain 7.
 
-    Where a script puts no space between words, each of its characters counts as one.
+    In scripts without spaces each character counts as a word.
     """
     return _spaced(answer) in _spaced(text)
 
@@ -100,7 +99,7 @@ def _quote(text: str, answer: str, start: int | None) -> str:
     else:
         place = re.search(re.escape(" ".join(answer.split())), quote, re.IGNORECASE)
         at = place.start() if place else 0
-    around = at - max(0, _LONGEST_QUOTE - len(answer)) // 2  # as much before the answer as after it
+    around = at - max(0, _LONGEST_QUOTE - len(answer)) // 2  # centre the answer
     begin = max(0, min(around, len(quote) - _LONGEST_QUOTE))
     left, right = "…" * (begin > 0), "…" * (begin + _LONGEST_QUOTE < len(quote))
     return left + quote[begin + len(left) : begin + _LONGEST_QUOTE - len(right)].strip() + right

@@ -1,4 +1,4 @@
-"""Prompts as text files, and passages inside them as data that cannot step out of its fence."""
+"""Load prompts from text files, and render passages as fenced data that cannot end its fence."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ T = TypeVar("T")
 
 
 def arrange(ranked: Sequence[T], order: Order, seed: int | str = 0) -> list[T]:
-    """`ranked` (most relevant first) in the given order.
+    """Return `ranked` (most relevant first) in the given order.
 
-    "descending" keeps it, "ascending" reverses it, "random" shuffles it by `seed`. The ping-pong orders put
-    the most relevant at both ends and the least in the middle, dealing alternately from the top:
-    "ping-pong-top" gives the best to the top (1 3 5 4 2), "ping-pong-bottom" to the bottom (2 4 5 3 1).
+    "descending" keeps it, "ascending" reverses it, "random" shuffles it by `seed`. The ping-pong orders alternate
+    between both ends, so that the least relevant is in the middle: "ping-pong-top" begins at the top (1 3 5 4 2),
+    "ping-pong-bottom" at the bottom (2 4 5 3 1).
     """
     if order == "descending":
         return list(ranked)
@@ -35,8 +35,8 @@ def arrange(ranked: Sequence[T], order: Order, seed: int | str = 0) -> list[T]:
 
 
 _OWN = Path(__file__).parents[1] / "prompts"
-# What would end a document, and what replies are parsed by: answer marks and thoughts. To a model it may look like one
-# also with characters in it that are not seen.
+# The words of tags that end a document, and of the marks and reasoning tags that replies are parsed by. They may
+# contain invisible characters.
 _WORDS = ("document", "think", "thinking", "thought", "reasoning", "seed:think")
 _MARKS = ("answer", "passage", "summary")
 _FENCES, _MARKED = ("|".join(f"[{UNSEEN}]*+".join(word) for word in words) for words in (_WORDS, _MARKS))
@@ -44,8 +44,8 @@ _FENCE = re.compile(
     rf"<(?=[\s/{UNSEEN}]*+(?:{_FENCES})(?![^\W{UNSEEN}])|<<|[{UNSEEN}]*+<[\s{UNSEEN}]*+(?:{_MARKED})[\s{UNSEEN}]*+>)",
     re.IGNORECASE,
 )
-# How the chat templates of the known families mark turns, ends of text and media. Servers take them for special tokens
-# wherever they stand, so that a passage could close the user's turn and speak as the system.
+# Special tokens of the known chat templates. Servers accept them anywhere in a prompt, so a passage could close the
+# user's turn and continue as the system.
 _SPECIAL = re.compile(
     r"""<(?=[|｜]\S | [^<>\s]{1,40}[|｜]> | </?SYS> | /?(?:s|bos|eos|pad|unk|mask|cls|sep)> | \w{0,20}:[be]os>
           | [BE]OS_TOKEN> | (?:begin|start|end)_of_\w{1,20}> | /?tool_\w{1,20}> | /?role> | extra_id_\d{1,4}>
@@ -65,12 +65,11 @@ def _read(path: Path) -> str:
 
 
 def load_prompts(folder: Path | None = None, overrides: Mapping[str, Path] | None = None) -> dict[str, Prompt]:
-    """All prompts of `folder` (its `*.txt`, by stem), each replaced by the file `overrides` names for it.
+    """Return the prompts of `folder` (its `*.txt` files, by stem), some replaced by the files in `overrides`.
 
-    Without `folder`, the host's own: `read`, which `toolbox.read` puts to a generative reader.
+    Without `folder`, returns the host's prompt `read`, which `toolbox.read` uses with language models.
 
-    Raises ConfigError when an override names no prompt of the folder, cannot be read, uses a field that the prompt it
-    replaces does not have, or none of those that it has.
+    Raises ConfigError if an override has no matching prompt, cannot be read, or uses an unknown field or no field.
     """
     prompts = {path.stem: Prompt(_read(path), path.stem) for path in sorted((folder or _OWN).glob("*.txt"))}
     problems: list[RqaError] = []
@@ -85,7 +84,7 @@ def load_prompts(folder: Path | None = None, overrides: Mapping[str, Path] | Non
 
 
 def _replacement(name: str, path: Path, prompts: Mapping[str, Prompt]) -> Prompt:
-    """The prompt in the file `path`, to replace that of `name`. Raises ConfigError as load_prompts does."""
+    """Return the prompt in `path`, which replaces the prompt `name`. Raises ConfigError as load_prompts does."""
     if name not in prompts:
         raise ConfigError(
             f"There is no prompt named {name!r} to replace; the prompts are {', '.join(prompts)}.",
@@ -97,7 +96,7 @@ def _replacement(name: str, path: Path, prompts: Mapping[str, Prompt]) -> Prompt
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ConfigError(
             f"Cannot read the prompt {name!r} from {path}: {why}.",
-            hint="A path begins in the folder of the configuration that has it.",
+            hint="Paths are relative to the folder of the configuration file.",
         ) from error
     unknown = replacement.fields - prompts[name].fields
     if unknown:
@@ -106,8 +105,8 @@ def _replacement(name: str, path: Path, prompts: Mapping[str, Prompt]) -> Prompt
         )
     if prompts[name].fields and not replacement.fields:
         raise ConfigError(
-            f"The prompt {path} has none of {_braced(prompts[name].fields)}: nothing would be asked.",
-            hint="Write {question} where the question is to stand, and the others likewise.",
+            f"The prompt {path} has none of the fields {_braced(prompts[name].fields)}.",
+            hint="Write {question} where the question belongs, and the other fields likewise.",
         )
     return replacement
 
@@ -119,11 +118,10 @@ def _braced(names: Iterable[str]) -> str:
 def render_passages(
     passages: Sequence[Passage], numbers: Sequence[int] | None = None, *, source_aware: bool = False
 ) -> str:
-    """Passages as numbered, fenced documents; `numbers` defaults to 1, 2, 3...
+    """Return passages as numbered, fenced documents. `numbers` defaults to 1, 2, 3...
 
-    `source_aware` adds where each is from: "memory" or "retrieval" (Astute RAG, Section 4.3).
-    Whatever in a passage looks like a fence is escaped, and marks of chat templates are broken up, so that a passage
-    cannot end its own document or turn.
+    `source_aware` adds the origin of each: "memory" or "retrieval" (Astute RAG, Section 4.3). Escapes text that looks
+    like a fence or a special token, so that a passage cannot end its document or turn.
     """
     return "\n".join(
         _render(passage, number, source_aware)
@@ -140,18 +138,18 @@ def _render(passage: Passage, number: int, source_aware: bool) -> str:
 
 
 def fenced(text: str) -> str:
-    """`text` safe to stand inside a document fence, in the turn that it is put into.
+    """Return `text` escaped for a document fence.
 
-    Also, it cannot lend a reply marks that it never set.
+    It cannot end the fence or the turn, or add marks that replies are parsed by.
     """
     text = printable(text)
-    if "<" in text:  # most passages have none of these marks, and the patterns are slow
+    if "<" in text:  # the patterns are slow, and most passages have none of these marks
         text = _FENCE.sub("&lt;", text)
     return _within_turn(text).strip()
 
 
 def _within_turn(text: str) -> str:
-    """`text`, with a space in each mark of a chat template that it spells out."""
+    """Return `text` with a space inside each special token of a chat template."""
     if "<" in text or "[" in text or "]" in text or "◁" in text:
         text = _SPECIAL.sub(r"\g<0> ", text)
     return text

@@ -1,6 +1,6 @@
-"""What language models reply, read with patience: JSON, marked blocks, and "I don't know".
+"""Parse the replies of language models: JSON, marked blocks, and "I don't know".
 
-Nothing here raises, whatever the text: a reply is data, and may quote documents that imitate a reply.
+No function raises for any text, because a reply is data and may quote documents that imitate a reply.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from ..errors import CutError
 from ..sanitize import printable
 from ..types import Completion
 
-# Models put answers of their own between the brackets, too: what is no mark's name stays.
+# Models also put their own answers in the brackets, so text that is not a mark's name stays.
 _MARK = re.compile(r"<<<[\s/\\]*+(?:(?:ANSWER|PASSAGE|SUMMARY)\b[\s:]*+)?([^<>]*+)>>>", re.IGNORECASE)
-_EMPHASIS = re.compile(r"(?<![\w*])\*{2,}+|(?<!\*)\*{2,}+(?!\w)")  # not the one of 2**3
+_EMPHASIS = re.compile(r"(?<![\w*])\*{2,}+|(?<!\*)\*{2,}+(?!\w)")  # not the power in 2**3
 _NUMBERS = re.compile(r"(?<![\d.–]|\B-)(\d+)(?:\.0+)?(?:\s*[–-]\s*(\d+))?")
 _NONE = re.compile(r"\W*+(?:\Z|(?:none|no(?!\W*+\d)|neither|nothing)\b)", re.IGNORECASE)  # "No. 3" is document 3
-_LONGEST = 100_000  # characters searched for JSON: far above any reply, and a bound on the work
+_LONGEST = 100_000  # characters searched for JSON, far more than in any reply
 _LONGEST_LINE = 4000  # characters of a field
-_EFFORT = 10 * _LONGEST  # characters read in vain, by what is broken, before the rest of a reply is let be
+_EFFORT = 10 * _LONGEST  # characters of broken JSON read before the search stops
 _OBJECT = re.compile(r'\{(?=\s*+["}])')
-# Of most families; Gemini, Seed, Magistral, Kimi. Some chat templates open the tag, and the reply only closes it.
+# Tags of most model families, Gemini, Seed, Magistral and Kimi. Some chat templates open the tag themselves.
 _THOUGHT_TAGS = ("<think>", "<thinking>", "<thought>", "<reasoning>", "<seed:think>", "[THINK]", "◁think▷")
 _OPENING = "|".join(map(re.escape, _THOUGHT_TAGS))
 _CLOSING = "|".join(re.escape(f"{tag[0]}/{tag[1:]}") for tag in _THOUGHT_TAGS)
@@ -34,12 +34,12 @@ _THOUGHTS = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)  # strings pass unchanged
-# Newlines in strings are let pass; NaN and Infinity, which JSON lacks, become null.
+# Accepts newlines in strings. NaN and Infinity, which JSON lacks, become null.
 _JSON = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 
 _NOT = r"(?:\ ?not|n?['’]?t)"  # of "can not", "cannot", "can't"; "does not", "doesn't"
 _SOURCES = r"(?:(?:the|these|this)\ )?(?:provided\ |given\ |retrieved\ )?(?:documents?|passages?|texts?|context)\b"
-# Lower case before any further word, so that a title such as "I Don't Know How to Love Him" is an answer.
+# Further words must be in lower case, so that a title such as "I Don't Know How to Love Him" is an answer.
 _DECLINING = re.compile(
     rf"""\W*+ (?:(?:[Ss]orry|I(?:['’]m|\ am)\ sorry|[Uu]nfortunately)\b\W*+(?:but\b\W*+)?)?
         (?:[Bb]ased\ on\ {_SOURCES},?\ )?
@@ -66,25 +66,25 @@ _UNKNOWN = re.compile(
 
 
 def without_thoughts(reply: str) -> str:
-    """`reply` without the thoughts that reasoning models put before it in tags of their own."""
+    """Return `reply` without the reasoning that some models put before it in tags."""
     return _THOUGHTS.sub("", reply, count=1).strip()
 
 
 def declines(text: str) -> bool:
-    """Whether `text` says that the answer is not known, or says nothing at all."""
+    """Return whether `text` is empty or says that the answer is not known."""
     return not text.strip().strip(".… \t\r\n") or _DECLINING.match(text) is not None
 
 
 def says_unknown(answer: str) -> bool:
-    """Whether `answer`, the one that a reply marks or labels as such, says that there is none."""
+    """Return whether the marked or labelled `answer` of a reply says that there is none."""
     return declines(answer) or _UNKNOWN.fullmatch(answer) is not None
 
 
 def between(text: str, mark: str) -> list[str]:
-    """What stands in the blocks `<<<MARK>>> ... <<</MARK>>>` of `text`, in order, stripped.
+    """Return the contents of the blocks `<<<MARK>>> ... <<</MARK>>>` of `text`, in order, stripped.
 
-    Models lose a bracket now and then. An opening mark inside a block starts it anew. When no block is closed, each
-    open one reaches to the next opening mark or to the end.
+    Accepts marks with a missing bracket. An opening mark inside a block restarts it. If no block is closed, each ends
+    at the next opening mark or at the end.
     """
     opening = rf"<{{2,3}}\s*{re.escape(mark)}\s*>{{2,3}}"
     closing = rf"<{{1,3}}\s*/\s*{re.escape(mark)}\s*>{{1,3}}"
@@ -98,9 +98,9 @@ def _blocks(text: str, opening: str, closing: str) -> list[str]:
 
 
 def one_line(value: object) -> str:
-    """A field of a reply as one line of at most 4,000 characters, without marks; "" for what is no text.
+    """Return a field of a reply as one line of at most 4,000 characters, without marks; "" if it is not text.
 
-    Of a list the items, parted by commas; of a truth value yes or no.
+    Joins the items of a list with commas. A boolean becomes yes or no.
     """
     if isinstance(value, bool):
         value = "yes" if value else "no"
@@ -113,8 +113,9 @@ def one_line(value: object) -> str:
 
 
 def named_documents(named: object, size: int) -> tuple[tuple[int, ...], int]:
-    """Which of `size` documents are named, as 3, "3", "Doc 3", "1, 3" or "1-3" or a list of such; and how many
-    names are of none.
+    """Return the numbers of the named documents among `size`, and how many names are invalid.
+
+    A name may be 3, "3", "Doc 3", "1, 3", "1-3" or a list of such.
     """
     found: dict[int, None] = {}
     removed = 0
@@ -127,7 +128,7 @@ def named_documents(named: object, size: int) -> tuple[tuple[int, ...], int]:
 
 
 def _numbers(item: object, size: int) -> list[int]:
-    """The numbers in `item`; a name without one counts as 0, which no document has."""
+    """Return the numbers in `item`. A name without a number counts as 0, which no document has."""
     if isinstance(item, int | float) and not isinstance(item, bool):
         return [int(item) if item == item // 1 else 0]
     if not isinstance(item, str) or _NONE.match(item):
@@ -144,10 +145,9 @@ def _bounded(digits: str, size: int) -> int:
 
 
 def parse_objects(text: str) -> list[dict[str, Any]]:
-    """The JSON objects in `text`, in order: bare, in code fences or amid prose; trailing commas are let pass.
+    """Return the JSON objects in `text`, in order: bare, in code fences or within prose. Accepts trailing commas.
 
-    Of nested objects only the outermost counts. Where it is broken (a reply cut short, say), the whole
-    ones inside it do.
+    Returns only the outermost of nested objects, or if that is broken, for example cut, the complete ones inside it.
     """
     text = _TRAILING_COMMA.sub(lambda match: match[1] or "", text[max(0, text.find("{")) :][:_LONGEST])
     found: list[dict[str, Any]] = []
@@ -164,15 +164,15 @@ def parse_objects(text: str) -> list[dict[str, Any]]:
 
 
 def parse_object(text: str, *keys: str) -> dict[str, Any] | None:
-    """The last JSON object in `text` that has all of `keys`, or None; see `parse_objects`."""
+    """Return the last JSON object in `text` that has all of `keys`, or None. See `parse_objects`."""
     return next((found for found in reversed(parse_objects(text)) if found.keys() >= set(keys)), None)
 
 
 _FIELD = re.compile(r"""["']answer["']\s*:\s*""", re.IGNORECASE)
-_AFTER = r"""\s*(?:,\s*["'][^"'\n]{1,40}["']\s*:|[}\]]|\Z)"""  # a field; other quotes are within its text
-_WITHIN = re.compile(r"""[\w"']""")  # right behind a quote, which then ends nothing: The "Rough Riders"
+_AFTER = r"""\s*(?:,\s*["'][^"'\n]{1,40}["']\s*:|[}\]]|\Z)"""  # the next field or the end
+_WITHIN = re.compile(r"""[\w"']""")  # directly after a quote that does not end the value: The "Rough Riders"
 _VALUE = re.compile(rf"""(["'])((?:\\.|(?!\1{_AFTER})[^\\])++)\1|([^\s"'\[{{][^"{{}},\n]*+)(?=[}},])""", re.DOTALL)
-# JSON, a code fence, documents without an answer behind them.
+# Lines of JSON, code fences, and lists of documents without an answer after them.
 _NO_ANSWER = re.compile(r'\s*(?:```|[{}\]]|\[["{\d]|"\w+"\s*:)|[^\w\n]*documents?[^\w\n]*[:：](?!.*\banswer\b)', re.I)
 _LABELLED = re.compile(
     r"^[^\w\n]*+(?:.*(?:[\d.,;:|\])]|\b(?:so|thus|therefore|and|that))[ \t]++)?"
@@ -182,7 +182,7 @@ _LABELLED = re.compile(
 
 
 def final_answer(reply: str) -> str:
-    """The answer that `reply` states, as one line: marked, else in its JSON, else labelled, else the last line.
+    """Return the answer in `reply` as one line: marked, else in JSON, else labelled, else the last line.
 
     If there are several of a kind, the last one counts. Returns "" if there is none. Does not check for refusals.
     """
@@ -195,7 +195,7 @@ def final_answer(reply: str) -> str:
 
 
 def _broken(reply: str) -> dict[str, Any] | None:
-    """The last answer in broken JSON: cut after it, with unescaped quotes, or in Python's notation."""
+    """Return the last answer in JSON that is cut, has unescaped quotes or uses Python's notation."""
     for field in list(_FIELD.finditer(reply))[-1:]:
         closed = None
         try:
@@ -211,7 +211,7 @@ def _broken(reply: str) -> dict[str, Any] | None:
 
 
 def final_reply(completion: Completion) -> Completion:
-    """`completion` without the model's reasoning. Raises CutError if it was cut within the reasoning."""
+    """Return `completion` without the model's reasoning. Raises CutError if it was cut within the reasoning."""
     text = without_thoughts(completion.text)
     if not text and completion.finish == "length":
         raise CutError

@@ -1,4 +1,4 @@
-"""Text as data: sentences, words, and the field's normalisation of answers."""
+"""Split text into sentences and words, and normalise answers for comparison."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _ABBREVIATIONS = frozenset(
 _NUMBERED = frozenset("op art mon tue tues wed thu thur thurs fri sat sun".split())  # abbreviations before a number
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 _NUMBER = re.compile(r"\s+\d")
-# Only a run's first stop can begin a match, and a run is taken whole: a page of leader dots is linear work.
+# Possessive quantifiers keep the search linear, for example on leader dots.
 _BOUNDARY = re.compile(
-    # The end of quotes and emphasis, and marks of references, go with what they follow: 1925.[3] A wildcard is neither
-    # (2.*), nor is an index (split(".")[0]).
+    # Closing quotes, emphasis and reference marks belong to the sentence before them: 1925.[3]
+    # Wildcards (2.*) and indexes (split(".")[0]) do not end a sentence.
     r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?:(?:(?<![\d*][.!?…])[*_]++|\*\*|__)[\"'”’)\]]*+)?"
     r"(?:(?<![\"']\))\[[^\[\]\n.!?…]{1,30}\]|[¹²³⁰⁴-⁹])*+(?=\s+[\"'“‘(\[]*[^\sa-z])"
     r"|[。！？।॥۔؟።။។]+|\n\s*\n"
-    r"|\n(?=[ \t]*(?:[-*+•|]|\d{1,2}[.)])[ \t])"  # before an item of a list, a row of a table
+    r"|\n(?=[ \t]*(?:[-*+•|]|\d{1,2}[.)])[ \t])"  # before a list item or table row
 )
 _ITEM = re.compile(r"(?:\A|\n)[ \t*_]*\d{1,2}\Z")
-_MARK = re.compile(r"[\d\s,;–-]+|\[[^\n]{1,28}\]|\S")  # of a note: 3, [note 4], *
+_MARK = re.compile(r"[\d\s,;–-]+|\[[^\n]{1,28}\]|\S")  # a note mark: 3, [note 4], *
 _SIGNED = re.compile(r"[-+−–]?\d")
 _CLOSED, _ENDED = frozenset(")]}"), frozenset('.,;:!?"’”')
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -37,7 +37,7 @@ _SCORE = re.compile(r"(?<!\d)(\d):(?=\d(?!\d))")  # 3:2 is 3-2
 _DATE = re.compile(r"(?<!\d)(\d+)[.-](\d+)[.-](?=\d)")
 _NO_ZERO = re.compile(r"(?<![\w.])(?=\.\d)")  # .5
 _NEGATIVE = re.compile(r"(?:(?<![\w.,)‐-–-])[-−‐-–]|\bminus )(?=[$£€]?\d)", re.IGNORECASE)
-# C++, C# and O+; and what bounds a number, but no tag or arrow before it.
+# The signs of C++, C# and O+, and comparison signs before a number.
 _SIGNS = re.compile(r"(?<=[^\W\d_])[+#]+(?![^\W\d_])|(?<![\w\"'/=\n-])[<>≤≥]=?\s*(?=(?:minus)?[$£€]?\d)")
 _SIGN_MARKS = frozenset("+#<>≤≥")
 _DIGIT = re.compile(r"\d")
@@ -47,7 +47,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class _Stops(dict[int, int]):
-    """Of each character itself; of a dash or a slash a hyphen, of other punctuation of any script a full stop."""
+    """Maps dashes and slashes to a hyphen, other punctuation of any script to a full stop, and the rest to itself."""
 
     def __missing__(self, character: int) -> int:
         category = unicodedata.category(chr(character))
@@ -59,10 +59,10 @@ _STOPS = _Stops()
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Character spans of the sentences of `text`, in order, without surrounding space.
+    """Return the character spans of the sentences of `text`, in order, without surrounding space.
 
-    Full stops after common abbreviations, initials ("J.R. Smith") and between digits do not end one. An item of a list
-    or a row of a table, as Markdown has them, is one.
+    Full stops after common abbreviations, after initials ("J.R. Smith") and between digits do not end a sentence. Each
+    Markdown list item or table row is a sentence.
     """
     spans: list[tuple[int, int]] = []
     start = 0
@@ -99,19 +99,19 @@ def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: i
 
 
 def words(text: str) -> list[str]:
-    """The words of `text`, lower-cased, inner apostrophes and hyphens kept."""
+    """Return the words of `text` in lower case, with inner apostrophes and hyphens."""
     return [match.group().lower() for match in _WORD.finditer(text)]
 
 
 def with_title(title: str | None, text: str) -> str:
-    """A passage as one text, as evaluators read it: its title before it, where it has one."""
+    """Return title and text as one text, the form that evaluators score."""
     return f"{title.strip()}: {text}" if title and title.strip() else text
 
 
 def superscript(before: str, shown: str, *, refers: bool = False) -> str:
-    """Raised text as it is written in the line, after the character `before`: 2^32, 1925.[3]; else as it is `shown`.
+    """Return superscript text in plain form, after the character `before`: 2^32, 1925.[3], or `shown` unchanged.
 
-    Nothing is left of a mark that `refers` to a note.
+    Returns "" for a mark that `refers` to a note.
     """
     if refers and _MARK.fullmatch(shown):
         return ""
@@ -121,18 +121,17 @@ def superscript(before: str, shown: str, *, refers: bool = False) -> str:
 
 
 def normalise(text: str) -> str:
-    """An answer as SQuAD's evaluation compares it: lower case, no punctuation, no articles, single spaces."""
+    """Normalise an answer as SQuAD's evaluation does: lower case, no punctuation, no articles, single spaces."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def answer_key(answer: str) -> str:
-    """What two answers that say the same have in common: their normal form, in which numbers stay apart.
+    """Return a normal form that is equal for equivalent answers.
 
-    `normalise` makes 1.5, 1-5 and -15 the same as 15, C++ and C# the same as C, and nothing of "A"; and it knows the
-    punctuation of ASCII alone. Here that of every script goes, and letters count that Unicode has in several forms
-    (NFKC). A number is one word with its minus or its "<", so that 15 is not among the words of -15.
+    Unlike `normalise`, it distinguishes 1.5, 1-5 and -15 from 15, C++ and C# from C, and keeps "A". It removes the
+    punctuation of every script and applies NFKC. A number with its sign is one word, so -15 does not contain 15.
     """
-    text = answer  # whole passages come here too, and most have none of what the patterns look for
+    text = answer  # may be a whole passage, so each pattern runs only if its characters occur
     if "^" in text or not text.isascii():
         text = unicodedata.normalize("NFKC", _POWER.sub(" power ", text))
     digits = _DIGIT.search(text) is not None
@@ -152,17 +151,17 @@ def answer_key(answer: str) -> str:
 
 
 def contains_answer(text: str, answers: Iterable[str]) -> bool:
-    """Whether any of `answers` occurs in `text`, both normalised: the accuracy of the field's papers."""
+    """Return whether `text` contains any of `answers`, both normalised: the accuracy measure of the papers."""
     haystack = normalise(text)
     return any(needle in haystack for needle in map(normalise, answers) if needle)
 
 
 def gold_facts(answers: Sequence[Any]) -> list[list[str]]:
-    """The facts of the gold answers in a row, each with the ways to say it; numbers become texts, 1871.0 two of them.
+    """Return the facts of a row's gold answers, each as a list of alternative wordings.
 
-    A list of texts is one fact, a list of lists one fact each. Whole floats are what some programs write where a column
-    of whole numbers has gaps; or the zero is part of the answer, as of a version. What normalisation leaves nothing of
-    is dropped, since every answer would contain it.
+    A list of texts is one fact; a list of lists has one fact per list. Numbers become text. A whole float such as
+    1871.0 gives two wordings, because some programs write integers that way. Wordings that normalise to "" are dropped,
+    because every answer would contain them.
     """
     groups = answers if any(isinstance(one, list) for one in answers) else [answers]
     found = [[way for one in (it if isinstance(it, list) else [it]) for way in _gold(one)] for it in groups]
