@@ -138,7 +138,7 @@ def test_an_override_without_any_field_is_refused(text: str, tmp_path: Path) -> 
     (tmp_path / "ask.txt").write_text("{passages} {question}")
     mine = tmp_path / "mine.md"
     mine.write_text(text)
-    with pytest.raises(ConfigError, match=rf"The prompt {mine} has none of \{{passages\}}, \{{question\}}"):
+    with pytest.raises(ConfigError, match=rf"The prompt {mine} has none of the fields \{{passages\}}, \{{question\}}"):
         load_prompts(tmp_path, {"ask": mine})
 
 
