@@ -43,6 +43,7 @@ class Exit(enum.IntEnum):
     ROWS_FAILED = 3
     MISSING = 4
     UNAVAILABLE = 5
+    NEGATIVE = 6  # the command ran well, and its outcome is negative
     INTERRUPTED = 130
 
 

@@ -187,6 +187,8 @@ class Answer:
     - `conflicts`: the candidate answers if the sources disagree, else empty.
     - `reason`: one sentence on why the strategy abstains.
     - `details`: JSON-ready data of the strategy.
+    - `closest`: quotes of the passages closest to the question, best first, without those cited. If a strategy gives
+      none, the host quotes what it retrieved, unless a language model answered.
 
     The host sets the fields from `question` on.
     """
@@ -197,6 +199,7 @@ class Answer:
     conflicts: tuple[Position, ...] = ()
     reason: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+    closest: tuple[Citation, ...] = ()
     # -- set by the host
     question: str = ""
     strategy: str = ""

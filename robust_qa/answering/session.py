@@ -21,7 +21,8 @@ from ..config.layers import Config
 from ..errors import ConfigError, MissingError, RqaError
 from ..expressions import Applied, Reranked, Source, Top, Tree, names_given, nodes
 from ..host.loading import Host
-from ..types import Answer, Kind, Power, Question, Usage
+from ..kit.quotes import closest_quotes
+from ..types import Answer, Citation, Kind, Power, Question, Usage
 from .assembly import Assembly, in_circle
 from .components import Components, Names, Plan
 from .retrieval import check
@@ -108,6 +109,7 @@ class Session:
             raise own_error.with_traceback(error.__traceback__) from cause
         return dataclasses.replace(
             answer,
+            closest=answer.closest or _closest(answer, toolbox),
             question=question.text,
             strategy=name,
             usage=toolbox.trace.usage,
@@ -335,3 +337,12 @@ class Session:
             advice.append("To use a model on a server, create a configuration with `rqa init`.")
         error = ConfigError if self.defaults.reader else MissingError
         return error(message, hint="\n".join(advice))
+
+
+def _closest(answer: Answer, toolbox: Toolbox) -> tuple[Citation, ...]:
+    """Quotes of what the strategy retrieved, for a reader that points at text or found no answer."""
+    if answer.text is not None and toolbox.generative:
+        return ()
+    cited = {(citation.source, citation.id) for citation in answer.citations}
+    quotes = closest_quotes(toolbox.question.text, toolbox.retrieved)
+    return tuple(quote for quote in quotes if (quote.source, quote.id) not in cited)

@@ -49,6 +49,7 @@ class Toolbox:
         self.trace = trace or Trace()
         self.asked_for = components.asked_for
         self._components = components
+        self.retrieved: list[Passage] = []  # the first passages that the strategy got
 
     # -- what there is
 
@@ -91,6 +92,11 @@ class Toolbox:
         self, query: str | None = None, *, k: int | None = None, expression: str | None = None
     ) -> list[Passage]:
         """Passages for `query`, the most relevant first."""
+        passages = await self._retrieved(query, k, expression)
+        self.retrieved = self.retrieved or passages
+        return passages
+
+    async def _retrieved(self, query: str | None, k: int | None, expression: str | None) -> list[Passage]:
         if expression is None and self._components.expression is None and self.question.passages is not None:
             return self._given(GIVEN, k or self._components.given_k, query)
         tree = self._configured() if expression is None else parse_expression(expression)

@@ -22,7 +22,7 @@ from ..types import Answer, Passage, Question
 
 # The fields that rqa adds to an output line. An input field of the same name moves into `input`.
 OWN_FIELDS = frozenset(
-    """row answer abstained confidence citations conflicts reason usage seconds strategy details trace error
+    """row answer abstained confidence citations conflicts closest reason usage seconds strategy details trace error
     input""".split()
 )
 _BOM = b"\xef\xbb\xbf"
@@ -95,6 +95,8 @@ class Row:
         line["citations"] = answer.citations
         if answer.conflicts:
             line["conflicts"] = answer.conflicts
+        if answer.closest:
+            line["closest"] = answer.closest
         if answer.reason:
             line["reason"] = answer.reason
         line["usage"] = answer.usage

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     help="Answer from the passages in FILE (- for stdin): JSON lines or plain text.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the whole answer as JSON.")
+@click.option("--short", is_flag=True, help="Print only the short answer. Without one, exit with 6.")
 @click.option("--explain", is_flag=True, help="Show every call and decision on stderr.")
 @pass_run
 def command(
@@ -45,6 +46,7 @@ def command(
     out: Path | None,
     passages: Path | None,
     as_json: bool,
+    short: bool,
     explain: bool,
     **answering: Any,
 ) -> None:
@@ -56,6 +58,8 @@ def command(
     from .answering import open_session
 
     options = Answering(**answering)
+    if short and as_json:
+        raise click.UsageError("--short cannot be combined with --json.")
     if passages and (options.docs or (options.retriever and not _names_given(options.retriever))):
         raise click.UsageError(
             "--passages cannot be combined with --docs, or with a --retriever that does not name `given`."
@@ -77,7 +81,9 @@ def command(
         run.say(session.trouble)
     if explain:
         output.explain(answer, verbose=run.verbosity > 0)
-    if as_json:
+    if short:
+        output.print_short(answer)
+    elif as_json:
         output.print_json(answer)
     else:
         output.print_answer(answer, cost=run.verbosity >= 0)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InputError
+from ..errors import Exit, InputError
 from ..sanitize import printable, printable_json, single_line
 from ..stdout import descriptor
 from ..types import Answer, Citation, Step
@@ -112,13 +112,20 @@ def print_json(answer: Answer) -> None:
     sys.stdout.buffer.write(printable_json(encoded) + b"\n")
 
 
+def print_short(answer: Answer) -> None:
+    """Print the answer alone on stdout. Exits with 6 if there is none."""
+    if answer.text is None:
+        raise click.exceptions.Exit(Exit.NEGATIVE)
+    click.echo(printable(answer.text))
+
+
 def print_answer(answer: Answer, *, cost: bool = True) -> None:
-    """Print the answer, conflicts and numbered sources on stdout, and the cost on stderr."""
+    """Print the answer, conflicts, numbered sources and closest passages on stdout, and the cost on stderr."""
     from rich.text import Text
 
     out = console()
     if answer.text is None:
-        out.print(Text(printable(answer.reason) or "The passages do not answer this question."))
+        out.print(Text(printable(answer.reason) or "Not sure."))
     else:
         out.print(Text(printable(answer.text), style="bold"))
         if answer.reason:
@@ -135,13 +142,24 @@ def print_answer(answer: Answer, *, cost: bool = True) -> None:
     if sources:
         out.print()
     for citation, number in sources.items():
-        out.print(_source_line(citation, number))
-        if citation.quote:
-            _print_indented(out, Text(f"“{printable(citation.quote)}”", style="italic"), 4)
+        _print_source(out, citation, number)
+    if answer.closest:
+        out.print()
+        out.print(Text("Other passages that may help:" if answer.citations else "The closest passages:"))
+    for number, citation in enumerate(answer.closest, start=len(sources) + 1):
+        _print_source(out, citation, number)
     if cost:
         aside = console(err=True)
         aside.print()
         aside.print(Text(f"{single_line(answer.strategy)} · {cost_line(answer)}", style="dim"))
+
+
+def _print_source(out: Console, citation: Citation, number: int) -> None:
+    from rich.text import Text
+
+    out.print(_source_line(citation, number))
+    if citation.quote:
+        _print_indented(out, Text(f"“{printable(citation.quote)}”", style="italic"), 4)
 
 
 def _print_indented(out: Console, text: Text, indent: int) -> None:

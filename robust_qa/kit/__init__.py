@@ -17,6 +17,7 @@ from .forms import NUMBER, TEXT, Filled, Form, Labels, Prompter, in_either_form,
 from .http import read_body, retry_after
 from .per_passage import ask_each
 from .prompts import arrange, fenced, load_prompts
+from .quotes import closest_quotes
 from .replies import (
     between,
     declines,
@@ -46,6 +47,7 @@ __all__ = [
     "between",
     "cite",
     "cite_reading",
+    "closest_quotes",
     "contains_answer",
     "contains_words",
     "cores",
