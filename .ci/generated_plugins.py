@@ -16,7 +16,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 LARGEST = 40_000_000  # bytes of the wheel
-KINDS = ("retriever", "reader", "evaluator", "strategy")
+KINDS = ("retriever", "reader", "evaluator", "embedder", "strategy")
 
 
 def main(wheel: Path | None) -> None:

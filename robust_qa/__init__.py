@@ -61,6 +61,8 @@ from .host.metrics import Metric, Outcome
 from .host.registry import Registry
 from .protocols import (
     AssistedEvaluator,
+    Embedder,
+    EmbedderHandle,
     Evaluator,
     ExtractiveReader,
     IndexProgress,
@@ -76,6 +78,7 @@ from .types import (
     Completion,
     Continuation,
     Decoding,
+    EmbedderName,
     Expression,
     Message,
     Order,
@@ -104,6 +107,9 @@ __all__ = [
     "Continuation",
     "CutError",
     "Decoding",
+    "Embedder",
+    "EmbedderHandle",
+    "EmbedderName",
     "Evaluator",
     "Exit",
     "Expression",

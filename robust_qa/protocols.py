@@ -25,6 +25,7 @@ from .types import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from .prompt import Prompt
@@ -61,6 +62,36 @@ class AssistedEvaluator(Protocol):
     def needs(self) -> Collection[str]: ...
 
     def score(self, question: str, texts: list[str], toolbox: Toolbox, /) -> list[float] | Awaitable[list[float]]: ...
+
+
+class Embedder(Protocol):
+    """Texts to vectors, shape (len(texts), width), in the order given. The host scales them to length 1."""
+
+    def embed(
+        self, texts: list[str], /
+    ) -> NDArray[Any] | Sequence[Sequence[float]] | Awaitable[NDArray[Any] | Sequence[Sequence[float]]]: ...
+
+
+class EmbedderHandle(Protocol):
+    """A configured embedder, as given to a component with an option of type EmbedderName.
+
+    It is built when you first call `embed` or read `name` or `identity`. That raises ConfigError or MissingError if
+    it cannot be built.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name in the configuration."""
+
+    @property
+    def identity(self) -> str:
+        """A digest of plugin, version, options and fingerprint: vectors of equal identity can be compared."""
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of length 1, shape (len(texts), width). Shape (0, 0) without texts.
+
+        Limited, retried, batched and cached. Raises CallError if the embedder fails.
+        """
 
 
 class Strategy(Protocol):

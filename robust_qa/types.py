@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NewType, get_args
 
-Kind = Literal["retriever", "reader", "evaluator", "strategy"]
+Kind = Literal["retriever", "reader", "evaluator", "embedder", "strategy"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Origin = Literal["external", "memory"]
 Role = Literal["system", "user", "assistant"]
@@ -17,6 +17,8 @@ Url = NewType("Url", str)
 """The type of options that hold a URL. An untrusted file may use only this machine or hosts with a stored key."""
 Expression = NewType("Expression", str)
 """The type of options that hold a retriever expression. Its names must be configured or installed."""
+EmbedderName = NewType("EmbedderName", str)
+"""The type of options that name an embedder. Empty means the default one. The factory gets an EmbedderHandle."""
 Power = Literal["retrieve", "read", "generate", "continue_text", "score"]
 
 
@@ -161,12 +163,12 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One entry of the trace: a call (`kind` is the power used) or a decision (`kind` is "note").
+    """One entry of the trace: a call (`kind` is the method called) or a decision (`kind` is "note").
 
     `started` is in seconds since the start of the question. `data` is JSON-ready.
     """
 
-    kind: Power | Literal["note"]
+    kind: Power | Literal["embed", "note"]
     what: str
     component: str = ""
     started: float = 0.0

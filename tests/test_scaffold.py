@@ -108,9 +108,13 @@ def test_the_readme_shows_that_configuration(project: Path, kind: str) -> None:
     assert f"    [{kind}.field-notes]\n" in (project / "README.md").read_text()
 
 
-def test_the_line_that_tries_the_configuration_gets_an_answer_from_the_component(project: Path, tmp_path: Path) -> None:
+def test_the_line_that_tries_the_configuration_gets_an_answer_from_the_component(
+    project: Path, kind: str, tmp_path: Path
+) -> None:
     line = (project / "rqa.toml").read_text().splitlines()[0].removeprefix("# Try it: ")
     rqa = f"{shlex.quote(sys.executable)} -m robust_qa --plugin src/field_notes ask --explain"
+    if kind == "embedder":  # no strategy of this package asks one
+        line, rqa = line.replace("rqa plugins", "rqa ask"), rqa.replace("ask --explain", "plugins")
     folders = {f"RQA_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "CACHE")}
     done = subprocess.run(
         line.replace("rqa ask", rqa),
@@ -122,6 +126,9 @@ def test_the_line_that_tries_the_configuration_gets_an_answer_from_the_component
         check=True,
     )
 
+    if kind == "embedder":
+        assert "passed" in done.stdout and "failed" not in done.stdout
+        return
     assert "worms" in done.stdout.splitlines()[0].lower()
     assert "field-notes" in done.stderr
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,12 +13,12 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from ..calls.contract import attributed, check_component
+from ..calls.contract import CONTRACT, attributed, check_component
 from ..calls.limits import Limits, reserved
 from ..config import options as settings
 from ..config.layers import Config
 from ..config.values import Layer, Table, Value
-from ..errors import ConfigError, RqaError
+from ..errors import ConfigError, PluginError, RqaError
 from ..expressions import (
     BUILT_IN,
     NOTHING,
@@ -35,8 +35,10 @@ from ..host.loading import Host
 from ..host.registry import Registration
 from ..kit.prompts import load_prompts
 from ..prompt import Prompt
+from ..protocols import EmbedderHandle
 from ..types import KINDS, Expression, Kind
 from .components import EXPRESSION_PROMPTS
+from .embedding import unusable_handle
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Defaults:
     retriever: Expression | None = None  # a retriever, or an expression of several
     reader: str | None = None  # a reader
     evaluator: str | None = None  # an evaluator
+    embedder: str | None = None  # an embedder
     k: Annotated[int, Meta(ge=1, le=10_000)] = 10  # passages a question retrieves
     expressions: dict[str, Expression] = field(default_factory=dict)  # retriever expressions by names of your choice
     prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: background, compress
@@ -71,11 +74,18 @@ class Part:
         plugin, options = self.registration.plugin, settings.told(self.options)
         return self.registration.kind, self.registration.name, plugin.distribution, plugin.version, options
 
-    def build(self) -> Any:
-        """A new instance."""
+    @property
+    def embedders(self) -> dict[str, str]:
+        """The names of the embedders that it uses, by option. Empty means the default one."""
+        return {key: getattr(self.options, key) or "" for key in settings.embedder_options(self.registration.options)}
+
+    def build(self, embedder: Callable[[str], EmbedderHandle]) -> Any:
+        """A new instance. `embedder` returns the handle of the embedder of that name."""
         with self.attributed():
             factory = self.registration.factory
-            return factory() if self.registration.options is None else factory(self.options)
+            if self.registration.options is None:
+                return factory()
+            return factory(self.options, **{key: embedder(name) for key, name in self.embedders.items()})
 
     def attributed(self) -> AbstractContextManager[None]:
         """A context manager that attributes unexpected errors to the plugin."""
@@ -141,6 +151,7 @@ class Assembly:
             with _collected(problems):
                 options = settings.build(registration.options, table, reserved=host_keys)
                 self._check_expressions(options, table)
+                self._check_embedders(kind, registration, options, table)
         else:
             problems += (
                 ConfigError(
@@ -171,7 +182,7 @@ class Assembly:
         """
         part = self.part(kind, name)
         try:
-            component = part.build()
+            component = part.build(unusable_handle)
             check_component(kind, name, component)
             references: tuple[tuple[Kind, str], ...] = (("strategy", "hands_to"), ("evaluator", "scored_by"))
             problems: list[RqaError] = []
@@ -205,7 +216,7 @@ class Assembly:
         for other in getattr(strategy, "hands_to", ()):
             if other in path:
                 raise in_circle((*path, other))
-            self._check_no_circle(self.part("strategy", other).build(), (*path, other))
+            self._check_no_circle(self.part("strategy", other).build(unusable_handle), (*path, other))
 
     def _check_sources(self, tree: Tree) -> None:
         for name in sources(tree):
@@ -267,6 +278,23 @@ class Assembly:
                 problems.append(ConfigError(f"{place}: {error.message}", hint=error.hint))
         if problems:
             raise ConfigError.of(problems)
+
+    def _check_embedders(self, kind: Kind, registration: Registration, options: Any, table: Table) -> None:
+        """Raises ConfigError if an option in `table` names an embedder that does not exist."""
+        for key in settings.embedder_options(registration.options):
+            if kind == "embedder":
+                raise PluginError(
+                    f"Embedder {registration.name!r} has the option `{key}` of type EmbedderName. An embedder cannot "
+                    "use another embedder.",
+                    hint=CONTRACT,
+                )
+            name = getattr(options, key)
+            try:
+                if name:
+                    self._registration("embedder", name, self._table("embedder", name))
+            except ConfigError as error:
+                origin = f"{table.values[key].layer.origin}: " if key in table.values else ""
+                raise ConfigError(f"{origin}`{table.name}.{key}`: {error.message}", hint=error.hint) from error
 
     def _check_expression(self, text: str) -> None:
         problems: list[RqaError] = []

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import inspect
 import shlex
 import shutil
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 
-from ..calls.contract import CONTRACT, PLUGIN_FAULT, attributed, closed, validated
+from ..calls.cache import open_cache
+from ..calls.contract import CONTRACT, PLUGIN_FAULT, attributed, validated
 from ..config import environment
 from ..config.layers import Config
 from ..errors import BusyError, ConfigError, PluginError
@@ -19,6 +21,7 @@ from ..expressions import BUILT_IN, sources
 from ..host.loading import Host
 from ..protocols import IndexProgress, IndexReport
 from .assembly import Assembly, Part
+from .pipelines import Pipelines
 
 _LOCK_TIMEOUT = 60.0  # seconds to wait for another process that indexes the same files
 _KEEP_UNUSED = 30 * 24 * 3600  # seconds to keep a --docs index after its last use
@@ -50,17 +53,30 @@ def indexing_retriever(assembly: Assembly, *, named: bool) -> str:
 
 def index(assembly: Assembly, name: str, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport:
     """Index `paths` with the retriever `name`. Raises PluginError if it returns no report or fails to close."""
-    component, qualified = assembly.part("retriever", name).build(), f"retriever.{name}"
-    try:
-        with attributed(qualified):
-            report: IndexReport = component.index([path.absolute() for path in paths], progress)
-    finally:
-        unclosed = asyncio.run(closed(qualified, component))
+    cache = open_cache(assembly.config) if assembly.part("retriever", name).embedders else None
+    pipelines, qualified = Pipelines(assembly, cache), f"retriever.{name}"
+    component = pipelines.build("retriever", name)
+    report: IndexReport
+    with asyncio.Runner() as runner:
+        try:
+            with attributed(qualified):
+                # Not in the event loop, where Ctrl-C would not interrupt a plain `def`.
+                report = component.index([path.absolute() for path in paths], progress)
+                if inspect.isawaitable(report):
+                    report = runner.run(_result(report))
+        finally:
+            unclosed = "\n".join(runner.run(pipelines.close()))
+            if cache:
+                cache.close()
     if problem := validated(report, IndexReport)[1]:
         raise PluginError(f"`index` of {qualified} returned {problem}.", hint=CONTRACT)
     if unclosed:  # the index may be incomplete
         raise PluginError(unclosed, hint=PLUGIN_FAULT)
     return report
+
+
+async def _result(indexing: Awaitable[IndexReport]) -> IndexReport:
+    return await indexing
 
 
 def open_to_others(report: IndexReport) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
-import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
@@ -13,7 +11,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from ..calls.cache import Cache, open_cache
-from ..calls.contract import check_component, closed
+from ..calls.contract import check_component
 from ..calls.pipeline import Pipeline
 from ..calls.trace import Trace
 from ..config import options as settings
@@ -25,6 +23,7 @@ from ..kit.quotes import closest_quotes
 from ..types import Answer, Citation, Kind, Power, Question, Usage
 from .assembly import Assembly, in_circle
 from .components import Components, Names, Plan
+from .pipelines import Pipelines
 from .retrieval import check
 from .strategies import answer_of
 from .toolbox import Toolbox
@@ -56,9 +55,8 @@ class Session:
         self._cache: Cache | None = None
         self._unclosed: list[str] = []
         self._ended = False
-        self._pipelines: dict[tuple[Kind, str], Pipeline] = {}
+        self._pipelines = Pipelines(self.assembly)
         self._strategies: dict[str, Any] = {}
-        self._built: dict[str, Any] = {}  # to close at the end, including components that failed a check
         self._plans: dict[tuple[bool, str | None, bool], Plan] = {}
 
     @property
@@ -69,7 +67,7 @@ class Session:
 
     async def __aenter__(self) -> Self:
         self._check_not_ended()
-        self._cache = open_cache(self.assembly.config)
+        self._cache = self._pipelines.cache = open_cache(self.assembly.config)
         return self
 
     async def __aexit__(
@@ -77,11 +75,7 @@ class Session:
     ) -> None:
         self._ended = True
         try:
-            await asyncio.gather(*(each.end() for each in self._pipelines.values()))
-            # A worker thread cannot be stopped, and closing its component while it runs is not safe.
-            busy = {each.name for each in self._pipelines.values() if each.busy}
-            idle = [(name, component) for name, component in self._built.items() if name not in busy]
-            self._unclosed = [failure for each in idle if (failure := await closed(*each))]
+            self._unclosed = await self._pipelines.close()
         finally:
             if self._cache is not None:
                 self._cache.close()
@@ -153,6 +147,7 @@ class Session:
     def _plan(self, has_passages: bool, strategy: str | None, as_given: bool) -> Plan:
         components = self._components_for(has_passages, as_given=as_given)
         self.assembly.check_default("evaluator")
+        self.assembly.check_default("embedder")
         expression = components.expression
         retrieves = has_passages if expression is None else has_passages or not names_given(expression)
 
@@ -196,49 +191,10 @@ class Session:
 
     def pipeline(self, kind: Kind, name: str) -> Pipeline:
         """The call pipeline of that component, which is built on first use."""
-        if (kind, name) not in self._pipelines:
-            self._pipelines[kind, name] = self._build_pipeline(kind, name)
-        return self._pipelines[kind, name]
-
-    def _build_pipeline(self, kind: Kind, name: str) -> Pipeline:
-        part = self.assembly.part(kind, name)
-        component = self._built[f"{kind}.{name}"] = part.build()
-        with part.attributed():
-            check_component(kind, name, component)
-            # Called for every component: it raises if an index or a model is missing.
-            fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else None
-        identity = None
-        if getattr(component, "cached", True) and not hasattr(component, "needs"):  # what it calls is cached
-            content = repr((*part.identity, fingerprint or ""))
-            identity = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
-        return Pipeline(
-            f"{kind}.{name}",
-            component,
-            part.limits,
-            options=part.options,
-            identity=identity,
-            fingerprint=fingerprint,
-            cache=self._cache,
-        )
+        return self._pipelines.pipeline(kind, name)
 
     def _chosen(self, kind: Kind, name: str | None) -> Pipeline | None:
-        if name is not None:
-            return self.pipeline(kind, name)
-        configured = self.assembly.config.names(kind)
-        if len(configured) == 1:
-            return self.pipeline(kind, configured[0])
-        chosen = [registration.name for registration in self.assembly.host.components(kind) if registration.rank > 0]
-        if kind == "retriever":  # configured ones first, in the same order as `rqa index`
-            chosen = [*dict.fromkeys((*self.assembly.indexing(configured), *chosen))]
-        for each in chosen:
-            try:
-                return self.pipeline(kind, each)
-            except ConfigError:
-                if each in configured:
-                    raise
-            except MissingError:
-                continue  # its model or index is missing
-        return None
+        return self._pipelines.chosen(kind, name)
 
     @cached_property
     def _evaluator(self) -> Pipeline | None:
@@ -271,7 +227,7 @@ class Session:
 
     def _strategy(self, name: str) -> Any:
         if name not in self._strategies:
-            strategy = self._built[f"strategy.{name}"] = self.assembly.part("strategy", name).build()
+            strategy = self._pipelines.build("strategy", name)
             check_component("strategy", name, strategy)
             self._strategies[name] = strategy
         return self._strategies[name]

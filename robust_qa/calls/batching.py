@@ -54,7 +54,7 @@ class Batcher:
                 results = await self._run([request for request, _ in batch])
             served = [*zip(batch, results, strict=True)]
         except BaseException as error:
-            if len(batch) > 1 and isinstance(error, Exception) and not getattr(error, "retryable", False):
+            if len(batch) > 1 and isinstance(error, Exception) and not _concerns_all(error):
                 for one in batch:  # one request may have caused the error, so try each by itself
                     await self._serve([one])
                 return
@@ -67,3 +67,8 @@ class Batcher:
         for (_, future), result in served:
             if not future.done():
                 future.set_result((result, warnings))
+
+
+def _concerns_all(error: Exception) -> bool:
+    """Whether the error would hit each request by itself too: a wrong key, or a failure that may pass."""
+    return getattr(error, "retryable", False) or getattr(error, "general", False)

@@ -25,10 +25,11 @@ PLUGIN_FAULT = "This is a fault of the plugin. RQA_DEBUG=1 shows where."
 CONTRACT = "This is a fault of the plugin. `rqa help plugin` has the contract."
 
 _POWERS = frozenset(get_args(Power))
-_METHODS: dict[str, tuple[Power, ...]] = {
+_METHODS: dict[str, tuple[str, ...]] = {
     "retriever": ("retrieve",),
     "reader": ("read", "generate"),
     "evaluator": ("score",),
+    "embedder": ("embed",),
 }
 _COUNT, _NUMBER = (Integral, 1, "a whole number of 1 or more"), (Real, -math.inf, "a number")
 # Numbers that a component may have, by kind: type, minimum, and both in words.
@@ -170,6 +171,31 @@ def validated(result: Any, promised: Any, arguments: Sequence[Any] = ()) -> tupl
             return None, f"a list with {problem}"
         found.append(valid)
     return found, ""
+
+
+def unit_vectors(found: Any, number: int) -> tuple[Any, str]:
+    """The vectors of `number` texts, float32, scaled to length 1; and what is wrong with them, "" if nothing is.
+
+    A vector of zeros, as of an empty text, stays as it is.
+    """
+    import numpy as np
+
+    try:
+        with np.errstate(over="ignore"):  # too large a number becomes infinite
+            vectors = np.asarray(found, dtype=np.float32)
+    except (ValueError, TypeError, OverflowError) as error:
+        return None, f"{_named(type(found))} that is not a list of vectors of equal width: {error}"
+    if vectors.ndim == 0 or len(vectors) != number:
+        count = "no list of vectors" if vectors.ndim == 0 else f"{len(vectors)} vectors"
+        return None, f"{count} for {number} texts"
+    if not number:
+        return np.empty((0, 0), np.float32), ""
+    if vectors.ndim != 2 or not vectors.shape[1]:
+        return None, f"an array of shape {vectors.shape}, not (texts, width)"
+    if not np.isfinite(vectors).all():
+        return None, "a vector with a number that is not finite"
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+    return (vectors / np.where(lengths, lengths, 1.0)).astype(np.float32), ""
 
 
 def _converted(item: Any, promised: type) -> tuple[Any, str]:

@@ -8,11 +8,12 @@ import hashlib
 import inspect
 import os
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -22,15 +23,20 @@ from ..types import Power, Usage
 from .batching import Batcher
 from .cache import Cache
 from .concurrency import Slot, Slots
-from .contract import CONTRACT, attributed, validated
+from .contract import CONTRACT, attributed, unit_vectors, validated
 from .deduplication import SharedCall
 from .limits import Limits
 from .rate_limit import LONGEST_WAIT, Closed, RateLimit
 from .retries import RetryPolicy
 from .trace import Trace, step_data
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 T = TypeVar("T")
 
+_TEXTS = 256  # in one call of an embedder
 _ASYNC_TIMEOUT = 120.0  # seconds for an `async def` method, unless the component or the configuration sets another
 _SYNC_CALLS = max(8, os.cpu_count() or 1)  # concurrent calls of a `def` method, likewise
 _UNLIMITED = 1_000_000
@@ -46,7 +52,7 @@ class Call(Generic[T]):
     shared.
     """
 
-    power: Power
+    power: Power | Literal["embed"]
     arguments: tuple[Any, ...]
     returns: Any
     what: str
@@ -77,8 +83,8 @@ class _Method:
 class Pipeline:
     """One component and everything around its calls. All calls of all questions to it go through here.
 
-    `identity` is what results depend on besides the arguments, or None if they must not be cached. `fingerprint` is
-    the component's own account of that, or None.
+    `identity` is what results depend on besides the arguments, or None if they must not be cached. `digest` is the
+    same, cached or not. `fingerprint` is the component's own account of that, or None.
     """
 
     def __init__(
@@ -89,12 +95,14 @@ class Pipeline:
         *,
         options: Any = None,
         identity: str | None,
+        digest: str = "",
         fingerprint: str | None = None,
         cache: Cache | None,
     ) -> None:
         self.name = name
         self.component = component
         self.options = options
+        self.digest = digest
         self.fingerprint = fingerprint
         self.limits = limits
         self._identity = identity
@@ -159,10 +167,10 @@ class Pipeline:
             await asyncio.sleep(wait)
             retries += 1
         # What was missing in this call may be there next time, so its result is not stored.
-        if key and self._cache is not None and all(isinstance(each, LastingWarning) for each in warnings):
-            content = _encoded(result)
-            if content:
-                self._cache.put(key, content)
+        if self._cache is not None and all(isinstance(each, LastingWarning) for each in warnings):
+            for place, content in self._entries(key, call, result):
+                if place and content:
+                    self._cache.put(place, content)
         return _Outcome(result, retries, tuple(warnings))
 
     async def _invoke(self, power: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -197,6 +205,34 @@ class Pipeline:
                 self._rate.leave()
         finally:
             method.slots.leave(slot)
+
+    async def embed(self, texts: Sequence[str], trace: Trace) -> NDArray[np.float32]:
+        """The vectors of `texts`, of length 1, shape (len(texts), width). The cache has one entry for each text.
+
+        Raises RqaError.
+        """
+        import numpy as np
+
+        found: dict[str, NDArray[np.float32]] = {}
+        missing: list[str] = []
+        for text in dict.fromkeys(texts):
+            key = self._text_key(text)
+            if key and self._cache is not None and (stored := self._cache.get(key)) is not None:
+                found[text] = np.frombuffer(stored, np.float32)
+            else:
+                missing.append(text)
+        for start in range(0, len(missing), _TEXTS):
+            part = missing[start : start + _TEXTS]
+            call: Call[NDArray[np.float32]] = Call("embed", (part,), None, f"{len(part)} texts")
+            vectors = await self.call(call, trace)
+            found.update(zip(part, vectors, strict=True))
+        widths = sorted({len(vector) for vector in found.values()})
+        if len(widths) > 1:
+            raise PluginError(
+                f"{self.name} returned vectors of width {widths[0]} and of width {widths[1]}.",
+                hint="If its model changed, run `rqa cache clear`.",
+            )
+        return np.stack([found[text] for text in texts]) if texts else np.empty((0, 0), np.float32)
 
     async def ask(self, method: str, *arguments: Any) -> Any:
         """Call an optional method of the component within its limits. Not cached, retried or traced."""
@@ -263,13 +299,29 @@ class Pipeline:
         return task
 
     def _key(self, call: Call[Any]) -> str | None:
-        if self._identity is None or not call.repeatable:
+        return self._hashed(call.power, call.arguments) if call.repeatable else None
+
+    def _text_key(self, text: str) -> str | None:
+        """The cache key of the vector of one text."""
+        return self._hashed("embed", text)
+
+    def _hashed(self, power: str, arguments: Any) -> str | None:
+        if self._identity is None:
             return None
         with attributed(self.name):
             age = getattr(self.component, "max_age", None)
             period = time.time() // age if age else 0  # results of an earlier period are not found
-        content = _encoded((self._identity, period, call.power, call.arguments))
+        content = _encoded((self._identity, period, power, arguments))
         return hashlib.sha256(content).hexdigest() if content else None
+
+    def _entries(self, key: str | None, call: Call[Any], result: Any) -> Iterator[tuple[str | None, bytes | None]]:
+        """The cache entries of a result, with their keys: one, or one for each text of an embedder."""
+        if call.power == "embed":
+            yield from (
+                (self._text_key(text), row.tobytes()) for text, row in zip(*call.arguments, result, strict=True)
+            )
+        elif key:
+            yield key, _encoded(result)
 
     def _recalled(self, key: str | None, call: Call[T]) -> _Outcome[T] | None:
         if key is None or self._cache is None or (stored := self._cache.get(key)) is None:
@@ -280,7 +332,9 @@ class Pipeline:
             return None  # stored by a version with other types
 
     def _batcher(self, power: str) -> Batcher | None:
-        """What merges calls into batches, None if the component has no `power_many`."""
+        """What merges calls into batches, None if the component has no `power_many`. Embedders take any texts."""
+        if power == "embed":
+            return self._batchers.setdefault(power, Batcher(self._embed_batch, self._start))
         many = getattr(self.component, f"{power}_many", None)
         if many is not None and power not in self._batchers:
             self._batchers[power] = Batcher(partial(self._batch, power, many), self._start)
@@ -296,16 +350,30 @@ class Pipeline:
             )
         return results
 
+    async def _embed_batch(self, requests: list[tuple[Any, ...]]) -> list[Any]:
+        """The vectors of each request of a batch, from one call with all their texts."""
+        texts = [text for (part,) in requests for text in part]
+        vectors, problem = unit_vectors(await self._invoke("embed", self.component.embed, texts), len(texts))
+        if problem:
+            raise self._invalid(problem)
+        ends = [*accumulate(len(part) for (part,) in requests)]
+        return [vectors[end - len(part) : end] for (part,), end in zip(requests, ends, strict=True)]
+
     def _validated(self, call: Call[T], result: T) -> T:
+        if call.power == "embed":  # validated with its batch
+            return result
         valid: T
         valid, problem = validated(result, call.returns, call.arguments)
         if problem:
-            name = self.name.partition(".")[2]
-            raise PluginError(
-                f"{self.name} returned {problem}.",
-                hint=f"This is a fault of the plugin. `rqa plugins check {name}` has the details.",
-            )
+            raise self._invalid(problem)
         return valid
+
+    def _invalid(self, problem: str) -> PluginError:
+        name = self.name.partition(".")[2]
+        return PluginError(
+            f"{self.name} returned {problem}.",
+            hint=f"This is a fault of the plugin. `rqa plugins check {name}` has the details.",
+        )
 
     def _method(self, name: str, function: Callable[..., Any]) -> _Method:
         is_async = inspect.iscoroutinefunction(function)

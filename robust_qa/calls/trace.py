@@ -27,7 +27,7 @@ class Trace:
 
     def add(
         self,
-        kind: Power | Literal["note"],
+        kind: Power | Literal["embed", "note"],
         what: str,
         *,
         component: str = "",

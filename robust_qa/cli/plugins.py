@@ -123,8 +123,11 @@ def new(name: str, kind: Kind, into: Path) -> None:
 @pass_run
 def check(run: Run, name: str, kind: Kind | None, query: str, seconds: float) -> None:
     """Check the component NAME, as configured, against its contract."""
+    import asyncio
+
     from .. import testing
     from ..answering.assembly import Assembly
+    from ..answering.pipelines import Pipelines
     from ..testing.side_effects import SideEffects
     from .checking import Report
 
@@ -133,11 +136,12 @@ def check(run: Run, name: str, kind: Kind | None, query: str, seconds: float) ->
     with redirect_stdout(sys.stderr), effects, report:
         with effects.during("when the plugins were loaded"):
             assembly = Assembly(run.load_config(), run.host)
+            pipelines = Pipelines(assembly)
         kind = kind or _kind_of(name, assembly)
         report.subject = f"{kind} {name}"
         with effects.during("when it was built"):
             part = assembly.part(kind, name)
-            component = part.build()
+            component = part.build(pipelines.embedder)
             try:
                 with part.attributed():
                     getattr(component, "fingerprint", str)()
@@ -147,6 +151,7 @@ def check(run: Run, name: str, kind: Kind | None, query: str, seconds: float) ->
                 pass  # the checks below report it
         with effects.during("when it was called"):
             testing.check(kind, component, query=query, seconds=seconds, close=True, report=report)
+            asyncio.run(pipelines.close())
         code = report.finish()
     report.leave(code)
     if code:

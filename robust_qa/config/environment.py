@@ -27,6 +27,7 @@ SHORTCUTS = {
     "RQA_RETRIEVER": "defaults.retriever",
     "RQA_READER": "defaults.reader",
     "RQA_EVALUATOR": "defaults.evaluator",
+    "RQA_EMBEDDER": "defaults.embedder",
     "RQA_K": "defaults.k",
 }
 

@@ -16,7 +16,7 @@ import tomli
 
 from ..errors import ConfigError, PluginError, did_you_mean
 from ..expressions import parse_expression
-from ..types import Expression, Url
+from ..types import EmbedderName, Expression, Url
 from . import keys as secrets
 from .keys import Key
 from .redaction import shown
@@ -110,6 +110,12 @@ def expression_options(kind: type) -> list[str]:
     return [key for key, hint in hints.items() if _mentions(hint, Expression)]
 
 
+def embedder_options(kind: type | None) -> list[str]:
+    """Return the options of that dataclass that name embedders."""
+    hints = {} if kind is None else typing.get_type_hints(kind, include_extras=True)
+    return [key for key, hint in hints.items() if _mentions(hint, EmbedderName)]
+
+
 def describe(hint: Any) -> str:
     """Return a description of a type for error messages."""
     if hint is Url:
@@ -118,6 +124,8 @@ def describe(hint: Any) -> str:
         return "a key's name"
     if hint is Expression:
         return "a retriever expression"
+    if hint is EmbedderName:
+        return "an embedder's name"
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         return describe(arguments[0])
@@ -197,7 +205,9 @@ def _from_text(text: str, hint: Any) -> Any:
     kinds = _alternatives(hint)
     if not text and type(None) in kinds:
         return None
-    if kinds & {str, Url, Key, Path, Expression} or any(typing.get_origin(kind) is typing.Literal for kind in kinds):
+    if kinds & {str, Url, Key, Path, Expression, EmbedderName}:
+        return text
+    if any(typing.get_origin(kind) is typing.Literal for kind in kinds):
         return text
     try:
         return tomli.loads(f"value = {text}")["value"]

@@ -21,7 +21,7 @@ class Hooks:
 
     @hookspec
     def rqa_register(self, registry: Registry) -> None:
-        """Register components with `registry.retriever(name, factory)`, `reader`, `evaluator` and `strategy`.
+        """Register components with `registry.retriever(name, factory)`, `reader` and so on for the other kinds.
 
         The host calls `factory` with an instance of its `Options` dataclass, or without arguments if it has none.
         This hook runs at every start, so import heavy libraries inside the factory.

@@ -13,7 +13,7 @@ from ..protocols import are_names
 from ..types import Kind, Power
 
 if TYPE_CHECKING:
-    from ..protocols import AssistedEvaluator, Evaluator, ExtractiveReader, LanguageModel, Retriever, Strategy
+    from ..protocols import AssistedEvaluator, Embedder, Evaluator, ExtractiveReader, LanguageModel, Retriever, Strategy
 
 NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
 
@@ -86,6 +86,10 @@ class Registry:
     ) -> None:
         """Register an evaluator, which scores the relevance of texts to a question."""
         self._stage("evaluator", name, factory, rank, summary)
+
+    def embedder(self, name: str, factory: Callable[..., Embedder], *, rank: int = 0, summary: str = "") -> None:
+        """Register an embedder, which turns texts into vectors."""
+        self._stage("embedder", name, factory, rank, summary)
 
     def strategy(self, name: str, factory: Callable[..., Strategy], *, rank: int = 0, summary: str = "") -> None:
         """Register a strategy, which answers a question."""

@@ -284,11 +284,10 @@ async def _try(behaviour: Behaviour, subject: Subject, seconds: float) -> Findin
 
 
 def _suite(kind: str) -> Suite:
-    from . import evaluator, reader, retriever, strategy
+    from . import embedder, evaluator, reader, retriever, strategy
 
-    suites: dict[str, Suite] = {
-        module.__name__.rpartition(".")[2]: module.SUITE for module in (retriever, reader, evaluator, strategy)
-    }
+    modules = (retriever, reader, evaluator, embedder, strategy)
+    suites: dict[str, Suite] = {module.__name__.rpartition(".")[2]: module.SUITE for module in modules}
     if kind not in suites:
         raise ValueError(f"There is no component kind {kind!r}. The kinds are {', '.join(suites)}.")
     return suites[kind]

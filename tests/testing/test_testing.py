@@ -92,6 +92,11 @@ class BatchedOverlap(OverlapEvaluator):
         return [await self.score(question, texts) for question, texts in requests]
 
 
+class Letters:
+    def embed(self, texts: list[str]) -> list[list[float]]:
+        return [[text.count(letter) for letter in "abcdefgh"] for text in texts]
+
+
 class Lending:
     """A retriever that hands over the very list that it keeps."""
 
@@ -110,6 +115,7 @@ CONFORMING = {
     "raw-model": ("reader", RawModel()),
     "evaluator": ("evaluator", OverlapEvaluator()),
     "batched-evaluator": ("evaluator", BatchedOverlap()),
+    "embedder": ("embedder", Letters()),
     "strategy": ("strategy", OneReading()),
 }
 
@@ -275,6 +281,37 @@ def test_a_model_that_breaks_its_contract_fails_that_check(component: Any, behav
 
 def raw(continue_text: Callable[..., Any]) -> Any:
     return type("BrokenRawModel", (Model,), {"continue_text": staticmethod(continue_text)})()
+
+
+def embedder(embed: Callable[..., Any], **attributes: Any) -> Any:
+    return type("Embedder", (), {"embed": staticmethod(embed), **attributes})()
+
+
+def lengths(texts: list[str]) -> list[list[float]]:
+    return [[len(text), 20.0] for text in texts]
+
+
+ONE_WIDTH = "it returns one vector for each text, all of one width"
+SAME = "it returns the same vector for the same text, in any batch"
+BROKEN_EMBEDDERS = {
+    "no-method": (object(), "it has a method `embed(texts)`"),
+    "the-class": (Letters, "it has a method `embed(texts)`"),
+    "too-few": (embedder(lambda texts: lengths(texts)[:1]), ONE_WIDTH),
+    "nan": (embedder(lambda texts: [[float("nan")] for _ in texts]), ONE_WIDTH),
+    "widths": (embedder(lambda texts: [[1.0] * (len(text) + 1) for text in texts]), ONE_WIDTH),
+    "width-of-batch": (embedder(lambda texts: [[1.0] * len(texts) for _ in texts]), ONE_WIDTH),
+    "sorted": (embedder(lambda texts: lengths(sorted(texts))), "it returns the vectors in the order of the texts"),
+    "constant": (embedder(lambda texts: [[1.0]] * len(texts)), "it returns different vectors for different texts"),
+    "of-batch": (embedder(lambda texts: [[len(text), len(texts) ** 2] for text in texts]), SAME),
+    "picky": (embedder(lambda texts: lengths(texts) if all(texts) else 1 / 0), "it accepts any text"),
+    "clears": (embedder(lambda texts: [lengths(texts), texts.clear()][0]), "it does not change the list of texts"),
+    "concurrency": (embedder(lengths, concurrency=0), ATTRIBUTES),
+}
+
+
+@pytest.mark.parametrize(("component", "behaviour"), BROKEN_EMBEDDERS.values(), ids=BROKEN_EMBEDDERS)
+def test_an_embedder_that_breaks_its_contract_fails_that_check(component: Any, behaviour: str) -> None:
+    assert behaviour in failures("embedder", component)
 
 
 def tokens(*logprobs: float, top: int = 0) -> tuple[Token, ...]:

@@ -1,0 +1,52 @@
+"""Embedders as other components get them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ..calls.contract import CONTRACT
+from ..calls.pipeline import Pipeline
+from ..calls.trace import Trace
+from ..errors import PluginError
+from ..protocols import EmbedderHandle
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Handle:
+    """The EmbedderHandle of the embedder `name` ("": the default one). `pipeline` returns its call pipeline."""
+
+    def __init__(self, name: str, pipeline: Callable[[str], Pipeline]) -> None:
+        self._name = name
+        self._build = pipeline
+
+    @cached_property
+    def _pipeline(self) -> Pipeline:
+        return self._build(self._name)
+
+    @property
+    def name(self) -> str:
+        """The name in the configuration."""
+        return self._name or self._pipeline.name.partition(".")[2]
+
+    @property
+    def identity(self) -> str:
+        """A digest of plugin, version, options and fingerprint."""
+        return self._pipeline.digest
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of length 1, shape (len(texts), width). Shape (0, 0) without texts."""
+        return await self._pipeline.embed(texts, Trace(detailed=False))
+
+
+def unusable_handle(name: str) -> EmbedderHandle:
+    """A handle for a component that is built only to be checked. Using it raises PluginError."""
+
+    def refuse(name: str) -> Pipeline:
+        raise PluginError("An embedder was used while a component was built.", hint=CONTRACT)
+
+    return Handle(name, refuse)

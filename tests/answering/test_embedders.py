@@ -1,0 +1,208 @@
+"""Components that use an embedder: which one they get, and when it is built."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import ConfigError, MissingError, PluginError, Question
+from robust_qa.answering import indexing
+from robust_qa.answering.assembly import Assembly
+from robust_qa.answering.session import Session
+from robust_qa.config.layers import Config
+from robust_qa.config.values import Layer
+from robust_qa.host.loading import Host
+
+PLUGIN = """
+from dataclasses import dataclass, field
+from robust_qa import Answer, EmbedderHandle, EmbedderName, IndexReport, MissingError, Passage, hookimpl
+
+LOG = []
+
+class Letters:
+    "Counts letters."
+    cached = False
+
+    @dataclass
+    class Options:
+        letters: str = "ab"
+
+    def __init__(self, options):
+        self.letters = options.letters
+        LOG.append(f"built {self.letters}")
+
+    def fingerprint(self):
+        return "1"
+
+    def embed(self, texts):
+        LOG.append(list(texts))
+        return [[text.count(letter) + 1 for letter in self.letters] for text in texts]
+
+    def close(self):
+        LOG.append(f"closed {self.letters}")
+
+class Lacking(Letters):
+    def fingerprint(self):
+        raise MissingError("There is no model.")
+
+class Near:
+    "The text with the nearest vector."
+
+    @dataclass
+    class Options:
+        index: str = ""
+        embedder: EmbedderName = EmbedderName("")
+        texts: list[str] = field(default_factory=lambda: ["aaab", "abbb"])
+        dense: bool = True
+
+    def __init__(self, options, embedder: EmbedderHandle):
+        self.options, self.embedder = options, embedder
+
+    async def index(self, paths, progress):
+        if self.options.dense:
+            vectors = await self.embedder.embed([path.name for path in paths])
+            LOG.append((self.embedder.name, vectors.shape))
+        return IndexReport(passages=len(paths))
+
+    async def retrieve(self, query, k):
+        if not self.options.dense:
+            return [Passage(self.options.texts[0])]
+        vectors = await self.embedder.embed([*self.options.texts, query])
+        best = (vectors[:-1] @ vectors[-1]).argmax()
+        return [Passage(self.options.texts[best], source=self.embedder.name + " " + self.embedder.identity)]
+
+class First:
+    "The first passage."
+    needs = {"retrieve"}
+
+    async def answer(self, question, toolbox):
+        found = await toolbox.retrieve()
+        return Answer(found[0].text, details={"source": found[0].source})
+
+class Circle(Letters):
+    @dataclass
+    class Options:
+        embedder: EmbedderName = EmbedderName("")
+
+@hookimpl
+def rqa_register(registry):
+    registry.embedder("letters", Letters, rank=5)
+    registry.embedder("lacking", Lacking, rank=9)
+    registry.embedder("circle", Circle)
+    registry.retriever("near", Near, rank=5)
+    registry.strategy("first", First, rank=5)
+"""
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    file = tmp_path / "with_vectors.py"
+    file.write_text(PLUGIN, "utf-8")
+    return Host(only=[], files=[file], strict=True)
+
+
+@pytest.fixture
+def log(host: Host) -> list[Any]:
+    calls: list[Any] = sys.modules["rqa_plugin_with_vectors"].LOG
+    calls.clear()
+    return calls
+
+
+Ask = Callable[..., Awaitable[tuple[str | None, str]]]
+
+
+@pytest.fixture
+def ask(host: Host) -> Ask:
+    async def asked(question: str = "b", **tree: Any) -> tuple[str | None, str]:
+        tree.setdefault("retriever", {"near": {}})
+        async with Session(Config([Layer("test.toml", {"cache": {"enabled": False}, **tree})]), host) as session:
+            answer = await session.answer(Question(question))
+        return answer.text, answer.details["source"]
+
+    return asked
+
+
+async def test_a_retriever_gets_the_installed_embedder_of_highest_rank_that_works(ask: Ask, log: list[Any]) -> None:
+    assert (await ask("a"))[0] == "aaab"
+    text, source = await ask("b")
+    assert text == "abbb" and source.startswith("letters ")
+    assert log.count("built ab") == 4 and log.count("closed ab") == 4  # of two sessions, with the one without a model
+
+
+async def test_an_option_and_the_defaults_name_the_embedder(ask: Ask, log: list[Any]) -> None:
+    tables = {"mine": {"plugin": "letters", "letters": "cd"}, "other": {"plugin": "letters", "letters": "ef"}}
+    named = await ask(retriever={"near": {"embedder": "mine"}}, embedder=tables, defaults={"embedder": "other"})
+    default = await ask(embedder=tables, defaults={"embedder": "other"})
+    assert [source.split()[0] for _, source in (named, default)] == ["mine", "other"]
+    assert "built ab" not in log
+
+
+async def test_the_only_configured_embedder_is_the_default(ask: Ask) -> None:
+    assert (await ask(embedder={"mine": {"plugin": "letters"}}))[1].startswith("mine ")
+
+
+async def test_the_identity_changes_with_the_options(ask: Ask) -> None:
+    def tables(letters: str) -> dict[str, Any]:
+        return {"mine": {"plugin": "letters", "letters": letters}}
+
+    found = [(await ask(embedder=tables(letters)))[1] for letters in ("ab", "ab", "abc")]
+    assert found[0] == found[1] != found[2]
+
+
+async def test_an_embedder_is_not_built_before_it_is_used(ask: Ask, log: list[Any]) -> None:
+    await ask(retriever={"near": {"dense": False}})
+    assert log == []
+
+
+async def test_an_unknown_embedder_is_an_error_at_the_start(host: Host, ask: Ask) -> None:
+    with pytest.raises(ConfigError, match=r"test.toml: `retriever.near.embedder`: There is no embedder named 'leters'"):
+        await ask(retriever={"near": {"embedder": "leters", "dense": False}})
+    with pytest.raises(ConfigError, match="Installed: lacking, letters, circle"):
+        await ask(defaults={"embedder": "leters"}, retriever={"near": {"dense": False}})
+
+
+async def test_an_embedder_without_its_model_is_missing_if_it_is_named(ask: Ask) -> None:
+    with pytest.raises(MissingError, match="no model"):
+        await ask(defaults={"embedder": "lacking"})
+
+
+def test_an_embedder_cannot_use_an_embedder(host: Host) -> None:
+    with pytest.raises(PluginError, match="Embedder 'circle' has the option `embedder`"):
+        Assembly(Config([Layer("t", {})]), host).part("embedder", "circle")
+
+
+def test_checking_a_component_builds_no_embedder(host: Host, log: list[Any]) -> None:
+    assert Assembly(Config([Layer("t", {})]), host).check("retriever", "near") == []
+    assert log == []
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_an_index_may_be_built_by_a_coroutine(host: Host, log: list[Any], dense: bool) -> None:
+    assembly = Assembly(Config([Layer("t", {"retriever": {"near": {"dense": dense}}})]), host)
+    report = indexing.index(assembly, "near", [Path("aa"), Path("b")])
+    assert report.passages == 2
+    steps = [step for step in log if not isinstance(step, str)]
+    assert steps == ([["aa", "b"], ("letters", (2, 2))] if dense else [])
+    assert log.count("built ab") == log.count("closed ab") == 2 * dense
+
+
+def test_vectors_of_an_index_are_cached(host: Host, log: list[Any], tmp_path: Path) -> None:
+    letters = sys.modules["rqa_plugin_with_vectors"].Letters
+    letters.cached = True
+    assembly = Assembly(Config([Layer("t", {"cache": {"folder": str(tmp_path / "cache")}})]), host)
+    for _ in range(2):
+        indexing.index(assembly, "near", [Path("aa"), Path("b")])
+    assert log.count(["aa", "b"]) == 1
+
+
+def test_an_error_in_a_coroutine_names_the_retriever(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*arguments: Any) -> None:
+        await asyncio.sleep(0)
+        raise ValueError("disk")
+
+    monkeypatch.setattr(sys.modules["rqa_plugin_with_vectors"].Near, "index", fail)
+    with pytest.raises(PluginError, match=r"retriever\.near failed with ValueError: disk"):
+        indexing.index(Assembly(Config([Layer("t", {})]), host), "near", [Path("a")])

@@ -1,0 +1,151 @@
+"""Calls of embedders: one cache entry for each text, batches, and checks of the vectors."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from robust_qa import PluginError, RefusedError, UnavailableError
+from robust_qa.calls.cache import Cache
+from robust_qa.calls.limits import Limits
+from robust_qa.calls.pipeline import Pipeline
+from robust_qa.calls.trace import Trace
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[Cache]:
+    opened = Cache(tmp_path, 1_000_000)
+    yield opened
+    opened.close()
+
+
+class Letters:
+    """Counts a, b and c. `failures` are raised first."""
+
+    def __init__(self, *failures: Exception, delay: float = 0.0) -> None:
+        self.failures = list(failures)
+        self.delay = delay
+        self.calls: list[list[str]] = []
+
+    async def embed(self, texts: list[str]) -> Any:
+        self.calls.append(texts)
+        await asyncio.sleep(self.delay)
+        if self.failures:
+            raise self.failures.pop(0)
+        return [[text.count(letter) for letter in "abc"] for text in texts]
+
+
+def pipeline(component: Any, cache: Cache | None = None, *, identity: str | None = "i", **limits: Any) -> Pipeline:
+    return Pipeline("embedder.letters", component, Limits(**limits), identity=identity, cache=cache)
+
+
+async def embed(component: Any, *texts: str) -> np.ndarray:
+    return await pipeline(component, retries=0).embed(texts, Trace())
+
+
+async def test_vectors_have_length_1_and_the_order_of_the_texts() -> None:
+    vectors = await embed(Letters(), "aaa", "abab", "aaa", "")
+    assert vectors.dtype == np.float32
+    assert vectors == pytest.approx(np.array([[1, 0, 0], [0.7071068, 0.7071068, 0], [1, 0, 0], [0, 0, 0]]))
+
+
+async def test_without_texts_the_embedder_is_not_called() -> None:
+    letters = Letters()
+    assert (await embed(letters)).shape == (0, 0)
+    assert letters.calls == []
+
+
+async def test_a_plain_method_and_an_array_will_do() -> None:
+    class Array:
+        def embed(self, texts: list[str]) -> Any:
+            return np.eye(len(texts), dtype=np.float16) * 2
+
+    assert (await embed(Array(), "a", "b")).tolist() == [[1, 0], [0, 1]]
+
+
+async def test_each_text_is_cached_by_itself(tmp_path: Path, cache: Cache) -> None:
+    first = await pipeline(Letters(), cache).embed(["a", "abc"], Trace())
+    cache.close()
+    letters, reopened = Letters(), Cache(tmp_path, 1_000_000)
+    second = await pipeline(letters, reopened).embed(["abc", "b", "a"], Trace())
+    reopened.close()
+    assert letters.calls == [["b"]]
+    assert second[[2, 0]].tolist() == first.tolist()
+
+
+@pytest.mark.parametrize("identity", ["other", None])
+async def test_vectors_of_another_identity_are_not_used(tmp_path: Path, cache: Cache, identity: str | None) -> None:
+    await pipeline(Letters(), cache).embed(["a"], Trace())
+    cache.close()
+    letters, reopened = Letters(), Cache(tmp_path, 1_000_000)
+    await pipeline(letters, reopened, identity=identity).embed(["a"], Trace())
+    reopened.close()
+    assert letters.calls == [["a"]]
+
+
+async def test_many_texts_are_embedded_in_several_calls() -> None:
+    letters = Letters()
+    vectors = await embed(letters, *(f"{'a' * n}b" for n in range(600)))
+    assert vectors.shape == (600, 3) and vectors[599, 0] > vectors[1, 0]
+    assert [len(texts) for texts in letters.calls] == [256, 256, 88]
+
+
+async def test_requests_that_wait_become_one_call() -> None:
+    letters = Letters(delay=0.01)
+    channel = pipeline(letters)
+    found = await asyncio.gather(*(channel.embed([text, "c"], Trace()) for text in ("a", "b", "ab")))
+    assert len(letters.calls) < 3
+    assert [vectors[0].tolist() for vectors in found[:2]] == [[1, 0, 0], [0, 1, 0]]
+    assert [vectors[1].tolist() for vectors in found] == [[0, 0, 1]] * 3
+
+
+async def test_a_failure_that_may_pass_is_retried() -> None:
+    letters = Letters(UnavailableError("busy", limited=True))
+    vectors = await pipeline(letters, retries=1).embed(["a"], Trace())
+    assert vectors.tolist() == [[1, 0, 0]] and len(letters.calls) == 2
+
+
+async def test_a_general_refusal_of_a_batch_is_not_repeated_for_each_request() -> None:
+    letters = Letters(*(RefusedError("wrong key", general=True) for _ in range(9)))
+    channel = pipeline(letters)
+    found = await asyncio.gather(*(channel.embed([t], Trace()) for t in "abc"), return_exceptions=True)
+    assert [str(error) for error in found] == ["wrong key"] * 3
+    assert len(letters.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("result", "problem"),
+    [
+        ([[1.0, 2.0]], "1 vectors for 2 texts"),
+        (None, "no list of vectors for 2 texts|not a list of vectors"),
+        ([[1.0], [1.0, 2.0]], "not a list of vectors of equal width"),
+        ([["a"], ["b"]], "not a list of vectors of equal width"),
+        ([1.0, 2.0], r"an array of shape \(2,\)"),
+        ([[], []], r"an array of shape \(2, 0\)"),
+        ([[1.0, float("nan")], [1.0, 1.0]], "not finite"),
+        ([[1e300, 1.0], [1.0, 1.0]], "not finite"),
+    ],
+)
+async def test_invalid_vectors_are_a_plugin_error(result: Any, problem: str) -> None:
+    class Wrong:
+        async def embed(self, texts: list[str]) -> Any:
+            return result
+
+    with pytest.raises(PluginError, match=rf"embedder\.letters returned .*({problem})"):
+        await embed(Wrong(), "a", "b")
+
+
+async def test_vectors_of_another_width_than_cached_ones_are_an_error(tmp_path: Path, cache: Cache) -> None:
+    class Wide:
+        async def embed(self, texts: list[str]) -> Any:
+            return [[1.0] * 5 for _ in texts]
+
+    await pipeline(Letters(), cache).embed(["a"], Trace())
+    cache.close()
+    reopened = Cache(tmp_path, 1_000_000)
+    with pytest.raises(PluginError, match="width 3 and of width 5"):
+        await pipeline(Wide(), reopened).embed(["a", "b"], Trace())
+    reopened.close()
