@@ -3,6 +3,7 @@
     rqa-index.json   marks the folder as an index of rqa, with its format and language
     lock             held by the process that writes
     tantivy/         the index itself; a commit replaces its meta.json atomically
+    vectors          the vectors of the passages, if the retriever `hybrid` indexed them
 
 There is no separate table of files. The first passage of each file stores the file's stamp (a hash), so the stamps
 always agree with the passages.
@@ -18,7 +19,7 @@ import math
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,10 +29,10 @@ import tantivy
 
 from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError
 from robust_qa.documents import MARKER, tidy
-from robust_qa.kit import visible
+from robust_qa.kit import visible, with_title
 from rqa_bm25.analysis import LANGUAGES, analyzer, searchable
 
-FORMAT = 4
+FORMAT = 5
 _DRAFT = "rqa-index.json.new"
 _LOCK = "lock"
 _TANTIVY_LOCK = ".tantivy-meta.lock"  # tantivy holds it while it opens an index or deletes files
@@ -39,6 +40,7 @@ _META = "meta.json"
 _LONGEST_QUERY = 200_000  # characters; the rest is ignored
 _MOST_TERMS = 64  # distinct words in one search
 _SPARE = 8  # extra hits in the first search, to replace duplicates
+_PAGE = 10_000  # passages read at once
 _MOST_HITS = 10_000  # the search for more distinct passages stops here
 
 
@@ -50,6 +52,7 @@ def schema() -> tantivy.Schema:
     """
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("words", stored=False, tokenizer_name="words", index_option="freq")
+    builder.add_text_field("key", stored=False, tokenizer_name="raw", index_option="basic")  # see `key_of`
     builder.add_bytes_field("title", stored=True)
     builder.add_bytes_field("text", stored=True)
     builder.add_text_field("file", stored=True, tokenizer_name="raw", index_option="basic")
@@ -106,6 +109,29 @@ class Index:
         self._opening = threading.Lock()
 
     # -- searching
+
+    def with_keys(self, keys: Iterable[bytes]) -> list[Passage]:
+        """Return a passage for each key that is in the index, in the order of the keys."""
+        commit = self._newest()
+        found = []
+        with self.guarded("Searching"):
+            for key in keys:
+                query = tantivy.Query.term_query(commit.schema, "key", key.hex())
+                for score, address in commit.searcher.search(query, 1, count=False).hits:
+                    found.append(_passage(score, commit.searcher.doc(address)))
+        return found
+
+    def batches(self, size: int) -> Iterator[dict[bytes, str]]:
+        """Yield the keys of all passages with the texts to embed, in groups of up to `size`."""
+        commit = self._newest()
+        query = tantivy.Query.const_score_query(tantivy.Query.all_query(), 1.0)
+        for start in range(0, commit.searcher.num_docs, _PAGE):
+            with self.guarded("Reading"):
+                hits = commit.searcher.search(query, _PAGE, count=False, offset=start).hits
+                found = [commit.searcher.doc(address) for _, address in hits]
+            texts = [(decoded(each, "title"), decoded(each, "text")) for each in found]
+            for first in range(0, len(texts), size):
+                yield {key_of(*each): with_title(*each) for each in texts[first : first + size]}
 
     def search(self, query: str, k: int) -> list[Passage]:
         """Return the `k` best passages without duplicates, best first. Raises MissingError."""
@@ -178,6 +204,19 @@ class Index:
     def writing(self, language: str) -> Iterator[tantivy.Index]:
         """Yield the index for writing, and create it if necessary. Raises BusyError or ConfigError."""
         self.language()  # raises ConfigError before anything is written to a foreign folder
+        with self.locked():
+            self._make(language)
+            with self.guarded("Opening"):
+                (self.folder / "tantivy").mkdir(exist_ok=True)
+                index = tantivy.Index(schema(), str(self.folder / "tantivy"))
+                index.register_tokenizer("words", analyzer(language))
+            yield index
+            with suppress(OSError):  # tantivy creates it readable only for its owner
+                (self.folder / "tantivy" / _META).chmod((self.folder / MARKER).stat().st_mode & 0o777)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock for writing. Creates the folder. Raises BusyError or ConfigError."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # private: it contains the text of your files
             lock = (self.folder / _LOCK).open("a")
@@ -194,14 +233,7 @@ class Index:
                     f"Another process is writing the index at {self.folder}.",
                     hint="Run the command again when that process has finished.",
                 ) from None
-            self._make(language)
-            with self.guarded("Opening"):
-                (self.folder / "tantivy").mkdir(exist_ok=True)
-                index = tantivy.Index(schema(), str(self.folder / "tantivy"))
-                index.register_tokenizer("words", analyzer(language))
-            yield index
-            with suppress(OSError):  # tantivy creates it readable only for its owner
-                (self.folder / "tantivy" / _META).chmod((self.folder / MARKER).stat().st_mode & 0o777)
+            yield
 
     def _make(self, language: str) -> None:
         existing = self.language()
@@ -276,6 +308,11 @@ def _passage(score: float, document: tantivy.Document) -> Passage:
         source=decoded(document, "source") or str(document.get_first("file")),
         score=score,
     )
+
+
+def key_of(title: str, text: str) -> bytes:
+    """Return the key of a passage, a hash of 16 bytes: passages with equal keys have equal vectors."""
+    return hashlib.blake2b(f"{title}\0{text}".encode("utf-8", "backslashreplace"), digest_size=16).digest()
 
 
 def searched(title: str, text: str) -> list[str]:

@@ -28,7 +28,7 @@ from robust_qa.documents import (
     title_under,
     unreadable_on_failure,
 )
-from rqa_bm25.index import Index, decoded, searched
+from rqa_bm25.index import Index, decoded, key_of, searched
 
 _REPORTED_ROWS = 20  # bad rows of one file that are listed; the rest are counted
 _PROGRESS_EVERY = 1000  # passages
@@ -215,7 +215,7 @@ class _Run:
             heading = any(heading.title == document.title for heading in document.headings)
             for number, (above, text) in enumerate(passages, start=1):
                 title = title_under(tidy(document.title), above, heading=heading)
-                entry = tantivy.Document(file=file, words=searched(title, text))
+                entry = tantivy.Document(file=file, key=key_of(title, text).hex(), words=searched(title, text))
                 entry.add_bytes("title", _bytes(title))
                 entry.add_bytes("text", _bytes(text))
                 entry.add_bytes("id", _bytes(document.id if len(passages) == 1 else f"{document.id}#{number}"))
@@ -292,8 +292,10 @@ def _rewrite(
         writer.delete_documents_by_term("file", file)
         for address in _addresses(engine, searcher, file):
             passage = searcher.doc(address)
-            for words in searched(decoded(passage, "title"), decoded(passage, "text")):  # not stored, like `first`
+            title, text = decoded(passage, "title"), decoded(passage, "text")
+            for words in searched(title, text):  # not stored, like `key` and `first`
                 passage.add_text("words", words)
+            passage.add_text("key", key_of(title, text).hex())
             if passage.get_first("stamp"):
                 passage.add_boolean("first", True)
             writer.add_document(passage)

@@ -1,0 +1,127 @@
+"""Retriever `hybrid`: your own files, ranked by BM25 and by vectors, fused by rank."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta
+
+from robust_qa import EmbedderName
+from robust_qa.kit import with_title
+from rqa_bm25.retriever import Bm25
+
+if TYPE_CHECKING:
+    from robust_qa import EmbedderHandle, IndexProgress, IndexReport, Passage
+    from rqa_bm25.vectors import Floats, Vectors
+
+_DEPTH = 100  # passages of each ranking that are fused
+_QUICK_DEPTH = 30  # with `quick`: passages that are embedded for a query
+_BATCH = 256  # passages embedded at once, and then written
+# Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009), with a small constant: the first ranks count most.
+_CONSTANT = 5
+
+
+class Hybrid(Bm25):
+    """Searches an index of files on disk with BM25 and with vectors, and fuses the two rankings.
+
+    `Passage.score` is the sum over both rankings of 1 / (5 + rank), with ranks from 1.
+    """
+
+    @dataclass
+    class Options(Bm25.Options):
+        """The options of `bm25`, and how vectors are used."""
+
+        mode: Literal["hybrid", "bm25", "dense"] = "hybrid"
+        embedder: EmbedderName = EmbedderName("")  # default: the one in [defaults]
+        # do not embed the files when they are indexed, but for each query the passages that BM25 finds first
+        quick: bool = False
+
+    def __init__(self, options: Options, *, embedder: EmbedderHandle) -> None:
+        super().__init__(options)
+        self._mode, self._quick, self._embedder = options.mode, options.quick, embedder
+        self._vectors: tuple[str, Vectors] | None = None  # of a generation of the index
+
+    async def retrieve(self, query: str, k: int) -> list[Passage]:  # type: ignore[override]
+        """Return the `k` best passages. Raises MissingError if there is no index or it is empty."""
+        if self._mode == "bm25" or k <= 0:
+            return await asyncio.to_thread(super().retrieve, query, k)
+        by_words = await asyncio.to_thread(super().retrieve, query, _QUICK_DEPTH if self._quick else max(k, _DEPTH))
+        if self._quick:
+            by_meaning = await self._ranked(query, by_words)
+        else:
+            [vector] = await self._embedder.embed([query])
+            by_meaning = await asyncio.to_thread(self._nearest, vector, max(k, _DEPTH))
+        return fused([by_words, by_meaning] if self._mode == "hybrid" else [by_meaning], k)
+
+    async def _ranked(self, query: str, passages: list[Passage]) -> list[Passage]:
+        """Return `passages` by their cosine to `query`."""
+        vectors = await self._embedder.embed([query, *(with_title(each.title, each.text) for each in passages)])
+        cosines = vectors[1:] @ vectors[0]
+        return [passages[n] for n in sorted(range(len(passages)), key=lambda n: -cosines[n])]
+
+    def _nearest(self, vector: Floats, n: int) -> list[Passage]:
+        """Return the `n` passages that are nearest to `vector`, none if the index has no vectors of this embedder."""
+        from rqa_bm25.vectors import Vectors
+
+        generation = self._index.generation()
+        if self._vectors is None or self._vectors[0] != generation:
+            vectors = Vectors(self._index.folder)
+            if vectors.header is None or vectors.header.complete != generation:
+                return self._with(vectors, vector, n)  # still being written: read it again for the next query
+            self._vectors = generation, vectors
+        return self._with(self._vectors[1], vector, n)
+
+    def _with(self, vectors: Vectors, vector: Floats, n: int) -> list[Passage]:
+        if vectors.header is None or vectors.header.embedder != self._embedder.identity:
+            return []
+        return self._index.with_keys(vectors.nearest(vector, n))
+
+    def index(self, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport | Awaitable[IndexReport]:  # type: ignore[override]
+        """Update the index as `bm25` does, then embed the passages that have no vector yet.
+
+        An interrupted run keeps the vectors that it has written. Vectors of another embedder are replaced.
+        """
+        report = super().index(paths, progress)
+        return report if self._quick or self._mode == "bm25" or not report.passages else self._embed(report, progress)
+
+    async def _embed(self, report: IndexReport, progress: IndexProgress | None) -> IndexReport:
+        from rqa_bm25.vectors import Vectors
+
+        generation, embedder = self._index.generation(), self._embedder.identity
+        files = report.added + report.changed + report.unchanged
+        with self._index.locked():
+            vectors = Vectors(self._index.folder)
+            header = vectors.header
+            if header and (header.embedder, header.complete) == (embedder, generation):
+                return report
+            known = vectors.keys() if header and header.embedder == embedder else set()
+            live: set[bytes] = set()
+            for passages in self._index.batches(_BATCH):
+                live.update(passages)
+                new = [key for key in passages if key not in known]
+                if new:
+                    found = await self._embedder.embed([passages[key] for key in new])
+                    vectors.begin(embedder, found.shape[1])
+                    vectors.append(new, found)
+                    known.update(new)
+                if progress:
+                    progress(files, files, len(live))
+            vectors.finish(live, generation)
+        return report
+
+
+def fused(rankings: Iterable[Sequence[Passage]], k: int) -> list[Passage]:
+    """Return the `k` passages with the highest sums of 1 / (5 + rank) over the rankings, with this sum as score."""
+    scores: dict[tuple[str, str], float] = {}
+    passages: dict[tuple[str, str], Passage] = {}
+    for ranking in rankings:
+        for rank, passage in enumerate(ranking, start=1):
+            key = passage.title, passage.text
+            passages.setdefault(key, passage)
+            scores[key] = scores.get(key, 0.0) + 1 / (_CONSTANT + rank)
+    best = sorted(scores, key=lambda key: -scores[key])[:k]
+    return [replace(passages[key], score=scores[key]) for key in best]

@@ -1,0 +1,80 @@
+"""Retriever `bm25`: your own files, ranked by BM25."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta
+
+from robust_qa.kit import data_dir
+
+if TYPE_CHECKING:
+    from robust_qa import IndexProgress, IndexReport, Passage
+    from rqa_bm25.index import Index
+
+Language = Literal[
+    "none", "ar", "da", "de", "el", "en", "es", "fi", "fr", "hu", "it", "nl", "no", "pt", "ro", "ru", "sv", "ta", "tr"
+]
+
+
+class Bm25:
+    """Searches an index of files on disk with BM25 (k1 = 1.2, b = 0.75) over title and text.
+
+    `Passage.score` is the BM25 score, which has no upper bound. Duplicate passages are returned once.
+    """
+
+    cached = False  # a search is faster than the cache
+
+    @dataclass
+    class Options:
+        """The location of the index, and how files are cut into passages."""
+
+        index: Path | None = None  # folder of the index; default: index/default in the user's data directory
+        language: Language = "en"  # stemmer for a new index; "none": no stemming
+        words: Annotated[int, Meta(ge=10)] = 100  # approximate words in a passage; sentences stay whole
+        overlap: Annotated[int, Meta(ge=0)] = 0  # sentences that a passage shares with the one before it
+        file_megabytes: Annotated[int, Meta(ge=1)] = 200  # megabytes; larger files are skipped
+        # memory for indexing in megabytes; when it is full, it is written to disk
+        writer_memory: Annotated[int, Meta(ge=15, le=4000)] = 256
+
+    def __init__(self, options: Options) -> None:
+        from rqa_bm25.index import Index
+
+        self._options = options
+        self._index: Index = Index(options.index or data_dir() / "index" / "default")
+
+    def retrieve(self, query: str, k: int) -> list[Passage]:
+        """Return the `k` passages with the highest scores, none if the index has no word of `query`.
+
+        `query` may be any text. Searches the newest commit, even while another process writes. Safe to call from
+        several threads. Raises MissingError if there is no index or it is empty.
+        """
+        return self._index.search(query, k)
+
+    def index(self, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport:
+        """Update the index with the files at and under `paths`, in one transaction.
+
+        Files elsewhere stay in the index. A deleted file is removed when `paths` has the file or its folder.
+        Raises BusyError while another process writes, InputError if a path does not exist and was never indexed.
+        """
+        from robust_qa.documents import Cut
+        from rqa_bm25.indexing import update
+
+        options = self._options
+        cut = Cut(options.words, options.overlap)
+        return update(
+            self._index,
+            paths,
+            cut,
+            language=options.language,
+            memory=options.writer_memory,
+            file_megabytes=options.file_megabytes,
+            progress=progress,
+        )
+
+    def fingerprint(self) -> str:
+        """Return the name of the newest commit."""
+        return self._index.generation()

@@ -1,0 +1,149 @@
+"""The retriever `hybrid`, with the packaged embedder."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from numpy.typing import NDArray
+
+from robust_qa import IndexReport
+from robust_qa.main import cli
+from rqa_bm25 import Hybrid
+from rqa_bm25.vectors import Vectors
+from rqa_embedded.engine import Engine
+
+CAR = "The automobile broke down twice last week."
+PANDA = "A panda eats bamboo for twelve hours a day."
+BREAD = "Knead the dough for ten minutes and let it rise."
+
+
+class Handle:
+    """The packaged model as an embedder that counts what it embeds."""
+
+    name = "embedded"
+
+    def __init__(self, identity: str = "a") -> None:
+        self.identity = identity
+        self.embedded: list[str] = []
+        self._engine = Engine(threads=1)
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.embedded += texts
+        return self._engine.embed(texts)
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for name, text in {"car": CAR, "panda": PANDA, "bread": BREAD}.items():
+        (folder / f"{name}.txt").write_text(text)
+    return folder
+
+
+@pytest.fixture
+def hybrid(tmp_path: Path) -> Callable[..., Hybrid]:
+    def build(handle: Handle | None = None, **options: object) -> Hybrid:
+        return Hybrid(Hybrid.Options(index=tmp_path / "index", **options), embedder=handle or Handle())  # type: ignore[arg-type]
+
+    return build
+
+
+def index(retriever: Hybrid, *paths: Path) -> IndexReport:
+    report = retriever.index(paths)
+    return report if isinstance(report, IndexReport) else asyncio.run(awaited(report))
+
+
+async def awaited(report: object) -> IndexReport:
+    found: IndexReport = await report  # type: ignore[misc]
+    return found
+
+
+def ask(retriever: Hybrid, query: str, k: int = 3) -> list[str]:
+    return [passage.text for passage in asyncio.run(retriever.retrieve(query, k))]
+
+
+def test_a_passage_is_found_by_other_words(docs: Path, hybrid: Callable[..., Hybrid]) -> None:
+    index(hybrid(), docs)
+    assert ask(hybrid(mode="bm25"), "vehicle trouble") == []
+    assert ask(hybrid(), "vehicle trouble", 1) == [CAR]
+    assert ask(hybrid(mode="dense"), "vehicle trouble", 1) == [CAR]
+
+
+def test_the_score_is_the_sum_of_reciprocal_ranks(docs: Path, hybrid: Callable[..., Hybrid]) -> None:
+    index(hybrid(), docs)
+    [best, *_] = asyncio.run(hybrid().retrieve("How long does a panda eat bamboo?", 3))
+    assert best.text == PANDA
+    assert best.score == pytest.approx(2 / 6)
+
+
+def test_only_new_passages_are_embedded(docs: Path, hybrid: Callable[..., Hybrid]) -> None:
+    index(hybrid(), docs)
+    (docs / "tea.txt").write_text("Green tea needs water below boiling.")
+    handle = Handle()
+    index(hybrid(handle), docs)
+    assert [text.rpartition(": ")[2] for text in handle.embedded] == ["Green tea needs water below boiling."]
+
+
+def test_a_removed_file_is_not_found_by_its_vector(docs: Path, hybrid: Callable[..., Hybrid]) -> None:
+    index(hybrid(), docs)
+    (docs / "car.txt").unlink()
+    index(hybrid(), docs)
+    assert CAR not in ask(hybrid(), "vehicle trouble")
+
+
+def test_an_interrupted_run_keeps_its_vectors(docs: Path, hybrid: Callable[..., Hybrid], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rqa_bm25.hybrid._BATCH", 1)
+
+    class Failing(Handle):
+        async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            if len(self.embedded) == 2:
+                raise OSError("no more")
+            return await super().embed(texts)
+
+    with pytest.raises(OSError, match="no more"):
+        index(hybrid(Failing()), docs)
+    handle = Handle()
+    index(hybrid(handle), docs)
+    assert len(handle.embedded) == 1
+    assert ask(hybrid(), "vehicle trouble", 1) == [CAR]
+
+
+def test_vectors_of_another_embedder_are_not_searched_but_replaced(docs: Path, hybrid: Callable[..., Hybrid]) -> None:
+    index(hybrid(), docs)
+    other = Handle("b")
+    assert ask(hybrid(other, mode="dense"), "vehicle trouble") == []
+    index(hybrid(other), docs)
+    assert len(other.embedded) == 1 + 3
+    assert ask(hybrid(other, mode="dense"), "vehicle trouble", 1) == [CAR]
+
+
+def test_quick_embeds_only_what_bm25_finds(docs: Path, tmp_path: Path, hybrid: Callable[..., Hybrid]) -> None:
+    handle = Handle()
+    index(hybrid(handle, quick=True), docs)
+    assert not handle.embedded
+    assert not len(Vectors(tmp_path / "index"))
+    assert ask(hybrid(handle, quick=True), "panda", 1) == [PANDA]
+    assert len(handle.embedded) == 2
+
+
+def test_the_index_of_bm25_works_without_vectors(docs: Path, hybrid: Callable[..., Hybrid]) -> None:
+    index(hybrid(mode="bm25"), docs)
+    assert ask(hybrid(), "panda", 1) == [PANDA]
+
+
+def test_the_command_line_uses_it_by_default(docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RQA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    run = CliRunner()
+    indexed = run.invoke(cli, ["index", str(docs)], catch_exceptions=False)
+    assert "hybrid: 3 passages" in indexed.stderr
+    asked = run.invoke(cli, ["ask", "--json", "How long does a panda eat?"], catch_exceptions=False)
+    answer = json.loads(asked.stdout)
+    assert [step["component"] for step in answer["trace"] if step["kind"] == "retrieve"] == ["retriever.hybrid"]
