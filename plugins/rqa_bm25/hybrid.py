@@ -6,9 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-from msgspec import Meta
+from typing import TYPE_CHECKING, Literal
 
 from robust_qa import EmbedderName
 from robust_qa.kit import with_title
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
 
 _DEPTH = 100  # passages of each ranking that are fused
 _QUICK_DEPTH = 30  # with `quick`: passages that are embedded for a query
+_MOST_EMBEDDED = 20_000  # passages whose vectors are kept in memory
 _BATCH = 256  # passages embedded at once, and then written
 # Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009), with a small constant: the first ranks count most.
 _CONSTANT = 5
@@ -36,13 +35,14 @@ class Hybrid(Bm25):
         """The options of `bm25`, and how vectors are used."""
 
         mode: Literal["hybrid", "bm25", "dense"] = "hybrid"
-        embedder: EmbedderName = EmbedderName("")  # default: the one in [defaults]
+        embedder: EmbedderName | None = None  # default: the one in [defaults]
         # do not embed the files when they are indexed, but for each query the passages that BM25 finds first
         quick: bool = False
 
     def __init__(self, options: Options, *, embedder: EmbedderHandle) -> None:
         super().__init__(options)
         self._mode, self._quick, self._embedder = options.mode, options.quick, embedder
+        self._embedded: dict[str, Floats] = {}  # with `quick`: the vectors of texts, for the next queries
         self._vectors: tuple[str, Vectors] | None = None  # of a generation of the index
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:  # type: ignore[override]
@@ -59,8 +59,15 @@ class Hybrid(Bm25):
 
     async def _ranked(self, query: str, passages: list[Passage]) -> list[Passage]:
         """Return `passages` by their cosine to `query`."""
-        vectors = await self._embedder.embed([query, *(with_title(each.title, each.text) for each in passages)])
-        cosines = vectors[1:] @ vectors[0]
+        texts = [with_title(passage.title, passage.text) for passage in passages]
+        known = {text: self._embedded[text] for text in texts if text in self._embedded}
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        vector, *others = await self._embedder.embed([query, *new])
+        known.update(zip(new, others, strict=True))
+        if len(self._embedded) > _MOST_EMBEDDED:
+            self._embedded.clear()
+        self._embedded.update(known)
+        cosines = [float(known[text] @ vector) for text in texts]
         return [passages[n] for n in sorted(range(len(passages)), key=lambda n: -cosines[n])]
 
     def _nearest(self, vector: Floats, n: int) -> list[Passage]:
@@ -80,7 +87,9 @@ class Hybrid(Bm25):
             return []
         return self._index.with_keys(vectors.nearest(vector, n))
 
-    def index(self, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport | Awaitable[IndexReport]:  # type: ignore[override]
+    def index(  # type: ignore[override]
+        self, paths: Sequence[Path], progress: IndexProgress | None = None
+    ) -> IndexReport | Awaitable[IndexReport]:
         """Update the index as `bm25` does, then embed the passages that have no vector yet.
 
         An interrupted run keeps the vectors that it has written. Vectors of another embedder are replaced.

@@ -168,6 +168,11 @@ class Assembly:
         """Whether the retriever `name` has an index. Raises ConfigError if there is no such retriever."""
         return hasattr(self._registration("retriever", name, self._table("retriever", name)).factory, "index")
 
+    def indexes_quickly(self, name: str) -> bool:
+        """Whether that retriever has the option `quick`, which `--docs` sets."""
+        options = self.part("retriever", name).options
+        return isinstance(getattr(options, "quick", None), bool)
+
     def indexing(self, names: Iterable[str]) -> Iterator[str]:
         """The retrievers in `names` that have an index. Skips retrievers whose plugin is not installed."""
         for name in names:

@@ -11,6 +11,7 @@ import stat
 import time
 from collections.abc import Awaitable, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..calls.cache import open_cache
 from ..calls.contract import CONTRACT, PLUGIN_FAULT, attributed, validated
@@ -95,16 +96,20 @@ def open_to_others(report: IndexReport) -> str:
 
 def for_documents(
     config: Config, host: Host, paths: Sequence[Path], progress: IndexProgress | None = None, *, named: bool
-) -> tuple[str, dict[str, str], IndexReport]:
+) -> tuple[str, dict[str, Any], IndexReport]:
     """Create or update an index of only `paths`. Returns the retriever, its options and the report.
+
+    Sets the option `quick` of a retriever that has it: somebody waits for the answer.
 
     `named` as in `indexing_retriever`.
     """
     name = indexing_retriever(Assembly(config, host), named=named)
     parent = environment.cache_dir() / "docs"
 
+    quick = {"quick": True} if Assembly(config, host).indexes_quickly(name) else {}
+
     def assembly_for(folder: Path) -> Assembly:
-        return Assembly(config, host, overrides={("retriever", name): {"index": str(folder)}})
+        return Assembly(config, host, overrides={("retriever", name): {"index": str(folder), **quick}})
 
     # Other paths, options or plugin versions need an index of their own.
     folder = parent / _key(paths, assembly_for(parent).part("retriever", name))
@@ -133,7 +138,7 @@ def for_documents(
             shutil.rmtree(folder, ignore_errors=True)  # its format is older than the plugin
             existed = False
     _delete_unused(parent)
-    return name, {"index": str(folder)}, report
+    return name, {"index": str(folder), **quick}, report
 
 
 def _key(paths: Sequence[Path], retriever: Part) -> str:

@@ -38,9 +38,7 @@ def closest_quotes(question: str, passages: Sequence[Passage], quotes: int = QUO
     )
 
 
-def _window(
-    text: str, spans: Sequence[tuple[int, int]], found: Sequence[set[str]], weights: dict[str, float]
-) -> str:
+def _window(text: str, spans: Sequence[tuple[int, int]], found: Sequence[set[str]], weights: dict[str, float]) -> str:
     """Return the consecutive sentences of up to 60 words with the highest weight; of equal ones the first."""
     best, quote = -1.0, ""
     for first in range(len(spans)):

@@ -98,7 +98,9 @@ def test_a_removed_file_is_not_found_by_its_vector(docs: Path, hybrid: Callable[
     assert CAR not in ask(hybrid(), "vehicle trouble")
 
 
-def test_an_interrupted_run_keeps_its_vectors(docs: Path, hybrid: Callable[..., Hybrid], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_keeps_its_vectors(
+    docs: Path, hybrid: Callable[..., Hybrid], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("rqa_bm25.hybrid._BATCH", 1)
 
     class Failing(Handle):

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from robust_qa import Passage
+from robust_qa.kit import closest_quotes
+
+FILLER = " ".join(f"Sentence {n} speaks of the weather and of nothing else in the town." for n in range(12))
+
+
+def test_the_quote_is_the_part_with_the_words_of_the_question() -> None:
+    text = f"{FILLER} The keeper of the lighthouse was Ada Holm. {FILLER}"
+    [quote] = closest_quotes("Who was the keeper of the lighthouse?", [Passage(text)])
+    assert "Ada Holm" in quote.quote
+    assert len(quote.quote.split()) <= 60
+    assert quote.quote.startswith("Sentence")
+    assert quote.quote.endswith(".")
+
+
+def test_rare_words_count_more_than_common_ones() -> None:
+    text = f"{FILLER} Ferries stop in March. {FILLER}"
+    [quote] = closest_quotes("What of the town and the weather when ferries stop?", [Passage(text)])
+    assert "March" in quote.quote
+
+
+def test_quotes_are_in_the_order_of_the_passages_and_at_most_three() -> None:
+    passages = [Passage(f"Passage {n} about tea.", id=str(n), title="Tea", source="tea.txt") for n in range(5)]
+    quotes = closest_quotes("tea", passages)
+    assert [quote.id for quote in quotes] == ["0", "1", "2"]
+    assert (quotes[0].title, quotes[0].source) == ("Tea", "tea.txt")
+
+
+def test_equal_texts_are_quoted_once_and_empty_ones_not_at_all() -> None:
+    assert len(closest_quotes("tea", [Passage("Tea."), Passage(" "), Passage("Tea."), Passage("Milk.")])) == 2
+
+
+def test_a_long_sentence_is_cut() -> None:
+    [quote] = closest_quotes("word", [Passage("word " * 200)])
+    assert quote.quote == "word " * 60 + "…"
+
+
+def test_a_question_without_known_words_still_shows_the_beginning() -> None:
+    [quote] = closest_quotes("Где маяк?", [Passage("The lighthouse stands in the north. It is white.")])
+    assert quote.quote == "The lighthouse stands in the north. It is white."
