@@ -1,6 +1,6 @@
-"""The reader and the evaluator `embedded`: a small packaged model that extracts answers and scores passages.
+"""The reader, evaluator and embedder `embedded`: one small packaged model extracts, scores and makes vectors.
 
-Both work offline on a CPU. The model (MiniLM, 6 layers, int8) marks the answer in each passage or finds none
+They work offline on a CPU. The model (MiniLM, 6 layers, int8) marks the answer in each passage or finds none
 (engine.py, windows.py). The reader prefers answers of several passages (choice.py) and compares dates for questions
 about what came first (comparison.py). Train your own model with `rqa train reader` (training/).
 """
@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING
 from robust_qa import hookimpl
 from robust_qa.cli import command_group
 
-from .reader import EmbeddedEvaluator, EmbeddedReader
+from .reader import EmbeddedEmbedder, EmbeddedEvaluator, EmbeddedReader
 
 if TYPE_CHECKING:
     import click
 
     from robust_qa import Registry
 
-__all__ = ["EmbeddedEvaluator", "EmbeddedReader"]
+__all__ = ["EmbeddedEmbedder", "EmbeddedEvaluator", "EmbeddedReader"]
 
 
 @hookimpl
 def rqa_register(registry: Registry) -> None:
-    """Register the reader and the evaluator."""
+    """Register the reader, the evaluator and the embedder."""
     registry.reader("embedded", EmbeddedReader, rank=20)
     registry.evaluator("embedded", EmbeddedEvaluator, rank=20)
+    registry.embedder("embedded", EmbeddedEmbedder, rank=10, summary="vectors of the packaged model, offline")
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""The reader and the evaluator `embedded`, which share one model."""
+"""The reader, the evaluator and the embedder `embedded`, which share one model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_TITLE = 100  # characters
 
 @lru_cache(maxsize=2)
 def _engine(model: Path | None, threads: int) -> Engine:
-    """Return the engine that reader and evaluator of a model share."""
+    """Return the engine that the components of a model share."""
     from .engine import CachingEngine
 
     return CachingEngine(model, threads)
@@ -181,3 +181,25 @@ class EmbeddedEvaluator:
             [float(min(1.0, max(-1.0, vectors[question] @ vectors[text]))) if text.strip() else -1.0 for text in texts]
             for question, texts in requests
         ]
+
+
+class EmbeddedEmbedder:
+    """Vectors of the packaged model, offline."""
+
+    cached = False  # a cache would hold more bytes than the texts
+
+    @dataclass
+    class Options:
+        model: Path | None = None  # folder written by `rqa train reader`; default: the packaged model
+        threads: Annotated[int, Meta(ge=0)] = 0  # threads of the engine; 0: one for each core
+
+    def __init__(self, options: Options) -> None:
+        self._engine = _engine(options.model, options.threads)
+
+    def fingerprint(self) -> str:
+        """Return the identity of the model."""
+        return self._engine.identity
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """Return a unit vector of each text, (texts, width). Texts are cut at the length of a window."""
+        return self._engine.embed(texts)

@@ -1,4 +1,6 @@
-"""Reader `openai`: a language model behind any endpoint with OpenAI's chat completions.
+"""Models behind HTTP endpoints: the reader and the embedder `openai`, and the evaluator `rerank`.
+
+The reader asks a language model at any endpoint with OpenAI's chat completions.
 
     [reader.gpt]
     plugin = "openai"
@@ -20,26 +22,23 @@ and Anthropic support it too, each without some optional fields. `dialect` learn
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-from urllib.parse import urlsplit, urlunsplit
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from robust_qa import Completion, ConfigError, Continuation, Decoding, Key, Message, RefusedError, Url, hookimpl
+from robust_qa import Completion, Continuation, Decoding, Key, Message, Url, hookimpl
 from robust_qa.kit import warn
 
-from .dialect import Dialect, encode, names_field
-from .refusals import error_for, refusal_in
-from .replies import Endpoint, Reply, attach_usage, completion_in, overflow_warning
-
-if TYPE_CHECKING:
-    from .connections import Connections
+from .client import Client, fits_header
+from .dialect import Dialect
+from .embeddings import Embeddings
+from .replies import attach_usage, completion_in, overflow_warning
+from .reranking import Reranker
 
 _OPENAI = Url("https://api.openai.com/v1")
-_SHORTEST_KEY = 8  # characters; shorter words in a header are not treated as secrets
+_CHAT, _COMPLETIONS = "/chat/completions", "/completions"
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110, 5.6.2
 
 
@@ -66,41 +65,34 @@ class OpenAI:
 
         def __post_init__(self) -> None:
             for name, value in {self.key_header: "", **self.headers}.items():
-                if not _HEADER_NAME.fullmatch(name) or not _fits_header(value):
+                if not _HEADER_NAME.fullmatch(name) or not fits_header(value):
                     raise ValueError(f"the header {name!r} contains characters that HTTP does not allow")
 
     def __init__(self, options: Options) -> None:
         """Raises MissingError if the key is not stored, ConfigError if it is bound to another host."""
-        from .connections import Connections
-
-        url = str(options.base_url)
-        parts = urlsplit(url)
-        path = parts.path.rstrip("/").removesuffix("/chat/completions")
         self.window = options.window
         self.max_tokens = options.max_tokens
         self.temperature = options.temperature
         self.seed = options.seed
-        self._model = options.model
         self._body = options.body
-        self._dialect = self._configured_dialect = Dialect(options.structured, options.max_tokens_field)
-        secret = _secret(options.key, url) if options.key else ""
-        bearer = options.key_header.lower() == "authorization"
-        headers = [{options.key_header: f"Bearer {secret}" if bearer else secret} if secret else {}, options.headers]
-        self._endpoint = Endpoint(
-            model=options.model,
-            address=urlunsplit((parts.scheme, parts.netloc, path, "", "")),
-            key=options.key.name if options.key else None,
-            secrets=[*([secret] if secret else []), *_possible_keys(options.headers)],
+        self._configured_dialect = Dialect(options.structured, options.max_tokens_field)
+        self._client = Client(
+            options.model,
+            str(options.base_url),
+            options.key,
+            _CHAT,
+            _COMPLETIONS,
+            key_header=options.key_header,
+            headers=options.headers,
+            body=options.body,
+            dialect=self._configured_dialect,
         )
-        self._chat, self._completions = (
-            Connections(urlunsplit(parts._replace(path=path + page, fragment="")), headers, self._endpoint)
-            for page in ("/chat/completions", "/completions")
-        )
+        self._endpoint = self._client.endpoint
 
     @property
     def structured(self) -> bool:
         """Whether replies follow a schema. False once the endpoint has rejected every way to request it."""
-        return self._dialect.structured != "none"
+        return self._client.dialect.structured != "none"
 
     async def generate(self, messages: list[Message], decoding: Decoding) -> Completion:
         """Return one reply.
@@ -110,8 +102,8 @@ class OpenAI:
         the reply contains only reasoning.
         """
         fields, limit = self._fields(decoding)
-        reply, dialect = await self._request(
-            self._chat, lambda dialect: dialect.request(messages, fields, limit, decoding.schema)
+        reply, dialect = await self._client.request(
+            _CHAT, lambda dialect: dialect.request(messages, fields, limit, decoding.schema)
         )
         self._warn(fields, dialect)
         with attach_usage(reply):
@@ -129,8 +121,8 @@ class OpenAI:
         from .continuations import continuation_in
 
         fields, limit = self._fields(decoding)
-        reply, dialect = await self._request(
-            self._completions,
+        reply, dialect = await self._client.request(
+            _COMPLETIONS,
             lambda dialect: dialect.raw_request(prompt, fields, limit, top),
             not_found_hint="This call needs /completions, which not every endpoint has.",
         )
@@ -154,45 +146,8 @@ class OpenAI:
         if rejected := dialect.rejected_since(self._configured_dialect):
             warn(f"the endpoint rejected {', '.join(rejected)}", lasting=True)
 
-    async def _request(
-        self, connections: Connections, build: Callable[[Dialect], dict[str, Any]], *, not_found_hint: str = ""
-    ) -> tuple[Reply, Dialect]:
-        """Return the reply and the dialect that worked, and keep that dialect for the session.
-
-        The dialect changes only after a success: an error message may quote a passage that mentions a field.
-        """
-        before = self._dialect
-        reply, dialect = await self._try(connections, build, before, not_found_hint)
-        if self._dialect == before:  # of several concurrent calls, the first to finish changes the session
-            self._dialect = dialect
-        return reply, dialect
-
-    async def _try(
-        self,
-        connections: Connections,
-        build: Callable[[Dialect], dict[str, Any]],
-        dialect: Dialect,
-        not_found_hint: str,
-    ) -> tuple[Reply, Dialect]:
-        """Send the request in `dialect`, and in simpler dialects if the endpoint rejects fields of it."""
-        request = {"model": self._model, **build(dialect), **self._body}
-        reply = await connections.post(encode(request))
-        refusal = refusal_in(reply)
-        if refusal is None:
-            return reply, dialect
-        if simpler := dialect.after(refusal, request):
-            return await self._try(connections, build, simpler, not_found_hint)
-        if guess := dialect.guess(refusal, request):
-            with suppress(RefusedError):  # refused again, so the guess was wrong
-                return await self._try(connections, build, guess, not_found_hint)
-        error = error_for(refusal, reply, self._endpoint, names_field=names_field(refusal, request))
-        if not_found_hint and refusal.status in {404, 405}:
-            error.hint = f"{not_found_hint} {error.hint}".strip()
-        raise error
-
     async def close(self) -> None:
-        await self._chat.close()
-        await self._completions.close()
+        await self._client.close()
 
 
 def _is_repeatable(fields: Mapping[str, Any]) -> bool:
@@ -200,28 +155,8 @@ def _is_repeatable(fields: Mapping[str, Any]) -> bool:
     return fields.get("temperature") == 0 or fields.get("seed") is not None
 
 
-def _possible_keys(headers: Mapping[str, str]) -> list[str]:
-    """Return the words of `headers` that may be keys. Error messages never show them."""
-    return [word for value in headers.values() for word in value.split() if len(word) >= _SHORTEST_KEY]
-
-
-def _secret(key: Key, url: str) -> str:
-    secret = key.reveal(url)
-    if not _fits_header(secret):
-        parts = urlsplit(url)
-        server = f"{parts.scheme}://{parts.netloc}"
-        # The HTTP library's own message would quote the secret.
-        raise ConfigError(
-            f"The key {key.name!r} contains characters that HTTP headers do not allow.",
-            hint=f"Store it again with `rqa keys set {key.name} --host {server}`.",
-        )
-    return secret
-
-
-def _fits_header(text: str) -> bool:
-    return text.isascii() and text.isprintable() and text == text.strip()
-
-
 @hookimpl
 def rqa_register(registry: Any) -> None:
     registry.reader("openai", OpenAI, summary="any OpenAI-compatible chat endpoint, hosted or local")
+    registry.embedder("openai", Embeddings, summary="any OpenAI-compatible embeddings endpoint, hosted or local")
+    registry.evaluator("rerank", Reranker, summary="any rerank endpoint: llama-server, vLLM, Jina, Cohere")

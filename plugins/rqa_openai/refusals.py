@@ -204,7 +204,7 @@ def _hint(status: int, endpoint: Endpoint) -> str:
                 f"Replace the key with {command}."
             )
         sent = "rqa sent no key except in `headers`." if endpoint.secrets else "rqa sent no key."
-        return f'{sent} Store one with {command} and set `key = "{name}"` in the reader\'s table.'
+        return f'{sent} Store one with {command} and set `key = "{name}"` in the component\'s table.'
     if status == 402:
         return "The account has no credit left. See its billing page."
     if status == 200:  # LM Studio's error for an unknown address

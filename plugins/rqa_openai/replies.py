@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 READ, _EXCERPT = 10_000, 200  # characters of an endpoint's message that are searched, and shown
 FILTERED = "The provider's content filter rejected this. Rephrase the question, or use other passages or another model."
-CHECK_URL = "Check `base_url`: the address without /chat/completions. It often ends in /v1."
+CHECK_URL = "Check `base_url`: the address without a page such as /chat/completions. It often ends in /v1."
 _CHARACTERS_PER_TOKEN = 6  # an upper bound: long texts have fewer in every vocabulary
 _SMALLEST_WINDOW = 1000  # tokens
 _UNCOUNTED = 8  # tokens of a reply that an endpoint may leave out of its count

@@ -167,7 +167,7 @@ class Server:
 
     def _reply(self, request: Request, number: int) -> Fault:
         page = request.path.partition("?")[0]
-        if page not in ("/v1/chat/completions", "/v1/completions"):
+        if page not in ("/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/rerank"):
             return Fault(404, {"detail": "Not Found"})
         try:
             reply = self._script(request.body, number)

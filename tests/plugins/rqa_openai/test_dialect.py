@@ -162,7 +162,7 @@ async def test_an_unavailable_server_does_not_turn_the_schema_off(connect):
         reader = connect(server.url)
         with pytest.raises(UnavailableError):
             await reader.generate(ASKED, WITH_SCHEMA)
-        assert reader._dialect.structured == "json_schema"
+        assert reader._client.dialect.structured == "json_schema"
 
 
 LITERAL = "1 validation error: {'type': 'literal_error', 'loc': ('body', 'response_format', 'type')}"

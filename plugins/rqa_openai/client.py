@@ -1,0 +1,125 @@
+"""Requests to the pages of one endpoint, in the dialect that it understands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
+
+from robust_qa import ConfigError, Key, RefusedError
+
+from .dialect import Dialect, encode, names_field
+from .refusals import error_for, refusal_in
+from .replies import Endpoint, Reply
+
+if TYPE_CHECKING:
+    from .connections import Connections
+
+_SHORTEST_KEY = 8  # characters; shorter words in a header are not treated as secrets
+
+
+class Client:
+    """Sends requests with `model` and the fields of `body` to `pages` of the endpoint at `url`.
+
+    Each request is one attempt, except while the dialect is being learnt. Raises MissingError if the key is not
+    stored, ConfigError if it is bound to another host.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        url: str,
+        key: Key | None,
+        *pages: str,
+        key_header: str = "Authorization",
+        headers: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        dialect: Dialect | None = None,
+    ) -> None:
+        from .connections import Connections
+
+        parts = urlsplit(url)
+        path = parts.path.rstrip("/")
+        for page in pages:
+            path = path.removesuffix(page)
+        self.dialect = dialect or Dialect("none", "max_tokens")
+        self._body = body or {}
+        secret = _secret(key, url) if key else ""
+        bearer = key_header.lower() == "authorization"
+        further = headers or {}
+        sent = [{key_header: f"Bearer {secret}" if bearer else secret} if secret else {}, further]
+        self.endpoint = Endpoint(
+            model=model,
+            address=urlunsplit((parts.scheme, parts.netloc, path, "", "")),
+            key=key.name if key else None,
+            secrets=[*([secret] if secret else []), *_possible_keys(further)],
+        )
+        self._pages = {
+            page: Connections(urlunsplit(parts._replace(path=path + page, fragment="")), sent, self.endpoint)
+            for page in pages
+        }
+
+    async def request(
+        self, page: str, build: Callable[[Dialect], dict[str, Any]], *, not_found_hint: str = ""
+    ) -> tuple[Reply, Dialect]:
+        """Return the reply and the dialect that worked, and keep that dialect for the session.
+
+        The dialect changes only after a success: an error message may quote a passage that mentions a field.
+        """
+        before = self.dialect
+        reply, dialect = await self._try(self._pages[page], build, before, not_found_hint)
+        if self.dialect == before:  # of several concurrent calls, the first to finish changes the session
+            self.dialect = dialect
+        return reply, dialect
+
+    async def _try(
+        self,
+        connections: Connections,
+        build: Callable[[Dialect], dict[str, Any]],
+        dialect: Dialect,
+        not_found_hint: str,
+    ) -> tuple[Reply, Dialect]:
+        """Send the request in `dialect`, and in simpler dialects if the endpoint rejects fields of it."""
+        request = {"model": self.endpoint.model, **build(dialect), **self._body}
+        reply = await connections.post(encode(request))
+        refusal = refusal_in(reply)
+        if refusal is None:
+            return reply, dialect
+        if simpler := dialect.after(refusal, request):
+            return await self._try(connections, build, simpler, not_found_hint)
+        if guess := dialect.guess(refusal, request):
+            with suppress(RefusedError):  # refused again, so the guess was wrong
+                return await self._try(connections, build, guess, not_found_hint)
+        error = error_for(refusal, reply, self.endpoint, names_field=names_field(refusal, request))
+        if not_found_hint and refusal.status in {404, 405}:
+            error.hint = f"{not_found_hint} {error.hint}".strip()
+        raise error
+
+    async def close(self) -> None:
+        """Close every connection. Calls in flight fail."""
+        for connections in self._pages.values():
+            await connections.close()
+
+
+def fits_header(text: str) -> bool:
+    """Whether HTTP allows `text` as the value of a header."""
+    return text.isascii() and text.isprintable() and text == text.strip()
+
+
+def _possible_keys(headers: Mapping[str, str]) -> list[str]:
+    """Return the words of `headers` that may be keys. Error messages never show them."""
+    return [word for value in headers.values() for word in value.split() if len(word) >= _SHORTEST_KEY]
+
+
+def _secret(key: Key, url: str) -> str:
+    secret = key.reveal(url)
+    if not fits_header(secret):
+        parts = urlsplit(url)
+        server = f"{parts.scheme}://{parts.netloc}"
+        # The HTTP library's own message would quote the secret.
+        raise ConfigError(
+            f"The key {key.name!r} contains characters that HTTP headers do not allow.",
+            hint=f"Store it again with `rqa keys set {key.name} --host {server}`.",
+        )
+    return secret

@@ -1,0 +1,120 @@
+"""The embedder `openai`, against a scripted server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from standins.openai import error, rate_limited, serve, unsupported
+
+from robust_qa import ContextError, RefusedError, ReplyError, Url
+from robust_qa.testing import check
+from rqa_openai.embeddings import Embeddings
+
+
+def embeddings(*vectors: list[float]) -> dict[str, Any]:
+    """A whole reply, the last vector first."""
+    data = [{"object": "embedding", "index": n, "embedding": vector} for n, vector in enumerate(vectors)]
+    return {"object": "list", "data": data[::-1], "model": "m", "usage": {"prompt_tokens": 3, "total_tokens": 3}}
+
+
+def lengths(request: dict[str, Any], number: int) -> dict[str, Any]:
+    return embeddings(*([len(text), 20.0, len(text) % 7] for text in request["input"]))
+
+
+@pytest.fixture
+async def connect() -> Any:
+    made: list[Embeddings] = []
+
+    def make(url: str, **options: Any) -> Embeddings:
+        made.append(Embeddings(Embeddings.Options(**{"model": "minilm", "base_url": Url(url), **options})))
+        return made[-1]
+
+    yield make
+    for embedder in made:
+        await embedder.close()
+
+
+Connect = Callable[..., Embeddings]
+
+
+def test_it_conforms() -> None:
+    with serve(lengths) as server:
+        component = Embeddings(Embeddings.Options(model="m", base_url=Url(server.url)))
+        findings = check("embedder", component, close=True)
+    assert [str(finding) for finding in findings if finding.state == "failed"] == []
+
+
+async def test_the_request_names_the_model_and_asks_for_floats(connect: Connect) -> None:
+    with serve(lengths) as server:
+        vectors = await connect(server.url, dimensions=3).embed(["a", ""])
+    (request,) = server.requests
+    assert request.path == "/v1/embeddings" and "authorization" not in request.headers
+    assert request.body == {"model": "minilm", "input": ["a", " "], "encoding_format": "float", "dimensions": 3}
+    assert vectors == [[1, 20, 1], [1, 20, 1]]
+
+
+async def test_texts_are_sent_in_batches_and_vectors_sorted_by_index(connect: Connect) -> None:
+    texts = ["a" * n for n in range(1, 6)]
+    with serve(lengths, latency=0.01) as server:
+        vectors = await connect(f"{server.url}/embeddings/", batch=2).embed(texts)
+    assert sorted(len(request.body["input"]) for request in server.requests) == [1, 2, 2]
+    assert [vector[0] for vector in vectors] == [1, 2, 3, 4, 5]
+    assert server.peak > 1
+
+
+async def test_the_key_is_sent(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    from robust_qa.config.keys import Key
+
+    monkeypatch.setattr(Key, "reveal", lambda self, url: "secret-of-mine")
+    with serve(lambda request, n: error(401, "Wrong key secret-of-mine")) as server:
+        embedder = connect(server.url, key=Key("mine", "secret-of-mine"))
+        with pytest.raises(RefusedError) as raised:
+            await embedder._embed(["a"])
+    assert server.requests[0].headers["authorization"] == "Bearer secret-of-mine"
+    assert "secret" not in raised.value.message and raised.value.general
+
+
+async def test_a_rejected_format_is_left_out_for_the_session(connect: Connect) -> None:
+    def strict(request: dict[str, Any], number: int) -> Any:
+        return unsupported("encoding_format") if "encoding_format" in request else lengths(request, number)
+
+    with serve(strict) as server:
+        embedder = connect(server.url)
+        for _ in range(2):
+            assert await embedder.embed(["a"]) == [[1, 20, 1]]
+    assert server.count == 2 + 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        (embeddings([1.0]), "1 embeddings for 2 texts"),
+        ({"data": [{"index": 0, "embedding": [1.0]}] * 2}, "2 embeddings for 2 texts, or with wrong indexes"),
+        ({"data": [{"index": 0, "embedding": "AACAPw=="}]}, "not a list of embeddings"),
+        ({"object": "list"}, "not a list of embeddings"),
+    ],
+)
+async def test_an_invalid_reply_is_an_error(connect: Connect, reply: dict[str, Any], problem: str) -> None:
+    with serve(lambda request, n: reply) as server, pytest.raises(ReplyError, match=problem):
+        await connect(server.url)._embed(["a", "b"])
+
+
+async def test_refusals_become_the_errors_of_the_reader(connect: Connect) -> None:
+    replies = [
+        error(400, "This model's maximum context length is 512 tokens."),
+        error(404, "no such page"),
+        rate_limited("7"),
+    ]
+    with serve(lambda request, n: replies[n]) as server:
+        embedder = connect(server.url)
+        with pytest.raises(ContextError) as overflow:
+            await embedder._embed(["a"])
+        with pytest.raises(RefusedError) as missing:
+            await embedder._embed(["a"])
+        with pytest.raises(Exception, match="429") as limited:
+            await embedder._embed(["a"])
+    assert "shorter passages" in overflow.value.hint
+    assert "/embeddings, which not every endpoint has" in missing.value.hint
+    assert limited.value.retry_after == 7  # type: ignore[attr-defined]
