@@ -56,15 +56,13 @@ def index(assembly: Assembly, name: str, paths: Sequence[Path], progress: IndexP
     """Index `paths` with the retriever `name`. Raises PluginError if it returns no report or fails to close."""
     cache = open_cache(assembly.config) if assembly.part("retriever", name).embedders else None
     pipelines, qualified = Pipelines(assembly, cache), f"retriever.{name}"
-    component = pipelines.build("retriever", name)
-    report: IndexReport
     with asyncio.Runner() as runner:
         try:
+            component = pipelines.build("retriever", name)
             with attributed(qualified):
                 # Not in the event loop, where Ctrl-C would not interrupt a plain `def`.
-                report = component.index([path.absolute() for path in paths], progress)
-                if inspect.isawaitable(report):
-                    report = runner.run(_result(report))
+                result = component.index([path.absolute() for path in paths], progress)
+                report: IndexReport = runner.run(_result(result)) if inspect.isawaitable(result) else result
         finally:
             unclosed = "\n".join(runner.run(pipelines.close()))
             if cache:

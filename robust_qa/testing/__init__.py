@@ -13,7 +13,7 @@ puts one question to the strategy through the host's real toolbox.
 
 from __future__ import annotations
 
-from .bench import ask, toolbox
+from .bench import ask, embedder_handle, toolbox
 from .conformance import Finding, assert_conforms, check
 from .fakes import OverlapEvaluator, ScriptedModel, SentenceReader, StaticRetriever
 
@@ -26,5 +26,6 @@ __all__ = [
     "ask",
     "assert_conforms",
     "check",
+    "embedder_handle",
     "toolbox",
 ]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
 
 from ..answering.components import Components, Names
+from ..answering.embedding import Handle
 from ..answering.toolbox import Toolbox
 from ..calls.limits import Limits
 from ..calls.pipeline import Pipeline
 from ..errors import ConfigError
 from ..expressions import Source
+from ..protocols import EmbedderHandle
 from ..types import Answer, Question
 
 
@@ -61,6 +64,14 @@ def toolbox(
         ),
     )
     return Toolbox(question, components)
+
+
+def embedder_handle(embedder: Any) -> EmbedderHandle:
+    """The handle that a component with an option of type EmbedderName gets, over this embedder, without cache."""
+    fingerprint = embedder.fingerprint() if hasattr(embedder, "fingerprint") else ""
+    digest = hashlib.sha256(f"{type(embedder).__qualname__} {fingerprint}".encode()).hexdigest()
+    pipeline = Pipeline("embedder.test", embedder, Limits(retries=0), identity=None, digest=digest, cache=None)
+    return Handle("test", lambda name: pipeline)
 
 
 def ask(

@@ -19,6 +19,7 @@ from robust_qa import (
     Completion,
     Continuation,
     Decoding,
+    EmbedderHandle,
     Message,
     MissingError,
     Passage,
@@ -39,6 +40,7 @@ from robust_qa.testing import (
     ask,
     assert_conforms,
     check,
+    embedder_handle,
     toolbox,
 )
 
@@ -97,6 +99,19 @@ class Letters:
         return [[text.count(letter) for letter in "abcdefgh"] for text in texts]
 
 
+class Nearest:
+    """A retriever that needs an embedder."""
+
+    def __init__(self, embedder: EmbedderHandle) -> None:
+        self.embedder = embedder
+
+    async def retrieve(self, query: str, k: int) -> list[Passage]:
+        *vectors, wanted = await self.embedder.embed([PARIS.text, LYON.text, query])
+        near = zip((PARIS, LYON), (float(vector @ wanted) for vector in vectors), strict=True)
+        found = [replace(passage, score=score) for passage, score in near]
+        return sorted(found, key=lambda passage: -passage.score)[:k]
+
+
 class Lending:
     """A retriever that hands over the very list that it keeps."""
 
@@ -110,6 +125,7 @@ class Lending:
 CONFORMING = {
     "retriever": ("retriever", StaticRetriever([PARIS, LYON])),
     "lending-retriever": ("retriever", Lending()),
+    "dense-retriever": ("retriever", Nearest(embedder_handle(Letters()))),
     "reader": ("reader", SentenceReader()),
     "model": ("reader", Model()),
     "raw-model": ("reader", RawModel()),
