@@ -174,11 +174,18 @@ class Assembly:
         return isinstance(getattr(options, "quick", None), bool)
 
     def indexing(self, names: Iterable[str]) -> Iterator[str]:
-        """The retrievers in `names` that have an index. Skips retrievers whose plugin is not installed."""
+        """The retrievers in `names` that have an index. Skips those whose plugin or embedder is not installed."""
         for name in names:
             with suppress(ConfigError):
-                if self.keeps_index(name):
+                if self.keeps_index(name) and self.has_embedders("retriever", name):
                     yield name
+
+    def has_embedders(self, kind: Kind, name: str) -> bool:
+        """Whether there is an embedder for each option of that component that names one."""
+        if all(self.part(kind, name).embedders.values()):
+            return True
+        default = self.defaults.embedder or self.config.names("embedder") or list(self.host.components("embedder"))
+        return bool(default)
 
     def check(self, kind: Kind, name: str) -> list[RqaError]:
         """Build that component and look up the components that its options name. Opens no model or index.

@@ -64,6 +64,8 @@ class Pipelines:
             chosen = [*dict.fromkeys((*self.assembly.indexing(configured), *chosen))]
         for each in chosen:
             try:
+                if each not in configured and not self.assembly.has_embedders(kind, each):
+                    continue
                 return self.pipeline(kind, each)
             except ConfigError:
                 if each in configured:

@@ -345,7 +345,7 @@ def test_of_several_that_are_configured_one_without_an_index_hides_none_that_has
     assert [*retrieved(json.loads(run("ask", "--json", QUESTION).out))] == ["retriever.wiki"]
     run("index", "-r", "bm25", "docs/wiki")
     Path("own.toml").write_text(CONFIG.replace("indexes/", "indexes/no-"))
-    assert [*retrieved(json.loads(run("ask", "--json", QUESTION).out))] == ["retriever.bm25"]
+    assert [*retrieved(json.loads(run("ask", "--json", QUESTION).out))] == ["retriever.hybrid"]
 
 
 @pytest.mark.parametrize(
@@ -378,7 +378,7 @@ def test_of_two_indexes_in_an_expression_neither_is_guessed(run: Rqa) -> None:
 def test_documents_of_the_command_line_are_what_an_expression_then_finds(run: Rqa) -> None:
     Path("more.txt").write_text("The lighthouse of Skerry was built in 1900.")
     ended = run("ask", "--json", "--docs", "more.txt", "-r", "none & bm25@1", QUESTION)
-    assert retrieved(json.loads(ended.out)) == {"retriever.bm25": ["The lighthouse of Skerry was built in 1900."]}
+    assert retrieved(json.loads(ended.out)) == {"retriever.hybrid": ["The lighthouse of Skerry was built in 1900."]}
 
 
 @pytest.mark.parametrize("default", ["static@5", "static@2 & given", "wiki & web", "none"])
@@ -403,7 +403,7 @@ def test_documents_that_are_reached_by_two_names_are_indexed_once(rqa: Rqa) -> N
     assert "1887" in rqa("ask", "--docs", "link", QUESTION).out
     Path("real/note.txt").write_text("The lighthouse of Skerry was built in 1900.")
     ended = rqa("ask", "--docs", "real", "--json", QUESTION)
-    assert retrieved(json.loads(ended.out)) == {"retriever.bm25": ["The lighthouse of Skerry was built in 1900."]}
+    assert retrieved(json.loads(ended.out)) == {"retriever.hybrid": ["The lighthouse of Skerry was built in 1900."]}
 
 
 def test_an_index_of_documents_that_is_not_finished_is_known_to_be_forgotten(

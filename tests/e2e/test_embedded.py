@@ -29,7 +29,7 @@ OFFLINE = (
 
 
 def test_a_question_is_answered_with_the_network_forbidden() -> None:
-    asked = ["ask", "--json", "--docs", HARBOUR, "--reader", "embedded", "Who was the last keeper of the lighthouse?"]
+    asked = ["ask", "--json", "--docs", HARBOUR, "-O", "reader.embedded.threshold=0", "Who was the last keeper?"]
     ended = subprocess.run(
         [sys.executable, "-c", OFFLINE, *map(str, asked)], capture_output=True, text=True, check=False, timeout=120
     )

@@ -25,8 +25,8 @@ from .rows import Row
 Floats = NDArray[np.float64]
 Sample = tuple[tuple[float, ...], float]  # features, and a label from 0 to 1
 
-# Minimum probability of an answer. It is low because calibration rows are harder than retrieved passages.
-MIN_CONFIDENCE = 0.06
+# Minimum probability of an answer: three of four are right.
+MIN_CONFIDENCE = 0.75
 CORRECT = 2 / 3  # share of answerable questions at the score `upper`
 INCORRECT = 0.75  # share of unanswerable questions at the score `lower`
 MIN_ROWS = 10  # with fewer held-out rows nothing is calibrated

@@ -203,7 +203,7 @@ def test_comparisons_ask_in_rounds_together():
 
 @pytest.fixture(scope="module")
 def reader():
-    return EmbeddedReader(EmbeddedReader.Options())
+    return EmbeddedReader(EmbeddedReader.Options(threshold=0.06))
 
 
 @shipped

@@ -89,7 +89,7 @@ class TestShipped:
 
     @pytest.fixture
     def reader(self):
-        return EmbeddedReader(EmbeddedReader.Options())  # loaded once: the engine is shared
+        return EmbeddedReader(EmbeddedReader.Options(threshold=0.06))  # loaded once: the engine is shared
 
     @pytest.mark.parametrize(
         ("question", "answer"),
