@@ -31,7 +31,7 @@ from robust_qa.documents import MARKER, tidy
 from robust_qa.kit import visible
 from rqa_bm25.analysis import LANGUAGES, analyzer, searchable
 
-FORMAT = 4
+FORMAT = 5
 _DRAFT = "rqa-index.json.new"
 _LOCK = "lock"
 _TANTIVY_LOCK = ".tantivy-meta.lock"  # tantivy holds it while it opens an index or deletes files
