@@ -15,6 +15,7 @@ from robust_qa import IndexProgress, IndexReport, InputError
 from robust_qa.documents import (
     Cut,
     Document,
+    Excerpt,
     Found,
     Skipped,
     Unreadable,
@@ -22,10 +23,7 @@ from robust_qa.documents import (
     is_gone,
     places,
     read,
-    sections,
     shown,
-    tidy,
-    title_under,
     unreadable_on_failure,
 )
 from rqa_bm25.index import Index, decoded, key_of, searched
@@ -212,9 +210,8 @@ class _Run:
         file = shown(path)
         rows = _BadRows(file)
         for document, passages in self._cut(path, rows):
-            heading = any(heading.title == document.title for heading in document.headings)
-            for number, (above, text) in enumerate(passages, start=1):
-                title = title_under(tidy(document.title), above, heading=heading)
+            for number, passage in enumerate(passages, start=1):
+                title, text = passage.title, passage.text
                 entry = tantivy.Document(file=file, key=key_of(title, text).hex(), words=searched(title, text))
                 entry.add_bytes("title", _bytes(title))
                 entry.add_bytes("text", _bytes(text))
@@ -232,11 +229,11 @@ class _Run:
                     self._report()
         self.skipped += rows.reported()
 
-    def _cut(self, path: Path, rows: _BadRows) -> Iterator[tuple[Document, list[tuple[list[str], str]]]]:
+    def _cut(self, path: Path, rows: _BadRows) -> Iterator[tuple[Document, list[Excerpt]]]:
         """Yield the documents in the file, each with its passages."""
         with unreadable_on_failure():  # not around the caller: errors of the index end the run
-            for document in read(path, rows):
-                yield document, list(self.cut.sections(sections(document.text, document.headings)))
+            for document in read(path, rows, self.file_megabytes * 1_000_000):
+                yield document, list(self.cut.passages(document))
 
     def _drop(self, file: str) -> None:
         self.dropped.add(file)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from ..sanitize import tidy
+from .blocks import Block
 from .charsets import charset
-from .chunking import Cut
+from .cutting import Cut, Excerpt
 from .formats import Document, Report, Unreadable, read, unreadable_on_failure
-from .headings import Heading, Section, sections, title_under
 from .walk import MARKER, Found, Skipped, find, is_gone, places, shown
 
 __all__ = [
     "MARKER",
+    "Block",
     "Cut",
     "Document",
+    "Excerpt",
     "Found",
-    "Heading",
     "Report",
-    "Section",
     "Skipped",
     "Unreadable",
     "charset",
@@ -24,9 +24,7 @@ __all__ = [
     "is_gone",
     "places",
     "read",
-    "sections",
     "shown",
     "tidy",
-    "title_under",
     "unreadable_on_failure",
 ]

@@ -1,4 +1,4 @@
-"""Read files of all formats as documents with text, title, id and source.
+"""Read files of all formats as documents with title, blocks, id and source.
 
 A jsonl, csv or tsv file gives one document per row, a pdf one per page, any other file one. Text is UTF-8, or UTF-16
 or UTF-32 with a byte order mark. Invalid bytes are decoded as Windows-1252. HTML may declare its own charset.
@@ -7,34 +7,48 @@ or UTF-32 with a byte order mark. Invalid bytes are decoded as Windows-1252. HTM
 from __future__ import annotations
 
 import codecs
+import gzip
+import io
 import json
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TextIO
+from typing import IO, TextIO
 
 from ..config.installation import install_hint
 from ..sanitize import single_line
+from .blocks import Block, as_title, title_of
 from .charsets import charset
-from .headings import Heading, as_title, front_matter, of_markdown, of_rst, shown
+from .html import read_html
+from .markdown import read_markdown
+from .plain import read_code, read_plain
+from .roff import is_roff, read_roff
+from .rst import read_rst
 from .tables import LongLineError, read_csv, read_tsv
 
-_BLOCK = 1 << 20  # characters per document; a longer text file is split
+LIMIT = 200_000_000  # bytes
+_PART = 1 << 20  # characters per document; a longer text file is split
+_HEAD = 8192  # bytes that show whether a file is text
 _LONGEST_ROW = 1 << 24  # characters in a line of jsonl
 _LONGEST_WHY = 200  # characters of a parser's message
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Text to cut into passages. `id` is unique within the file. `source` is a path or URL to show."""
+    """Blocks to cut into passages. `id` is unique within the file. `source` is a path or URL to show."""
 
-    text: str
     title: str
+    blocks: tuple[Block, ...]
     id: str
     source: str
-    headings: tuple[Heading, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text of all blocks."""
+        return "\n\n".join(block.text for block in self.blocks)
 
 
 class Unreadable(Exception):
@@ -61,9 +75,96 @@ Report = Callable[[str, str], None]
 """Called for each skipped row with its location (path:line or path:first-last) and the reason."""
 
 
-def read(path: Path, report: Report) -> Iterator[Document]:
-    """Read the documents of the file at `path`. Raises Unreadable or OSError."""
-    yield from READERS[path.suffix.lower()](path, report)
+def read(path: Path, report: Report, limit: int = LIMIT) -> Iterator[Document]:
+    """Read the documents of the file at `path`. Raises Unreadable or OSError.
+
+    A compressed file is unreadable if it has more than `limit` bytes of text.
+    """
+    file = _File(path, limit)
+    reader = _reader(file)
+    if reader is None:
+        raise Unreadable(NOT_TEXT)
+    yield from reader(file, report)
+
+
+def is_readable(path: Path) -> bool:
+    """Return whether `read` has a format for the file at `path`, by its suffix or its first bytes. Raises OSError."""
+    try:
+        return _reader(_File(path, LIMIT)) is not None
+    except Unreadable:
+        return False
+
+
+def has_known_suffix(path: Path) -> bool:
+    """Return whether the suffix of `path` is one of a format, or of source code."""
+    suffix = _File(path, LIMIT).suffix
+    return suffix in READERS or suffix in _CODE
+
+
+class _File:
+    """A file to read, which may be compressed. `suffix` and `stem` are without .gz."""
+
+    def __init__(self, path: Path, limit: int) -> None:
+        self.path = path
+        self.is_compressed = path.suffix.lower() == ".gz"
+        name = Path(path.stem) if self.is_compressed else path
+        self.suffix = name.suffix.lower()
+        self.stem = name.stem
+        self._limit = limit
+
+    def head(self) -> bytes:
+        """Return the first bytes."""
+        if not self.is_compressed:
+            with self.path.open("rb") as stream:
+                return stream.read(_HEAD)
+        with _gunzipped(self.path) as stream:
+            return stream.read(_HEAD)
+
+    def open(self) -> IO[bytes]:
+        if not self.is_compressed:
+            return self.path.open("rb")
+        with _gunzipped(self.path) as stream:
+            content = stream.read(self._limit + 1)
+        if len(content) > self._limit:
+            raise Unreadable(f"it has more than {self._limit / 1e6:,.0f} MB when decompressed")
+        return io.BytesIO(content)
+
+
+@contextmanager
+def _gunzipped(path: Path) -> Iterator[gzip.GzipFile]:
+    try:
+        with gzip.open(path) as stream:
+            yield stream
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise Unreadable(f"it cannot be decompressed: {error}") from error
+
+
+def _reader(file: _File) -> _Reader | None:
+    """Return the function that reads `file`, None if it is not text."""
+    if reader := READERS.get(file.suffix):
+        return reader
+    if file.suffix in _CODE:
+        return _code
+    head = file.head()
+    if not _is_text(head):
+        return None
+    if _MAN.fullmatch(file.suffix) and is_roff(head.decode("utf-8", "replace").replace("\r\n", "\n")):
+        return _man
+    return _code if head.startswith(b"#!") else _plain
+
+
+def _is_text(head: bytes) -> bool:
+    """Return whether a file that begins with `head` is text: UTF-8, or plausibly Windows-1252."""
+    if charset(head):  # a byte order mark
+        return True
+    if b"\0" in head:
+        return False
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # the last character may be incomplete
+        return not head.translate(None, _NOT_CONTROL)
+    except UnicodeDecodeError:
+        letters = sum(byte >= 0x80 for byte in head)
+        return letters < len(head) / 3 and not head.translate(None, _NOT_CONTROL) and not _UNUSED & set(head)
 
 
 def _decode_as_windows_1252(error: UnicodeError) -> tuple[str, int]:
@@ -76,10 +177,9 @@ codecs.register_error("robust_qa.windows_1252", _decode_as_windows_1252)
 
 
 @contextmanager
-def _open_text(path: Path, newline: str | None = None) -> Iterator[TextIO]:
-    with path.open("rb") as file:
-        encoding, errors = _encoding(file.read(8192))
-    with path.open(encoding=encoding, errors=errors, newline=newline) as stream:
+def _open_text(file: _File, newline: str | None = None) -> Iterator[TextIO]:
+    encoding, errors = _encoding(file.head())
+    with io.TextIOWrapper(file.open(), encoding, errors, newline) as stream:
         yield stream
 
 
@@ -95,30 +195,26 @@ def _encoding(head: bytes, *, page: bool = False) -> tuple[str, str]:
 
 # -- plain text and its markups
 
-_HEADINGS = {".md": of_markdown, ".markdown": of_markdown, ".rst": of_rst}
+_Blocks = Callable[[str, int], tuple[str, list[Block]]]
 
 
-def _text(path: Path, report: Report) -> Iterator[Document]:
-    find = _HEADINGS.get(path.suffix.lower())
-    title = ""
-    with _open_text(path) as stream:
-        for number, block in enumerate(_blocks(stream)):
-            begin = 0
-            if number == 0 and find is of_markdown:
-                begin, title = front_matter(block)
-            text = shown(block[begin:]) if find is of_markdown else block
-            headings = tuple(find(text)) if find else ()
-            title = title or (headings[0].title if headings else path.stem)
-            yield Document(text, title, f"{path}@{number}" if number else str(path), str(path), headings)
+def _text(file: _File, read_blocks: _Blocks) -> Iterator[Document]:
+    path, title, line = str(file.path), "", 1
+    with _open_text(file) as stream:
+        for number, part in enumerate(_parts(stream)):
+            named, blocks = read_blocks(part, line)
+            title = title or named or title_of(blocks) or file.stem
+            yield Document(title, tuple(blocks), f"{path}@{number}" if number else path, path)
+            line += part.count("\n")
 
 
-def _blocks(stream: TextIO) -> Iterator[str]:
-    """Split the text into blocks of about `_BLOCK` characters, between paragraphs, lines or words."""
+def _parts(stream: TextIO) -> Iterator[str]:
+    """Split the text into parts of about `_PART` characters, between paragraphs, lines or words."""
     text = ""
-    while chunk := stream.read(_BLOCK):
+    while chunk := stream.read(_PART):
         text += chunk
-        if len(text) > _BLOCK:
-            ends = (text.rfind(mark, _BLOCK // 2) for mark in ("\n\n", "\n", " ", "\t"))
+        if len(text) > _PART:
+            ends = (text.rfind(mark, _PART // 2) for mark in ("\n\n", "\n", " ", "\t"))
             end = next((end for end in ends if end > 0), len(text))
             yield text[:end]
             text = text[end:]
@@ -126,11 +222,31 @@ def _blocks(stream: TextIO) -> Iterator[str]:
         yield text
 
 
-def _html(path: Path, report: Report) -> Iterator[Document]:
-    from .markup import extract
+def _plain(file: _File, report: Report) -> Iterator[Document]:
+    return _text(file, read_plain)
 
-    title, text, headings = extract(_page(path.read_bytes()))
-    yield Document(text, as_title(title) or path.stem, str(path), str(path), headings)
+
+def _markdown(file: _File, report: Report) -> Iterator[Document]:
+    return _text(file, read_markdown)
+
+
+def _rst(file: _File, report: Report) -> Iterator[Document]:
+    return _text(file, read_rst)
+
+
+def _code(file: _File, report: Report) -> Iterator[Document]:
+    for document in _text(file, read_code):
+        yield replace(document, title=file.path.name)
+
+
+def _man(file: _File, report: Report) -> Iterator[Document]:
+    return _text(file, read_roff)
+
+
+def _html(file: _File, report: Report) -> Iterator[Document]:
+    with file.open() as stream:
+        title, blocks = read_html(_page(stream.read()))
+    yield _whole(file, title, blocks)
 
 
 def _page(body: bytes) -> str:
@@ -141,7 +257,28 @@ def _page(body: bytes) -> str:
     return body.decode(encoding, errors)
 
 
-def _pdf(path: Path, report: Report) -> Iterator[Document]:
+def _whole(file: _File, title: str, blocks: list[Block]) -> Document:
+    return Document(title or title_of(blocks) or file.stem, tuple(blocks), str(file.path), str(file.path))
+
+
+# -- binary formats
+
+
+def _docx(file: _File, report: Report) -> Iterator[Document]:
+    from .docx import read_docx
+
+    try:
+        with file.open() as stream:
+            yield _whole(file, *read_docx(stream))
+    except ModuleNotFoundError:
+        raise Unreadable(f"reading docx files needs `{install_hint('docx')}`") from None
+    except OSError:
+        raise
+    except Exception as error:  # a damaged file raises errors of zipfile, lxml and python-docx
+        raise Unreadable(f"python-docx cannot read it: {single_line(str(error))}") from error
+
+
+def _pdf(file: _File, report: Report) -> Iterator[Document]:
     try:
         import pypdf
     except ModuleNotFoundError:
@@ -150,15 +287,22 @@ def _pdf(path: Path, report: Report) -> Iterator[Document]:
 
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # its warnings are harmless
     try:
-        document = pypdf.PdfReader(path)
-        title = as_title((document.metadata and document.metadata.title) or "") or path.stem
-        pages = enumerate((_unbroken(page.extract_text()) for page in document.pages), start=1)
-        for number, text in pages:
-            yield Document(text, title, f"{path}#page={number}", f"{path}#page={number}")
+        with file.open() as stream:
+            document = pypdf.PdfReader(stream)
+            title = as_title((document.metadata and document.metadata.title) or "") or file.stem
+            pages = enumerate((_unbroken(page.extract_text()) for page in document.pages), start=1)
+            for number, text in pages:
+                place = f"{file.path}#page={number}"
+                yield Document(title, _blocks(text), place, place)
     except OSError:
         raise
     except Exception as error:  # pypdf raises many types for malformed files
         raise Unreadable(f"pypdf cannot read it: {error}") from error
+
+
+def _blocks(text: str) -> tuple[Block, ...]:
+    """Return the blocks of text that has no format."""
+    return tuple(replace(block, line=0) for block in read_plain(text)[1])
 
 
 # Compound words lose their hyphen here too, but far more words are hyphenated to fill the line.
@@ -194,11 +338,12 @@ def _row(fields: Mapping[str, object], path: Path, line: int) -> Document:
     source = found["source"]
     if not source.startswith(("http://", "https://")):  # a row must not pretend to be another file
         source = f"{path}: {source}" if source else str(path)
-    return Document(found["text"], as_title(found["title"]), found["id"] or f"{path}:{line}", source)
+    return Document(as_title(found["title"]), _blocks(found["text"]), found["id"] or f"{path}:{line}", source)
 
 
-def _jsonl(path: Path, report: Report) -> Iterator[Document]:
-    with _open_text(path) as stream:
+def _jsonl(file: _File, report: Report) -> Iterator[Document]:
+    path = file.path
+    with _open_text(file) as stream:
         lines = iter(lambda: stream.readline(_LONGEST_ROW), "")
         for number, line in enumerate(lines, start=1):
             if line.isspace():
@@ -214,9 +359,10 @@ def _jsonl(path: Path, report: Report) -> Iterator[Document]:
                 report(f"{path}:{number}", str(error))
 
 
-def _table(path: Path, report: Report) -> Iterator[Document]:
-    with _open_text(path, newline="") as stream:
-        rows = read_tsv(stream) if path.suffix.lower() == ".tsv" else read_csv(stream)
+def _table(file: _File, report: Report) -> Iterator[Document]:
+    path = file.path
+    with _open_text(file, newline="") as stream:
+        rows = read_tsv(stream) if file.suffix == ".tsv" else read_csv(stream)
         first = next(rows, None)
         header = [name.strip().lower() for name in first.cells] if first else []
         if not set(header) & set(_NAMES["text"]):
@@ -232,17 +378,30 @@ def _table(path: Path, report: Report) -> Iterator[Document]:
                 report(f"{path}:{row.lines}", str(error))
 
 
-READERS: dict[str, Callable[[Path, Report], Iterator[Document]]] = {
-    ".txt": _text,
-    ".text": _text,
-    ".md": _text,
-    ".markdown": _text,
-    ".rst": _text,
+_Reader = Callable[[_File, Report], Iterator[Document]]
+
+READERS: dict[str, _Reader] = {
+    ".txt": _plain,
+    ".text": _plain,
+    ".md": _markdown,
+    ".markdown": _markdown,
+    ".rst": _rst,
     ".html": _html,
     ".htm": _html,
+    ".xhtml": _html,
     ".jsonl": _jsonl,
     ".ndjson": _jsonl,
     ".csv": _table,
     ".tsv": _table,
     ".pdf": _pdf,
+    ".docx": _docx,
 }
+_CODE = frozenset(
+    """.bash .c .cc .cfg .clj .conf .cpp .cs .css .el .erl .ex .go .h .hpp .hs .ini .java .jl .js .json .jsx .kt .lua .m
+    .ml .php .pl .properties .ps1 .py .pyi .r .rb .rs .scala .scss .sh .sql .swift .tf .toml .ts .tsx .vue .xml .yaml
+    .yml .zsh""".split()
+)
+_MAN = re.compile(r"\.[1-9][a-z]*")
+_NOT_CONTROL = bytes(byte for byte in range(256) if byte >= 32 or byte in b"\t\n\f\r\b\x1b")
+_UNUSED = frozenset((0x81, 0x8D, 0x8F, 0x90, 0x9D))  # bytes that Windows-1252 does not use
+NOT_TEXT = "it is neither text nor a supported format"

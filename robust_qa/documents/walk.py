@@ -11,12 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .formats import READERS
+from .formats import NOT_TEXT, has_known_suffix, is_readable
 
 MARKER = "rqa-index.json"  # marks the folder of an index, which is not read
 Skipped = list[tuple[str, str]]  # (path, reason)
 
-_ONLY = f"the supported formats are {' '.join(READERS)}"
 _SUFFIX = re.compile(r"\.\w{1,10}")
 _KINDS = 5  # suffixes of skipped files to report per folder
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # the file does not exist; other errors may be temporary
@@ -39,8 +38,8 @@ class Found:
 def find(given: Iterable[Path]) -> Found:
     """Return the files to read.
 
-    In folders these are the files of a supported format, except hidden files and indexes of rqa. Follows links that
-    stay inside the folder, and enters each folder once.
+    In folders these are the files of a supported format and all other text files, except hidden files and indexes of
+    rqa. Follows links that stay inside the folder, and enters each folder once.
     """
     found = Found()
     for path in given:
@@ -51,11 +50,12 @@ def find(given: Iterable[Path]) -> Found:
             continue
         elif not stat.S_ISREG(kind):
             found.skipped.append((shown(path), "it is neither a file nor a folder"))
-        elif path.suffix.lower() not in READERS:
-            as_text = "" if path.suffix else "; to read it as text, rename it to end in .txt"
-            found.skipped.append((shown(path), _ONLY + as_text))
-        else:
+        elif (readable := _is_readable(path, found)) is False:
+            found.skipped.append((shown(path), NOT_TEXT))
+        elif readable:
             found.files[identity(path)] = None
+    for path in [path for path in found.files if path.is_symlink()]:  # a file with a better name is read once
+        found.files.pop(real(path), None)
     return found
 
 
@@ -70,7 +70,7 @@ def identity(path: Path) -> Path:
     A link keeps its own name if only that name has a supported suffix, as with links into a blob store.
     """
     target = real(path)
-    return target if target.suffix.lower() in READERS else real(path.parent) / path.name
+    return real(path.parent) / path.name if has_known_suffix(path) and not has_known_suffix(target) else target
 
 
 def places(paths: Iterable[Path]) -> set[Path]:
@@ -104,15 +104,26 @@ def _walk(top: Path, found: Found) -> Iterator[Path]:
         entered.add((status.st_dev, status.st_ino))
         folders[:] = [name for name in sorted(folders) if not name.startswith(".") and stays(folder / name)]
         for path in (folder / name for name in sorted(files) if not name.startswith(".")):
-            suffix = path.suffix.lower()
-            if suffix not in READERS:
-                others[suffix if _SUFFIX.fullmatch(suffix) else "none"] += 1
-            elif stat.S_ISREG(_kind(path, found) or 0) and stays(path):
+            if not stat.S_ISREG(_kind(path, found) or 0) or not stays(path):
+                continue
+            if readable := _is_readable(path, found):
                 yield path
+            elif readable is False:
+                suffix = path.suffix.lower()
+                others[suffix if _SUFFIX.fullmatch(suffix) else "none"] += 1
     if others:
         kinds = [suffix for suffix, _ in others.most_common(_KINDS)]
         more = ["another"] if len(others) > _KINDS else []
-        found.skipped.append((f"files in {shown(top)} with suffix {' or '.join(kinds + more)}", _ONLY))
+        found.skipped.append((f"files in {shown(top)} with suffix {' or '.join(kinds + more)}", NOT_TEXT))
+
+
+def _is_readable(path: Path, found: Found) -> bool | None:
+    """Return whether the file is of a format or text, None if it cannot be opened."""
+    try:
+        return is_readable(path)
+    except OSError as error:
+        found.close(path, error)
+        return None
 
 
 def is_gone(path: Path) -> bool:

@@ -1,0 +1,143 @@
+"""The blocks of a document: headings, paragraphs, list items, option entries, table rows and code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..kit.text import sentences
+from ..sanitize import tidy
+
+Kind = Literal["heading", "paragraph", "item", "option", "row", "code"]
+
+_LONGEST_TITLE = 300  # characters
+_LONGEST_LEAD = 300  # characters of a line that is repeated above a continued list
+_DEEPEST = 8  # depth in lists; deeper blocks count as this deep
+_SHORT = 12  # words of a line that introduces a list without a colon
+_STOPPED = re.compile(r"[.!?…。！？]\W*\Z")
+_ASKED = re.compile(r"[.:?!,;]\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of a document, as shown to a reader, without markup.
+
+    `level` is the level of a heading (1 is the highest), otherwise the depth in lists. `above` has the line that
+    introduces a list and the items that contain this block. `line` is its first line in the file, 0 if unknown.
+    """
+
+    kind: Kind
+    text: str
+    level: int = 0
+    above: tuple[str, ...] = ()
+    line: int = 0
+
+
+class Blocks:
+    """Collects the blocks of a document in `found`. Blocks without text are dropped."""
+
+    def __init__(self) -> None:
+        self.found: list[Block] = []
+        self._lead = ""
+        self._items: list[str] = []
+
+    def heading(self, level: int, text: str, line: int = 0) -> None:
+        """Add a heading, as one line."""
+        self._lead, self._items = "", []
+        self._add("heading", as_title(text), level, (), line)
+
+    def paragraph(self, text: str, line: int = 0, depth: int = 0) -> None:
+        """Add a paragraph, inside `depth` list items."""
+        depth = min(depth, _DEEPEST)
+        above = self._above(depth) if depth else ()
+        self._add("paragraph", text, depth, above, line)
+        if not depth:
+            self._lead, self._items = _lead(text), []
+
+    def item(self, mark: str, text: str, line: int = 0, depth: int = 0) -> None:
+        """Add an item of a list, inside `depth` other items."""
+        depth = min(depth, _DEEPEST)
+        text = f"{mark} {text.strip()}".strip()
+        self._add("item", text, depth, self._above(depth), line)
+        self._items[depth:] = [_first_sentence(text)]
+
+    def option(self, term: str, description: str, line: int = 0, depth: int = 0) -> None:
+        """Add a term with its description, in one line."""
+        depth = min(depth, _DEEPEST)
+        term = " ".join(term.split())
+        colon = "" if not term or not description or _ASKED.search(term) else ":"
+        self._add("option", f"{term}{colon} {description.strip()}".strip(), depth, self._above(depth), line)
+        self._items[depth:] = [term]
+
+    def row(self, header: Sequence[str], cells: Sequence[str], line: int = 0, depth: int = 0) -> None:
+        """Add a row of a table: "Header: cell; Header: cell", or "cell | cell" without a header."""
+        shown = [" ".join(cell.split()) for cell in cells]
+        if header:
+            names = [" ".join(name.split()) for name in header] + [""] * len(shown)
+            pairs = [f"{name}: {cell}" if name else cell for name, cell in zip(names, shown, strict=False) if cell]
+            text = "; ".join(pairs)
+        else:
+            text = " | ".join(filter(None, shown))
+        self._add("row", text, min(depth, _DEEPEST), self._above(depth), line)
+
+    def code(self, text: str, line: int = 0, depth: int = 0) -> None:
+        """Add a block of code. Its lines and their indents stay."""
+        text = text.expandtabs(4).strip("\n").rstrip()
+        self._add("code", text, min(depth, _DEEPEST), self._above(depth), line)
+
+    def extend(self, blocks: Sequence[Block]) -> None:
+        """Add blocks that another collector made."""
+        self.found += blocks
+
+    def _above(self, depth: int) -> tuple[str, ...]:
+        return tuple(filter(None, (self._lead, *self._items[: min(depth, _DEEPEST)])))
+
+    def _add(self, kind: Kind, text: str, level: int, above: tuple[str, ...], line: int) -> None:
+        text = tidy(text) if kind == "code" else tidy(text).strip()
+        if text.strip():
+            self.found.append(Block(kind, text, level, above, line))
+
+
+def as_title(title: str) -> str:
+    """Return `title` as one line of limited length."""
+    return " ".join(title.split())[:_LONGEST_TITLE]
+
+
+def title_of(blocks: Sequence[Block]) -> str:
+    """Return the heading that is the title of a document, "" if it has none.
+
+    It is the only heading of the highest level. A document may use that level for sections too; then the heading is
+    the first of level 1, unless most of them have numbers, as in a list of releases.
+    """
+    headings = [block for block in blocks if block.kind == "heading"]
+    if not headings:
+        return ""
+    level = min(heading.level for heading in headings)
+    highest = [heading for heading in headings if heading.level == level]
+    numbered = sum(bool(re.search(r"\d", heading.text)) for heading in highest)
+    is_first = highest[0] == headings[0] and level == 1 and numbered <= len(highest) / 2
+    return highest[0].text if len(highest) == 1 or is_first else ""
+
+
+def unwrapped(text: str) -> str:
+    """Return `text` as one line."""
+    return " ".join(text.split())
+
+
+def _lead(text: str) -> str:
+    """Return the last sentence of a paragraph if it introduces a list."""
+    spans = sentences(text[-2 * _LONGEST_LEAD :])
+    if not spans:
+        return ""
+    last = text[-2 * _LONGEST_LEAD :][spans[-1][0] : spans[-1][1]]
+    introduces = last.endswith((":", "：")) or (len(text.split()) <= _SHORT and not _STOPPED.search(text))
+    return last if introduces and len(last) <= _LONGEST_LEAD else ""
+
+
+def _first_sentence(text: str) -> str:
+    line = text.partition("\n")[0][: 2 * _LONGEST_LEAD]
+    spans = sentences(line)
+    shown = line[: spans[0][1]] if spans else ""
+    return shown if len(shown) <= _LONGEST_LEAD else ""

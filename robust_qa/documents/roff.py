@@ -1,0 +1,235 @@
+"""Read the blocks of manual pages in man and mdoc."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from .blocks import Block, Blocks, as_title, unwrapped
+
+_MACRO = re.compile(r"['.]\s*([A-Za-z]{2})?")
+_ESCAPE = re.compile(
+    r"\\f(?:\[[^\]]*\]|\([A-Za-z]{2}|.)|\\s(?:\[[^\]]*\]|[+-]?\d)|\\m\[[^\]]*\]|\\\*(?:\[(?P<string>[^\]]*)\]|\((?P<two>..)|(?P<one>.))"
+    r"|\\\((?P<pair>..)|\\\[(?P<named>[^\]]*)\]|\\[hvwlLDNoX]'[^']*'|\\[&|^%!/,:c{}p]|\\(?P<other>.)"
+)
+_CHARACTERS = {
+    "bu": "•", "em": "—", "en": "–", "hy": "-", "mi": "-", "lq": "“", "rq": "”", "oq": "‘", "cq": "’", "aq": "'",
+    "dq": '"', "co": "©", "rg": "®", "tm": "™", "R": "®", "Tm": "™", "ha": "^", "ti": "~", "rs": "\\", "bv": "|",
+    "ga": "`", "Fo": "«", "Fc": "»", "ge": "≥", "le": "≤", "ua": "↑", "->": "→", "<-": "←", "char46": ".",
+}  # fmt: skip
+_OTHERS = {"e": "\\", "\\": "\\", "-": "-", "~": " ", " ": " ", "0": " ", "'": "'", "`": "`", "t": "\t", ".": "."}
+_ARGUMENT = re.compile(r'"((?:[^"]|"")*)"?|((?:\\ |\S)+)')
+_PUNCTUATION = frozenset(".,:;()[]?!|")
+_MDOC_FLAGS = {"Fl": "-", "Cm": "", "Ar": "", "Pa": "", "Ev": "", "Va": "", "Li": "", "Em": "", "Sy": ""}
+_MDOC_QUOTES = {
+    "Op": "[]", "Oo": "[", "Oc": "]", "Dq": "“”", "Do": "“", "Dc": "”", "Sq": "‘’", "Ql": "‘’", "Pq": "()", "Po": "(",
+    "Pc": ")", "Bq": "[]", "Aq": "<>", "Brq": "{}", "Qq": '""',
+}  # fmt: skip
+_MDOC_NAMES = {"Bx": "BSD", "Fx": "FreeBSD", "Nx": "NetBSD", "Ox": "OpenBSD", "Ux": "UNIX", "At": "AT&T UNIX"}
+_MDOC_WORDS = frozenset(
+    """Fl Cm Ar Pa Ev Va Li Em Sy Op Oo Oc Dq Do Dc Sq Ql Pq Po Pc Bq Aq Brq Qq Nm Xr Ns Ic Dv Er Fn Ft Fa Vt Tn Nd An
+    Ad Lk Mt Ux Bx Fx Nx Ox At St Ta Cd Ms No Rv Ex In Fd Sx Ap""".split()
+)
+_FONTS = frozenset("B I R BR RB BI IB IR RI SM SB".split())
+
+
+def is_roff(text: str) -> bool:
+    """Return whether `text` begins as a manual page does: with .TH, .Dd or .SH after other macros and comments."""
+    for line in filter(str.strip, text.split("\n")):
+        macro = _MACRO.match(line)
+        if macro is None:
+            return False
+        if macro[1] in ("TH", "Dd", "SH", "Sh"):
+            return True
+    return False
+
+
+def read_roff(text: str, line: int = 1) -> tuple[str, list[Block]]:
+    """Return the name of the page, as name(section), and the blocks. `line` is the first line's number."""
+    reader = _Reader()
+    for number, content in _lines(text, line):
+        reader.read(content, number)
+    reader.flush()
+    return as_title(reader.title), reader.blocks.found
+
+
+def _lines(text: str, line: int) -> Iterator[tuple[int, str]]:
+    """Yield the lines with their numbers, without comments, definitions of macros and what groff alone reads."""
+    skipped = False
+    for number, content in enumerate(text.split("\n"), start=line):
+        if skipped:
+            skipped = not re.match(r"^['.]\s*\.\s*$|^\.\.", content)
+        elif re.match(r"['.]\s*(?:de|am|ig)\b", content):
+            skipped = True
+        elif not re.match(r"['.]\s*(?:\\\"|$)", content):
+            yield number, re.sub(r"(?<!\\)(?:\\\\)*\\[\"#].*", "", content)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.title = ""
+        self.blocks = Blocks()
+        self._name = ""  # of the command that an mdoc page is about
+        self._text: list[str] = []
+        self._line = 0
+        self._literal = False  # whether lines stay as they are
+        self._depth = 0
+        self._terms: list[str] | None = None  # of the open entry, None if there is none
+        self._mark = ""  # of the open item
+        self._wants_term = False  # whether the next line is a term
+        self._lists: list[str] = []  # types of the open lists of mdoc
+
+    def read(self, line: str, number: int) -> None:  # noqa: PLR0912
+        """Add a line: a macro or text."""
+        if line[:1] not in (".", "'") or len(line) < 2:
+            self._add(_shown(line), number)
+            return
+        name, _, rest = line[1:].strip().partition(" ")
+        arguments = _arguments(rest)
+        if name in ("SH", "SS", "Sh", "Ss"):
+            self.flush()
+            self._depth, self._lists = 0, []
+            heading = " ".join(map(_shown, arguments))
+            self.blocks.heading(2 if name in ("SH", "Sh") else 3, heading, number)
+        elif name in ("TH", "Dt") and arguments:
+            self.title = f"{_shown(arguments[0]).lower()}({arguments[1]})" if len(arguments) > 1 else arguments[0]
+        elif name in ("PP", "P", "LP", "Pp", "HP", "sp"):
+            self.flush(end=name != "sp")
+        elif name in ("RS", "RE"):
+            self.flush(end=False)
+            self._depth = max(self._depth + (1 if name == "RS" else -1), 0)
+        elif name in ("nf", "EX", "Bd", "fi", "EE", "Ed"):
+            self.flush(end=False)
+            self._literal = name in ("nf", "EX") or (name == "Bd" and not {"-filled", "-ragged"} & set(arguments))
+        elif name in ("TP", "TQ"):
+            if name == "TP":
+                self.flush()
+            self._wants_term = True
+        elif name == "IP":
+            self.flush()
+            self._open_entry(_shown(arguments[0]) if arguments else "")
+        elif name in _FONTS:
+            joined = ("" if len(name) == 2 and name not in ("SM", "SB") else " ").join(map(_shown, arguments))
+            self._add(joined, number)
+        elif name in ("UR", "MT", "URL") and arguments:
+            self._add(_shown(arguments[0]), number)
+        elif name == "br":
+            self._text += ["\n"] if self._text else []
+        else:
+            self._mdoc(name, arguments, number)
+
+    def flush(self, *, end: bool = True) -> None:
+        """Add the current block. With `end`, the entry or item ends with it."""
+        text = "".join(self._text)
+        self._text, line, self._line = [], self._line, 0
+        if self._literal:
+            self.blocks.code(text, line, self._depth + (self._terms is None and 0))
+        else:
+            shown = "\n".join(filter(None, map(unwrapped, text.split("\n"))))
+            if self._mark and shown:
+                self.blocks.item(self._mark, shown, line, self._depth)
+                self._mark = ""
+            elif self._terms and (shown or end):
+                self.blocks.option(", ".join(self._terms), shown, line, self._depth)
+                self._terms = None
+            else:
+                self.blocks.paragraph(shown, line, self._depth)
+        if end:
+            self._terms, self._mark, self._wants_term = None, "", False
+
+    def _add(self, text: str, number: int) -> None:
+        if self._wants_term and text.strip():
+            self._wants_term = False
+            self._open_entry(text.strip())
+        elif text.strip() or self._literal:
+            self._line = self._line or number
+            self._text.append(text + ("\n" if self._literal else " "))
+        else:
+            self.flush(end=False)
+
+    def _open_entry(self, term: str) -> None:
+        if term in ("•", "-", "*", "o", "\\(bu", "·"):
+            self._mark = "-"
+        elif re.fullmatch(r"\(?\w{1,3}[.)]|\[\w+\]", term):
+            self._mark = term
+        elif term:
+            self._terms = [*(self._terms or ()), unwrapped(term)]
+
+    # -- mdoc
+
+    def _mdoc(self, name: str, arguments: Sequence[str], number: int) -> None:
+        if name == "Bl":
+            self.flush(end=False)
+            self._depth += bool(self._lists)
+            self._lists.append("".join(arguments[:1]))
+        elif name == "El" and self._lists:
+            self.flush()
+            self._lists.pop()
+            self._depth = max(self._depth - bool(self._lists), 0)
+        elif name == "It":
+            self.flush()
+            kind = self._lists[-1] if self._lists else ""
+            if arguments:
+                self._open_entry(self._inline(arguments))
+            else:
+                self._mark = {"-enum": "•"}.get(kind, "-")
+        elif name in ("Dl", "D1"):
+            self.flush(end=False)
+            self.blocks.code(self._inline(arguments), number, self._depth)
+        elif name in _MDOC_WORDS:
+            if name == "Nm" and arguments and not self._name:
+                self._name = arguments[0]
+            self._add(("— " if name == "Nd" else "") + self._inline([name, *arguments]), number)
+
+    def _inline(self, words: Sequence[str]) -> str:
+        """Return the words of an mdoc line as they are shown."""
+        shown: list[str] = []
+        closing = ""
+        glue = False
+        for i, word in enumerate(words):
+            text = _shown(word)
+            if word in _MDOC_NAMES:
+                text = _MDOC_NAMES[word]
+            elif word in _MDOC_QUOTES:
+                quotes = _MDOC_QUOTES[word]
+                text, closing = quotes[0], (quotes[1:] + closing)
+                shown.append(text if not shown or glue else f" {text}")
+                glue = text in '[(“‘<{"'
+                continue
+            elif word == "Ns":
+                glue = True
+                continue
+            elif word == "Nm" and i + 1 == len(words):
+                text = self._name
+            elif word == "Fl":
+                following = words[i + 1] if i + 1 < len(words) else ""
+                shown.append("-" if not shown or glue else " -")
+                glue = bool(following) and following not in _MDOC_WORDS
+                continue
+            elif word in _MDOC_WORDS:
+                continue
+            elif i and words[i - 1] not in _MDOC_WORDS and i > 1 and words[i - 2] == "Xr" and text.isdigit():
+                text, glue = f"({text})", True
+            if text in _PUNCTUATION and text not in "([":
+                glue = True
+            shown.append(text if not shown or glue else f" {text}")
+            glue = text in ("(", "[")
+        return "".join(shown) + closing
+
+
+def _arguments(rest: str) -> list[str]:
+    return [match[1].replace('""', '"') if match[1] is not None else match[2] for match in _ARGUMENT.finditer(rest)]
+
+
+def _shown(text: str) -> str:
+    """Return `text` with its escapes replaced by characters."""
+    return _ESCAPE.sub(_character, text) if "\\" in text else text
+
+
+def _character(match: re.Match[str]) -> str:
+    name = match["string"] or match["two"] or match["one"] or match["pair"] or match["named"]
+    if name:
+        if re.fullmatch(r"u[0-9A-Fa-f]{4,5}", name):
+            return chr(int(name[1:], 16))
+        return _CHARACTERS.get(name, "")
+    return _OTHERS.get(match["other"] or "", "")
