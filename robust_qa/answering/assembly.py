@@ -184,8 +184,8 @@ class Assembly:
         """Whether there is an embedder for each option of that component that names one."""
         if all(self.part(kind, name).embedders.values()):
             return True
-        default = self.defaults.embedder or self.config.names("embedder") or list(self.host.components("embedder"))
-        return bool(default)
+        named = self.defaults.embedder or self.config.names("embedder")
+        return bool(named or self.host.components("embedder"))
 
     def check(self, kind: Kind, name: str) -> list[RqaError]:
         """Build that component and look up the components that its options name. Opens no model or index.

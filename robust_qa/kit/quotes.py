@@ -19,7 +19,7 @@ def closest_quotes(question: str, passages: Sequence[Passage], quotes: int = QUO
     A quote is up to 60 words of whole sentences: those that share the rarest words with the question. A word is rarer
     the fewer sentences of all `passages` have it.
     """
-    spans = {passage.text: sentences(passage.text) for passage in passages}
+    spans = {passage.text: _units(passage.text) for passage in passages}
     found = {text: [set(words(text[slice(*span)])) for span in own] for text, own in spans.items()}
     counts = Counter(word for own in found.values() for each in own for word in each)
     total = sum(map(len, found.values()))
@@ -36,6 +36,15 @@ def closest_quotes(question: str, passages: Sequence[Passage], quotes: int = QUO
         )
         for passage in chosen
     )
+
+
+def _units(text: str) -> list[tuple[int, int]]:
+    """Return the spans of the sentences of each line."""
+    units, start = [], 0
+    for line in text.splitlines(keepends=True):
+        units += [(start + first, start + last) for first, last in sentences(line)]
+        start += len(line)
+    return units
 
 
 def _window(text: str, spans: Sequence[tuple[int, int]], found: Sequence[set[str]], weights: dict[str, float]) -> str:
