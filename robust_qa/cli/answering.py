@@ -23,7 +23,7 @@ def open_session(run: Run, answering: Answering, *, detailed: bool = True) -> Se
 
         config = run.load_config(pairs)
         assembly = Assembly(config, run.host)
-        for kind in ("strategy", "reader", "evaluator"):
+        for kind in ("strategy", "reader", "evaluator", "embedder"):
             assembly.check_default(kind)  # fail before the slow indexing
         with indexing_progress(run) as progress:
             name, options, report = indexing.for_documents(

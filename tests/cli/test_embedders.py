@@ -1,6 +1,7 @@
 """Embedders on the command line, and an index that needs one."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -99,3 +100,10 @@ def test_ctrl_c_ends_an_index_that_waits_for_vectors(plugin: Path) -> None:
         _, err = process.communicate(timeout=30)
     assert process.returncode == 130 and b"Traceback" not in err, err
     assert time.monotonic() - began < 20
+
+
+def test_an_unknown_default_embedder_stops_docs_before_they_are_indexed(rqa: Rqa, plugin: Path) -> None:
+    options = ("-O", "defaults.embedder=nowhere", "-d", plugin.parent, "--reader", "lexical")
+    ended = rqa("--plugin", plugin, "ask", *options, "Where?")
+    assert ended.code == 2 and "There is no embedder named 'nowhere'" in ended.err
+    assert not Path(os.environ["RQA_CACHE_DIR"], "docs").exists()
