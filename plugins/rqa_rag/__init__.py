@@ -36,7 +36,8 @@ class Rag:
             return Answer(None, reason="No passage was found for the question.")
         reading = await toolbox.read(question, passages, prompt=self.prompt, order=options.order, seed=options.seed)
         if reading.text is None:
-            return Answer(None, reading.score, reason=reading.reason or "The passages do not hold an answer.")
+            absent = "The passages do not hold an answer." if toolbox.generative else "Not sure of an answer."
+            return Answer(None, reading.score, reason=reading.reason or absent)
         sides = tuple(
             Position(side.text or "", side.score, cite_reading(side, passages), chosen=side is reading)
             for side in (reading, *reading.rivals)

@@ -299,6 +299,7 @@ def _closest(answer: Answer, toolbox: Toolbox) -> tuple[Citation, ...]:
     """Quotes of what the strategy retrieved, for a reader that points at text or found no answer."""
     if answer.text is not None and toolbox.generative:
         return ()
-    cited = {(citation.source, citation.id) for citation in answer.citations}
+    shown = [*answer.citations, *(citation for side in answer.conflicts for citation in side.citations)]
+    cited = {(citation.source, citation.id) for citation in shown}
     quotes = closest_quotes(toolbox.question.text, toolbox.retrieved)
     return tuple(quote for quote in quotes if (quote.source, quote.id) not in cited)
