@@ -132,7 +132,7 @@ def test_every_environment_variable_is_documented_and_no_other() -> None:
 
 
 def test_every_configuration_key_is_documented_with_its_default() -> None:
-    parts = sections("rqa-config(5)")
+    parts = configuration()
     told = {name: _keys(parts[f"[{name}]"]) for name in tables()} | {"": _keys(parts["Every component"])}
     shared = _keys(parts["Every strategy"])
     for table, owner in {**tables(), "": Limits}.items():
@@ -143,6 +143,15 @@ def test_every_configuration_key_is_documented_with_its_default() -> None:
                 assert value is not None, f"the default of {key} of [{table}]"
                 assert tomli.loads(f"x = {value}")["x"] == _plain(default), f"{key} of [{table}]"
     assert "plugins" in _keys(parts["Top level"]) and "plugin" in told[""]
+
+
+def configuration() -> dict[str, str]:
+    """The sections of rqa-config(5). One that has the options of another one contains its text."""
+    parts = sections("rqa-config(5)")
+    for name, text in parts.items():
+        for other in re.findall(r"has the options of `(\[[\w.]+\])`", text):
+            parts[name] = text + parts[other]
+    return parts
 
 
 def _keys(section: str) -> dict[str, str | None]:
@@ -156,7 +165,7 @@ def _plain(value: Any) -> Any:
 
 
 def test_every_value_of_a_choice_is_documented() -> None:
-    parts = sections("rqa-config(5)")
+    parts = configuration()
     for table, owner in tables().items():
         text = parts[f"[{table}]"] + (parts["Every strategy"] if table.startswith("strategy.") else "")
         for name, hint in typing.get_type_hints(owner).items():

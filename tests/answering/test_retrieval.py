@@ -378,7 +378,7 @@ def test_of_two_indexes_in_an_expression_neither_is_guessed(run: Rqa) -> None:
 def test_documents_of_the_command_line_are_what_an_expression_then_finds(run: Rqa) -> None:
     Path("more.txt").write_text("The lighthouse of Skerry was built in 1900.")
     ended = run("ask", "--json", "--docs", "more.txt", "-r", "none & bm25@1", QUESTION)
-    assert retrieved(json.loads(ended.out)) == {"retriever.hybrid": ["The lighthouse of Skerry was built in 1900."]}
+    assert retrieved(json.loads(ended.out)) == {"retriever.bm25": ["The lighthouse of Skerry was built in 1900."]}
 
 
 @pytest.mark.parametrize("default", ["static@5", "static@2 & given", "wiki & web", "none"])

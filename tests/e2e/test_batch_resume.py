@@ -269,7 +269,7 @@ def test_rows_that_had_nothing_to_retrieve_from_are_answered_again_from_an_index
     first = Path("out.jsonl").read_text().splitlines()[0]
     Path("notes.txt").write_text("The tower on the hill was built in 1999.")
     refused = rqa(*command, "--retry-failed", "-d", "notes.txt")  # from which the first row would be answered, too
-    assert (refused.code, "`retriever` was not set and is bm25" in refused.err) == (2, True)
+    assert (refused.code, "`retriever` was not set and is hybrid" in refused.err) == (2, True)
     assert rqa("index", "notes.txt").code == 0
     assert rqa(*command, "--resume").code == 2
     again = rqa(*command, "--retry-failed")
