@@ -42,25 +42,28 @@ class Blocks:
         self.found: list[Block] = []
         self._lead = ""
         self._items: list[str] = []
+        self._kind: Kind = "paragraph"  # of the last block outside of items
 
     def heading(self, level: int, text: str, line: int = 0) -> None:
         """Add a heading, as one line."""
-        self._lead, self._items = "", []
+        self._lead, self._items, self._kind = "", [], "paragraph"
         self._add("heading", as_title(text), level, (), line)
 
     def paragraph(self, text: str, line: int = 0, depth: int = 0) -> None:
         """Add a paragraph, inside `depth` list items."""
+        if not text.strip():
+            return
         depth = min(depth, _DEEPEST)
-        above = self._above(depth) if depth else ()
+        above = self._above("paragraph", depth) if depth else ()
         self._add("paragraph", text, depth, above, line)
         if not depth:
-            self._lead, self._items = _lead(text), []
+            self._lead, self._items, self._kind = _lead(text), [], "paragraph"
 
     def item(self, mark: str, text: str, line: int = 0, depth: int = 0) -> None:
         """Add an item of a list, inside `depth` other items."""
         depth = min(depth, _DEEPEST)
         text = f"{mark} {text.strip()}".strip()
-        self._add("item", text, depth, self._above(depth), line)
+        self._add("item", text, depth, self._above("item", depth), line)
         self._items[depth:] = [_first_sentence(text)]
 
     def option(self, term: str, description: str, line: int = 0, depth: int = 0) -> None:
@@ -68,7 +71,7 @@ class Blocks:
         depth = min(depth, _DEEPEST)
         term = " ".join(term.split())
         colon = "" if not term or not description or _ASKED.search(term) else ":"
-        self._add("option", f"{term}{colon} {description.strip()}".strip(), depth, self._above(depth), line)
+        self._add("option", f"{term}{colon} {description.strip()}".strip(), depth, self._above("option", depth), line)
         self._items[depth:] = [term]
 
     def row(self, header: Sequence[str], cells: Sequence[str], line: int = 0, depth: int = 0) -> None:
@@ -80,18 +83,22 @@ class Blocks:
             text = "; ".join(pairs)
         else:
             text = " | ".join(filter(None, shown))
-        self._add("row", text, min(depth, _DEEPEST), self._above(depth), line)
+        self._add("row", text, min(depth, _DEEPEST), self._above("row", depth), line)
 
     def code(self, text: str, line: int = 0, depth: int = 0) -> None:
         """Add a block of code. Its lines and their indents stay."""
         text = text.expandtabs(4).strip("\n").rstrip()
-        self._add("code", text, min(depth, _DEEPEST), self._above(depth), line)
+        self._add("code", text, min(depth, _DEEPEST), self._above("code", depth), line)
 
     def extend(self, blocks: Sequence[Block]) -> None:
         """Add blocks that another collector made."""
         self.found += blocks
 
-    def _above(self, depth: int) -> tuple[str, ...]:
+    def _above(self, kind: Kind, depth: int) -> tuple[str, ...]:
+        if not depth:
+            if self._kind not in ("paragraph", kind):  # the list that was introduced has ended
+                self._lead = ""
+            self._kind = kind
         return tuple(filter(None, (self._lead, *self._items[: min(depth, _DEEPEST)])))
 
     def _add(self, kind: Kind, text: str, level: int, above: tuple[str, ...], line: int) -> None:

@@ -38,7 +38,7 @@ class _Section:
     path: tuple[str, ...]
     blocks: list[Block] = field(default_factory=list)
     line: int = 0
-    words: int = 0
+    words: int = 0  # without the heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,8 @@ class Cut:
         - A line that introduces a list is repeated where the list continues.
         """
         sections = list(self._sections(document.blocks))
-        whole = sum(section.words for section in sections) <= 1.5 * self.words
+        headings = _count(" ".join(section.path[-1] for section in sections if section.path))
+        whole = headings + sum(section.words for section in sections) <= 1.5 * self.words
         for group in [sections] if whole and sections else self._groups(sections):
             pieces = list(self._pieces(group))
             for first, last in [(0, len(pieces))] if whole else self._runs(pieces):
@@ -92,7 +93,7 @@ class Cut:
             while above and above[-1].level >= block.level:
                 above.pop()
             above.append(block)
-            section = _Section(tuple(heading.text for heading in above), line=block.line, words=_count(block.text))
+            section = _Section(tuple(heading.text for heading in above), line=block.line)
         if section.blocks or section.path:
             yield section
 
@@ -128,9 +129,10 @@ class Cut:
             if not section.blocks:
                 heads = heads or section.path[-1:]
                 yield _Piece("", _count(" ".join(heads)), section.path, heads=heads, line=section.line)
-            for block in section.blocks:
-                is_led = previous is not None and _introduces(previous, block) and together <= self.words / 2
-                for number, part in enumerate(self._parts(block)):
+            for i, block in enumerate(section.blocks):
+                is_led = previous is not None and _introduces(previous, block) and together <= self.words
+                leads = any(_introduces(block, following) for following in section.blocks[i + 1 : i + 2])
+                for number, part in enumerate(self._parts(block, leads)):
                     piece = replace(part, path=section.path, above=_indented(block), line=block.line)
                     if number == 0:
                         words = part.words + _count(" ".join(heads))
@@ -141,24 +143,22 @@ class Cut:
                     yield piece
                 previous = block
 
-    def _parts(self, block: Block) -> Iterator[_Piece]:
-        """Cut a block where passages may have to be cut."""
+    def _parts(self, block: Block, leads: bool) -> Iterator[_Piece]:
+        """Cut a block where passages may have to be cut. `leads` says whether it introduces the next block."""
         indent = "  " * block.level
         words = _count(block.text)
         if block.kind != "paragraph" and words <= 2 * self.words:
             yield _Piece(indent + block.text.replace("\n", f"\n{indent}"), words, ())
             return
-        spans = _spans(block, self.words)
+        # A paragraph of usual length stays whole, but an overlap may repeat its sentences.
+        is_long = words > (self.words / 2 if leads else self.words)
         end = 0
-        for start, stop in spans:
+        for start, stop in _spans(block, self.words):
             count = _count(block.text[start:stop])
-            for first, last, n in (
-                self._shorter(block.text, start, stop) if count > 2 * self.words else [(start, stop, count)]
-            ):
-                # A paragraph of usual length stays whole, but an overlap may repeat its sentences.
-                yield _Piece(
-                    block.text[first:last], n, (), block.text[end:first] or " ", end == 0 or words > self.words
-                )
+            parts = [(start, stop, count)] if count <= 2 * self.words else self._shorter(block.text, start, stop)
+            for first, last, n in parts:
+                text = block.text[first:last] if end else indent + block.text[first:last]
+                yield _Piece(text, n, (), block.text[end:first], is_long or not end)
                 end = last
 
     def _shorter(self, text: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
@@ -248,12 +248,13 @@ def _introduces(first: Block, second: Block) -> bool:
     """Return whether `first` is the paragraph or the item that `second` belongs under."""
     if first.kind == "item":
         return second.level > first.level
-    return first.kind == "paragraph" and second.kind != "paragraph" and bool(second.above)
+    return first.kind == "paragraph" and not first.level and first.text.endswith(second.above[:1] or "\n")
 
 
 def _is_close(first: Block, second: Block) -> bool:
     """Return whether the blocks are shown without a blank line between them."""
-    return (first.kind == second.kind and first.kind in _LISTED) or _introduces(first, second) or second.level > 0
+    is_list = second.kind in _LISTED and (first.kind == second.kind or (first.level > 0 and first.kind not in _LISTED))
+    return is_list or _introduces(first, second) or second.level > 0
 
 
 def _are_neighbours(first: tuple[str, ...], second: tuple[str, ...]) -> bool:

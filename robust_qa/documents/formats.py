@@ -402,6 +402,6 @@ _CODE = frozenset(
     .yml .zsh""".split()
 )
 _MAN = re.compile(r"\.[1-9][a-z]*")
-_NOT_CONTROL = bytes(byte for byte in range(256) if byte >= 32 or byte in b"\t\n\f\r\b\x1b")
+_NOT_CONTROL = bytes(byte for byte in range(256) if byte >= 32 or byte in b"\a\b\t\n\f\r\x1b")
 _UNUSED = frozenset((0x81, 0x8D, 0x8F, 0x90, 0x9D))  # bytes that Windows-1252 does not use
 NOT_TEXT = "it is neither text nor a supported format"

@@ -87,7 +87,9 @@ class _Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: PLR0912
         if tag in _SEPARATE:
-            self._separate(tag)
+            if tag in _HEADINGS or tag == "table":
+                self._leave_cell()
+            self._separate()
         if tag in self._depth:
             self._depth[tag] += 1
         if tag in _HEADINGS:
@@ -131,7 +133,7 @@ class _Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:  # noqa: PLR0912
         if tag in _SEPARATE:
-            self._separate(tag)
+            self._separate()
         if self._depth.get(tag):
             self._depth[tag] -= 1
         if tag == "div" and self._divisions:
@@ -211,11 +213,8 @@ class _Page(HTMLParser):
         text = re.sub(r" *\n *", "\n", re.sub(r" {2,}", " ", text))
         return re.sub(r"\n{3,}", "\n\n", text).strip()
 
-    def _separate(self, tag: str) -> None:
+    def _separate(self) -> None:
         if self._in_cell():
-            if tag in _HEADINGS or tag == "table":  # the table only lays out the page
-                self._tables[-1].cell = False
-                self.flush()
             self._text.append("\n")
         else:
             self.flush()
@@ -246,6 +245,15 @@ class _Page(HTMLParser):
 
     def _in_cell(self) -> bool:
         return bool(self._tables) and self._tables[-1].cell
+
+    def _leave_cell(self) -> None:
+        """Show the open row as paragraphs: its table only lays out the page."""
+        if self._in_cell():
+            table = self._tables[-1]
+            cells, table.cells, table.cell = table.cells, [], False
+            for cell in cells:
+                self.blocks.paragraph(cell, table.line, len(self._marks))
+            self.flush()
 
     def _open_cell(self, tag: str) -> None:
         self._end_cell()

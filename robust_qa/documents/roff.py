@@ -20,7 +20,7 @@ _CHARACTERS = {
 _OTHERS = {"e": "\\", "\\": "\\", "-": "-", "~": " ", " ": " ", "0": " ", "'": "'", "`": "`", "t": "\t", ".": "."}
 _ARGUMENT = re.compile(r'"((?:[^"]|"")*)"?|((?:\\ |\S)+)')
 _PUNCTUATION = frozenset(".,:;()[]?!|")
-_MDOC_FLAGS = {"Fl": "-", "Cm": "", "Ar": "", "Pa": "", "Ev": "", "Va": "", "Li": "", "Em": "", "Sy": ""}
+_LONGEST_TERM = 120  # characters
 _MDOC_QUOTES = {
     "Op": "[]", "Oo": "[", "Oc": "]", "Dq": "“”", "Do": "“", "Dc": "”", "Sq": "‘’", "Ql": "‘’", "Pq": "()", "Po": "(",
     "Pc": ")", "Bq": "[]", "Aq": "<>", "Brq": "{}", "Qq": '""',
@@ -28,7 +28,7 @@ _MDOC_QUOTES = {
 _MDOC_NAMES = {"Bx": "BSD", "Fx": "FreeBSD", "Nx": "NetBSD", "Ox": "OpenBSD", "Ux": "UNIX", "At": "AT&T UNIX"}
 _MDOC_WORDS = frozenset(
     """Fl Cm Ar Pa Ev Va Li Em Sy Op Oo Oc Dq Do Dc Sq Ql Pq Po Pc Bq Aq Brq Qq Nm Xr Ns Ic Dv Er Fn Ft Fa Vt Tn Nd An
-    Ad Lk Mt Ux Bx Fx Nx Ox At St Ta Cd Ms No Rv Ex In Fd Sx Ap""".split()
+    Ad Lk Mt Ux Bx Fx Nx Ox At St Ta Cd Ms No Rv Ex In Fd Sx Ap Xo Xc""".split()
 )
 _FONTS = frozenset("B I R BR RB BI IB IR RI SM SB".split())
 
@@ -55,12 +55,14 @@ def read_roff(text: str, line: int = 1) -> tuple[str, list[Block]]:
 
 def _lines(text: str, line: int) -> Iterator[tuple[int, str]]:
     """Yield the lines with their numbers, without comments, definitions of macros and what groff alone reads."""
-    skipped = False
+    end = ""  # of the lines to skip
     for number, content in enumerate(text.split("\n"), start=line):
-        if skipped:
-            skipped = not re.match(r"^['.]\s*\.\s*$|^\.\.", content)
+        if end:
+            end = "" if content.startswith(end) else end
         elif re.match(r"['.]\s*(?:de|am|ig)\b", content):
-            skipped = True
+            end = ".."
+        elif re.match(r"['.]\s*i[ef]\s.*\\{", content):  # a condition, mostly about the output device
+            end = ".\\}"
         elif not re.match(r"['.]\s*(?:\\\"|$)", content):
             yield number, re.sub(r"(?<!\\)(?:\\\\)*\\[\"#].*", "", content)
 
@@ -74,9 +76,11 @@ class _Reader:
         self._line = 0
         self._literal = False  # whether lines stay as they are
         self._depth = 0
-        self._terms: list[str] | None = None  # of the open entry, None if there is none
+        self._indents: list[int] = []  # depth that each open .RS adds
+        self._terms: list[str] = []  # of the open entry, until it has text
         self._mark = ""  # of the open item
         self._wants_term = False  # whether the next line is a term
+        self._is_inside = False  # whether the open entry or item has text
         self._lists: list[str] = []  # types of the open lists of mdoc
 
     def read(self, line: str, number: int) -> None:  # noqa: PLR0912
@@ -88,16 +92,18 @@ class _Reader:
         arguments = _arguments(rest)
         if name in ("SH", "SS", "Sh", "Ss"):
             self.flush()
-            self._depth, self._lists = 0, []
+            self._depth, self._indents, self._lists = 0, [], []
             heading = " ".join(map(_shown, arguments))
             self.blocks.heading(2 if name in ("SH", "Sh") else 3, heading, number)
         elif name in ("TH", "Dt") and arguments:
             self.title = f"{_shown(arguments[0]).lower()}({arguments[1]})" if len(arguments) > 1 else arguments[0]
         elif name in ("PP", "P", "LP", "Pp", "HP", "sp"):
             self.flush(end=name != "sp")
-        elif name in ("RS", "RE"):
-            self.flush(end=False)
-            self._depth = max(self._depth + (1 if name == "RS" else -1), 0)
+        elif name == "RS":
+            self._indent()
+        elif name == "RE":
+            self.flush()
+            self._depth -= self._indents.pop() if self._indents else 0
         elif name in ("nf", "EX", "Bd", "fi", "EE", "Ed"):
             self.flush(end=False)
             self._literal = name in ("nf", "EX") or (name == "Bd" and not {"-filled", "-ragged"} & set(arguments))
@@ -122,20 +128,33 @@ class _Reader:
         """Add the current block. With `end`, the entry or item ends with it."""
         text = "".join(self._text)
         self._text, line, self._line = [], self._line, 0
+        shown = "\n".join(filter(None, map(unwrapped, text.split("\n"))))
         if self._literal:
-            self.blocks.code(text, line, self._depth + (self._terms is None and 0))
+            self.blocks.code(text, line, self._depth + self._is_inside)
+        elif self._mark and shown:
+            self.blocks.item(self._mark, shown, line, self._depth)
+            self._mark, self._is_inside = "", True
+        elif self._terms and (shown or end):
+            self.blocks.option(", ".join(self._terms), shown, line, self._depth)
+            self._terms, self._is_inside = [], True
         else:
-            shown = "\n".join(filter(None, map(unwrapped, text.split("\n"))))
-            if self._mark and shown:
-                self.blocks.item(self._mark, shown, line, self._depth)
-                self._mark = ""
-            elif self._terms and (shown or end):
-                self.blocks.option(", ".join(self._terms), shown, line, self._depth)
-                self._terms = None
-            else:
-                self.blocks.paragraph(shown, line, self._depth)
+            self.blocks.paragraph(shown, line, self._depth + self._is_inside)
         if end:
-            self._terms, self._mark, self._wants_term = None, "", False
+            self._terms, self._mark, self._wants_term, self._is_inside = [], "", False, False
+
+    def _indent(self) -> None:
+        """Begin indented text. A short line before it is a term that the text describes."""
+        text = unwrapped("".join(self._text))
+        is_entry = bool(self._terms or self._mark or self._is_inside)
+        if text and not is_entry and not self._literal and len(text) <= _LONGEST_TERM and text[-1] not in ".:":
+            self._text = []
+            self._open_entry(text)
+            self._indents.append(0)
+        else:
+            self.flush(end=False)
+            self._depth += self._is_inside
+            self._indents.append(int(self._is_inside))
+            self._is_inside = False
 
     def _add(self, text: str, number: int) -> None:
         if self._wants_term and text.strip():
@@ -153,7 +172,7 @@ class _Reader:
         elif re.fullmatch(r"\(?\w{1,3}[.)]|\[\w+\]", term):
             self._mark = term
         elif term:
-            self._terms = [*(self._terms or ()), unwrapped(term)]
+            self._terms.append(unwrapped(term))
 
     # -- mdoc
 
@@ -204,8 +223,10 @@ class _Reader:
             elif word == "Fl":
                 following = words[i + 1] if i + 1 < len(words) else ""
                 shown.append("-" if not shown or glue else " -")
-                glue = bool(following) and following not in _MDOC_WORDS
+                glue = following == "Fl" or (bool(following) and following not in _MDOC_WORDS)
                 continue
+            elif word == "Ar" and (i + 1 == len(words) or words[i + 1] in _MDOC_WORDS):
+                text = "file ..."
             elif word in _MDOC_WORDS:
                 continue
             elif i and words[i - 1] not in _MDOC_WORDS and i > 1 and words[i - 2] == "Xr" and text.isdigit():

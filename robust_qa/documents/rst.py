@@ -34,7 +34,7 @@ _INLINE = re.compile(
     r"|(?<![\w*])\*(?P<emphasis>[^\s*](?:[^*]*?[^\s*])?)\*(?![\w*])"
     r"|(?<!\w)\[[#*\w-]+\]_(?!\w)"
     r"|(?<!\w)\|(?P<name>[^\s|](?:[^|\n]*[^\s|])?)\|_?(?!\w)"
-    r"|(?<=\w)__?(?=[\s.,;:)?!]|\Z)"
+    r"|(?<![\w.+-])(?P<reference>[^\W_](?:[\w.+-]{0,60}[^\W_])?)__?(?=[\s.,;:)?!]|\Z)"
     r"|\\(?P<escaped>\S)|\\ ",
     re.S,
 )
@@ -87,7 +87,7 @@ class _Reader:
                 end = _indented(lines, i + 1)
                 self._explicit(lines[i:end], at, depth)
                 i = end
-            elif line.startswith("__ ") or (_ADORNMENT.fullmatch(line) and not _is_table(lines, i)):
+            elif line.startswith("__ ") or (line != "::" and _ADORNMENT.fullmatch(line) and not _is_table(lines, i)):
                 i += 1
             elif _is_table(lines, i):
                 i = self._table(lines, i, at, depth)
@@ -330,5 +330,5 @@ def _unmarked(match: re.Match[str]) -> str:
         if match["role"] in ("pep", "rfc"):
             return f"{match['role'].upper()} {text}"
         return text.rpartition(".")[2] if text.startswith("~") else text.lstrip("!~")
-    names = ("literal", "text", "bare", "strong", "emphasis", "name", "escaped")
+    names = ("literal", "text", "bare", "strong", "emphasis", "name", "reference", "escaped")
     return next((match[name] for name in names if match[name]), "").strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 import stat
 from pathlib import Path
@@ -262,6 +263,42 @@ def test_a_section_is_found_by_its_heading_and_titled_by_it(docs, bm25, name, be
         (passage,) = retriever.retrieve(f"Who built the tower at {place}?", 1)
         assert builder in passage.text
         assert passage.title == (f"Lights > {place}" if begin else f"coast > {place}")
+
+
+def test_a_folder_of_real_formats_is_found_by_its_structure(docs, bm25):
+    (docs / "handbook.md").write_text(
+        "# Handbook\n\n## Contracts\n\n### Who signs\n\n1. Reviewer: Legal\n2. Signer: Ada Quill\n\n"
+        "### Limits\n\n| Kind | Limit |\n| - | - |\n| Vendor | 5,000 |\n" + "\nThe rest is about the sea. " * 40
+    )
+    page = b".TH TOLL 1\n.SH OPTIONS\n.TP\n.B \\-\\-night\nAllows leaving at night.\n"
+    (docs / "toll.1.gz").write_bytes(gzip.compress(page))
+    (docs / "LICENSE").write_text("The keepers may copy it.")
+    (docs / "harbour.py").write_text("def moor(boat):\n    return boat.tie()\n")
+    (docs / "photo.png").write_bytes(b"\x89PNG\0")
+    retriever = bm25(words=20)
+    report = retriever.index([docs])
+    assert (report.added, len(report.skipped)) == (4, 1)
+    found = {
+        query: (passage.title, passage.text)
+        for query in ("who signs contracts", "vendor limit", "option night", "copy", "moor")
+        for passage in retriever.retrieve(query, 1)
+    }
+    assert found == {
+        "who signs contracts": ("Handbook > Contracts > Who signs", "1. Reviewer: Legal\n2. Signer: Ada Quill"),
+        "vendor limit": found["vendor limit"],
+        "option night": ("toll(1) > OPTIONS", "--night: Allows leaving at night."),
+        "copy": ("LICENSE", "The keepers may copy it."),
+        "moor": ("harbour.py", "def moor(boat):\n    return boat.tie()"),
+    }
+    assert found["vendor limit"][0] == "Handbook > Contracts > Limits"
+    assert found["vendor limit"][1].startswith("Kind: Vendor; Limit: 5,000\n\nThe rest")
+
+
+def test_a_compressed_file_counts_by_its_text_against_the_limit(docs, bm25):
+    (docs / "a.txt.gz").write_bytes(gzip.compress(b"panda " * 200_000))
+    ((path, why),) = bm25(file_megabytes=1).index([docs]).skipped
+    assert (path, why) == (str(docs / "a.txt.gz"), "it has more than 1 MB when decompressed")
+    assert counts(bm25(file_megabytes=2).index([docs])) == (1, 0, 0, 0)
 
 
 def test_progress_counts_files_and_passages(docs, bm25):
