@@ -4,7 +4,7 @@
 
 A row has `id`, `question`, `doc` (a path in CORPUS) and `evidence`; without `evidence` the documents do not answer it.
 A quote shows the evidence if it has 60 % of its words. `rqa index` and `rqa batch` run with defaults, but for the
-retriever. Nothing is fitted here, so the folders of CORPUS are no folds: the worst one with ten questions tells the spread.
+retriever. Nothing is fitted here, so no folds are needed; the worst folder with ten questions shows the spread.
 """
 
 from __future__ import annotations
