@@ -57,6 +57,16 @@ class Hybrid(Bm25):
             by_meaning = await asyncio.to_thread(self._nearest, vector, max(k, _DEPTH))
         return fused([by_words, by_meaning] if self._mode == "hybrid" else [by_meaning], k)
 
+    def fingerprint(self) -> str:
+        """Return the name of the newest commit, and which vectors are searched with it."""
+        generation = super().fingerprint()
+        if self._quick or self._mode == "bm25":
+            return generation
+        from rqa_bm25.vectors import Vectors
+
+        header = Vectors(self._index.folder).header
+        return f"{generation} {header.embedder} {header.complete == generation}" if header else generation
+
     async def _ranked(self, query: str, passages: list[Passage]) -> list[Passage]:
         """Return `passages` by their cosine to `query`."""
         texts = [with_title(passage.title, passage.text) for passage in passages]

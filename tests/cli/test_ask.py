@@ -168,3 +168,31 @@ def test_a_missing_passages_file_is_an_error_with_a_hint(rqa: Any, file: str, me
     ended = rqa("ask", "--passages", file, "When?")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(f"rqa: {message}") and len(ended.err.splitlines()) == 2
+
+
+HARBOUR = Path(__file__).parents[2] / "examples" / "harbour"
+
+
+def test_without_a_sure_answer_the_closest_passages_are_shown(rqa: Any) -> None:
+    ended = rqa("ask", "--docs", HARBOUR, "How do keepers get paid?")
+    assert ended.code == 0
+    assert ended.out.startswith("Not sure of an answer.\n\nThe closest passages:\n[1] ")
+    assert "keepers.md" in ended.out
+
+
+def test_the_closest_passages_do_not_repeat_what_is_cited(rqa: Any) -> None:
+    answer = json.loads(rqa("ask", "--json", "--docs", HARBOUR, "Who was the last keeper?").out)
+    assert answer["answer"] == "Joan Pascoe"
+    cited = {each["source"] for each in answer["citations"]}
+    assert answer["closest"] and cited.isdisjoint(each["source"] for each in answer["closest"])
+
+
+def test_a_short_answer_is_printed_alone_and_its_absence_is_code_6(rqa: Any) -> None:
+    ended = rqa("ask", "--short", "--docs", HARBOUR, "Who was the last keeper?")
+    assert (ended.code, ended.out) == (0, "Joan Pascoe\n")
+    ended = rqa("ask", "--short", "--docs", HARBOUR, "How do keepers get paid?")
+    assert (ended.code, ended.out) == (6, "")
+
+
+def test_short_and_json_exclude_each_other(rqa: Any) -> None:
+    assert rqa("ask", "--short", "--json", "Who?").code == 2

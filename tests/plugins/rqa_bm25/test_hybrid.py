@@ -135,6 +135,15 @@ def test_quick_embeds_only_what_bm25_finds(docs: Path, tmp_path: Path, hybrid: C
     assert len(handle.embedded) == 2
 
 
+def test_the_fingerprint_changes_with_the_vectors(docs: Path, hybrid: Callable[..., Hybrid]) -> None:
+    index(hybrid(mode="bm25"), docs)
+    without = hybrid().fingerprint()
+    index(hybrid(), docs)
+    ours = hybrid().fingerprint()
+    index(hybrid(Handle("b")), docs)
+    assert len({without, ours, hybrid().fingerprint()}) == 3
+
+
 def test_the_index_of_bm25_works_without_vectors(docs: Path, hybrid: Callable[..., Hybrid]) -> None:
     index(hybrid(mode="bm25"), docs)
     assert ask(hybrid(), "panda", 1) == [PANDA]
