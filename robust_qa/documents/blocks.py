@@ -16,6 +16,7 @@ _LONGEST_TITLE = 300  # characters
 _LONGEST_LEAD = 300  # characters of a line that is repeated above a continued list
 _DEEPEST = 8  # depth in lists; deeper blocks count as this deep
 _SHORT = 12  # words of a line that introduces a list without a colon
+_COLONS = (":", "：")
 _STOPPED = re.compile(r"[.!?…。！？]\W*\Z")
 _ASKED = re.compile(r"[.:?!,;]\Z")
 
@@ -99,7 +100,8 @@ class Blocks:
             if self._kind not in ("paragraph", kind):  # the list that was introduced has ended
                 self._lead = ""
             self._kind = kind
-        return tuple(filter(None, (self._lead, *self._items[: min(depth, _DEEPEST)])))
+        lead = self._lead if kind != "code" or self._lead.endswith(_COLONS) else ""
+        return tuple(filter(None, (lead, *self._items[: min(depth, _DEEPEST)])))
 
     def _add(self, kind: Kind, text: str, level: int, above: tuple[str, ...], line: int) -> None:
         text = tidy(text) if kind == "code" else tidy(text).strip()
@@ -139,7 +141,7 @@ def _lead(text: str) -> str:
     if not spans:
         return ""
     last = text[-2 * _LONGEST_LEAD :][spans[-1][0] : spans[-1][1]]
-    introduces = last.endswith((":", "：")) or (len(text.split()) <= _SHORT and not _STOPPED.search(text))
+    introduces = last.endswith(_COLONS) or (len(text.split()) <= _SHORT and not _STOPPED.search(text))
     return last if introduces and len(last) <= _LONGEST_LEAD else ""
 
 

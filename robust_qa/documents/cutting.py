@@ -131,7 +131,7 @@ class Cut:
                 yield _Piece("", _count(" ".join(heads)), section.path, heads=heads, line=section.line)
             for i, block in enumerate(section.blocks):
                 is_led = previous is not None and _introduces(previous, block) and together <= self.words
-                leads = any(_introduces(block, following) for following in section.blocks[i + 1 : i + 2])
+                leads = i + 1 < len(section.blocks) and _introduces(block, section.blocks[i + 1])
                 for number, part in enumerate(self._parts(block, leads)):
                     piece = replace(part, path=section.path, above=_indented(block), line=block.line)
                     if number == 0:
@@ -235,6 +235,8 @@ def _excerpt(title: str, pieces: Sequence[_Piece], words: int) -> Excerpt:
         if i:
             text += piece.before if not heads else "\n\n"
         text += f"{heads}\n\n{piece.text}" if heads and piece.text else heads or piece.text
+    if not text:  # a heading that is the title is all there is
+        text = begin.path[-1]
     return Excerpt(_titled(title, common), text.strip("\n").rstrip(), begin.line)
 
 
@@ -248,7 +250,8 @@ def _introduces(first: Block, second: Block) -> bool:
     """Return whether `first` is the paragraph or the item that `second` belongs under."""
     if first.kind == "item":
         return second.level > first.level
-    return first.kind == "paragraph" and not first.level and first.text.endswith(second.above[:1] or "\n")
+    is_lead = bool(second.above) and first.text.endswith(second.above[0])
+    return is_lead and first.kind == "paragraph" and not first.level
 
 
 def _is_close(first: Block, second: Block) -> bool:

@@ -167,8 +167,8 @@ class _Reader:
     def _add(self, lines: list[str], number: int) -> None:
         if not lines:
             return
-        column = indent(lines[0])
         mark = _ITEM.match(lines[0].lstrip())
+        column = indent(lines[0]) if mark else min(map(indent, lines))
         while self._indents and self._indents[-1] >= column:
             self._indents.pop()
         depth = len(self._indents)

@@ -140,6 +140,7 @@ def test_no_passage_ends_with_a_heading():
 
 
 def test_headings_without_text_are_passages():
+    assert cut(heading(1, "Fox")) == [Excerpt("Fox", "Fox")]
     passages = cut(*[heading(1, f"Heading {n}") for n in range(200)])
     assert sum(passage.text.count("Heading") for passage in passages) == 200
     assert all(length <= 150 for length in lengths([passage.text for passage in passages]))

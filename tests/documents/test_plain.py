@@ -69,6 +69,11 @@ def test_lines_are_recognised_by_their_form(blocks, plain, kinds):
     assert [kind for kind, _ in blocks("a.txt", plain)] == kinds.split()
 
 
+def test_a_paragraph_with_an_indented_first_line_is_no_part_of_the_list_before_it(document):
+    plain = "  Two steps:\n(1) pay, and\n(2) leave\nat once.\n\n  Boats are\nmoored."
+    assert [block.above for block in document("a.txt", plain).blocks] == [(), ("Two steps:",), ("Two steps:",), ()]
+
+
 def test_lines_of_a_paragraph_stay(text):
     poem = "Roses are red,\nviolets are blue.\n\nFrom: Ada\nTo: Bob"
     assert text("a.txt", poem) == poem
