@@ -31,7 +31,7 @@ def own_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     (world / "work").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
-            if name.startswith(("RQA_", "_RQA_")) or name.endswith("_API_KEY"):
+            if name.startswith(("RQA_", "_RQA_")) or name.endswith("_API_KEY") or name in ("COLUMNS", "LINES"):
                 patch.delenv(name)
         for name in ("CONFIG", "DATA", "CACHE"):
             patch.setenv(f"RQA_{name}_DIR", str(world / name.lower()))

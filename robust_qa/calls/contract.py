@@ -90,12 +90,12 @@ def attributed(name: str) -> Iterator[None]:
         raise _translated(name, first_of(error)) from error
 
 
-async def closed(name: str, component: Any, seconds: float = _CLOSING) -> str:
+async def closed(name: str, component: Any, seconds: float | None = None) -> str:
     """Close the component. Returns what went wrong, or "", so that the others are closed all the same."""
     before = cancellations()
     try:
         if (close := getattr(component, "close", None)) is not None:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(_CLOSING if seconds is None else seconds):
                 ending = close()
                 if inspect.isawaitable(ending):
                     await ending

@@ -183,17 +183,18 @@ def test_an_interruption_writes_what_is_done_and_says_how_to_go_on(
 
 
 def test_how_to_go_on_holds_also_for_an_input_that_is_no_option(start: Any, tmp_path: Path) -> None:
-    (tmp_path / "-in.jsonl").write_text("a\n" + "sleep 30\n" * 100)
+    (tmp_path / "-in.jsonl").write_text("a\n" + "sleep 0.6\n" * 100)
     process = start("-o", "out.jsonl", "--", "-in.jsonl")
     _await_lines(tmp_path / "out.jsonl", 1)
-    process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert b"--no-cache -o out.jsonl --resume -- -in.jsonl" in err
 
 
-@pytest.mark.parametrize("way", ["sleep", "swallow", "deadlock"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("number", "way"),
+    [(signal.SIGINT, "sleep"), (signal.SIGINT, "swallow"), (signal.SIGINT, "deadlock"), (signal.SIGTERM, "sleep")],
+)
 def test_the_second_signal_ends_a_run_that_a_plugin_blocks_and_keeps_finished_rows(
     start: Any, tmp_path: Path, number: signal.Signals, way: str
 ) -> None:

@@ -77,7 +77,8 @@ def test_credit_that_runs_out_on_the_way_ends_the_run(run: Run) -> None:
 def test_a_server_that_is_not_there_ends_the_run(run: Run) -> None:
     with socket.socket() as taken:  # bound and not listening: nobody else can be there
         taken.bind(("127.0.0.1", 0))
-        code, err = run.finish(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        code, err = run.finish(url, "-O", "reader.s.retries=0")
     assert code == 5 and len(run.rows) < 60 and "No connection to 'm'" in err
 
 

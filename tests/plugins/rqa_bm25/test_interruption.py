@@ -27,15 +27,18 @@ def told(*state):
 index, docs = map(Path, sys.argv[1:])
 Bm25(Bm25.Options(index=index, writer_memory=15)).index([docs], told)
 """
-STEPS = 8 * 6  # times that the writer of `many` tells how far it is
+FILES, ROWS = 8, 1000
+STEPS = 2 * FILES  # progress reports for `many`: one per 1000 passages and one per file
 
 
 @pytest.fixture
 def many(docs: Path) -> Path:
     """Return so many documents that some are on disk before the commit."""
-    for n in range(8):
-        rows = "".join(f'{{"id": "{n}-{m}", "text": "koala w{n}x{m} {m} eats leaves"}}\n' for m in range(5000))
-        (docs / f"{n}.jsonl").write_text(rows)
+    for n in range(FILES):
+        with (docs / f"{n}.jsonl").open("w") as file:
+            for m in range(ROWS):
+                text = " ".join(f"w{n}x{m}y{i}" for i in range(12))
+                file.write(f'{{"id": "{n}-{m}", "text": "koala w{n}x{m} {text}"}}\n')
     return docs
 
 
@@ -85,7 +88,7 @@ def test_an_interrupted_writer_leaves_the_last_commit(tmp_path, many, bm25, how,
     retriever = bm25()
     assert [passage.text for passage in retriever.retrieve("panda koala", 5)] == ["The panda eats bamboo."]
     report = retriever.index([many])
-    assert (report.added, report.passages) == (8, 40_001)
+    assert (report.added, report.passages) == (FILES, FILES * ROWS + 1)
     assert len(retriever.retrieve("koala", 5)) == 5
 
 
@@ -101,22 +104,24 @@ def test_a_writer_killed_during_commit_leaves_all_or_nothing(tmp_path, many, bm2
     found = len(retriever.retrieve("koala", 5))
     assert found in (0, 5)
     report = retriever.index([many])
-    assert (report.added, report.unchanged, report.passages) == ((8, 0) if found == 0 else (0, 8)) + (40_001,)
+    assert (report.added, report.unchanged, report.passages) == ((FILES, 0) if found == 0 else (0, FILES)) + (
+        FILES * ROWS + 1,
+    )
 
 
-@pytest.mark.parametrize(("how", "step"), [(signal.SIGKILL, 20), (signal.SIGINT, 20), (signal.SIGKILL, 36)])
+@pytest.mark.parametrize(("how", "step"), [(signal.SIGKILL, 9), (signal.SIGINT, 9), (signal.SIGKILL, 12)])
 def test_a_writer_interrupted_during_a_rewrite_leaves_the_last_commit(tmp_path, many, bm25, how, step):
     bm25(writer_memory=15).index([many])
     for n in (2, 5):
         (many / f"{n}.jsonl").unlink()
     with Writer(tmp_path / "index", many) as writer:
-        writer.go_to(step)  # six files are looked at, then every thousandth passage of 30 is told
+        writer.go_to(step)  # 6 reports for the files, then one per 1000 of 6000 passages
         assert writer.stop(how) != 0
     retriever = bm25()
-    assert {len(retriever.retrieve(f"w{n}x4999", 5)) for n in range(8)} == {1}
+    assert {len(retriever.retrieve(f"w{n}x999", 5)) for n in range(8)} == {1}
     report = retriever.index([many])
-    assert (report.removed, report.unchanged, report.passages) == (2, 6, 30_000)
-    assert [len(retriever.retrieve(f"w{n}x4999", 5)) for n in range(8)] == [1, 1, 0, 1, 1, 0, 1, 1]
+    assert (report.removed, report.unchanged, report.passages) == (2, 6, 6 * ROWS)
+    assert [len(retriever.retrieve(f"w{n}x999", 5)) for n in range(8)] == [1, 1, 0, 1, 1, 0, 1, 1]
 
 
 def test_a_second_writer_is_refused_and_readers_are_not(docs, bm25):
