@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robust_qa import ConfigError, Message, Passage
-from robust_qa.kit import Prompt, contains_answer, fenced, load_prompts
+from robust_qa.kit import Prompt, arrange, contains_answer, fenced, load_prompts
 from robust_qa.kit.prompts import render_passages
+from robust_qa.types import ORDERS, Order
 
 
 def test_fields_are_filled_and_the_line_of_dashes_parts_system_from_user() -> None:
@@ -148,3 +149,27 @@ def test_an_override_that_cannot_be_read_names_the_file(tmp_path: Path) -> None:
         load_prompts(tmp_path, {"ask": tmp_path / "gone.txt"})
     told = f"Cannot read the prompt 'ask' from {tmp_path}/gone.txt: No such file or directory."
     assert raised.value.message == told and "configuration" in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    "order, expected",
+    [
+        ("descending", [1, 2, 3, 4, 5]),
+        ("ascending", [5, 4, 3, 2, 1]),
+        ("ping-pong-top", [1, 3, 5, 4, 2]),
+        ("ping-pong-bottom", [2, 4, 5, 3, 1]),
+    ],
+)
+def test_orders_of_table_8(order: Order, expected: list[int]) -> None:
+    assert arrange([1, 2, 3, 4, 5], order) == expected
+
+
+def test_random_order_is_the_same_for_the_same_seed_and_another_for_another() -> None:
+    ranked = list(range(20))
+    assert arrange(ranked, "random", 7) == arrange(ranked, "random", 7) != arrange(ranked, "random", 8)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("size", [0, 1, 2, 6])
+def test_every_order_keeps_every_passage(order: Order, size: int) -> None:
+    assert sorted(arrange(range(size), order, 3)) == list(range(size))

@@ -1,4 +1,4 @@
-"""A plugin reads the body of a reply within a limit."""
+"""Read bodies of bounded length, and Retry-After."""
 
 from __future__ import annotations
 
@@ -66,3 +66,20 @@ async def test_the_start_of_a_body_that_is_too_long_is_returned_on_request() -> 
     cuts: list[str] = []
     assert await body(zipped(BOMB), on_cut=lambda: cuts.append("cut")) == bytes(1000)
     assert cuts == ["cut"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after-ms": "1500", "retry-after": "7"}, 1.5),
+        ({"retry-after-ms": "soon", "retry-after": "7"}, 7.0),
+        ({"retry-after-ms": "inf", "retry-after": "7"}, 7.0),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_the_first_wish_that_can_be_read_counts(headers: dict[str, str], seconds: float | None) -> None:
+    assert kit.retry_after(headers) == seconds
