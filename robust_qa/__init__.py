@@ -151,6 +151,6 @@ TYPE_CHECKING = False  # the one of typing is slow to import
 if not TYPE_CHECKING:  # a type checker would take any name for one that is there
 
     def __getattr__(name: str) -> object:
-        from .moved import tell
+        from .moved import raise_moved
 
-        tell(name)
+        raise_moved(name)

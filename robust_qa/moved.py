@@ -31,7 +31,7 @@ _NAMES = {
 }
 
 
-def tell(name: str) -> NoReturn:
+def raise_moved(name: str) -> NoReturn:
     """Raise ImportError with the new import if `name` has moved, otherwise AttributeError."""
     now = _RENAMED.get(name, name)
     for module, names in _NAMES.items():

@@ -1,4 +1,4 @@
-"""Embedders as other components get them."""
+"""The handle through which a component uses an embedder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retriever expressions evaluated: several over one question, with what they share computed once."""
+"""Evaluate retriever expressions. Expressions over one question share their equal parts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LONGEST_SUMMARY = 200  # words; Li et al. 2024, Appendix C.2
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What the operators of an expression call.
+    """The calls that the operators of an expression make.
 
     `retrieve(name, query, k)` asks a retriever, `score(texts)` the evaluator, `write(prompt, passages)` the reader,
     and `correct(strategy, passages)` a strategy. `given(name, k)` are the question's own passages.

@@ -1,4 +1,4 @@
-"""How a strategy is called: its answer and its corrected passages are checked against the contract."""
+"""Call a strategy, and check its answer or its corrected passages against the contract."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..types import Answer, Passage
 
 async def answer_of(name: str, strategy: Any, toolbox: Toolbox) -> Answer:
     """The answer of `strategy` to the toolbox's question. Raises PluginError if it returns none."""
-    await asyncio.sleep(0)  # if Ctrl-C came while this task was computing, it ends here and not in the plugin
+    await asyncio.sleep(0)  # a pending Ctrl-C ends the task here, not inside the plugin
     with attributed(f"Strategy {name!r}"):
         result = await _awaited(name, "answer", strategy.answer(toolbox.question.text, toolbox))
     answer: Answer = _checked(name, result, Answer)
@@ -22,7 +22,7 @@ async def answer_of(name: str, strategy: Any, toolbox: Toolbox) -> Answer:
 
 
 async def corrected_by(name: str, strategy: Any, toolbox: Toolbox) -> list[Passage]:
-    """The passages of `toolbox` as `strategy` corrects them. Raises PluginError if it returns none."""
+    """The passages that `strategy` corrects. Raises PluginError if it returns none."""
     with attributed(f"Strategy {name!r}"):
         result = await _awaited(name, "correct", strategy.correct(toolbox.question.text, toolbox))
     passages: list[Passage] = _checked(name, result, list[Passage])

@@ -178,7 +178,7 @@ class OutFile:
 
     def _load_rows(self) -> None:
         """Read which rows the file has."""
-        most = max(_MOST_ROWS, os.fstat(self._descriptor).st_size)  # a row takes more than a byte
+        most = max(_MOST_ROWS, os.fstat(self._descriptor).st_size)  # a row has more than one byte
         for _, line in self._lines():
             if line.row > most:
                 raise _changed(f"{self.path} names row {line.row} and has too few lines for that.")

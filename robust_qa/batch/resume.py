@@ -60,7 +60,7 @@ class State(msgspec.Struct, frozen=True):
 
         `plan`: the plan for its first row.
         `retrieved`: the result of the function `retrieved`.
-        `judged`: whether it uses the evaluator.
+        `judged`: whether the strategy uses the evaluator.
         """
         described, options = _described(plan, retrieved or {}, judged=judged), _options(config)
         if not judged:

@@ -52,7 +52,7 @@ class Tally:
     finished_bytes: int = 0  # of input, blank lines included
     usage: Usage = field(default_factory=Usage)
     first_error: str = ""
-    told: bool = False  # whether the user was told the first error
+    reported: bool = False  # whether the first error was printed
     began: float = field(default_factory=time.monotonic)
 
     @property

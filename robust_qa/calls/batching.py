@@ -1,4 +1,4 @@
-"""Batching: requests of several questions become one call of `score_many` and the like."""
+"""Batching: merge requests of several questions into one call, for example of `score_many`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Batcher:
         self._worker: asyncio.Task[None] | None = None
 
     async def submit(self, request: tuple[Any, ...]) -> Any:
-        """The result of `request`. Repeats the warnings of its batch for every caller."""
+        """Return the result of `request`. Every caller gets the warnings of its batch."""
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, future))
         if self._worker is None or self._worker.done():
@@ -49,13 +49,13 @@ class Batcher:
 
     async def _serve(self, batch: list[tuple[tuple[Any, ...], asyncio.Future[Any]]]) -> None:
         try:
-            # One caller started the worker, and must not get the warnings of later batches.
+            # Otherwise the caller that started the worker would get the warnings of all batches.
             with collected_warnings() as warnings:
                 results = await self._run([request for request, _ in batch])
             served = [*zip(batch, results, strict=True)]
         except BaseException as error:
             if len(batch) > 1 and isinstance(error, Exception) and not _concerns_all(error):
-                for one in batch:  # one request may have caused the error, so try each by itself
+                for one in batch:  # one request may have caused the error, so retry them separately
                     await self._serve([one])
                 return
             for _, future in batch:
@@ -70,5 +70,5 @@ class Batcher:
 
 
 def _concerns_all(error: Exception) -> bool:
-    """Whether the error would hit each request by itself too: a wrong key, or a failure that may pass."""
+    """Return whether the error does not depend on the request: a wrong key, or a temporary failure."""
     return getattr(error, "retryable", False) or getattr(error, "general", False)

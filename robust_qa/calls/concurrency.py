@@ -11,19 +11,19 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_MOST_THREADS = 64  # of one set of slots
+_MOST_THREADS = 64  # of one Slots
 
 
 def call(function: Callable[..., T], *arguments: Any) -> T:
     """Call `function` in a worker thread. A StopIteration becomes a RuntimeError."""
     try:
         return function(*arguments)
-    except StopIteration as error:  # a future does not take it, and its caller would wait for ever
+    except StopIteration as error:  # a future rejects it, and the caller would wait forever
         raise RuntimeError(f"{getattr(function, '__name__', 'it')} raised StopIteration") from error
 
 
 class Slot:
-    """One call's place. If the call runs in a worker thread, it keeps the place until that thread has finished."""
+    """The slot of one call. A call in a worker thread keeps its slot until the thread has finished."""
 
     def __init__(self, threads: ThreadPoolExecutor) -> None:
         self._threads = threads
@@ -40,26 +40,26 @@ class Slot:
         return self._future is not None and not self._future.done()
 
     def when_free(self, act: Callable[[], None]) -> None:
-        """Have the event loop `act` when the thread has finished."""
+        """Call `act` in the event loop when the thread has finished."""
         assert self._future is not None
         loop = asyncio.get_running_loop()
 
-        def tell(_: object) -> None:
-            with suppress(RuntimeError):  # the loop was closed meanwhile
+        def notify(_: object) -> None:
+            with suppress(RuntimeError):  # the event loop is closed
                 loop.call_soon_threadsafe(act)
 
-        self._future.add_done_callback(tell)
+        self._future.add_done_callback(notify)
 
 
 class Slots:
-    """At most `width` calls at once, in worker threads of their own, so that calls that hang block nobody else.
+    """A limit of `width` concurrent calls, with its own worker threads: a call that hangs blocks no other component.
 
-    A thread cannot be stopped: it keeps its slot until it finishes, even after its caller was cancelled.
+    A thread cannot be stopped. It keeps its slot until it finishes, even after its caller was cancelled.
     """
 
     def __init__(self, width: int) -> None:
         self._width = width
-        # main() knows by the prefix that Python must not wait for these threads.
+        # main() recognises these threads by the prefix, and does not wait for them at exit.
         self._threads = ThreadPoolExecutor(min(width, _MOST_THREADS), thread_name_prefix="rqa")
         self._free = asyncio.Semaphore(width)
         self._abandoned: list[Slot] = []
@@ -67,13 +67,13 @@ class Slots:
 
     @property
     def busy(self) -> bool:
-        """Whether a thread still runs whose caller was cancelled."""
+        """Whether the thread of a cancelled caller still runs."""
         return any(slot.busy for slot in self._abandoned)
 
     async def enter(self, timeout: float | None) -> Slot:  # noqa: ASYNC109  (rescheduled while it waits)
-        """Wait for a slot. Raises TimeoutError if for `timeout` seconds all slots were held by abandoned threads.
+        """Wait for a slot. Raises TimeoutError if abandoned threads keep all slots for `timeout` seconds.
 
-        Behind callers that are still waiting for their results, this waits as long as it takes.
+        There is no limit while any slot belongs to a caller that still waits for its result.
         """
         if not self._free.locked():
             await self._free.acquire()
@@ -87,7 +87,7 @@ class Slots:
         return Slot(self._threads)
 
     def leave(self, slot: Slot) -> None:
-        """Give the slot back, at once or when its thread has finished."""
+        """Release the slot, at once or when its thread has finished."""
         if not slot.busy:
             self._free.release()
             return
@@ -96,7 +96,7 @@ class Slots:
         slot.when_free(lambda: self._recover(slot))
 
     def close(self) -> None:
-        """End the worker threads. Abandoned ones are not waited for."""
+        """End the worker threads. Does not wait for abandoned ones."""
         self._threads.shutdown(wait=not self.busy, cancel_futures=True)
 
     def _recover(self, slot: Slot) -> None:

@@ -32,20 +32,20 @@ _METHODS: dict[str, tuple[str, ...]] = {
     "embedder": ("embed",),
 }
 _COUNT, _NUMBER = (Integral, 1, "a whole number of 1 or more"), (Real, -math.inf, "a number")
-# Numbers that a component may have, by kind: type, minimum, and both in words.
+# Optional numbers of a component, by kind: type, minimum, and a description of both.
 _NUMBERS: dict[str, dict[str, tuple[type[Any], float, str]]] = {
     "": {"concurrency": _COUNT, "max_age": (Real, 0, "a number of 0 or more")},
     "reader": {"window": _COUNT, "max_tokens": _COUNT},
     "evaluator": {"upper": _NUMBER, "lower": _NUMBER},
 }
 _CLOSING = 30.0  # seconds that an `async def close` may take
-_SLACK = 1e-3  # sums of floats may end a little beyond a bound
+_SLACK = 1e-3  # tolerance for rounding errors
 # msgspec would write these as text, but a component must not return them as text.
 _NOT_TEXT = (bytes, bytearray, memoryview, UUID, Decimal, datetime, date, time, timedelta)
 
 
 def check_component(kind: str, name: str, component: Any) -> None:
-    """Raises PluginError if `component` lacks what its kind must have."""
+    """Raise PluginError if `component` lacks a method or has an invalid attribute of its kind."""
     what = f"{kind.capitalize()} {name!r}"
     if kind == "strategy":
         if not (hasattr(component, "needs") and hasattr(component, "answer")):
@@ -61,7 +61,7 @@ def check_component(kind: str, name: str, component: Any) -> None:
         raise PluginError(f"{what} lacks the method {methods}.", hint=CONTRACT)
     for attribute, (number, minimum, description) in (_NUMBERS[""] | _NUMBERS.get(kind, {})).items():
         if isinstance(inspect.getattr_static(component, attribute, None), property | cached_property):
-            continue  # it may ask an engine that is not loaded for this
+            continue  # reading it may load the engine
         value = getattr(component, attribute, None)
         if value is not None and not (isinstance(value, number) and value >= minimum):
             raise PluginError(f"{what} has {value!r} as `{attribute}`, not {description}.", hint=CONTRACT)
@@ -78,20 +78,20 @@ def _check_needs(what: str, needs: Any) -> None:
 
 @contextmanager
 def attributed(name: str) -> Iterator[None]:
-    """Errors of rqa's own pass unchanged. Any other becomes a PluginError or UnavailableError that names `name`."""
+    """Turn errors of the block into a PluginError or UnavailableError that names `name`. Keeps rqa's own errors."""
     before = cancellations()  # a task group that failed leaves its task cancelled (Python 3.11)
     try:
         yield
     except RqaError:
         raise
-    except BaseException as error:  # neither a plugin nor a panic of its compiled code ends the process
+    except BaseException as error:  # panics of compiled code are not Exceptions
         if passes(error, before):
             raise
         raise _translated(name, first_of(error)) from error
 
 
 async def closed(name: str, component: Any, seconds: float | None = None) -> str:
-    """Close the component. Returns what went wrong, or "", so that the others are closed all the same."""
+    """Close the component. Return an error message instead of raising, "" if it closed."""
     before = cancellations()
     try:
         if (close := getattr(component, "close", None)) is not None:
@@ -107,9 +107,10 @@ async def closed(name: str, component: Any, seconds: float | None = None) -> str
 
 
 def passes(error: BaseException, before: int = 0) -> bool:
-    """Whether `error`, which left a plugin, is not the plugin's: Ctrl-C, or the end of this task.
+    """Return whether an error from a plugin's code was caused by Ctrl-C or by the cancellation of this task.
 
-    `before` is the number of cancellations before the call: one that nobody has requested since is the plugin's own.
+    `before` is the number of cancellation requests before the call. A CancelledError without a new request is the
+    plugin's own.
     """
     if isinstance(error, asyncio.CancelledError):
         return cancellations() > before
@@ -119,7 +120,7 @@ def passes(error: BaseException, before: int = 0) -> bool:
 
 
 def cancellations() -> int:
-    """How many times the current task was asked to end."""
+    """Return the number of cancellation requests for the current task."""
     task = _task()
     return task.cancelling() if task else 0
 
@@ -143,7 +144,7 @@ def _translated(name: str, error: BaseException) -> RqaError:
 
 
 def first_of(error: BaseException) -> BaseException:
-    """Of a group of errors the first one of rqa's own, or else the first."""
+    """Return the first of rqa's own errors in a group, else the first error in it."""
     if not isinstance(error, BaseExceptionGroup):
         return error
     leaves = [first_of(part) for part in error.exceptions]
@@ -151,10 +152,10 @@ def first_of(error: BaseException) -> BaseException:
 
 
 def validated(result: Any, promised: Any, arguments: Sequence[Any] = ()) -> tuple[Any, str]:
-    """`result` as the type `promised` (or a list of it), and what is wrong with it, "" if nothing is.
+    """Return `result` as the type `promised` (or a list of it), and the problem with it, "" if it is valid.
 
-    An integer may stand for a float, and a dict for a dataclass. Half a surrogate pair becomes U+FFFD. The positions
-    of a Reading and the number of scores are checked against the texts in `arguments`.
+    Accepts an integer for a float and a dict for a dataclass. Replaces lone surrogates by U+FFFD. Checks the positions
+    of a Reading and the number of scores against the texts in `arguments`.
     """
     item = get_args(promised)
     if not item:
@@ -174,14 +175,14 @@ def validated(result: Any, promised: Any, arguments: Sequence[Any] = ()) -> tupl
 
 
 def unit_vectors(found: Any, number: int) -> tuple[Any, str]:
-    """The vectors of `number` texts, float32, scaled to length 1; and what is wrong with them, "" if nothing is.
+    """Return the vectors of `number` texts as float32 of length 1, and the problem with them, "" if they are valid.
 
-    A vector of zeros, as of an empty text, stays as it is.
+    A vector of zeros, for example of an empty text, stays as it is.
     """
     import numpy as np
 
     try:
-        with np.errstate(over="ignore"):  # too large a number becomes infinite
+        with np.errstate(over="ignore"):  # numbers out of range become infinite
             vectors = np.asarray(found, dtype=np.float32)
     except (ValueError, TypeError, OverflowError) as error:
         return None, f"{_named(type(found))} that is not a list of vectors of equal width: {error}"
@@ -212,7 +213,7 @@ def _converted(item: Any, promised: type) -> tuple[Any, str]:
 
 
 def _builtin(item: Any) -> Any:
-    """The number or text that an instance of a subclass is, such as those of NumPy and of parsers."""
+    """Convert an instance of a subclass of float or str, such as NumPy's, to the built-in type."""
     for kind in (float, str):
         if isinstance(item, kind):
             return kind(item)
@@ -228,7 +229,7 @@ def _has_surrogates(plain: Any) -> bool:
 
 
 def _encodable(plain: Any) -> Any:
-    """`plain` with U+FFFD for each half of a surrogate pair."""
+    """Return `plain` with lone surrogates replaced by U+FFFD."""
     if isinstance(plain, str):
         return whole_characters(plain)
     if isinstance(plain, dict):
@@ -249,7 +250,7 @@ def _out_of_range(item: Any) -> str:
 
 
 def _numbers(item: Any) -> Iterator[tuple[str, float, int]]:
-    """The numbers of a result that have a range: name, value and minimum. The maximum is 1."""
+    """Yield the numbers of a result that have a range: name, value and minimum. The maximum is 1."""
     if isinstance(item, int | float):
         yield "a score", item, -1
     if isinstance(item, Reading) and item.score is not None:

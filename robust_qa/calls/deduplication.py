@@ -1,4 +1,4 @@
-"""Deduplication: equal calls in flight are made once, and everybody who asked waits for that one."""
+"""Deduplication: equal calls in flight are made once and share the result."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..types import Usage
 
 
 class SharedCall:
-    """Work in a task of its own, cancelled when the last of those who wait for it leaves.
+    """A call in its own task, which is cancelled when the last caller leaves.
 
-    `work` gets this object. It adds to `usage` what was spent on attempts that gave no result.
+    `work` gets this object, and adds the usage of failed attempts to `usage`.
     """
 
     def __init__(
@@ -21,14 +21,14 @@ class SharedCall:
         start: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]] = asyncio.create_task,
     ) -> None:
         self._task = start(work(self))
-        # When everybody has left, nobody retrieves the error, and asyncio would log it.
+        # Retrieve the error even if all callers have left, because asyncio would log it.
         self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
         self.usage = Usage()
         self._waiting = 0
         self._charged = False
 
     async def join(self) -> Any:
-        """Wait for the result of the work. Raises its error."""
+        """Wait for the result. Raises the error of the call."""
         self._waiting += 1
         try:
             return await asyncio.shield(self._task)
@@ -38,16 +38,16 @@ class SharedCall:
                 self._task.cancel()
 
     def charge(self) -> bool:
-        """True for the first who asks: usage is charged to one caller only."""
+        """Return True for the first caller only, which is charged with the usage."""
         first, self._charged = not self._charged, True
         return first
 
     @property
     def over(self) -> bool:
-        """Whether it has a result, or nobody waits for one."""
+        """Whether the call has ended or has no callers."""
         return not self._waiting or self._task.done()
 
     @property
     def abandoned(self) -> bool:
-        """Whether everybody left before there was a result."""
+        """Whether all callers left before the call ended."""
         return self._task.cancelled() or (not self._waiting and not self._task.done())

@@ -13,14 +13,14 @@ from ..types import Kind, Usage
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The options of every component that the host applies."""
+    """The options that the host applies to every component."""
 
-    concurrency: Annotated[int, Meta(ge=1)] | None = None  # calls at once; default: as the component says
+    concurrency: Annotated[int, Meta(ge=1)] | None = None  # concurrent calls; default: set by the component
     rpm: Annotated[float, Meta(gt=0)] | None = None  # requests a minute; default: no limit
     timeout: Annotated[float, Meta(ge=0)] | None = None  # seconds one attempt may take; 0: no limit
-    retries: Annotated[int, Meta(ge=0)] = 4  # further attempts after a failure that may pass
+    retries: Annotated[int, Meta(ge=0)] = 4  # more attempts after a temporary failure
     prompt_price: Annotated[float, Meta(ge=0)] | None = None  # of a million prompt tokens, in a currency of your choice
-    completion_price: Annotated[float, Meta(ge=0)] | None = None  # of a million tokens that are written
+    completion_price: Annotated[float, Meta(ge=0)] | None = None  # of a million completion tokens
 
     def cost(self, usage: Usage) -> float | None:
         """The price of the tokens in `usage`, None without prices."""

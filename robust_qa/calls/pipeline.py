@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_TEXTS = 256  # in one call of an embedder
+_TEXTS = 256  # per call of an embedder
 _ASYNC_TIMEOUT = 120.0  # seconds for an `async def` method, unless the component or the configuration sets another
 _SYNC_CALLS = max(8, os.cpu_count() or 1)  # concurrent calls of a `def` method, likewise
 _UNLIMITED = 1_000_000
-_ENDING = 5.0  # seconds that cancelled calls may take to end
+_ENDING = 5.0  # seconds to wait for cancelled calls
 _NO_USAGE = Usage()
 
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One request to a component: method `power` with `arguments`, which returns a `returns`.
+    """One request to a component: its method `power` with `arguments`. `returns` is the type of the result.
 
     `what` and `data` are for the trace. A call that is not `repeatable` (sampled without a seed) is neither cached nor
     shared.
@@ -81,10 +81,10 @@ class _Method:
 
 
 class Pipeline:
-    """One component and everything around its calls. All calls of all questions to it go through here.
+    """A component with its cache, limits and retries. The calls of all questions go through it.
 
-    `identity` is what results depend on besides the arguments, or None if they must not be cached. `digest` is the
-    same, cached or not. `fingerprint` is the component's own account of that, or None.
+    `identity` identifies what results depend on besides the arguments; None turns the cache off. `digest` is the same
+    value, set even without a cache. `fingerprint` is the component's own digest of its content, or None.
     """
 
     def __init__(
@@ -118,14 +118,14 @@ class Pipeline:
         self._delegates = hasattr(component, "needs")
 
     async def call(self, call: Call[T], trace: Trace) -> T:
-        """The result of `call`: from the cache, from an equal call in flight, or from the component.
+        """Return the result of `call` from the cache, from an equal call in flight, or from the component.
 
         Raises RqaError, which the trace records too.
         """
         started = trace.now()
         try:
             key = self._key(call)
-            outcome = self._recalled(key, call)
+            outcome = self._cached(key, call)
             if outcome is None:
                 place = key or object()
                 shared = self._in_flight.get(place)
@@ -141,7 +141,7 @@ class Pipeline:
             trace.add(call.power, call.what, component=self.name, started=started, error=error.message, data=call.data)
             raise
         self._record(call, outcome, started, trace)
-        # A list is the caller's own to change: others share the result, and the trace keeps it.
+        # Copy a list, because other callers and the trace share it.
         result: T = outcome.result
         return copy(result) if isinstance(result, list) else result
 
@@ -160,13 +160,13 @@ class Pipeline:
                     result = self._validated(call, result)
                     break
                 except RqaError as error:
-                    if not self._delegates:  # the components that it called were charged
+                    if not self._delegates:  # the calls that it made are charged already
                         shared.usage += error.usage
                     if shared.over or (wait := policy.wait(error)) is None:
                         raise
             await asyncio.sleep(wait)
             retries += 1
-        # What was missing in this call may be there next time, so its result is not stored.
+        # A result with temporary warnings is not cached, because the next call may succeed in full.
         if self._cache is not None and all(isinstance(each, LastingWarning) for each in warnings):
             for place, content in self._entries(key, call, result):
                 if place and content:
@@ -189,7 +189,7 @@ class Pipeline:
                             result = await slot.run(method.function, *arguments)
                             if inspect.isawaitable(result):
                                 result = await result
-                self._rate.taken()
+                self._rate.accepted()
                 return result
             except TimeoutError as error:
                 if not limit.expired():
@@ -207,7 +207,7 @@ class Pipeline:
             method.slots.leave(slot)
 
     async def embed(self, texts: Sequence[str], trace: Trace) -> NDArray[np.float32]:
-        """The vectors of `texts`, of length 1, shape (len(texts), width). The cache has one entry for each text.
+        """Return vectors of length 1, shape (len(texts), width). The cache has one entry for each text.
 
         Raises RqaError.
         """
@@ -251,11 +251,11 @@ class Pipeline:
 
     @property
     def busy(self) -> bool:
-        """Whether the component is called, or a thread of an abandoned call still runs."""
+        """Whether a call is in flight, or the thread of an abandoned call still runs."""
         return bool(self._tasks) or any(slots.busy for slots in self._slots.values())
 
     async def end(self) -> None:
-        """Cancel all calls in flight and wait for them to end. Threads end in their own time."""
+        """Cancel all calls in flight and wait for them. Does not wait for threads of abandoned calls."""
         for task in self._tasks:
             if not task.cancelling():  # it is already ending
                 task.cancel()
@@ -267,10 +267,10 @@ class Pipeline:
                 slots.close()
 
     def _left(self, place: object, shared: SharedCall, trace: Trace) -> bool:
-        """Forget a shared call that is over, and charge it. Returns whether this is the first caller to leave it."""
+        """Remove a shared call that is over and charge its usage. Return whether this caller is the first to leave."""
         if not shared.over:
             return True
-        if self._in_flight.get(place) is shared:  # else an equal call has started meanwhile
+        if self._in_flight.get(place) is shared:  # else a new equal call has started
             del self._in_flight[place]
         first = shared.charge()
         if first:
@@ -302,7 +302,7 @@ class Pipeline:
         return self._hashed(call.power, call.arguments) if call.repeatable else None
 
     def _text_key(self, text: str) -> str | None:
-        """The cache key of the vector of one text."""
+        """Return the cache key of the vector of one text."""
         return self._hashed("embed", text)
 
     def _hashed(self, power: str, arguments: Any) -> str | None:
@@ -310,12 +310,12 @@ class Pipeline:
             return None
         with attributed(self.name):
             age = getattr(self.component, "max_age", None)
-            period = time.time() // age if age else 0  # results of an earlier period are not found
+            period = time.time() // age if age else 0  # older results have other keys
         content = _encoded((self._identity, period, power, arguments))
         return hashlib.sha256(content).hexdigest() if content else None
 
     def _entries(self, key: str | None, call: Call[Any], result: Any) -> Iterator[tuple[str | None, bytes | None]]:
-        """The cache entries of a result, with their keys: one, or one for each text of an embedder."""
+        """Yield the keys and values to cache: one, or for an embedder one for each text."""
         if call.power == "embed":
             yield from (
                 (self._text_key(text), row.tobytes()) for text, row in zip(*call.arguments, result, strict=True)
@@ -323,7 +323,7 @@ class Pipeline:
         elif key:
             yield key, _encoded(result)
 
-    def _recalled(self, key: str | None, call: Call[T]) -> _Outcome[T] | None:
+    def _cached(self, key: str | None, call: Call[T]) -> _Outcome[T] | None:
         if key is None or self._cache is None or (stored := self._cache.get(key)) is None:
             return None
         try:
@@ -332,7 +332,7 @@ class Pipeline:
             return None  # stored by a version with other types
 
     def _batcher(self, power: str) -> Batcher | None:
-        """What merges calls into batches, None if the component has no `power_many`. Embedders take any texts."""
+        """Return the batcher of that method, None if the component has no `power_many`. Embedders always have one."""
         if power == "embed":
             return self._batchers.setdefault(power, Batcher(self._embed_batch, self._start))
         many = getattr(self.component, f"{power}_many", None)
@@ -341,7 +341,7 @@ class Pipeline:
         return self._batchers.get(power)
 
     async def _batch(self, power: str, many: Callable[..., Any], requests: list[tuple[Any, ...]]) -> list[Any]:
-        """The results of `many` for the requests of a batch, one each."""
+        """Return the result of each request of a batch, from one call of `many`."""
         results = await self._invoke(power, many, [*map(_copied, requests)])
         if not isinstance(results, list) or len(results) != len(requests):
             got = f"{len(results)} results" if isinstance(results, list) else f"{type(results).__name__}, not a list,"
@@ -351,7 +351,7 @@ class Pipeline:
         return results
 
     async def _embed_batch(self, requests: list[tuple[Any, ...]]) -> list[Any]:
-        """The vectors of each request of a batch, from one call with all their texts."""
+        """Return the vectors of each request of a batch, from one call with all texts."""
         texts = [text for (part,) in requests for text in part]
         vectors, problem = unit_vectors(await self._invoke("embed", self.component.embed, texts), len(texts))
         if problem:
@@ -379,12 +379,12 @@ class Pipeline:
         is_async = inspect.iscoroutinefunction(function)
         with attributed(self.name):
             width = self.limits.concurrency or getattr(self.component, "concurrency", None)
-            if width:  # it holds for all methods together
+            if width:  # of all methods together
                 slots = self._shared_slots("all", width)
             else:
                 slots = self._shared_slots(name, _UNLIMITED if is_async else _SYNC_CALLS)
         timeout = self.limits.timeout
-        if timeout is None and is_async and not self._delegates:  # giving up on a thread would not stop it
+        if timeout is None and is_async and not self._delegates:  # a thread cannot be stopped
             timeout = _ASYNC_TIMEOUT
         self._methods[name] = _Method(function, is_async, slots, timeout or None)
         return self._methods[name]
@@ -414,7 +414,7 @@ class Pipeline:
             raise self._closed(error.seconds) from None
 
     def _refused(self, number: int, error: UnavailableError) -> None:
-        """Slow down after a 429. Raises UnavailableError if the provider wants a pause that is too long."""
+        """Slow down after a 429. Raises UnavailableError if the provider asks for a pause of more than LONGEST_WAIT."""
         self._rate.refused(number, error.retry_after)
         if (error.retry_after or 0.0) > LONGEST_WAIT:
             self._refusal = error.message
@@ -431,12 +431,12 @@ class Pipeline:
 
 
 def _copied(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """`arguments` with lists of their own, which the component may change without changing the next attempt."""
+    """Return `arguments` with their lists copied, because the component may change them."""
     return tuple(copy(each) if isinstance(each, list) else each for each in arguments)
 
 
 def _encoded(value: Any) -> bytes | None:
-    """`value` as JSON; None if it holds half a surrogate pair, and then it is not cached."""
+    """Return `value` as JSON, or None if it cannot be encoded because of a lone surrogate."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:

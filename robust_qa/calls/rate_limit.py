@@ -19,10 +19,10 @@ class Closed(Exception):
 
 
 class RateLimit:
-    """Lets calls through at `rpm` requests a minute (None: no limit).
+    """Limits calls to `rpm` requests a minute (None: no limit).
 
-    The provider's own limit is unknown until it returns 429. Then all calls pause, and half as many as were in flight
-    continue. Each round of calls that it takes afterwards makes room for one more.
+    The provider's own limit is unknown until it returns 429. Then all calls pause, and the concurrency drops to half of
+    the calls in flight. Afterwards each full round of accepted calls raises it by one.
     """
 
     def __init__(self, rpm: float | None) -> None:
@@ -31,41 +31,41 @@ class RateLimit:
         self._paused_until = 0.0
         self._queue = asyncio.Lock()
         self._in_flight = 0
-        self._width = math.inf  # calls in flight, at most
+        self._width = math.inf  # concurrency limit
         self._room = asyncio.Event()
-        self._rounds = 0  # of refusals
-        self._in_a_row = 0  # refusals since a call was taken
-        self.taken_at = -math.inf  # when the provider last took a call, in the event loop's time
+        self._rounds = 0  # number of rounds that were refused
+        self._in_a_row = 0  # refused rounds since the last accepted call
+        self.accepted_at = -math.inf  # time of the last accepted call, by the event loop's clock
 
     async def enter(self) -> int:
-        """Wait for a turn. Call `leave` afterwards. Returns the number of the round, for `refused`.
+        """Wait for a turn and return the number of the round, for `refused`. Call `leave` afterwards.
 
-        Raises Closed if the provider asked for too long a pause.
+        Raises Closed if the provider asked for a pause of more than LONGEST_WAIT.
         """
         if self._interval or self._rounds:
-            async with self._queue:  # one waits at a time, so that a pause does not save up turns
+            async with self._queue:  # one at a time, so that calls stay spaced after a pause
                 await self._turn()
         self._in_flight += 1
         return self._rounds
 
     def leave(self) -> None:
-        """The call is over."""
+        """Record the end of a call."""
         self._in_flight -= 1
         self._room.set()
 
-    def taken(self) -> None:
-        """The provider took a call."""
-        self.taken_at = asyncio.get_running_loop().time()
+    def accepted(self) -> None:
+        """Record that the provider accepted a call."""
+        self.accepted_at = asyncio.get_running_loop().time()
         self._in_a_row = 0
         self._width += 1 / self._width
 
     def refused(self, number: int, retry_after: float | None) -> None:
-        """The provider returned 429 to a call of round `number`."""
-        if number == self._rounds:  # the first of its round; the others were refused for the same reason
+        """Record that the provider returned 429 to a call of round `number`."""
+        if number == self._rounds:  # only the first refusal of a round counts
             self._rounds += 1
             self._in_a_row += 1
             self._width = max(min(self._width, self._in_flight) / 2, 1.0)
-            if retry_after is None or self._in_a_row > 1:  # the pause that it asked for was too short
+            if retry_after is None or self._in_a_row > 1:  # or its previous wait was too short
                 own = min(_FIRST_WAIT * 2 ** (self._in_a_row - 1), _LONGEST_OWN_WAIT)
                 retry_after = max(retry_after or 0.0, own)
         self._paused_until = max(self._paused_until, asyncio.get_running_loop().time() + (retry_after or 0.0))

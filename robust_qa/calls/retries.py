@@ -8,15 +8,15 @@ import random
 from ..errors import RqaError, UnavailableError
 from .rate_limit import RateLimit
 
-LONGEST_LIMITED = 600.0  # seconds for which a call is repeated after 429
+LONGEST_LIMITED = 600.0  # seconds to keep retrying after 429
 _FIRST_WAIT = 0.5  # seconds after the first failure; doubled with each further one
 _LONGEST_WAIT = 30.0
 
 
 class RetryPolicy:
-    """The retries of one call: at most `retries` after failures that may pass (0: none).
+    """Decides on the retries of one call: at most `retries` after temporary failures (0: none).
 
-    A 429 does not count: the rate limit makes the call wait for its turn again.
+    A 429 does not count, because the rate limit makes the call wait for its turn.
     """
 
     def __init__(self, retries: int, rate: RateLimit) -> None:
@@ -26,7 +26,7 @@ class RetryPolicy:
         self._limited_since: float | None = None
 
     def wait(self, error: RqaError) -> float | None:
-        """Seconds to wait before the next attempt, None if there is to be none."""
+        """Return the seconds to wait before the next attempt, None to give up."""
         if not self._retries or not error.retryable:
             return None
         if isinstance(error, UnavailableError) and error.limited:
@@ -41,6 +41,6 @@ class RetryPolicy:
             self._limited_since = now
         if now - self._limited_since < LONGEST_LIMITED:
             return False
-        error.general = self._rate.taken_at < self._limited_since  # it took no other call either
+        error.general = self._rate.accepted_at < self._limited_since  # no other call was accepted either
         error.hint = f"rqa tried for {LONGEST_LIMITED / 60:.0f} minutes. {error.hint}".strip()
         return True

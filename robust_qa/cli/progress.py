@@ -105,8 +105,8 @@ async def watch(run: Run, tally: Tally, size: int | None, *, answers_on_terminal
 
 def print_first_failure(run: Run, tally: Tally) -> None:
     """Print the first failure once: a problem with the first row often affects all rows."""
-    if tally.first_error and not tally.told:
-        tally.told = True
+    if tally.first_error and not tally.reported:
+        tally.reported = True
         run.say(f"the first failure: {tally.first_error[:_LONGEST_MESSAGE]}")
 
 

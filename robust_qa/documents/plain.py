@@ -126,7 +126,7 @@ class _Reader:
         is_short = len(chunk.lines) == 1 and len(text.split()) <= _LONGEST_HEADING and not _STOPPED.search(text)
         if not is_short or following is None or not any(map(str.isalpha, text)):
             return 0
-        if following.lines[0].lstrip()[0].islower():  # the sentence goes on
+        if following.lines[0].lstrip()[0].islower():  # the sentence continues
             return 0
         if is_first:
             return 1

@@ -54,7 +54,7 @@ def read_roff(text: str, line: int = 1) -> tuple[str, list[Block]]:
 
 
 def _lines(text: str, line: int) -> Iterator[tuple[int, str]]:
-    """Yield the lines with their numbers, without comments, definitions of macros and what groff alone reads."""
+    """Yield the lines with their numbers, without comments, macro definitions and groff's own requests."""
     end = ""  # of the lines to skip
     for number, content in enumerate(text.split("\n"), start=line):
         if end:

@@ -20,7 +20,7 @@ class LongLineError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The cells of a row, or what is `wrong` with it, with its first and last line number."""
+    """The cells of a row, or the reason why it is `wrong`, with its first and last line number."""
 
     cells: list[str]
     first: int

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 
 def even_batches(lengths: Sequence[int], tokens: int, workers: int) -> list[list[int]]:
-    """Positions in groups of like length, of at most `tokens` each, padding included; one that is longer is alone.
+    """Group texts of similar length. Return the positions of the texts in each group, the largest group first.
 
-    There are as many groups as give every worker the same share of few texts, and the largest come first: a worker
-    that is left with one more than the others makes all wait.
+    With padding, a group has at most `tokens` tokens; a longer text is a group of one. The number of groups is about
+    a multiple of `workers`, so that all workers finish at the same time.
     """
     least = -(-sum(lengths) // tokens)
     share = sum(lengths) / max(1, -(-least // workers) * workers)

@@ -73,18 +73,18 @@ def _size(limit: int) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait by `retry-after-ms` or `Retry-After` (RFC 9110, 10.2.3), None where neither says.
+    """Return the seconds to wait by `retry-after-ms` or `Retry-After` (RFC 9110, 10.2.3), None if neither is valid.
 
-    `headers` has no regard for case.
+    `headers` must ignore case, as those of httpx do.
     """
-    wish = headers.get("retry-after", "")
-    readings: tuple[Callable[[], float], ...] = (
+    value = headers.get("retry-after", "")
+    parsers: tuple[Callable[[], float], ...] = (
         lambda: float(headers.get("retry-after-ms", "")) / 1000,
-        lambda: float(wish),
-        lambda: parsedate_to_datetime(wish).timestamp() - time(),
+        lambda: float(value),
+        lambda: parsedate_to_datetime(value).timestamp() - time(),
     )
-    for reading in readings:
+    for parse in parsers:
         with suppress(ValueError, OverflowError):
-            if (seconds := reading()) < float("inf"):
+            if (seconds := parse()) < float("inf"):
                 return max(0.0, seconds)
     return None

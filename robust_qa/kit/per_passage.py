@@ -1,4 +1,4 @@
-"""What is asked about each of several passages or texts alone, so that none takes the others along."""
+"""Ask about several passages separately, so that one failed call does not fail the others."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 
-async def ask_each(ask: Callable[[A], Awaitable[T]], asked: Iterable[A]) -> list[T | RqaError]:
-    """What `ask` gives of each of `asked`, all at once; or what is wrong with that one.
+async def ask_each(ask: Callable[[A], Awaitable[T]], items: Iterable[A]) -> list[T | RqaError]:
+    """Call `ask` for all items concurrently. Return for each item the result or its error.
 
-    That is a reply that was cut, one that the provider refuses, or a prompt that overflows the window. Raises the first
-    of these where every one ended so; and, in a group, any other error.
+    The errors returned are CutError, RefusedError and ContextError, unless they are general. Raises the first of them
+    if every item failed. Any other error cancels the rest and is raised in an exception group.
     """
     import asyncio
 
-    async def alone(one: A) -> T | RqaError:
+    async def result_of(item: A) -> T | RqaError:
         try:
-            return await ask(one)
+            return await ask(item)
         except (CutError, ContextError, RefusedError) as error:
             if error.general:
                 raise
             return error
 
     async with asyncio.TaskGroup() as group:
-        asking = [group.create_task(alone(one)) for one in asked]
-    found = [task.result() for task in asking]
-    errors = [each for each in found if isinstance(each, RqaError)]
-    if errors and len(errors) == len(found):
+        tasks = [group.create_task(result_of(item)) for item in items]
+    results = [task.result() for task in tasks]
+    errors = [result for result in results if isinstance(result, RqaError)]
+    if errors and len(errors) == len(results):
         raise errors[0]
-    return found
+    return results

@@ -6,29 +6,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_heard: ContextVar[list[str] | None] = ContextVar("remarks", default=None)
+_collected: ContextVar[list[str] | None] = ContextVar("warnings", default=None)
 
 
 class LastingWarning(str):
-    """A remark on what will be lacking next time, too."""
+    """A warning whose cause will still exist at the next call."""
 
 
 def warn(text: str, *, lasting: bool = False) -> None:
-    """Tell what the call under way has to do without, such as a page that could not be reached.
+    """Warn that the current call succeeded only in part, for example without a page that could not be fetched.
 
-    The trace shows it, and the result is not cached unless it is `lasting`: what is lacking now may be there next
-    time. Outside a call it goes nowhere.
+    The trace shows the warning. A result is cached only if all its warnings are `lasting`, because a later call may
+    succeed in full. Outside a call, the warning is dropped.
     """
-    if (heard := _heard.get()) is not None:
-        heard.append(LastingWarning(text) if lasting else text)
+    if (warnings := _collected.get()) is not None:
+        warnings.append(LastingWarning(text) if lasting else text)
 
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Collects the remarks made inside, by whatever task or thread."""
-    heard: list[str] = []
-    token = _heard.set(heard)
+    """Collect the warnings of the block and of the tasks and threads that it starts."""
+    warnings: list[str] = []
+    token = _collected.set(warnings)
     try:
-        yield heard
+        yield warnings
     finally:
-        _heard.reset(token)
+        _collected.reset(token)
