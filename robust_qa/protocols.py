@@ -38,7 +38,11 @@ class Retriever(Protocol):
 
 
 class ExtractiveReader(Protocol):
-    """A reader that finds answers in passages. A reader may be this, a LanguageModel, or both."""
+    """A reader that finds answers in passages. A reader may be this, a LanguageModel, or both.
+
+    It may also have `quote(question, passages) -> list[Quote]`: the parts that most likely answer, best first. They are
+    shown beside the answer, or without one.
+    """
 
     def read(self, question: str, passages: list[Passage], /) -> Reading | Awaitable[Reading]: ...
 

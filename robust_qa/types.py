@@ -141,14 +141,36 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class Quote:
+    """A part of a passage that may answer a question.
+
+    - `passage`: its 0-based position in the list of passages.
+    - `start`, `end`: character offsets of whole sentences in its text.
+    - `score`: the probability that it answers the question, or None.
+    - `highlight`: character offsets in the text of the words that may be the answer, or None.
+    """
+
+    passage: int
+    start: int
+    end: int
+    score: float | None = None
+    highlight: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Citation:
-    """A source of an answer. `quote` is the sentence of the passage that contains the answer."""
+    """A source of an answer.
+
+    `quote` is the sentence of the passage that contains the answer, `highlight` the offsets in it of the words that
+    answer, if they are known.
+    """
 
     quote: str
     title: str = ""
     source: str = ""
     id: str = ""
     origin: Origin = "external"
+    highlight: tuple[int, int] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +190,7 @@ class Step:
     `started` is in seconds since the start of the question. `data` is JSON-ready.
     """
 
-    kind: Power | Literal["embed", "note"]
+    kind: Power | Literal["embed", "quote", "note"]
     what: str
     component: str = ""
     started: float = 0.0

@@ -1,8 +1,8 @@
 """The reader, evaluator and embedder `embedded`: one small packaged model extracts, scores and makes vectors.
 
 They work offline on a CPU. The model (MiniLM, 6 layers, int8) marks the answer in each passage or finds none
-(engine.py, windows.py). The reader prefers answers of several passages (choice.py) and compares dates for questions
-about what came first (comparison.py). Train your own model with `rqa train reader` (training/).
+(engine.py, windows.py, spans.py). The reader ranks the parts of passages (evidence.py) and weighs their answers
+(choice.py). Train your own model with `rqa train reader` (training/).
 """
 
 from __future__ import annotations

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -23,24 +23,23 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 T = TypeVar("T")
+K = TypeVar("K")
+Item = TypeVar("Item")
 
 PACKAGED = Path(__file__).parent / "model"
 CHECKSUMS = "checksums.json"
 BATCH = 256  # tokens in a batch, including padding; larger batches leave the CPU cache
-
-
 _TINY = 1e-9  # avoids division by 0
-_CACHE_SIZE = 2048  # windows, about 2 KB each
+_CACHE_SIZE = 2048  # windows or vectors, about 2 KB each
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """The content of reader.json. A probability is the logistic function of weighted evidence."""
+    """The content of reader.json. A probability is the logistic function of a bias and weighted features."""
 
     length: int  # tokens of a window, including question and special tokens
     stride: int  # tokens that neighbouring windows share
-    span: tuple[float, float, float, float]  # weights for a right span: bias, margin over null, answered, relevant
-    judge: tuple[float, float, float, float]  # weights for a relevant passage: bias, and the evidence of `weighed`
-    answer: tuple[float, float, float]  # weights for a right answer: bias, log-odds of its best span, support of others
+    relevance: tuple[float, float, float, float]  # of a text: bias, best span's margin, score of relevance, cosine
+    answer: tuple[float, float, float]  # of an answer: bias, odds and share of its Choice
     threshold: float  # minimum confidence of an answer
     upper: float = 0.0  # best score from which two of three questions are answerable
     lower: float = 0.0  # best score below which three of four questions are unanswerable
@@ -65,6 +64,7 @@ class Marking(Protocol):
     def ends(self) -> tuple[int, int]: ...
     def tokens(self, text: str) -> tuple[list[int], list[tuple[int, int]]]: ...
     def mark(self, windows: Sequence[tuple[list[int], list[int]]]) -> list[Marks]: ...
+    def embed(self, texts: Sequence[str]) -> Floats: ...
 
 
 class Engine:
@@ -191,25 +191,45 @@ class Engine:
 
 
 class CachingEngine(Engine):
-    """An engine that caches the marks of recent windows, because evaluators and readers share passages."""
+    """An engine that caches recent marks and vectors, because readers and evaluators share passages."""
 
     def __init__(self, folder: Path | None = None, threads: int = 0) -> None:
         super().__init__(folder, threads)
-        self._cache: dict[tuple[bytes, int], Marks] = {}
-        self._lock = Lock()
+        self._recent_marks: _Recent[tuple[bytes, int], Marks] = _Recent()
+        self._recent_vectors: _Recent[str, Floats] = _Recent()
 
     def mark(self, windows: Sequence[tuple[list[int], list[int]]]) -> list[Marks]:
         """Return the marks of `windows`; see Engine.mark."""
-        np = self._np
-        keys = [(np.array(ids, np.int32).tobytes(), sum(types)) for ids, types in windows]
+        keys = [(self._np.array(ids, self._np.int32).tobytes(), sum(types)) for ids, types in windows]
+        return self._recent_marks.get(keys, windows, super().mark)
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """Return a unit vector of each text; see Engine.embed."""
+        if not texts or len(texts) > _CACHE_SIZE // 4:  # a batch of an index would fill the cache
+            return super().embed(texts)
+        vectors: Floats = self._np.stack(self._recent_vectors.get(texts, texts, super().embed))
+        return vectors
+
+
+class _Recent(Generic[K, T]):
+    """The latest results of a function. Safe for threads."""
+
+    def __init__(self) -> None:
+        self._results: dict[K, T] = {}
+        self._lock = Lock()
+
+    def get(
+        self, keys: Sequence[K], items: Sequence[Item], compute: Callable[[Sequence[Item]], Iterable[T]]
+    ) -> list[T]:
+        """Return the result of each item. `compute` gets the items whose keys are not stored."""
         with self._lock:
-            known = {key: self._cache[key] for key in keys if key in self._cache}
-        new = {key: window for key, window in zip(keys, windows, strict=True) if key not in known}
-        found = dict(zip(new, super().mark([*new.values()]), strict=True))
+            known = {key: self._results[key] for key in keys if key in self._results}
+        new = {key: item for key, item in zip(keys, items, strict=True) if key not in known}
+        found = dict(zip(new, compute([*new.values()]), strict=True))
         with self._lock:
-            self._cache |= found
-            while len(self._cache) > _CACHE_SIZE:
-                del self._cache[next(iter(self._cache))]
+            self._results |= found
+            while len(self._results) > _CACHE_SIZE:
+                del self._results[next(iter(self._results))]
         known |= found
         return [known[key] for key in keys]
 
@@ -218,3 +238,16 @@ def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def save_settings(folder: Path, settings: Settings) -> None:
+    """Write the settings with the identity of the model in `folder`, and the checksums of all files."""
+    settings = msgspec.structs.replace(settings, identity="")
+    digest = hashlib.sha256(msgspec.json.encode(settings)).hexdigest()
+    identity = f"{file_digest(folder / 'model.bin')[:16]}-{file_digest(folder / 'heads.npz')[:8]}-{digest[:8]}"
+    named = msgspec.structs.replace(settings, identity=identity)
+    (folder / "reader.json").write_bytes(msgspec.json.format(msgspec.json.encode(named), indent=2) + b"\n")
+    files = sorted(
+        path.name for path in folder.iterdir() if path.suffix in {".bin", ".npz", ".json"} and path.name != CHECKSUMS
+    )
+    (folder / CHECKSUMS).write_text(json.dumps({name: file_digest(folder / name) for name in files}, indent=2) + "\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from robust_qa import Passage, Reading
-
-from .windows import marked_windows
+from robust_qa import Passage, Quote, Reading
 
 if TYPE_CHECKING:
-    from .comparison import Asked
     from .engine import Engine, Floats
-    from .told import Marked
 
 
 Request = tuple[str, Sequence[Passage]]
@@ -31,29 +27,6 @@ def _engine(model: Path | None, threads: int) -> Engine:
     from .engine import CachingEngine
 
     return CachingEngine(model, threads)
-
-
-def _compare_dates(
-    engine: Engine, requests: Sequence[Request], see: Callable[[int, Asked, list[Marked]], None] | None = None
-) -> dict[int, Reading | None]:
-    """Return readings by request for the questions about what came first, or None without dates.
-
-    `see` receives the position of the request, each intermediate question, and its marks.
-    """
-    from .choice import choose
-    from .comparison import compare, comparison, settle
-
-    def read(asked: Sequence[tuple[int, Asked]]) -> list[Reading]:
-        parts = [(one.question, [requests[number][1][place] for place in one.passages]) for number, one in asked]
-        readings = []
-        for (number, one), (_, passages), marked in zip(asked, parts, marked_windows(engine, parts), strict=True):
-            readings.append(choose(passages, marked, engine.settings, 0.0, one.fits))
-            if see:
-                see(number, one, marked)
-        return readings
-
-    found = {n: (comparison(question, passages), passages) for n, (question, passages) in enumerate(requests)}
-    return settle({n: compare(one, passages) for n, (one, passages) in found.items() if one}, read)
 
 
 def _passage(text: str) -> Passage:
@@ -92,26 +65,33 @@ class EmbeddedReader:
         """Return the answers to each (question, passages), computed as one batch.
 
         The score is the calibrated probability that the answer is right. For None it is 1 minus the score of the best
-        answer. Questions about what came first are answered only by dates.
+        answer.
         """
-        from .choice import choose
+        from .choice import read
+        from .evidence import find_evidence, find_parts
 
-        by_date = _compare_dates(self._engine, requests)
-        if self._threshold == 0:  # answer without dates too
-            by_date = {number: reading for number, reading in by_date.items() if reading}
-        rest = [number for number in range(len(requests)) if number not in by_date]
-        marked = dict(zip(rest, marked_windows(self._engine, [requests[number] for number in rest]), strict=True))
+        found = find_evidence(self._engine, requests)
         return [
-            choose(passages, marked[number], self._engine.settings, self._threshold)
-            if number in marked
-            else self._apply_threshold(by_date[number])
-            for number, (_, passages) in enumerate(requests)
+            read(evidence, parts, self._engine.settings, self._threshold)
+            for evidence, parts in zip(found, find_parts(self._engine, found), strict=True)
         ]
 
-    def _apply_threshold(self, reading: Reading | None) -> Reading:
-        """Return `reading`, or no answer if its score is below the threshold."""
-        score = reading.score or 0.0 if reading else 0.0
-        return reading if reading and score >= self._threshold else Reading(None, score=1 - score)
+    def quote(self, question: str, passages: Sequence[Passage]) -> list[Quote]:
+        """Return the parts of the passages that most likely answer one question; see `quote_many`."""
+        return self.quote_many([(question, passages)])[0]
+
+    def quote_many(self, requests: Sequence[Request]) -> list[list[Quote]]:
+        """Return the parts that most likely answer each (question, passages), best first, computed as one batch.
+
+        The score is the calibrated probability that a part answers the question.
+        """
+        from .evidence import find_evidence, find_parts, quotes
+
+        found = find_evidence(self._engine, requests)
+        return [
+            quotes(parts, evidence.passages)
+            for evidence, parts in zip(found, find_parts(self._engine, found), strict=True)
+        ]
 
 
 class EmbeddedEvaluator:
@@ -141,28 +121,15 @@ class EmbeddedEvaluator:
     def score_many(self, requests: Sequence[tuple[str, Sequence[str]]]) -> list[list[float]]:
         """Return 2p - 1 for each text, where p is the probability that it contains the answer.
 
-        In mode "dense", return the cosine of text and question. In mode "judge", agreeing texts of a question raise
-        each other's scores. Questions about what came first are scored by their parts. An empty text scores -1.
+        In mode "dense", return the cosine of text and question. An empty text scores -1.
         """
         if self._dense:
             return self._cosines(requests)
-        from .choice import judged
+        from .evidence import find_evidence, judge
 
         asked = [(question, [_passage(text) for text in texts]) for question, texts in requests]
-        settings = self._engine.settings
-        likely: dict[int, list[float]] = {}
-
-        def see(number: int, one: Asked, marked: list[Marked]) -> None:
-            best = likely.setdefault(number, [0.0] * len(asked[number][1]))
-            passages = [asked[number][1][place] for place in one.passages]
-            for place, value in zip(one.passages, judged(passages, marked, settings, one.fits), strict=True):
-                best[place] = max(best[place], value)
-
-        _compare_dates(self._engine, asked, see)
-        rest = [number for number in range(len(asked)) if number not in likely]
-        for number, marked in zip(rest, marked_windows(self._engine, [asked[number] for number in rest]), strict=True):
-            likely[number] = judged(asked[number][1], marked, settings)
-        return [[2 * value - 1 for value in likely[number]] for number in range(len(asked))]
+        found = find_evidence(self._engine, asked)
+        return [[2 * likely - 1 for likely in one] for one in judge(self._engine, found)]
 
     def token_vectors(self, texts: Sequence[str]) -> list[Floats]:
         """Return contextual unit vectors of the tokens of each text, (tokens, width)."""

@@ -13,6 +13,8 @@ from robust_qa.kit import sentences, visible
 if TYPE_CHECKING:
     from .engine import Marking, Marks
 
+    Marked = tuple["Window", Marks]
+
 
 def head(title: str) -> str:
     """Return the prefix of a passage's text."""
@@ -68,15 +70,13 @@ def cut(engine: Marking, request: int, question: str, passages: Sequence[Passage
             )  # fmt: skip
 
 
-def marked_windows(
-    engine: Marking, requests: Sequence[tuple[str, Sequence[Passage]]]
-) -> list[list[tuple[Window, Marks]]]:
+def marked_windows(engine: Marking, requests: Sequence[tuple[str, Sequence[Passage]]]) -> list[list[Marked]]:
     """Return the marked windows of each request's passages, computed as one batch."""
     windows = [
         window for n, (question, passages) in enumerate(requests) for window in cut(engine, n, question, passages)
     ]
     marks = engine.mark([(window.ids, window.types) for window in windows])
-    found: list[list[tuple[Window, Marks]]] = [[] for _ in requests]
+    found: list[list[Marked]] = [[] for _ in requests]
     for window, window_marks in zip(windows, marks, strict=True):
         found[window.request].append((window, window_marks))
     return found

@@ -10,7 +10,9 @@ from robust_qa import Answer, Order, Position, hookimpl
 from robust_qa.kit import cite_reading, load_prompts
 
 if TYPE_CHECKING:
-    from robust_qa import Registry, Toolbox
+    from collections.abc import Sequence
+
+    from robust_qa import Passage, Reading, Registry, Toolbox
 
 
 class Rag:
@@ -29,7 +31,7 @@ class Rag:
         self.prompt = load_prompts(overrides=options.prompts)["read"] if options.prompts else None
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """One retrieval, one reading; abstains when nothing is found or the reader sees no answer in it."""
+        """Retrieve, then read. Abstains if nothing is found or the reader finds no sure answer."""
         options = self.options
         passages = await toolbox.retrieve(question)
         if not passages:
@@ -37,12 +39,23 @@ class Rag:
         reading = await toolbox.read(question, passages, prompt=self.prompt, order=options.order, seed=options.seed)
         if reading.text is None:
             absent = "The passages do not hold an answer." if toolbox.generative else "Not sure of an answer."
-            return Answer(None, reading.score, reason=reading.reason or absent)
-        sides = tuple(
-            Position(side.text or "", side.score, cite_reading(side, passages), chosen=side is reading)
-            for side in (reading, *reading.rivals)
-        )
-        return Answer(reading.text, reading.score, sides[0].citations, sides if reading.rivals else ())
+            reason = reading.reason or absent
+            return Answer(None, reading.score, conflicts=positions(reading, passages), reason=reason)
+        citations = cite_reading(reading, passages)
+        return Answer(reading.text, reading.score, citations, positions(reading, passages))
+
+
+def positions(reading: Reading, passages: Sequence[Passage]) -> tuple[Position, ...]:
+    """Return the answer of `reading` and its rivals as the sides of a conflict, nothing if there are no rivals.
+
+    Without an answer, the rivals are the sides.
+    """
+    if not reading.rivals:
+        return ()
+    sides = reading.rivals if reading.text is None else (reading, *reading.rivals)
+    return tuple(
+        Position(side.text or "", side.score, cite_reading(side, passages), chosen=side is reading) for side in sides
+    )
 
 
 @hookimpl

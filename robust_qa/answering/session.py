@@ -19,7 +19,7 @@ from ..config.layers import Config
 from ..errors import ConfigError, MissingError, RqaError
 from ..expressions import Applied, Reranked, Source, Top, Tree, names_given, nodes
 from ..host.loading import Host
-from ..kit.quotes import closest_quotes
+from ..kit.quotes import QUOTES, cite_quote
 from ..types import Answer, Citation, Kind, Power, Question, Usage
 from .assembly import Assembly, in_circle
 from .components import Components, Names, Plan
@@ -96,6 +96,7 @@ class Session:
         toolbox = Toolbox(question, components, trace or Trace(detailed=self.detailed))
         try:
             answer = await answer_of(name, component, toolbox)
+            closest = answer.closest or await _closest(answer, toolbox)
         except RqaError as error:
             own_error = copy(error)  # several questions may share the error of one call
             own_error.usage = toolbox.trace.usage
@@ -103,7 +104,7 @@ class Session:
             raise own_error.with_traceback(error.__traceback__) from cause
         return dataclasses.replace(
             answer,
-            closest=answer.closest or _closest(answer, toolbox),
+            closest=closest,
             question=question.text,
             strategy=name,
             usage=toolbox.trace.usage,
@@ -295,11 +296,11 @@ class Session:
         return error(message, hint="\n".join(advice))
 
 
-def _closest(answer: Answer, toolbox: Toolbox) -> tuple[Citation, ...]:
+async def _closest(answer: Answer, toolbox: Toolbox) -> tuple[Citation, ...]:
     """Quotes of what the strategy retrieved, for a reader that points at text or found no answer."""
     if answer.text is not None and toolbox.generative:
         return ()
     shown = [*answer.citations, *(citation for side in answer.conflicts for citation in side.citations)]
     cited = {(citation.source, citation.id) for citation in shown}
-    quotes = closest_quotes(toolbox.question.text, toolbox.retrieved)
-    return tuple(quote for quote in quotes if (quote.source, quote.id) not in cited)
+    quotes = [cite_quote(quote, toolbox.retrieved) for quote in await toolbox.quote(toolbox.retrieved)]
+    return tuple(quote for quote in quotes if (quote.source, quote.id) not in cited)[:QUOTES]

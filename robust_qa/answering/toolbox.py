@@ -26,9 +26,10 @@ from ..expressions import (
     sources,
 )
 from ..kit.prompts import fenced
+from ..kit.quotes import closest_quotes
 from ..kit.replies import final_reply
 from ..prompt import Prompt
-from ..types import Answer, Completion, Continuation, Decoding, Message, Order, Passage, Question, Reading
+from ..types import Answer, Completion, Continuation, Decoding, Message, Order, Passage, Question, Quote, Reading
 from . import reading
 from .components import Components
 from .context_window import Layout, fit_window
@@ -176,6 +177,14 @@ class Toolbox:
             schema=reading.SCHEMA if self.structured else None,
         )
         return reading.parse_reading(completion, passages)
+
+    async def quote(self, passages: Sequence[Passage]) -> list[Quote]:
+        """The parts of `passages` that most likely answer the question, best first: by the reader, or by words."""
+        reader = self._components.reader
+        if not passages or reader is None or not hasattr(reader.component, "quote"):
+            return closest_quotes(self.question.text, passages)
+        call: Call[list[Quote]] = Call("quote", (self.question.text, list(passages)), list[Quote], self.question.text)
+        return await reader.call(call, self.trace)
 
     async def generate(
         self,

@@ -19,7 +19,7 @@ import msgspec
 from ..errors import PluginError, RqaError, UnavailableError, interrupted
 from ..protocols import are_names
 from ..sanitize import whole_characters
-from ..types import Answer, Passage, Power, Reading, Usage
+from ..types import Answer, Passage, Power, Quote, Reading, Usage
 
 PLUGIN_FAULT = "This is a fault of the plugin. RQA_DEBUG=1 shows where."
 CONTRACT = "This is a fault of the plugin. `rqa help plugin` has the contract."
@@ -171,7 +171,7 @@ def validated(result: Any, promised: Any, arguments: Sequence[Any] = ()) -> tupl
         if problem:
             return None, f"a list with {problem}"
         found.append(valid)
-    return found, ""
+    return found, next(filter(None, (_beyond(each, arguments) for each in found)), "")
 
 
 def unit_vectors(found: Any, number: int) -> tuple[Any, str]:
@@ -253,7 +253,7 @@ def _numbers(item: Any) -> Iterator[tuple[str, float, int]]:
     """Yield the numbers of a result that have a range: name, value and minimum. The maximum is 1."""
     if isinstance(item, int | float):
         yield "a score", item, -1
-    if isinstance(item, Reading) and item.score is not None:
+    if isinstance(item, Reading | Quote) and item.score is not None:
         yield "a confidence", item.score, 0
     if isinstance(item, Answer):
         confidences = (item.confidence, *(position.confidence for position in item.conflicts))
@@ -261,6 +261,10 @@ def _numbers(item: Any) -> Iterator[tuple[str, float, int]]:
 
 
 def _beyond(result: Any, arguments: Sequence[Any]) -> str:
+    if isinstance(result, Quote):
+        texts = [passage.text for passage in arguments[1]]
+        inside = 0 <= result.passage < len(texts) and 0 <= result.start < result.end <= len(texts[result.passage])
+        return "" if inside else f"a Quote that is not in the passages: {result}"
     if not isinstance(result, Reading):
         return ""
     number = len(arguments[1])

@@ -52,7 +52,7 @@ class Call(Generic[T]):
     shared.
     """
 
-    power: Power | Literal["embed"]
+    power: Power | Literal["embed", "quote"]
     arguments: tuple[Any, ...]
     returns: Any
     what: str

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ..types import Completion, Continuation, Power, Reading, Step, Usage
+from ..types import Completion, Continuation, Power, Quote, Reading, Step, Usage
 
 
 class Trace:
@@ -27,7 +27,7 @@ class Trace:
 
     def add(
         self,
-        kind: Power | Literal["embed", "note"],
+        kind: Power | Literal["embed", "quote", "note"],
         what: str,
         *,
         component: str = "",
@@ -70,6 +70,8 @@ def _result_data(result: Any) -> dict[str, Any]:
         return {"answer": result.text, "score": result.score, "passages": [n + 1 for n in result.passages]}
     if isinstance(result, list) and result and isinstance(result[0], float):
         return {"scores": result}
+    if isinstance(result, list) and result and isinstance(result[0], Quote):
+        return {"quotes": [f"passage {quote.passage + 1}, characters {quote.start} to {quote.end}" for quote in result]}
     if isinstance(result, list):
         return {"passages": [msgspec.to_builtins(passage) for passage in result]}
     return {}

@@ -155,11 +155,20 @@ def print_answer(answer: Answer, *, cost: bool = True) -> None:
 
 
 def _print_source(out: Console, citation: Citation, number: int) -> None:
-    from rich.text import Text
 
     out.print(_source_line(citation, number))
     if citation.quote:
-        _print_indented(out, Text(f"“{printable(citation.quote)}”", style="italic"), 4)
+        _print_indented(out, _quoted(citation), 4)
+
+
+def _quoted(citation: Citation) -> Text:
+    """Return the quote with the words that answer in bold."""
+    from rich.text import Text
+
+    start, end = citation.highlight or (0, 0)
+    parts = (citation.quote[:start], citation.quote[start:end], citation.quote[end:])
+    before, answer, after = map(printable, parts)
+    return Text.assemble("“", before, (answer, "bold not italic"), after, "”", style="italic")
 
 
 def _print_indented(out: Console, text: Text, indent: int) -> None:

@@ -17,7 +17,7 @@ from .forms import NUMBER, TEXT, Filled, Form, Labels, Prompter, in_either_form,
 from .http import read_body, retry_after
 from .per_passage import ask_each
 from .prompts import arrange, fenced, load_prompts
-from .quotes import closest_quotes
+from .quotes import cite_quote, closest_quotes, quote_windows
 from .replies import (
     between,
     declines,
@@ -46,6 +46,7 @@ __all__ = [
     "ask_each",
     "between",
     "cite",
+    "cite_quote",
     "cite_reading",
     "closest_quotes",
     "contains_answer",
@@ -72,6 +73,7 @@ __all__ = [
     "parse_object",
     "parse_objects",
     "printable",
+    "quote_windows",
     "read_body",
     "retry_after",
     "says_unknown",

@@ -24,12 +24,16 @@ def cite(passage: Passage, answer: str | None = None, *, start: int | None = Non
     """
     if passage.made_of:
         return _cite_original(passage, answer, _quote(passage.text, answer or "", start))
+    quote = _quote(passage.text, answer or "", start)
+    words = " ".join((answer or "").split())
+    at = quote.find(words) if words else -1
     return Citation(
-        quote=_quote(passage.text, answer or "", start),
+        quote=quote,
         title=passage.title,
         source=passage.source,
         id=passage.id,
         origin=passage.origin,
+        highlight=None if at < 0 else (at, at + len(words)),
     )
 
 

@@ -6,35 +6,81 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from ..types import Citation, Passage
+from ..types import Citation, Passage, Quote
 from .text import sentences, words
 
 QUOTE_WORDS = 60
 QUOTES = 3
 
 
-def closest_quotes(question: str, passages: Sequence[Passage], quotes: int = QUOTES) -> tuple[Citation, ...]:
+def quote_windows(text: str, words: int = QUOTE_WORDS) -> list[tuple[int, int]]:
+    """Return the spans of the longest runs of whole sentences with up to `words` words, in order.
+
+    A sentence ends at the end of its line. A longer sentence is a run of its own.
+    """
+    units = _units(text)
+    lengths = [len(text[start:end].split()) for start, end in units]
+    windows: list[tuple[int, int]] = []
+    last = total = 0
+    for first in range(len(units)):
+        while last < len(units) and (last == first or total + lengths[last] <= words):
+            total += lengths[last]
+            last += 1
+        if not windows or units[last - 1][1] > windows[-1][1]:
+            windows.append((units[first][0], units[last - 1][1]))
+        total -= lengths[first]
+    return windows
+
+
+def closest_quotes(question: str, passages: Sequence[Passage], quotes: int = QUOTES) -> list[Quote]:
     """Return a quote from each of the first `quotes` passages, in their order. Passages with equal texts count once.
 
     A quote is up to 60 words of whole sentences: those that share the rarest words with the question. A word is rarer
     the fewer sentences of all `passages` have it.
     """
-    spans = {passage.text: _units(passage.text) for passage in passages}
-    found = {text: [set(words(text[slice(*span)])) for span in own] for text, own in spans.items()}
-    counts = Counter(word for own in found.values() for each in own for word in each)
-    total = sum(map(len, found.values()))
-    weights = {word: math.log(1 + total / counts[word]) for word in set(words(question)) if counts[word]}
-    first = {passage.text: passage for passage in reversed(passages)}
-    chosen = [passage for passage in passages if first[passage.text] is passage and spans[passage.text]][:quotes]
-    return tuple(
-        Citation(
-            quote=_window(passage.text, spans[passage.text], found[passage.text], weights),
-            title=passage.title,
-            source=passage.source,
-            id=passage.id,
-            origin=passage.origin,
-        )
-        for passage in chosen
+    found = [set(words(text[start:end])) for text in {each.text for each in passages} for start, end in _units(text)]
+    counts = Counter(word for sentence in found for word in sentence)
+    weights = {word: math.log(1 + len(found) / counts[word]) for word in set(words(question)) if counts[word]}
+
+    def best(text: str) -> tuple[int, int]:
+        windows = quote_windows(text)
+        shared = [weights.keys() & set(words(text[start:end])) for start, end in windows]
+        return max(zip(shared, windows, strict=True), key=lambda pair: sum(weights[word] for word in pair[0]))[1]
+
+    first = {passage.text: number for number, passage in reversed([*enumerate(passages)])}
+    chosen = [n for text, n in sorted(first.items(), key=lambda item: item[1]) if text.strip()][:quotes]
+    return [Quote(number, *best(passages[number].text)) for number in chosen]
+
+
+def cite_quote(quote: Quote, passages: Sequence[Passage]) -> Citation:
+    """Return `quote` as a citation of at most 60 words, in one line."""
+    passage = passages[quote.passage]
+    start, end = quote.start, quote.end
+    shown = " ".join(passage.text[start:end].split())
+    highlight = None
+    if quote.highlight and start <= quote.highlight[0] < quote.highlight[1] <= end:
+        before, marked = passage.text[start : quote.highlight[0]], passage.text[slice(*quote.highlight)]
+        begin = len(" ".join(f"{before}|".split())) - 1
+        highlight = begin, begin + len(" ".join(marked.split()))
+    parts = shown.split()
+    if len(parts) > QUOTE_WORDS:  # one long sentence: cut around the highlight
+        first = 0
+        if highlight:
+            at = len(shown[: highlight[0]].split())
+            first = max(0, min(at - QUOTE_WORDS // 2, len(parts) - QUOTE_WORDS))
+        cut = " ".join(parts[first : first + QUOTE_WORDS])
+        left = "… " if first else ""
+        shift = len(left) - (len(" ".join(parts[:first])) + 1 if first else 0)
+        if highlight:
+            highlight = highlight[0] + shift, min(highlight[1] + shift, len(left) + len(cut))
+        shown = left + cut + (" …" if first + QUOTE_WORDS < len(parts) else "")
+    return Citation(
+        quote=shown,
+        title=passage.title,
+        source=passage.source,
+        id=passage.id,
+        origin=passage.origin,
+        highlight=highlight,
     )
 
 
@@ -45,21 +91,3 @@ def _units(text: str) -> list[tuple[int, int]]:
         units += [(start + first, start + last) for first, last in sentences(line)]
         start += len(line)
     return units
-
-
-def _window(text: str, spans: Sequence[tuple[int, int]], found: Sequence[set[str]], weights: dict[str, float]) -> str:
-    """Return the consecutive sentences of up to 60 words with the highest weight; of equal ones the first."""
-    best, quote = -1.0, ""
-    for first in range(len(spans)):
-        shared: set[str] = set()
-        part: list[str] = []
-        for (_, end), here in zip(spans[first:], found[first:], strict=True):
-            longer = text[spans[first][0] : end].split()
-            if part and len(longer) > QUOTE_WORDS:
-                break
-            part, shared = longer, shared | here
-        weight = sum(weights[word] for word in weights.keys() & shared)
-        if weight > best:
-            best, quote = weight, " ".join(part)
-    parts = quote.split()
-    return quote if len(parts) <= QUOTE_WORDS else " ".join(parts[:QUOTE_WORDS]) + " …"

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from ..sanitize import single_line
-from ..types import Completion, Continuation, Decoding, Message, Passage, Reading
+from ..types import Completion, Continuation, Decoding, Message, Passage, Quote, Reading
 from .conformance import ODD_TEXTS, PASSAGES, QUESTION, Skipped, Subject, Suite, expect, fits
 
 SUITE = Suite()
@@ -58,6 +58,13 @@ async def _any_passage(subject: Subject) -> None:
 async def _unchanged_passages(subject: Subject) -> None:
     passages = list(PASSAGES)
     await subject.call("read", QUESTION, passages)
+    expect(passages == list(PASSAGES), "the list was changed")
+
+
+@SUITE.behaviour("`quote` returns parts of the passages", of="quote")
+async def _quotes(subject: Subject) -> None:
+    passages = list(PASSAGES)
+    fits(await subject.call("quote", QUESTION, passages), list[Quote], QUESTION, passages)
     expect(passages == list(PASSAGES), "the list was changed")
 
 

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
-from robust_qa import Passage
-from robust_qa.kit import closest_quotes
+from robust_qa import Citation, Passage, Quote
+from robust_qa.kit import cite_quote, closest_quotes, quote_windows
+
+
+def quoted(question: str, passages: list[Passage]) -> list[Citation]:
+    return [cite_quote(quote, passages) for quote in closest_quotes(question, passages)]
+
 
 FILLER = " ".join(f"Sentence {n} speaks of the weather and of nothing else in the town." for n in range(12))
 
 
 def test_the_quote_is_the_part_with_the_words_of_the_question() -> None:
     text = f"{FILLER} The keeper of the lighthouse was Ada Holm. {FILLER}"
-    [quote] = closest_quotes("Who was the keeper of the lighthouse?", [Passage(text)])
+    [quote] = quoted("Who was the keeper of the lighthouse?", [Passage(text)])
     assert "Ada Holm" in quote.quote
     assert len(quote.quote.split()) <= 60
     assert quote.quote.startswith("Sentence")
@@ -17,13 +22,13 @@ def test_the_quote_is_the_part_with_the_words_of_the_question() -> None:
 
 def test_rare_words_count_more_than_common_ones() -> None:
     text = f"{FILLER} Ferries stop in March. {FILLER}"
-    [quote] = closest_quotes("What of the town and the weather when ferries stop?", [Passage(text)])
+    [quote] = quoted("What of the town and the weather when ferries stop?", [Passage(text)])
     assert "March" in quote.quote
 
 
 def test_quotes_are_in_the_order_of_the_passages_and_at_most_three() -> None:
     passages = [Passage(f"Passage {n} about tea.", id=str(n), title="Tea", source="tea.txt") for n in range(5)]
-    quotes = closest_quotes("tea", passages)
+    quotes = quoted("tea", passages)
     assert [quote.id for quote in quotes] == ["0", "1", "2"]
     assert (quotes[0].title, quotes[0].source) == ("Tea", "tea.txt")
 
@@ -33,10 +38,28 @@ def test_equal_texts_are_quoted_once_and_empty_ones_not_at_all() -> None:
 
 
 def test_a_long_sentence_is_cut() -> None:
-    [quote] = closest_quotes("word", [Passage("word " * 200)])
+    [quote] = quoted("word", [Passage("word " * 200)])
     assert quote.quote == "word " * 60 + "…"
 
 
 def test_a_question_without_known_words_still_shows_the_beginning() -> None:
-    [quote] = closest_quotes("Где маяк?", [Passage("The lighthouse stands in the north. It is white.")])
+    [quote] = quoted("Где маяк?", [Passage("The lighthouse stands in the north. It is white.")])
     assert quote.quote == "The lighthouse stands in the north. It is white."
+
+
+def test_windows_are_the_longest_runs_of_sentences_within_the_limit() -> None:
+    text = "One two. Three four. Five six seven eight nine. Ten."
+    assert [text[start:end] for start, end in quote_windows(text, words=5)] == [
+        "One two. Three four.",
+        "Five six seven eight nine.",
+        "Ten.",
+    ]
+
+
+def test_the_highlight_moves_with_the_quote() -> None:
+    text = f"It  was\nbuilt in {'about ' * 70}1871 by Ada."
+    start = text.index("1871")
+    citation = cite_quote(Quote(0, 0, len(text), highlight=(start, start + 4)), [Passage(text)])
+    assert citation.quote.startswith("… about")
+    assert citation.highlight is not None
+    assert citation.quote[slice(*citation.highlight)] == "1871"

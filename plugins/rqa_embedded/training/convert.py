@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from robust_qa import RqaError
 
-from ..engine import CHECKSUMS, Marking, Settings, file_digest
+from ..engine import Marking, Settings, save_settings
 from .encoding import Example
 from .model import HEADS, SpanReader, save_heads
 
@@ -43,20 +41,7 @@ def convert(
     tokenizer: dict[str, Any] = json.loads(tokenizer_file.read_text(encoding="utf-8"))
     tokenizer["padding"] = tokenizer["truncation"] = None  # the published tokenizer truncates at 128
     (out / "tokenizer.json").write_text(json.dumps(tokenizer, ensure_ascii=False), encoding="utf-8")
-    settle(out, settings)
-
-
-def settle(out: Path, settings: Settings) -> None:
-    """Write the settings with the identity of the model, and the checksums of all files."""
-    settings = msgspec.structs.replace(settings, identity="")
-    digest = hashlib.sha256(msgspec.json.encode(settings)).hexdigest()
-    identity = f"{file_digest(out / 'model.bin')[:16]}-{file_digest(out / 'heads.npz')[:8]}-{digest[:8]}"
-    named = msgspec.structs.replace(settings, identity=identity)
-    (out / "reader.json").write_bytes(msgspec.json.format(msgspec.json.encode(named), indent=2) + b"\n")
-    files = sorted(
-        path.name for path in out.iterdir() if path.suffix in {".bin", ".npz", ".json"} and path.name != CHECKSUMS
-    )
-    (out / CHECKSUMS).write_text(json.dumps({name: file_digest(out / name) for name in files}, indent=2) + "\n")
+    save_settings(out, settings)
 
 
 def difference(one: Marking, other: Marking, examples: Sequence[Example]) -> float:

@@ -15,12 +15,12 @@ import transformers
 
 from robust_qa import InputError, RqaError
 
-from ..choice import judged
-from ..engine import PACKAGED, Engine, Marking, Settings
-from ..told import spans, text_of
-from .calibrate import Retrieved, calibrate, holds, read, retrieved, settings_before, uncalibrated
+from ..engine import PACKAGED, Engine, Marking, Settings, save_settings
+from ..evidence import find_evidence, judge
+from ..spans import text_of
+from .calibrate import Refitted, Retrieved, calibrate, holds, retrieved, settings_before, uncalibrated
 from .card import beside, card, history, notice, taught
-from .convert import check, convert, settle
+from .convert import check, convert
 from .data import HELD_OUT, place
 from .encoding import encode, load_tokenizer
 from .marking import InTorch
@@ -221,7 +221,7 @@ def finish(
     say(f"CTranslate2 in fp32 agrees with torch to {difference:.1e}")
     convert(model, tokenizer, small, settings)
     settings = calibrate(Engine(small), held_out, before, say)
-    settle(small, settings)
+    save_settings(small, settings)
     found = _predict(Engine(small), held_out, settings)
     metrics = {"held out": float(len(held_out)), "difference": difference}
     metrics |= {f"fp32 {key}": value for key, value in measure(Engine(full), held_out, settings).items()}
@@ -265,11 +265,11 @@ class _Prediction(NamedTuple):
 def _predict(engine: Marking, rows: list[Row], settings: Settings) -> list[_Prediction]:
     asked = retrieved(rows)
     found = []
-    for one, marked in zip(asked, read(engine, asked), strict=True):
-        own = [span for pair in marked if pair[0].passage == 0 for span in spans(*pair, settings)]
-        best = max(own, key=lambda span: span.likely, default=None)
-        answer = "" if best is None else text_of(one.passages[0], best)
-        found.append(_Prediction(one, answer, judged(one.passages, marked, settings)))
+    evidence = find_evidence(engine, [(one.row.question, one.passages) for one in asked])
+    for one, own, scores in zip(asked, evidence, judge(Refitted(engine, settings), evidence), strict=True):
+        best = max((span for span in own.spans if span.passage == 0), key=lambda span: span.margin, default=None)
+        answer = "" if best is None else text_of(one.passages[0])[best.start : best.end]
+        found.append(_Prediction(one, answer, scores))
     return found
 
 

@@ -18,10 +18,10 @@ torch = pytest.importorskip("torch", reason="the extra [train] is not installed"
 pytest.importorskip("transformers", reason="the extra [train] is not installed")
 
 from robust_qa import InputError, Passage, RqaError
-from rqa_embedded.engine import PACKAGED, Engine, Marks
+from rqa_embedded.engine import PACKAGED, Engine, Marks, save_settings
 from rqa_embedded.training.calibrate import calibrate, settings_before, uncalibrated
 from rqa_embedded.training.card import card, history
-from rqa_embedded.training.convert import check, convert, settle
+from rqa_embedded.training.convert import check, convert
 from rqa_embedded.training.data import held_out, place
 from rqa_embedded.training.encoding import Example, encode, load_tokenizer
 from rqa_embedded.training.make import make, measure, split
@@ -348,7 +348,7 @@ def test_other_or_incomplete_base_is_unpacked_again(tmp_path):
     assert (folder / "heads.npz").exists()
     other = write_model(tmp_path / "other")
     np.savez(other / "heads.npz", weight=np.zeros((4, 16), np.float32), bias=np.zeros(4, np.float32))
-    settle(other, uncalibrated(48, 8))
+    save_settings(other, uncalibrated(48, 8))
     assert not SpanReader(base_folder(other, folder, quiet)).span.weight.any()
 
 

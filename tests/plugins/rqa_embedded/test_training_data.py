@@ -44,8 +44,8 @@ def people():
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
-        ("occupation", "blues singer"),
-        ("in what city was ada brown born", "Kansas City, Kansas"),
+        ("profession", "blues singer"),
+        ("where was ada brown born", "Kansas City, Kansas"),
         ("where did ada brown die", "Chicago, Illinois"),
         ("when did ada brown die", "March 31, 1950"),
         ("nationality", "American"),

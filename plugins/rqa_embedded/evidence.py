@@ -1,0 +1,169 @@
+"""What the model finds in the passages of a question: spans, and how relevant each passage and each part of it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from robust_qa import Passage, Quote
+from robust_qa.kit import quote_windows, with_title
+
+from .spans import Span, spans
+from .windows import firsts, marked_windows
+
+if TYPE_CHECKING:
+    from .engine import Marking, Settings
+
+_PARTS = 12  # of a question's passages whose cosines are computed
+_QUOTES = 6
+_NO_SPAN = -20.0  # margin of a text without a span
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The spans in the different passages of a question, and each passage's score of relevance (its best window's)."""
+
+    question: str
+    passages: Sequence[Passage]
+    spans: Sequence[Span]
+    relevant: dict[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Whole sentences of a passage: characters `start` to `end` of its text.
+
+    `logit` is the log-odds that they answer the question. `best` is the best span among them.
+    """
+
+    passage: int
+    start: int
+    end: int
+    logit: float
+    best: Span | None
+
+
+def find_evidence(engine: Marking, requests: Sequence[tuple[str, Sequence[Passage]]]) -> list[Evidence]:
+    """Return the evidence of each (question, passages), computed as one batch."""
+    found = []
+    for (question, passages), marked in zip(requests, marked_windows(engine, requests), strict=True):
+        own: list[Span] = []
+        relevant: dict[int, float] = {}
+        for window, marks in marked:
+            if not window.places:  # an empty passage
+                continue
+            own += spans(window, marks, passages[window.passage])
+            relevant[window.passage] = max(relevant.get(window.passage, -math.inf), marks.relevant)
+        found.append(Evidence(question, passages, own, relevant))
+    return found
+
+
+def without(evidence: Evidence, left_out: set[int]) -> Evidence:
+    """Return the evidence as if the passages `left_out` had not been there."""
+    return Evidence(
+        evidence.question,
+        evidence.passages,
+        [span for span in evidence.spans if span.passage not in left_out],
+        {number: score for number, score in evidence.relevant.items() if number not in left_out},
+    )
+
+
+def logistic(logit: float) -> float:
+    """Return the probability of these log-odds."""
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
+
+
+def passage_features(engine: Marking, found: Sequence[Evidence]) -> list[dict[int, tuple[float, float, float]]]:
+    """Return margin, relevance and cosine to the question of each passage of each question."""
+    texts = [
+        (each.question, [with_title(each.passages[n].title, each.passages[n].text) for n in each.relevant])
+        for each in found
+    ]
+    features = []
+    for each, cosines in zip(found, _cosines(engine, texts), strict=True):
+        margins: dict[int, float] = {}
+        for span in each.spans:
+            margins[span.passage] = max(margins.get(span.passage, _NO_SPAN), span.margin)
+        features.append(
+            {
+                number: (margins.get(number, _NO_SPAN), relevant, cosine)
+                for (number, relevant), cosine in zip(each.relevant.items(), cosines, strict=True)
+            }
+        )
+    return features
+
+
+def judge(engine: Marking, found: Sequence[Evidence]) -> list[list[float]]:
+    """Return the probability that each passage of each question holds the answer, 0 without a word."""
+    probabilities = []
+    for each, features in zip(found, passage_features(engine, found), strict=True):
+        likely = {number: logistic(_logit(engine.settings, *values)) for number, values in features.items()}
+        probabilities.append([likely.get(first, 0.0) for first in firsts(each.passages)])
+    return probabilities
+
+
+def find_parts(engine: Marking, found: Sequence[Evidence]) -> list[list[Part]]:
+    """Return the parts of each question's passages that may answer it, the most relevant first."""
+    likely = [_likely_parts(engine.settings, each) for each in found]
+    texts = [
+        (each.question, [_quoted(each.passages[part.passage], part) for part in parts])
+        for each, parts in zip(found, likely, strict=True)
+    ]
+    weight = engine.settings.relevance[3]
+    ranked = []
+    for parts, cosines in zip(likely, _cosines(engine, texts), strict=True):
+        whole = [
+            Part(part.passage, part.start, part.end, part.logit + weight * cosine, part.best)
+            for part, cosine in zip(parts, cosines, strict=True)
+        ]
+        ranked.append(sorted(whole, key=lambda part: -part.logit))
+    return ranked
+
+
+def quotes(parts: Sequence[Part], passages: Sequence[Passage]) -> list[Quote]:
+    """Return the best parts, each text once and without overlaps, and the span in each as highlight."""
+    chosen: list[Part] = []
+    texts: set[str] = set()
+    for part in parts:
+        text = passages[part.passage].text[part.start : part.end]
+        beside = (each for each in chosen if each.passage == part.passage)
+        overlaps = any(each.start < part.end and part.start < each.end for each in beside)
+        if not overlaps and text not in texts and len(chosen) < _QUOTES:
+            chosen.append(part)
+            texts.add(text)
+    return [
+        Quote(part.passage, part.start, part.end, logistic(part.logit), part.best.place if part.best else None)
+        for part in chosen
+    ]
+
+
+def _likely_parts(settings: Settings, evidence: Evidence) -> list[Part]:
+    """Return the most relevant parts, judged without their cosines."""
+    parts = []
+    for number, relevant in evidence.relevant.items():
+        own = [(place[0], span) for span in evidence.spans if span.passage == number and (place := span.place)]
+        for start, end in quote_windows(evidence.passages[number].text):
+            best = max((span for at, span in own if start <= at < end), key=lambda span: span.margin, default=None)
+            logit = _logit(settings, best.margin if best else _NO_SPAN, relevant, 0.0)
+            parts.append(Part(number, start, end, logit, best))
+    return sorted(parts, key=lambda part: -part.logit)[:_PARTS]
+
+
+def _logit(settings: Settings, margin: float, relevant: float, cosine: float) -> float:
+    bias, *weights = settings.relevance
+    return bias + sum(weight * value for weight, value in zip(weights, (margin, relevant, cosine), strict=True))
+
+
+def _quoted(passage: Passage, part: Part) -> str:
+    return with_title(passage.title, " ".join(passage.text[part.start : part.end].split()))
+
+
+def _cosines(engine: Marking, requests: Sequence[tuple[str, Sequence[str]]]) -> list[list[float]]:
+    """Return the cosine of each text of each request to its question."""
+    unique = list(dict.fromkeys(text for question, texts in requests if texts for text in (question, *texts)))
+    if not unique:
+        return [[] for _ in requests]
+    vectors = dict(zip(unique, engine.embed(unique), strict=True))
+    return [[float(vectors[question] @ vectors[text]) for text in texts] for question, texts in requests]
