@@ -29,7 +29,10 @@ def main() -> None:
     gold = [[answer for fact in gold_facts(row["answers"]) for answer in fact] for row in rows_of(given.questions)]
     right = np.array(
         [
-            [contains_answer(row.get("answer") or "", answers) for row, answers in zip(rows_of(path), gold, strict=True)]
+            [
+                contains_answer(row.get("answer") or "", answers)
+                for row, answers in zip(rows_of(path), gold, strict=True)
+            ]
             for path in (given.before, given.after)
         ],
         dtype=float,

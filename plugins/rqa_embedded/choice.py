@@ -20,10 +20,10 @@ from .windows import firsts
 if TYPE_CHECKING:
     from .engine import Settings
 
-_TEMPERATURE = 2.0  # of the sum over passages: lower counts the best passage more, higher the number of passages
 _MOST_RIVALS = 3
 _RIVAL = 0.5  # confidence from which an answer of the other documents alone is a rival
 _CERTAIN = 0.99  # of a side
+_LEAST_LOGIT = -12.0  # of a part that is not among the most relevant
 _LEAST_SHARE = -6.0  # log of the least share of relevance
 
 Answers = Mapping[str, Mapping[int, Span]]  # the best span of each answer, by `answer_key` and by passage
@@ -52,16 +52,23 @@ def choose(evidence: Evidence, parts: Sequence[Part]) -> Choice | None:
     """Return the answer that all passages together support most, None if there is no text.
 
     A passage supports an answer with its best span that says the same in more or fewer words ("Obama", "Barack
-    Obama"). Support adds up over passages as a sum of exponentials.
+    Obama"): by the span's margin and the relevance of the part around it, as log-odds that add up over passages.
     """
     answers = _answers(evidence)
     if not answers:
         return None
 
+    def strength(span: Span) -> float:
+        return span.margin + max((part.logit for part in parts if _in_part(span, part)), default=_LEAST_LOGIT)
+
+    strengths = {span: strength(span) for spans in answers.values() for span in spans.values()}
+
     def support(key: str) -> tuple[float, float]:
-        lent = [span.margin + span.answered for span in _by_passage(answers, _alike_keys(answers, key)).values()]
-        best = max(span.margin for span in answers[key].values())
-        return round(_log_sum(value / _TEMPERATURE for value in lent), 6), best
+        best: dict[int, float] = {}
+        for other in _alike_keys(answers, key):
+            for number, span in answers[other].items():
+                best[number] = max(best.get(number, -math.inf), strengths[span])
+        return round(_log_sum(best.values()), 6), max(strengths[span] for span in answers[key].values())
 
     return _choice(answers, max(answers, key=support), parts)
 
