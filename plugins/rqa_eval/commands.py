@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from robust_qa.cli import Run
 
     from .conditions import Condition
-    from .figures import Figures
 
 T = TypeVar("T")
 
@@ -154,7 +153,7 @@ def evaluate_sets(
     for line in chain.from_iterable(map(field_warnings, plan.sets)):
         run.say(line)
     result = in_session(run, options, lambda session: evaluate(run, session, plan))
-    _show(result.figures, metrics)
+    _show(result.metrics, metrics)
     run.say(f"The run is in {plan.folder}.")
     if result.incomplete:
         raise click.exceptions.Exit(Exit.ROWS_FAILED)
@@ -201,14 +200,14 @@ def _metrics(run: Run, names: Sequence[str]) -> list[Metric]:
     return [known[name] for name in dict.fromkeys([*names, "accuracy"])] if names else available
 
 
-def _show(figures: Figures, chosen: Sequence[str]) -> None:
+def _show(results: dict[str, Any], chosen: Sequence[str]) -> None:
     from robust_qa.cli import console
 
     from .table import legend, tables
 
     width = console().width
-    for table in tables(figures, chosen=chosen):
+    for table in tables(results, chosen=chosen):
         for line in [*table.lines(width), ""]:
             click.echo(line)
-    for line in legend(figures, chosen=chosen):
+    for line in legend(results, chosen=chosen):
         click.echo(line)

@@ -16,7 +16,7 @@ from robust_qa.batch import answered_by
 from robust_qa.cli.batch_run import Target, answer_rows
 
 from .conditions import Condition
-from .figures import Figures, StrategyResult
+from .figures import StrategyResult
 from .folder import FORMAT, Folder
 from .outcomes import read_outcomes
 from .questions import QuestionSet, lines, with_passages
@@ -55,7 +55,7 @@ class Plan:
 class Result:
     """The content of metrics.json, and whether a row failed or a strategy was left out."""
 
-    figures: Figures
+    metrics: dict[str, Any]
     incomplete: bool
 
 
@@ -233,9 +233,7 @@ async def _score(
         "groups": scores.groups(baseline=baseline, seed=plan.seed),
     }
     folder.write("metrics.json", json.dumps(metrics, indent=1) + "\n")
-    return Result(
-        msgspec.convert(metrics, Figures), any(result.failed or result.state == "left out" for result in results)
-    )
+    return Result(metrics, any(result.failed or result.state == "left out" for result in results))
 
 
 def _passages(folder: Folder) -> dict[str, float] | None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from robust_qa.kit import printable, single_line
 
-from .figures import Figures, Group, on_fewer_questions
-from .report.tables import counted, figure, percent
-
+Group: TypeAlias = Mapping[str, Any]
 Column: TypeAlias = tuple[str, Callable[[str], str]]  # a heading, and the cell of a strategy
 
 _GAP = "  "
@@ -59,21 +57,23 @@ def _blocks(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
     yield start, len(widths)
 
 
-def tables(figures: Figures, *, chosen: Sequence[str] = ()) -> list[Table]:
-    """Return the tables of a run: all or the `chosen` metrics; then the main one by set, condition and view."""
-    whole = [group for group in figures.groups if group.view is None]
-    strategies = [result.name for result in figures.strategies if result.name in whole[0].strategies]
-    units, main = figures.units, figures.metric
-    coverage = {result.name: result.coverage for result in figures.incomplete}
+def tables(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[Table]:
+    """Return the tables of metrics.json: all or the `chosen` metrics; then the main one by set, condition and view."""
+    groups: list[Group] = metrics["groups"]
+    whole = [group for group in groups if group["view"] is None]
+    strategies = [one["name"] for one in metrics["strategies"] if one["name"] in whole[0]["strategies"]]
+    units = {metric["name"]: metric["unit"] for metric in metrics["metrics"]}
+    main = metrics["metric"]
+    coverage = {one["name"]: f" ({one['rows']:,} of {one['questions']:,})" for one in _incomplete(metrics)}
 
     def row(name: str, title: str, heading: str, of: Sequence[Group]) -> Table:
         columns = [(_heading(group, heading), _cell(group, name, units[name])) for group in of]
         return Table(f"{name} by {title}", strategies, columns, coverage)
 
     found = []
-    sets = list(dict.fromkeys(group.set for group in whole))
+    sets = list(dict.fromkeys(group["set"] for group in whole))
     for name in sets:
-        of = [group for group in whole if group.set == name]
+        of = [group for group in whole if group["set"] == name]
         if len(of) > 1:
             title = f"condition: {_title(of[0], '')}"
             found += [row(metric, title, "condition", of) for metric in _condition_metrics(of, main)]
@@ -82,23 +82,23 @@ def tables(figures: Figures, *, chosen: Sequence[str] = ()) -> list[Table]:
     if len(sets) == len(whole) > 1:
         found.append(row(main, "set", "set", whole))
     for group in whole:
-        for view in dict.fromkeys(one.view for one in figures.groups if one.view):
-            place = (group.set, group.condition, view)
-            slices = [one for one in figures.groups if (one.set, one.condition, one.view) == place]
+        for view in dict.fromkeys(one["view"] for one in groups if one["view"]):
+            place = {"set": group["set"], "condition": group["condition"], "view": view}
+            slices = [one for one in groups if place.items() <= one.items()]
             found.append(row(main, f"{view}: {_title(group)}", "slice", slices))
     return found
 
 
 def _title(group: Group, condition: str | None = None) -> str:
-    name = "all sets" if group.set is None else printable(group.set)
-    condition = group.condition if condition is None else condition
-    suffix = "" if condition in (None, "", "as given") else f", {condition}"
-    return f"{name}{suffix}: {counted(group.rows, 'question')}"
+    name = "all sets" if group["set"] is None else printable(group["set"])
+    condition = group["condition"] if condition is None else condition
+    suffix = "" if condition in ("", "as given") else f", {condition}"
+    return f"{name}{suffix}: {group['rows']:,} {'question' if group['rows'] == 1 else 'questions'}"
 
 
 def _heading(group: Group, what: str) -> str:
-    text = printable(getattr(group, what) or "all")
-    return f"{text} ({group.rows:,})" if what == "slice" else text
+    text = "all" if group[what] is None else printable(group[what])
+    return f"{text} ({group['rows']:,})" if what == "slice" else text
 
 
 def _metric_columns(group: Group, units: Mapping[str, str], main: str, chosen: Sequence[str]) -> list[Column]:
@@ -130,7 +130,7 @@ def _any(group: Group, metric: str) -> bool:
 
 
 def _values(group: Group, metric: str) -> list[float | None]:
-    return [measured[metric].value for measured in group.strategies.values() if metric in measured]
+    return [measured[metric]["value"] for measured in group["strategies"].values() if metric in measured]
 
 
 def _with_unit(name: str, unit: str) -> str:
@@ -139,75 +139,95 @@ def _with_unit(name: str, unit: str) -> str:
 
 def _cell(group: Group, metric: str, unit: str, *, interval: bool = False) -> Callable[[str], str]:
     def cell(strategy: str) -> str:
-        found = group.strategies[strategy][metric]
-        if found.value is None:
+        found = group["strategies"][strategy][metric]
+        if found["value"] is None:
             return "-"
-        mark = "*" if found.difference is not None and found.difference.significant else ""
+        mark = "*" if found.get("difference", {}).get("significant") else ""
         span = ""
-        if interval and found.low is not None and found.high is not None:
-            span = f" [{figure(found.low, unit)}, {figure(found.high, unit)}]"
-        return f"{figure(found.value, unit)}{span}{mark}"
+        if interval and found["low"] is not None:
+            span = f" [{_number(found['low'], unit)}, {_number(found['high'], unit)}]"
+        return f"{_number(found['value'], unit)}{span}{mark}"
 
     return cell
 
 
-def legend(figures: Figures, *, chosen: Sequence[str] = ()) -> list[str]:
+def _number(value: float, unit: str) -> str:
+    match unit:
+        case "share":
+            return f"{100 * value:.1f}"
+        case "seconds":
+            return f"{value:.2f}"
+        case "money":
+            return f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def legend(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[str]:
     """Return the notes below the tables: intervals, marks, and strategies with missing or failed answers."""
-    group, main = figures.groups[0], figures.metric
-    conditions = [one for one in figures.groups if (one.set, one.view) == (group.set, None)]
+    group, main = metrics["groups"][0], metrics["metric"]
+    conditions = [one for one in metrics["groups"] if (one["set"], one["view"]) == (group["set"], None)]
     names, lines = _condition_metrics(conditions, main), ["Means over the questions."]
     if len(conditions) == 1:
-        names = _shown_metrics(group, figures.units, main, chosen)
-        if any(measured[main].low is not None for measured in group.strategies.values()):
+        names = _shown_metrics(group, {metric["name"]: metric["unit"] for metric in metrics["metrics"]}, main, chosen)
+        if any(measured[main]["low"] is not None for measured in group["strategies"].values()):
             lines = ["Means over the questions, with 95 % intervals in brackets."]
-        lines += _passage_quality(figures)
-    lines += _missing_values(conditions, names, compared=figures.baseline is not None)
-    if figures.baseline:
-        lines.append(f"* differs significantly from {printable(figures.baseline)} (p < 0.05, one comparison).")
-    for result in figures.incomplete:
-        part = f"answered {result.rows:,} of {result.questions:,} questions"
-        lines.append(f"{printable(result.name)} {part}. It is not compared with the other strategies.")
-    for view, needs in figures.views.items():
+        lines += _passage_quality(metrics)
+    lines += _missing_values(conditions, names, compared=metrics["baseline"] is not None)
+    if metrics["baseline"]:
+        lines.append(f"* differs significantly from {printable(metrics['baseline'])} (p < 0.05, one comparison).")
+    for one in _incomplete(metrics):
+        part = f"answered {one['rows']:,} of {one['questions']:,} questions"
+        lines.append(f"{printable(one['name'])} {part}. It is not compared with the other strategies.")
+    for view, needs in metrics["views"].items():
         if needs:
             lines.append(
                 f"The answers of {' and '.join(needs)} define the slices of {view}. Values of 0 or 100 there follow "
                 "from the definition, and differences are not marked."
             )
-    for result in figures.strategies:
-        name, message = printable(result.name), single_line(result.message)
-        if result.state == "left out":
+    for one in metrics["strategies"]:
+        name, message = printable(one["name"]), single_line(one["message"])
+        if one["state"] == "left out":
             lines.append(f"{name} was left out: {message}")
-        elif result.failed:
-            which = "every question" if result.state == "failed" else f"{result.failed:,} of {result.rows:,} questions"
+        elif one["failed"]:
+            which = "every question" if one["state"] == "failed" else f"{one['failed']:,} of {one['rows']:,} questions"
             lines.append(f"{name} failed on {which}. Failures count as wrong. First error: {message}")
     return lines
 
 
+def _incomplete(metrics: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the strategies that have answers to only some of the questions."""
+    return [one for one in metrics["strategies"] if one["rows"] < one["questions"]]
+
+
 def _missing_values(conditions: Sequence[Group], names: Sequence[str], *, compared: bool) -> list[str]:
     """Return notes about metrics that some questions have no value of."""
-    lines, group = [], conditions[0]
-    measured = {
-        printable(name): [one[name].rows for condition in conditions for one in condition.strategies.values()]
-        for name in names
-    }
-    if fewer := on_fewer_questions(group.rows, measured):
+    lines, fewer, group = [], dict[str, list[str]](), conditions[0]
+    for name in names:
+        rows = [one[name]["rows"] for condition in conditions for one in condition["strategies"].values()]
+        rows = [count for count in rows if count] or [0]
+        if min(rows) < group["rows"]:
+            span = f"{min(rows):,}" if min(rows) == max(rows) else f"{min(rows):,} to {max(rows):,}"
+            fewer.setdefault(f"{span} of {group['rows']:,}", []).append(name)
+    if fewer:
+        spans = "; ".join(f"{', '.join(printable(name) for name in names)} on {span}" for span, names in fewer.items())
         pairs = " Differences use the questions that both strategies have." if compared else ""
-        lines.append(f"Measured on fewer questions: {fewer}.{pairs}")
-    known = max(one["accuracy"].rows for one in group.strategies.values())
-    if (without := group.rows - known) > 0:
+        lines.append(f"Measured on fewer questions: {spans}.{pairs}")
+    known = max(one["accuracy"]["rows"] for one in group["strategies"].values())
+    if (without := group["rows"] - known) > 0:
         verb = "question has" if without == 1 else "questions have"
         lines.append(f"{without:,} {verb} no gold answer and cannot be scored.")
     return lines
 
 
-def _passage_quality(figures: Figures) -> list[str]:
+def _passage_quality(metrics: Mapping[str, Any]) -> list[str]:
     """Return a note about the passages, which are the same for every strategy."""
-    quality = figures.passages
+    quality = metrics["passages"]
     if quality is None:
         return []
-    total = max(result.questions for result in figures.strategies)
-    which = "questions" if quality.questions == total else "questions with gold answers"
+    total = max(one["questions"] for one in metrics["strategies"])
+    which = "questions" if quality["questions"] == total else "questions with gold answers"
+    questions, passages = (f"{100 * quality[name]:.1f} %" for name in ("has-answer", "retrieval-precision"))
     return [
-        f"{percent(quality.has_answer)} % of the {which} have a passage with a gold answer. "
-        f"On average {percent(quality.retrieval_precision)} % of the passages contain one."
+        f"{questions} of the {which} have a passage with a gold answer. "
+        f"On average {passages} of the passages contain one."
     ]

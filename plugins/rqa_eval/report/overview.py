@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..figures import Estimate, Group, Metric, on_fewer_questions
-from .runs import Run
+from ..figures import Estimate
+from .runs import Group, Metric, Run
 from .tables import Cell, Column, Table, counted, estimate_cell
 
 
@@ -112,12 +112,16 @@ def _missing_values(run: Run, shown: Sequence[Metric]) -> Iterator[str]:
     """Yield notes about metrics that some questions have no value of, for example without a gold answer."""
     notes: dict[str, list[str]] = {}
     for group in overalls(run):
+        spans: dict[str, list[str]] = {}
         complete = [figures for name, figures in group.strategies.items() if name not in run.incomplete]
-        measured = {
-            metric.name: [figures[metric.name].rows for figures in complete if metric.name in figures]
-            for metric in shown
-        }
-        if complete and (text := on_fewer_questions(group.rows, measured)):
+        for metric in shown:
+            rows = [figures[metric.name].rows for figures in complete if metric.name in figures]
+            rows = [number for number in rows if number]
+            if rows and min(rows) < group.rows:
+                span = f"{min(rows):,}" if min(rows) == max(rows) else f"{min(rows):,} to {max(rows):,}"
+                spans.setdefault(f"{span} of {group.rows:,}", []).append(metric.name)
+        if spans:
+            text = "; ".join(f"{', '.join(names)} on {span}" for span, names in spans.items())
             notes.setdefault(text, []).append(group.condition or "")
     for text, conditions in notes.items():
         of = f" ({', '.join(conditions)})" if len(run.plan.conditions) > 1 else ""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..figures import Group
 from .overview import metrics_of, overalls, tables
 from .page import asset, escape, page, section, table
 from .pareto import Plot, Point
 from .question_data import questions
-from .runs import Run
+from .runs import Group, Run
 
 _COSTS = ("tokens", "calls", "seconds")  # the first with a value above 0 is drawn
 

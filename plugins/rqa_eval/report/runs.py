@@ -11,7 +11,7 @@ import msgspec
 
 from robust_qa import InputError
 
-from ..figures import Figures, StrategyResult
+from ..figures import Estimate, StrategyResult
 from ..folder import FORMAT
 
 _T = TypeVar("_T")
@@ -19,6 +19,38 @@ _T = TypeVar("_T")
 
 class _Version(msgspec.Struct):
     format: int
+
+
+class Metric(msgspec.Struct, frozen=True):
+    """A metric. `unit` is "share" (0 to 1), "count", "seconds" or "money"; `better` is "higher", "lower" or ""."""
+
+    name: str
+    summary: str = ""
+    unit: str = ""
+    better: str = ""
+
+
+class Group(msgspec.Struct, frozen=True):
+    """The estimates by strategy and metric for a set (None: all), a condition and optionally a slice of a view."""
+
+    rows: int
+    strategies: dict[str, dict[str, Estimate]]
+    set: str | None = None
+    condition: str | None = None
+    view: str | None = None
+    slice: str | None = None
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """The content of metrics.json. `metric` is the main metric; `views` maps a view to the strategies it depends on."""
+
+    format: int
+    metric: str
+    metrics: list[Metric]
+    strategies: list[StrategyResult]
+    groups: list[Group]
+    baseline: str | None = None
+    views: dict[str, list[str]] = {}
 
 
 class Answers(msgspec.Struct, frozen=True):
@@ -94,7 +126,7 @@ class Run:
     @property
     def incomplete(self) -> frozenset[str]:
         """The strategies with answers to only some of the questions. They are not compared with others."""
-        return frozenset(result.name for result in self.figures.incomplete)
+        return frozenset(result.name for result in self.figures.strategies if result.coverage)
 
     def label(self, strategy: str) -> str:
         """Return the name of a strategy for tables."""
