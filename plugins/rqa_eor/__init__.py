@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import Answer, Expression, Order, hookimpl
+from robust_qa import Answer, EmbedderName, Expression, Order, hookimpl
 from robust_qa.cli import command_group
 from robust_qa.kit import load_prompts
 
@@ -22,7 +22,7 @@ from .voting import Pooling
 if TYPE_CHECKING:
     import click
 
-    from robust_qa import Registry, Toolbox
+    from robust_qa import EmbedderHandle, Registry, Toolbox
 
 
 class Eor:
@@ -44,6 +44,7 @@ class Eor:
         seed: int = 0  # for sampling and for the random order
         order: Order = "descending"  # of the passages in a prompt, by relevance
         nli_model: Path | None = None  # folder of the classifier for the similarity nli
+        embedder: EmbedderName | None = None  # for the similarity cosine; default: the one in [defaults]
         prompts: dict[str, Path] = field(default_factory=dict)  # files that replace the prompts recall and read
 
         def __post_init__(self) -> None:
@@ -62,7 +63,7 @@ class Eor:
                 if not any(numbers):
                     raise ValueError(f"needs at least one of `{name}` above 0")
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, *, embedder: EmbedderHandle | None = None) -> None:
         from .similarity import BUILT_IN, similarities
 
         self.options = options
@@ -72,7 +73,7 @@ class Eor:
         self.recall_prompt = load_prompts(Path(__file__).with_name("prompts"), overrides)["recall"]
         lambdas = options.lambdas or [1 / len(options.similarities)] * len(options.similarities)
         self._lambdas = {name: number for name, number in zip(options.similarities, lambdas, strict=True) if number}
-        self._similarities = similarities(list(self._lambdas), options.nli_model)
+        self._similarities = similarities(list(self._lambdas), options.nli_model, embedder)
         self.scored_by = [name for name in self._lambdas if name not in BUILT_IN]
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
@@ -85,6 +86,8 @@ class Eor:
         from .result import build_answer, describe_group
 
         options = self.options
+        for compare in self._similarities.values():  # a missing model is an error before the first call, not after it
+            await compare(question, (), toolbox)
         weights, left_out = select_pool(options.pool, options.weights, toolbox)
         for retriever, reason in left_out.items():
             toolbox.note(f"{retriever} is left out: {reason}")

@@ -18,12 +18,12 @@ NO_RETRIEVAL = "none"
 # Appendix C.1 with `web` for SE and `wiki` for Wiki. The last one is HB: both of them and parametric knowledge.
 _PAPER_UNCOMPRESSED = [
     "wiki@10",
-    "web@1",
-    "web@4",
-    "web@rr@10",
-    "web@2 & wiki@5",
-    "web@rr@5 & wiki@5",
-    "(web & wiki@20 & pk)@rr@10",
+    "web@1@cut1000",
+    "web@4@cut250",
+    "web@chunk100@rr@10",
+    "web@2@cut250 & wiki@5",
+    "web@chunk100@rr@5 & wiki@5",
+    "((web & pk)@chunk100 & wiki@20)@rr@10",
 ]
 PAPER = [
     *_PAPER_UNCOMPRESSED,
