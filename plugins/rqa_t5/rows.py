@@ -95,6 +95,11 @@ def read_rows(paths: Iterable[Path]) -> list[Asked]:
     return asked
 
 
+def without_titles(asked: Iterable[Asked]) -> list[Asked]:
+    """Return the questions with the texts of their passages alone."""
+    return [replace(one, candidates=[replace(c, title="") for c in one.candidates]) for one in asked]
+
+
 def judgeable(asked: Iterable[Asked]) -> list[Asked]:
     """Return the questions with their labelled texts, without questions that have none."""
     known = [replace(one, candidates=[c for c in one.candidates if c.relevant is not None]) for one in asked]

@@ -63,6 +63,7 @@ class ExpressionPool:
         self, trees: Iterable[Tree], query: str, components: Components, calls: Calls, *, has_passages: bool
     ) -> None:
         self._query = query
+        self._components = components
         self._calls = calls
         self._trees: dict[Tree, Tree] = {}  # as written -> as evaluated
         self._problems: dict[Tree, RqaError] = {}
@@ -144,9 +145,15 @@ class ExpressionPool:
     async def _reranked(self, passages: list[Passage]) -> list[Passage]:
         if len(passages) < 2:
             return passages
-        scores = await self._calls.score([with_title(passage.title, passage.text) for passage in passages])
+        scores = await self._calls.score([self._judged(passage) for passage in passages])
         order = sorted(range(len(passages)), key=lambda place: -scores[place])  # stable: ties keep their order
         return [passages[place] for place in order]
+
+    def _judged(self, passage: Passage) -> str:
+        """The text of a passage as the evaluator reads it."""
+        evaluator = self._components.evaluator
+        titles = evaluator is None or getattr(evaluator.component, "titles", True)
+        return with_title(passage.title, passage.text) if titles else passage.text
 
     async def _compressed(self, passages: list[Passage], expression: str) -> list[Passage]:
         if not passages:

@@ -98,6 +98,14 @@ async def test_rr_reads_titles_too() -> None:
     assert await found("web@rr@1", names=names, evaluator=OverlapEvaluator()) == ["b"]
 
 
+async def test_rr_leaves_out_titles_for_an_evaluator_that_reads_texts_alone() -> None:
+    class Bare(OverlapEvaluator):
+        titles = False
+
+    names = {"web": StaticRetriever([Passage("a", id="1"), Passage("b", id="2", title="Skerry lighthouse")])}
+    assert await found("web@rr@1", names=names, evaluator=Bare()) == ["a"]
+
+
 async def test_rr_with_a_number_chooses_among_more_candidates() -> None:
     names = {"web": StaticRetriever(["x"] * 39 + ["who built Skerry lighthouse"])}
     assert await found("web@rr@1", names=names, evaluator=OverlapEvaluator()) == ["who built Skerry lighthouse"]
