@@ -19,6 +19,7 @@ from .items import Item, Passage
 from .relevance import contains_gold, text_of
 
 AS_GIVEN = "as given"
+REPEAT = "repeat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,11 @@ class Condition:
 def untouched() -> Condition:
     """Return the condition that changes nothing."""
     return Condition(AS_GIVEN, lambda item, passages, _: PreparedQuestion(item, passages))
+
+
+def repeated(number: int) -> Condition:
+    """Return the condition that changes nothing, for a repetition with another sample of the model."""
+    return Condition(f"{REPEAT} {number}", lambda item, passages, _: PreparedQuestion(item, passages))
 
 
 def worst_case() -> Condition:

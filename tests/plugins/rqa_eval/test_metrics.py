@@ -52,6 +52,53 @@ def test_word_accuracy_is_of_whole_words(answer: Any, gold: list[str], accuracy:
     assert (measure("accuracy", answer, *gold), measure("word-accuracy", answer, *gold)) == (accuracy, in_words)
 
 
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [("Jane Austen wrote it", 1), ("Austen", 1 / 2), ("Miss Lee", 0), ("", 0), (None, 0)],
+)
+def test_first_gold_recall_counts_the_words_of_the_first_answer_alone(answer: Any, expected: float) -> None:
+    assert measure("first-gold-recall", answer, facts=[["Jane Austen", "Miss Lee"], ["Emma"]]) == expected
+    assert measure("first-gold-recall", answer) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("B", 1),
+        ("(B)", 1),
+        ("B: the leaf", 1),
+        ("B. A root has none.", 1),
+        ("It is the leaf.", 1),
+        ("The leaf, and not the root.", 0),  # two of them
+        ("A", 0),
+        ("C) the leaf", 0),
+        ("A plant needs the leaf.", 1),  # no label, but an article
+        ("flower", 0),
+        (None, 0),
+    ],
+)
+def test_a_choice_is_right_if_the_answer_names_it_and_no_other(answer: Any, right: int) -> None:
+    row = {"fields": {"choices": {"A": "the root", "B": "the leaf", "C": "the bark"}, "choice": "B"}}
+    assert measure("choice", answer, "the leaf", row=row) == right
+
+
+@pytest.mark.parametrize(("answer", "right"), [("False.", 1), ("The claim is false", 1), ("true", 0), ("unproven", 0)])
+def test_a_verdict_is_a_choice(answer: str, right: int) -> None:
+    row = {"fields": {"choices": {"true": "true", "false": "false"}, "choice": "false"}}
+    assert measure("choice", answer, "false", row=row) == right
+
+
+def test_questions_without_choices_have_no_choice() -> None:
+    assert measure("choice", "B", "B") is None
+
+
+def test_memory_passages_are_counted_where_a_strategy_lists_them() -> None:
+    def written(details: Any) -> float | None:
+        return NAMED["memory-passages"].measure(Outcome("Who?", (), Answer("x", details=details)))  # type: ignore[return-value]
+
+    assert (written({"memory": ["one", "two"]}), written({"memory": []}), written({})) == (2, 0, None)
+
+
 def test_word_accuracy_is_of_every_fact() -> None:
     assert measure("word-accuracy", "Oslo and Rome", facts=[["Oslo"], ["Rome"]]) == 1
     assert measure("word-accuracy", "Oslo and Romeo", facts=[["Oslo"], ["Rome"]]) == 0

@@ -93,6 +93,20 @@ def test_pairs_of_a_question_are_merged(tmp_path: Path) -> None:
     ]
 
 
+def test_crags_pairs_are_read_from_a_tsv_file(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("Who? [SEP] By Melville.\t1\nWho? [SEP] A whale [SEP] swam.\t0\n", "utf-8")
+    assert read_rows([tmp_path / "pairs.tsv"]) == [
+        Asked("Who?", [], [Candidate("By Melville.", True), Candidate("A whale [SEP] swam.", False)])
+    ]
+
+
+@pytest.mark.parametrize("line", ["Who? [SEP] By Melville.", "Who? By Melville.\t1", "Who? [SEP] By Melville.\t7"])
+def test_a_malformed_line_of_a_tsv_file_is_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / "pairs.tsv").write_text(f"Who? [SEP] By Melville.\t1\n{line}", "utf-8")
+    with pytest.raises(InputError, match=r"pairs.tsv, line 2 is not `question \[SEP\] passage`"):
+        read_rows([tmp_path / "pairs.tsv"])
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
