@@ -222,8 +222,12 @@ OF_TEXT = frozenset(
 
 
 def over_reply(outcome: Outcome) -> Outcome:
-    """Return the outcome with the model's last reply in the trace as the answer, if there is one."""
-    replies = [step.data.get("reply") for step in outcome.answer.trace if step.kind == "generate" and not step.error]
-    if not replies or not isinstance(replies[-1], str):
+    """Return the outcome with a whole reply of the model as the answer, if there is one in the trace.
+
+    It is the last reply that contains the answer, because an ensemble elects one of many, or else the last reply.
+    """
+    replies = [reply for step in outcome.answer.trace if step.kind == "generate" and (reply := step.data.get("reply"))]
+    if not replies:
         return outcome
-    return replace(outcome, answer=replace(outcome.answer, text=replies[-1]))
+    found = (reply for reply in reversed(replies) if contains_answer(reply, [outcome.answer.text or ""]))
+    return replace(outcome, answer=replace(outcome.answer, text=next(found, replies[-1])))

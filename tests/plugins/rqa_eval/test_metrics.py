@@ -8,7 +8,7 @@ import pytest
 from robust_qa import Answer, Citation, Metric, Outcome, Passage, Step, Usage
 from robust_qa.kit import normalise
 from rqa_eval import citations, relevance
-from rqa_eval.metrics import METRICS
+from rqa_eval.metrics import METRICS, over_reply
 
 NAMED = {metric.name: metric for metric in METRICS}
 
@@ -90,6 +90,14 @@ def test_a_verdict_is_a_choice(answer: str, right: int) -> None:
 
 def test_questions_without_choices_have_no_choice() -> None:
     assert measure("choice", "B", "B") is None
+
+
+def test_the_whole_reply_of_an_ensemble_is_one_with_its_answer() -> None:
+    trace = tuple(Step("generate", "read", data={"reply": text}) for text in ("So Rome it is.", "Oslo, I say."))
+    for answer, reply in (("Rome", "So Rome it is."), ("Oslo", "Oslo, I say."), (None, "Oslo, I say.")):
+        outcome = over_reply(Outcome("Where?", (), Answer(answer, trace=trace)))
+        assert outcome.answer.text == reply
+    assert over_reply(Outcome("Where?", (), Answer("Rome"))).answer.text == "Rome"
 
 
 def test_memory_passages_are_counted_where_a_strategy_lists_them() -> None:
