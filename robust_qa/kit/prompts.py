@@ -13,6 +13,7 @@ from ..errors import ConfigError, RqaError, did_you_mean
 from ..prompt import Prompt
 from ..sanitize import UNSEEN, printable
 from ..types import Order, Passage
+from .replies import TAGS
 
 T = TypeVar("T")
 
@@ -39,9 +40,10 @@ _OWN = Path(__file__).parents[1] / "prompts"
 # contain invisible characters.
 _WORDS = ("document", "think", "thinking", "thought", "reasoning", "seed:think")
 _MARKS = ("answer", "passage", "summary")
-_FENCES, _MARKED = ("|".join(f"[{UNSEEN}]*+".join(word) for word in words) for words in (_WORDS, _MARKS))
+_FENCES, _MARKED, _TAGS = ("|".join(f"[{UNSEEN}]*+".join(word) for word in words) for words in (_WORDS, _MARKS, TAGS))
 _FENCE = re.compile(
-    rf"<(?=[\s/{UNSEEN}]*+(?:{_FENCES})(?![^\W{UNSEEN}])|<<|[{UNSEEN}]*+<[\s{UNSEEN}]*+(?:{_MARKED})[\s{UNSEEN}]*+>)",
+    rf"<(?=[\s/{UNSEEN}]*+(?:{_FENCES})(?![^\W{UNSEEN}])|<<|[{UNSEEN}]*+<[\s{UNSEEN}]*+(?:{_MARKED})[\s{UNSEEN}]*+>"
+    rf"|[/{UNSEEN}]*+(?:{_TAGS})[\s{UNSEEN}]*+>)",
     re.IGNORECASE,
 )
 # Special tokens of the known chat templates. Servers accept them anywhere in a prompt, so a passage could close the
