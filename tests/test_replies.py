@@ -322,6 +322,7 @@ def test_a_reply_that_declines(text: str) -> None:
         "UNKNOWN PLEASURES",
         "UNKNOWN: Killer Robots",
         "I don't know the day, but it was in 1871.",
+        "The documents do not agree: one says 1871.",
         "The documents do not agree, but the tower was built in 1871.",
         "It is not known who wrote Beowulf, an epic of 3,182 lines.",
         "Unknown Pleasures",

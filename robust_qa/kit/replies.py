@@ -60,11 +60,12 @@ _REFUSALS = (
     r"i (?:really |simply )?do not (?:know|recall|remember)",
     r"i (?:do not|did not) (?:have|find|see) (?:\w+ ){0,4}(?:information|knowledge|access|data|details|answer)",
     r"i have no (?:\w+ ){0,2}(?:information|knowledge|idea|record)",
-    r"i (?:can not|could not|am unable to|am not able to) (?:\w+ly )?(?:answer|assist|determine|find|provide|confirm|say"
-    r"|give|identify|verify|help(?= with\b| you\b|\W*\Z|[.,;!]))",
+    r"i (?:can not|could not|am unable to|am not able to) (?:\w+ly )?(?:answer|assist|determine|find|provide|confirm"
+    r"|say|give|identify|verify|help(?= with\b| you\b|\W*\Z|[.,;!]))",
     r"i am not (?:familiar with|aware of|sure|certain)",
     r"there is (?:no|not enough|insufficient|not sufficient) (?:\w+ ){0,2}(?:information|evidence|data|mention|answer)",
-    rf"{_SOURCES} (?:do|does|did|is|are) not(?= [a-z])",
+    rf"{_SOURCES} (?:do|does|did) not (?:say|state|mention|contain|provide|specify|include|give|answer|indicate|name"
+    r"|tell|address|reveal|list|identify|have|hold|cover|show|support)",
     rf"none of {_SOURCES}",
     r"i (?:must|have to) (?:decline|abstain)",
 )
@@ -127,8 +128,8 @@ def _expanded(text: str) -> str:
 def between(text: str, mark: str) -> list[str]:
     """Return the contents of the blocks `<<<MARK>>> ... <<</MARK>>>` of `text`, in order, stripped.
 
-    Accepts marks with a missing bracket, and the tags `<ANSWER>` and `<PASSAGE>`. An opening mark inside a block restarts it. If no block is closed, each ends
-    at the next opening mark or at the end.
+    Accepts marks with a missing bracket, and the tags `<ANSWER>` and `<PASSAGE>`. An opening mark inside a block
+    restarts it. If no block is closed, each ends at the next opening mark or at the end.
     """
     fewest = 1 if mark.lower() in TAGS else 2
     opening = rf"<{{{fewest},3}}\s*{re.escape(mark)}\s*>{{{fewest},3}}"
@@ -231,12 +232,23 @@ def final_answer(reply: str) -> str:
 
     If there are several of a kind, the last one counts. Returns "" if there is none. Does not check for refusals.
     """
+    answer = labelled_answer(reply)
+    return one_line("".join(_lines(reply)[-1:])) if answer is None else answer
+
+
+def labelled_answer(reply: str) -> str | None:
+    """Return the answer as `final_answer` does, but None if `reply` has it in no form."""
     if marked := between(reply, "ANSWER"):
         return one_line(marked[-1])
     if whole := parse_object(reply, "answer") or _broken(reply):
         return one_line(whole["answer"])
-    lines = [one_line(line) for line in reply.splitlines() if re.search(r"\w", line) and not _NO_ANSWER.match(line)]
-    return one_line("".join((_LABELLED.findall("\n".join(lines)) or lines)[-1:]))
+    labelled = _LABELLED.findall("\n".join(_lines(reply)))
+    return one_line(labelled[-1]) if labelled else None
+
+
+def _lines(reply: str) -> list[str]:
+    """Return the lines of `reply` that have words and are no syntax."""
+    return [one_line(line) for line in reply.splitlines() if re.search(r"\w", line) and not _NO_ANSWER.match(line)]
 
 
 def _broken(reply: str) -> dict[str, Any] | None:
