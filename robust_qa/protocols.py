@@ -167,6 +167,12 @@ class Toolbox(Protocol):
         MissingError if there is no such evaluator.
         """
 
+    def asks_model(self, evaluator: str | None = None) -> bool:
+        """Return whether the configured evaluator, or the one named, asks a language model about each text.
+
+        Raises ConfigError or MissingError if there is no such evaluator.
+        """
+
     async def retrieve(
         self, query: str | None = None, *, k: int | None = None, expression: str | None = None
     ) -> list[Passage]:

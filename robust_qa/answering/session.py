@@ -173,6 +173,9 @@ class Session:
             raise self._cannot(name, lacking, components)
         if self.judged(name, [expression] if expression else []):
             components.get_evaluator()  # a missing model is an error before the first call
+        if check_strategy := getattr(component, "check", None):
+            question = Question("", passages=() if has_passages else None)
+            check_strategy(Toolbox(question, components, Trace(detailed=False)))
         return Plan(name, component, components)
 
     def _components_for(self, has_passages: bool, *, as_given: bool = False) -> Components:

@@ -86,6 +86,10 @@ class Toolbox:
         upper, lower = getattr(judge, "upper", None), getattr(judge, "lower", None)
         return None if upper is None or lower is None else (float(upper), float(lower))
 
+    def asks_model(self, evaluator: str | None = None) -> bool:
+        """Whether the evaluator asks a language model about each text."""
+        return "generate" in getattr(self._evaluator(evaluator).component, "needs", ())
+
     # -- retrieving
 
     async def retrieve(
