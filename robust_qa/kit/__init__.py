@@ -16,7 +16,7 @@ from .citations import cite, cite_reading, contains_words
 from .forms import ANSWER, NUMBER, TEXT, Filled, Form, Labels, Prompter, in_either_form, list_of, numbers_of, object_of
 from .http import read_body, retry_after
 from .per_passage import ask_each
-from .prompts import abstention, arrange, fenced, load_prompts
+from .prompts import arrange, fenced, load_prompts
 from .quotes import closest_quotes
 from .replies import (
     UNKNOWN,
@@ -46,7 +46,6 @@ __all__ = [
     "Labels",
     "Prompt",
     "Prompter",
-    "abstention",
     "answer_key",
     "arrange",
     "ask_each",
