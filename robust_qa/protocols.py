@@ -167,6 +167,12 @@ class Toolbox(Protocol):
         MissingError if there is no such evaluator.
         """
 
+    def asks_model(self, evaluator: str | None = None) -> bool:
+        """Return whether the configured evaluator, or the one named, asks a language model about each text.
+
+        Raises ConfigError or MissingError if there is no such evaluator.
+        """
+
     async def retrieve(
         self, query: str | None = None, *, k: int | None = None, expression: str | None = None
     ) -> list[Passage]:
@@ -195,11 +201,21 @@ class Toolbox(Protocol):
         seed: int | None = None,
         sample: int = 0,
         temperature: float | None = None,
+        abstain: bool = True,
     ) -> Reading:
         """Return the answer to `question` in `passages` (most relevant first).
 
-        A language model is asked with `prompt` (default: the host's reading prompt). `Reading.passages` are positions
-        in `passages`, independent of `order`.
+        A language model is asked with `prompt` (default: the host's reading prompt), and may answer that the passages
+        do not contain the answer, unless `abstain` is false. `Reading.passages` are positions in `passages`,
+        independent of `order`.
+        """
+
+    def numbered(
+        self, passages: Sequence[Passage], *, order: Order = "descending", seed: int | None = None
+    ) -> list[Passage]:
+        """Return `passages` (most relevant first) in the order of their numbers in a prompt of `generate`.
+
+        A prompt numbers them from 1 as it shows them, and those from the reader's memory last.
         """
 
     async def generate(

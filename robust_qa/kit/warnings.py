@@ -1,4 +1,4 @@
-"""Warnings from calls that succeeded only in part."""
+"""Warnings from calls and strategies that succeeded only in part."""
 
 from __future__ import annotations
 
@@ -9,18 +9,25 @@ from contextvars import ContextVar
 _heard: ContextVar[list[str] | None] = ContextVar("remarks", default=None)
 
 
+PLAIN_TEXT = "A reply did not have the form that the model was asked for, so rqa used its plain text."
+
+
 class LastingWarning(str):
     """A remark on what will be lacking next time, too."""
 
 
-def warn(text: str, *, lasting: bool = False) -> None:
+class ShownWarning(str):
+    """A remark that the user sees without asking for the trace."""
+
+
+def warn(text: str, *, lasting: bool = False, shown: bool = False) -> None:
     """Tell what the call under way has to do without, such as a page that could not be reached.
 
     The trace shows it, and the result is not cached unless it is `lasting`: what is lacking now may be there next
-    time. Outside a call it goes nowhere.
+    time. `shown` prints it on stderr too, as does a warning of a strategy, which is in no call.
     """
     if (heard := _heard.get()) is not None:
-        heard.append(LastingWarning(text) if lasting else text)
+        heard.append(LastingWarning(text) if lasting else ShownWarning(text) if shown else text)
 
 
 @contextmanager
