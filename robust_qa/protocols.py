@@ -160,6 +160,9 @@ class Toolbox(Protocol):
         Empty if there is nothing to retrieve from. Raises ConfigError or MissingError if a retriever is missing.
         """
 
+    def titles(self, evaluator: str | None = None) -> bool:
+        """Whether the evaluator reads the titles of passages with their texts."""
+
     def thresholds(self, evaluator: str | None = None) -> tuple[float, float] | None:
         """`upper` and `lower` of the configured evaluator, or of the one named; None if it has none.
 

@@ -120,7 +120,7 @@ class Crag:
 
         # Lines 1 and 2: the scores of D, and the judgement.
         passages = await toolbox.retrieve(question)
-        texts = [with_title(passage.title, passage.text) if passage.text.strip() else "" for passage in passages]
+        texts = [self._judged_text(toolbox, one, one.text) if one.text.strip() else "" for one in passages]
         left = Allowance(options.max_judged if toolbox.asks_model(options.evaluator) else None)
         scores = await self._scores(question, toolbox, texts, left)
         action = act(scores, upper, lower, options.ablation)
@@ -186,9 +186,13 @@ class Crag:
         self, question: str, toolbox: Toolbox, strips: Sequence[Strip], left: Allowance, least: int = 0
     ) -> list[Strip]:
         """The strips with their scores, and which of them are kept."""
-        texts = [with_title(strip.passage.title, strip.text) if strip.says_something else "" for strip in strips]
+        texts = [self._judged_text(toolbox, one.passage, one.text) if one.says_something else "" for one in strips]
         scores = await self._scores(question, toolbox, texts, left)
         return choose(strips, scores, self.options.keep, self._floor(toolbox), least)
+
+    def _judged_text(self, toolbox: Toolbox, passage: Passage, text: str) -> str:
+        """A text of the passage in the form that the evaluator reads."""
+        return with_title(passage.title, text) if toolbox.titles(self.options.evaluator) else text
 
     async def _scores(self, question: str, toolbox: Toolbox, texts: Sequence[str], left: Allowance) -> list[float]:
         """The evaluator's scores; an empty text has -1, unasked (published code), and so have those beyond `left`."""

@@ -7,7 +7,7 @@ voter as in Section 4.2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from robust_qa import Answer, EmbedderName, Expression, Order, hookimpl
 from robust_qa.cli import command_group
-from robust_qa.kit import load_prompts
+from robust_qa.kit import Prompter, load_prompts
 
 from .voting import Pooling
 
@@ -45,6 +45,7 @@ class Eor:
         order: Order = "descending"  # of the passages in a prompt, by relevance
         nli_model: Path | None = None  # folder of the classifier for the similarity nli
         embedder: EmbedderName | None = None  # for the similarity cosine; default: the one in [defaults]
+        abstain: bool = True  # false: ask a language model for an answer even if the passages do not contain it
         prompts: dict[str, Path] = field(default_factory=dict)  # files that replace the prompts recall and read
 
         def __post_init__(self) -> None:
@@ -70,7 +71,7 @@ class Eor:
         overrides = dict(options.prompts)
         read = {"read": overrides.pop("read")} if "read" in overrides else None
         self.read_prompt = load_prompts(overrides=read)["read"]
-        self.recall_prompt = load_prompts(Path(__file__).with_name("prompts"), overrides)["recall"]
+        self.recall = Prompter(Path(__file__).with_name("prompts"), replace(options, prompts=overrides))
         lambdas = options.lambdas or [1 / len(options.similarities)] * len(options.similarities)
         self._lambdas = {name: number for name, number in zip(options.similarities, lambdas, strict=True) if number}
         self._similarities = similarities(list(self._lambdas), options.nli_model, embedder)
@@ -94,7 +95,13 @@ class Eor:
         # Greedy samples would all be equal.
         temperature = 0.7 if options.temperature is None and options.samples > 1 else options.temperature
         settings = ReadSettings(
-            self.read_prompt, self.recall_prompt, options.samples, temperature, options.seed, options.order
+            self.read_prompt,
+            self.recall,
+            options.samples,
+            temperature,
+            options.seed,
+            options.order,
+            options.abstain,
         )
         results = await read_all(question, toolbox, weights, settings)
         for result in results:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robust_qa import CallError, Citation, ContextError, MissingError, Passage
-from robust_qa.kit import Prompt, cite_reading, fenced, final_reply, parse_expression, says_unknown
+from robust_qa.kit import Prompt, Prompter, cite_reading, parse_expression, says_unknown
 
 if TYPE_CHECKING:
     from robust_qa import Order, Toolbox
@@ -59,14 +59,15 @@ class RetrieverResult:
 
 @dataclass(frozen=True, slots=True)
 class ReadSettings:
-    """How to ask the reader. Sample n uses `seed` + n; `recall` is the prompt without passages."""
+    """How to ask the reader. Sample n uses `seed` + n; `recall` asks without passages."""
 
     read: Prompt
-    recall: Prompt
+    recall: Prompter
     samples: int = 1
     temperature: float | None = None
     seed: int = 0
     order: Order = "descending"
+    abstain: bool = True
 
 
 def select_pool(
@@ -146,15 +147,8 @@ async def _read(
     question: str, passages: tuple[Passage, ...], toolbox: Toolbox, settings: ReadSettings, sample: int
 ) -> Reply | None:
     if not passages:
-        completion = await toolbox.generate(
-            settings.recall,
-            fields={"question": fenced(question)},
-            seed=settings.seed,
-            sample=sample,
-            temperature=settings.temperature,
-        )
-        text = final_reply(completion).text
-        return None if says_unknown(text) else Reply(text)
+        reply = await settings.recall.ask(toolbox, "recall", sample=sample, temperature=settings.temperature)
+        return None if says_unknown(reply.text) else Reply(reply.text)
     reading = await toolbox.read(
         question,
         passages,
@@ -163,6 +157,7 @@ async def _read(
         seed=settings.seed,
         sample=sample,
         temperature=settings.temperature,
+        abstain=settings.abstain,
     )
     if reading.text is None or not reading.text.strip():
         return None

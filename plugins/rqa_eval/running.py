@@ -230,7 +230,7 @@ async def _score(
         run.say(f"{name} answered {scores.rows[name]:,} of {total:,} questions. Add it to -s to run the others.")
     spread = scores.spread(main) if plan.conditions[0].name.startswith(REPEAT) else {}
     if spread and not any(one["deviation"] for one in spread.values()):
-        run.say("All repetitions are equal. Give the reader a temperature above 0 and no seed.")
+        run.say("All repetitions are equal. Give the reader a temperature above 0.")
     results = [_strategy_result(name, scores) for name in scored] + list(left_out)
     baseline = plan.baseline if plan.baseline in scores.complete else None
     metrics = {

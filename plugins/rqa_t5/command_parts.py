@@ -96,6 +96,15 @@ def scores(
     return _with_evaluator(run, name, ask)
 
 
+def reads_titles(run: Run, name: str | None) -> bool:
+    """Return whether the configured evaluator reads the titles of passages."""
+
+    async def ask(toolbox: Toolbox) -> bool:
+        return toolbox.titles()
+
+    return _with_evaluator(run, name, ask)
+
+
 def word_vectors(run: Run, name: str, words: Sequence[str]) -> NDArray[np.floating]:
     """Return a vector for each word, (words, width): the mean of its token vectors from the evaluator `name`.
 

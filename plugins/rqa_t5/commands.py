@@ -19,6 +19,7 @@ from .command_parts import (
     command_line,
     input_option,
     quantization_option,
+    reads_titles,
     require,
     scores,
     tell_speed,
@@ -255,8 +256,11 @@ def _print_curve(result: dict[str, Any]) -> None:
 
 
 def _judge(run: Run, questions: Sequence[Asked], name: str | None) -> list[Judged]:
+    from .rows import without_titles
     from .thresholds import Judged
 
+    if not reads_titles(run, name):
+        questions = without_titles(questions)
     found = scores(run, name, [(one.question, [c.text for c in one.candidates]) for one in questions])
     return [
         Judged(tuple(of), tuple(bool(c.relevant) for c in one.candidates))

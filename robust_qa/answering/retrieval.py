@@ -41,12 +41,14 @@ LONGEST_SUMMARY = 200  # words; Li et al. 2024, Appendix C.2
 class Calls:
     """What the operators of an expression call.
 
-    `retrieve(name, query, k)` asks a retriever, `score(texts)` the evaluator, `write(prompt, passages)` the reader,
-    and `correct(strategy, passages)` a strategy. `given(name, k)` are the question's own passages.
+    `retrieve(name, query, k)` asks a retriever, `score(texts)` the evaluator, which reads `titles()` or not,
+    `write(prompt, passages)` the reader, and `correct(strategy, passages)` a strategy. `given(name, k)` are the
+    question's own passages.
     """
 
     retrieve: Callable[[str, str, int], Awaitable[list[Passage]]]
     score: Callable[[list[str]], Awaitable[list[float]]]
+    titles: Callable[[], bool]
     write: Callable[[str, Sequence[Passage]], Awaitable[str]]
     correct: Callable[[str, list[Passage]], Awaitable[list[Passage]]]
     given: Callable[[str, int | None], list[Passage]]
@@ -63,7 +65,6 @@ class ExpressionPool:
         self, trees: Iterable[Tree], query: str, components: Components, calls: Calls, *, has_passages: bool
     ) -> None:
         self._query = query
-        self._components = components
         self._calls = calls
         self._trees: dict[Tree, Tree] = {}  # as written -> as evaluated
         self._problems: dict[Tree, RqaError] = {}
@@ -145,15 +146,11 @@ class ExpressionPool:
     async def _reranked(self, passages: list[Passage]) -> list[Passage]:
         if len(passages) < 2:
             return passages
-        scores = await self._calls.score([self._judged(passage) for passage in passages])
+        scores = await self._calls.score(
+            [with_title(passage.title, passage.text) if self._calls.titles() else passage.text for passage in passages]
+        )
         order = sorted(range(len(passages)), key=lambda place: -scores[place])  # stable: ties keep their order
         return [passages[place] for place in order]
-
-    def _judged(self, passage: Passage) -> str:
-        """The text of a passage as the evaluator reads it."""
-        evaluator = self._components.evaluator
-        titles = evaluator is None or getattr(evaluator.component, "titles", True)
-        return with_title(passage.title, passage.text) if titles else passage.text
 
     async def _compressed(self, passages: list[Passage], expression: str) -> list[Passage]:
         if not passages:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _DEFAULT_MAX_TOKENS = 1024
+_SAMPLES = 1000  # seeds of one repetition of a question
 
 
 class Toolbox:
@@ -90,6 +91,10 @@ class Toolbox:
         """Whether the evaluator asks a language model about each text."""
         return "generate" in getattr(self._evaluator(evaluator).component, "needs", ())
 
+    def titles(self, evaluator: str | None = None) -> bool:
+        """Whether the evaluator reads the titles of passages."""
+        return bool(getattr(self._evaluator(evaluator).component, "titles", True))
+
     # -- retrieving
 
     async def retrieve(
@@ -117,6 +122,7 @@ class Toolbox:
         calls = Calls(
             retrieve=self._retrieve_from,
             score=lambda texts: self.score(self.question.text, texts),
+            titles=self.titles,
             write=self._write,
             correct=self._correct,
             given=lambda name, k: self._given(name, k, query),
@@ -224,7 +230,8 @@ class Toolbox:
             messages = await self._fitted(prompt, passages, fields or {}, layout, reply_room=most)
         else:
             messages = [Message("user", prompt)] if isinstance(prompt, str) else list(prompt)
-        decoding = Decoding(temperature, most, own_seed + sample if sample else seed, tuple(stop), schema)
+        number = sample + _SAMPLES * self.question.repetition
+        decoding = Decoding(temperature, most, own_seed + number if number else seed, tuple(stop), schema)
         call: Call[Completion] = Call(
             "generate",
             (messages, decoding),

@@ -146,6 +146,14 @@ def test_what_was_discarded_is_judged_again_where_the_search_finds_it() -> None:
     assert Asked([SO_SO], search=[SO_SO], lower=0.5).ids == ["so-so"]
 
 
+@pytest.mark.parametrize("titles", [True, False])
+def test_the_evaluator_judges_texts_with_titles_unless_it_reads_none(titles: bool) -> None:
+    judge = Judge()
+    judge.titles = titles  # type: ignore[attr-defined]
+    Asked([GOOD], judge=judge)
+    assert all(text.startswith("Skerry Point: ") is titles for text in judge.asked) and judge.asked
+
+
 def test_nothing_retrieved_is_incorrect() -> None:
     asked = Asked([], search=[PAGE])
     assert (asked.answer.details["action"], asked.ids) == ("incorrect", ["page"])

@@ -563,3 +563,12 @@ def test_an_endpoint_that_is_down_fails_the_question(over_http: Any) -> None:
 
     with pytest.raises(UnavailableError):
         over_http(lambda body, number: Fault(503, {"detail": "down"}))
+
+
+@pytest.mark.parametrize("abstain", [True, False])
+def test_abstaining_can_be_left_out_of_every_prompt(abstain: bool) -> None:
+    model = ScriptedModel("Austen")
+    ask(names={"web": StaticRetriever(passages("Austen"))}, pool=["web@1", "none"], reader=model, abstain=abstain)
+    prompts = ["".join(message.content for message in messages) for messages, _ in model.calls]
+    assert len(prompts) == 2
+    assert all(("Always give an answer" in prompt) is not abstain for prompt in prompts)

@@ -468,6 +468,18 @@ def test_questions_are_repeated_with_other_samples_and_their_spread_is_shown(eva
     assert "Deviation: standard deviation of the means of the repetitions." in ended.out
 
 
+def test_a_repetition_has_a_seed_of_its_own_also_for_a_strategy_with_a_seed(evaluate: Any) -> None:
+    seeds = []
+
+    def model(request: Any, number: int) -> str:
+        seeds.append(request.get("seed"))
+        return "<<<ANSWER>>> Aa <<</ANSWER>>>"
+
+    temperature = ("-O", "reader.mind.temperature=0.7")
+    evaluate("-s", "self_consistency", "--repeat", "2", "-j", "1", *temperature, rows=ROWS[:1], model=model)
+    assert sorted(seeds) == [1000, 1001, 1002, 2000, 2001, 2002]
+
+
 def test_equal_repetitions_are_reported(evaluate: Any) -> None:
     assert "All repetitions are equal." in evaluate("-s", "norag", "--repeat", "2", rows=ROWS[:2]).err
 
