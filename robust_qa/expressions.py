@@ -3,7 +3,8 @@
 The notation follows the Ensemble of Retrievers (Li et al. 2024, Section 2.1). Grammar, tightest binding first::
 
     atom        NAME | NAME ( expression ) | ( expression )
-    term        atom, then any of  @rr  (rerank)  and  @K  (the first K), applied from left to right
+    term        atom, then any of these, applied from left to right:
+                @rr  (rerank),  @K  (the first K),  @chunkN  (parts of N words),  @cutN  (the first N words of each)
     joined      term & term & ...
     expression  joined, then  @cp  (compress into one passage)
 """
@@ -31,7 +32,7 @@ GIVEN_PARTS: Mapping[str, Callable[[Sequence[Passage]], Sequence[Passage]]] = {
 }
 BUILT_IN = frozenset({MEMORY, NOTHING, *GIVEN_PARTS})
 
-MOST = 10_000  # the largest K
+MOST = 10_000  # the largest K and the largest N
 CANDIDATES = 40  # minimum number of passages to rerank
 _NAME = r"[A-Za-z][\w-]*"
 
@@ -68,6 +69,28 @@ class Reranked:
 
 
 @dataclass(frozen=True, slots=True)
+class Chunked:
+    """Each passage cut into passages of about `words` words."""
+
+    inner: Tree
+    words: int
+
+    def __str__(self) -> str:
+        return f"{_operand(self.inner)}@chunk{self.words}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """The first `words` words of each passage, title included."""
+
+    inner: Tree
+    words: int
+
+    def __str__(self) -> str:
+        return f"{_operand(self.inner)}@cut{self.words}"
+
+
+@dataclass(frozen=True, slots=True)
 class Joined:
     """The passages of all parts in order, deduplicated."""
 
@@ -98,7 +121,7 @@ class Applied:
         return f"{self.name}({self.inner})"
 
 
-Tree: TypeAlias = Source | Top | Reranked | Joined | Compressed | Applied
+Tree: TypeAlias = Source | Top | Reranked | Chunked | Shortened | Joined | Compressed | Applied
 
 
 def _operand(tree: Tree) -> str:
@@ -144,16 +167,24 @@ class _Parser:
     def _term(self) -> Tree:
         tree = self._atom()
         while not self._sees(r"@\s*cp\b") and self._take(r"@"):
-            start = self._at
             if self._take(r"rr\b"):
                 tree = Reranked(tree)
-            elif digits := self._take(r"[0-9]{1,9}"):
-                if not 1 <= int(digits) <= MOST:
-                    self._fail(f"The number of passages must be 1 to {MOST}", start)
-                tree = Top(tree, int(digits))
+            elif self._take(r"chunk(?=\s*[0-9])"):
+                tree = Chunked(tree, self._number("words"))
+            elif self._take(r"cut(?=\s*[0-9])"):
+                tree = Shortened(tree, self._number("words"))
+            elif self._sees(r"[0-9]"):
+                tree = Top(tree, self._number("passages"))
             else:
-                self._fail("Expected a number of passages, rr or cp after @")
+                self._fail("Expected a number of passages, rr, cp, or chunk or cut with a number of words after @")
         return tree
+
+    def _number(self, of: str) -> int:
+        start = self._at
+        digits = self._take(r"[0-9]{1,9}")
+        if not 1 <= int(digits) <= MOST:
+            self._fail(f"The number of {of} must be 1 to {MOST}", start)
+        return int(digits)
 
     def _atom(self) -> Tree:
         start = self._at
@@ -243,7 +274,8 @@ def sized(tree: Tree, k: int, *, given_k: int | None = None, wanted: int | None 
     """Return `tree` with a number of passages at every retriever's name: `wanted`, or the default `k`.
 
     Under `@rr@K` a name without a number gets max(CANDIDATES, 4 K), so that `web@rr@5` is the beginning of
-    `web@rr@10` as in the paper (Appendix C.1). `given_k` limits the question's own passages; None keeps all.
+    `web@rr@10` as in the paper (Appendix C.1). Under `@chunkN` it gets the default, because a passage has many chunks.
+    `given_k` limits the question's own passages; None keeps all.
     """
     match tree:
         case Source(name):
@@ -254,7 +286,7 @@ def sized(tree: Tree, k: int, *, given_k: int | None = None, wanted: int | None 
             candidates = max(4 * most, CANDIDATES) if isinstance(inner, Reranked) else most
             inner = sized(inner, k, wanted=candidates)
             return inner if isinstance(inner, Top) and inner.k <= most else Top(inner, most)
-        case Compressed() | Applied():
+        case Compressed() | Applied() | Chunked():
             return _rebuilt(tree, lambda inner: sized(inner, k, given_k=given_k))
         case _:
             return _rebuilt(tree, lambda inner: sized(inner, k, given_k=given_k, wanted=wanted))

@@ -164,11 +164,20 @@ class Toolbox(Protocol):
         Empty if there is nothing to retrieve from. Raises ConfigError or MissingError if a retriever is missing.
         """
 
+    def titles(self, evaluator: str | None = None) -> bool:
+        """Whether the evaluator reads the titles of passages with their texts."""
+
     def thresholds(self, evaluator: str | None = None) -> tuple[float, float] | None:
         """`upper` and `lower` of the configured evaluator, or of the one named; None if it has none.
 
         A text with a score of `upper` or more answers the question; one below `lower` does not. Raises ConfigError or
         MissingError if there is no such evaluator.
+        """
+
+    def asks_model(self, evaluator: str | None = None) -> bool:
+        """Return whether the configured evaluator, or the one named, asks a language model about each text.
+
+        Raises ConfigError or MissingError if there is no such evaluator.
         """
 
     async def retrieve(
@@ -199,11 +208,21 @@ class Toolbox(Protocol):
         seed: int | None = None,
         sample: int = 0,
         temperature: float | None = None,
+        abstain: bool = True,
     ) -> Reading:
         """Return the answer to `question` in `passages` (most relevant first).
 
-        A language model is asked with `prompt` (default: the host's reading prompt). `Reading.passages` are positions
-        in `passages`, independent of `order`.
+        A language model is asked with `prompt` (default: the host's reading prompt), and may answer that the passages
+        do not contain the answer, unless `abstain` is false. `Reading.passages` are positions in `passages`,
+        independent of `order`.
+        """
+
+    def numbered(
+        self, passages: Sequence[Passage], *, order: Order = "descending", seed: int | None = None
+    ) -> list[Passage]:
+        """Return `passages` (most relevant first) in the order of their numbers in a prompt of `generate`.
+
+        A prompt numbers them from 1 as it shows them, and those from the reader's memory last.
         """
 
     async def generate(

@@ -239,8 +239,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question. `passages` are its own passages, None if it has none."""
+    """A question. `passages` are its own passages, None if it has none.
+
+    A language model samples other replies for another `repetition` of the question.
+    """
 
     text: str
     id: str = ""
     passages: tuple[Passage, ...] | None = None
+    repetition: int = 0

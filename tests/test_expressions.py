@@ -9,9 +9,11 @@ from robust_qa.expressions import (
     BUILT_IN,
     GIVEN_PARTS,
     Applied,
+    Chunked,
     Compressed,
     Joined,
     Reranked,
+    Shortened,
     Source,
     Top,
     Tree,
@@ -39,6 +41,8 @@ WEB, WIKI, PK = Source("web"), Source("wiki"), Source("pk")
         ("web@rr", Reranked(WEB)),
         ("web@rr@10", Top(Reranked(WEB), 10)),
         ("web@30@rr@10", Top(Reranked(Top(WEB, 30)), 10)),
+        ("web@chunk100@rr@10", Top(Reranked(Chunked(WEB, 100)), 10)),
+        ("web@1@cut1000", Shortened(Top(WEB, 1), 1000)),
         ("web@2 & wiki@5", Joined((Top(WEB, 2), Top(WIKI, 5)))),
         ("web & wiki & pk", Joined((WEB, WIKI, PK))),
         ("wiki@10 @cp", Compressed(Top(WIKI, 10))),
@@ -72,6 +76,7 @@ def test_rr_binds_tighter_than_a_number_that_tighter_than_and_and_cp_loosest(loo
     [
         ("  web@RR@5&wiki @ 5@CP ", "web@rr@5 & wiki@5 @cp"),
         ("((web))@007", "web@7"),
+        ("web@Chunk 0100 @ CUT 9", "web@chunk100@cut9"),
         ("crag ( wiki )", "crag(wiki)"),
         ("web\n&\twiki", "web & wiki"),
     ],
@@ -88,6 +93,8 @@ def trees() -> st.SearchStrategy[Tree]:
         return st.one_of(
             st.builds(Top, inner, st.integers(1, 10_000)),
             st.builds(Reranked, inner),
+            st.builds(Chunked, inner, st.integers(1, 10_000)),
+            st.builds(Shortened, inner, st.integers(1, 10_000)),
             st.builds(Joined, st.lists(inner, min_size=2, max_size=3).map(tuple)),
             st.builds(Compressed, inner),
             st.builds(Applied, free, inner),
@@ -101,7 +108,7 @@ def test_what_is_printed_parses_to_the_same_tree(tree: Tree) -> None:
     assert parse_expression(str(tree)) == tree
 
 
-@given(st.text(max_size=40) | st.text("web@rcp&() 15", max_size=20))
+@given(st.text(max_size=40) | st.text("web@rcput&() 15", max_size=20))
 def test_any_text_is_an_expression_or_an_error_that_shows_a_place_in_it(text: str) -> None:
     try:
         tree = parse_expression(text)
@@ -127,11 +134,13 @@ def test_any_text_is_an_expression_or_an_error_that_shows_a_place_in_it(text: st
         ("web@5)", 5, "@ or &"),
         ("web, wiki", 3, "@ or &"),
         ("notes@1.5", 7, "@ or &"),
-        ("notes@", 6, "a number of passages, rr or cp"),
-        ("notes@x", 6, "a number of passages, rr or cp"),
-        ("notes@-1", 6, "a number of passages, rr or cp"),
-        ("notes@٣", 6, "a number of passages, rr or cp"),
-        ("notes@rrr", 6, "a number of passages, rr or cp"),
+        ("notes@", 6, "a number of passages, rr, cp, or chunk or cut with"),
+        ("notes@x", 6, "a number of passages, rr, cp, or chunk or cut with"),
+        ("notes@-1", 6, "a number of passages, rr, cp, or chunk or cut with"),
+        ("notes@٣", 6, "a number of passages, rr, cp, or chunk or cut with"),
+        ("notes@rrr", 6, "a number of passages, rr, cp, or chunk or cut with"),
+        ("notes@chunk", 6, "a number of passages, rr, cp, or chunk or cut with"),
+        ("notes@cut0", 9, "The number of words must be 1 to 10000"),
         ("notes@0", 6, "1 to 10000"),
         ("notes@10001", 6, "1 to 10000"),
         ("(web & wiki", 0, "not closed"),
@@ -221,6 +230,9 @@ def test_a_cycle_of_named_expressions_is_an_error() -> None:
         ("web@rr@10", "web@40@rr@10"),  # the same ones
         ("web@rr@20", "web@80@rr@20"),
         ("web@15@rr@10", "web@15@rr@10"),
+        ("web@cut250@rr@5", "web@40@cut250@rr@5"),
+        ("web@chunk100@rr@5", "web@10@chunk100@rr@5"),  # ten passages have many chunks
+        ("web@4@chunk100@rr@5", "web@4@chunk100@rr@5"),
         ("(web & wiki@20 & pk)@rr@10", "(web@40 & wiki@20 & pk)@rr@10"),
         ("web@rr@5 & wiki", "web@40@rr@5 & wiki@10"),
         ("web@20@3", "web@20@3"),

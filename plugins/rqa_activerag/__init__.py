@@ -7,15 +7,15 @@ Xu et al., "ActiveRAG: Autonomously Knowledge Assimilation and Accommodation thr
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta
 
 from robust_qa import Answer, ContextError, CutError, Order, Passage, hookimpl
-from robust_qa.kit import TEXT, Form, Prompter, fenced, list_of, numbers_of, object_of
+from robust_qa.kit import ANSWER, PLAIN_TEXT, TEXT, Form, Prompter, fenced, list_of, numbers_of, object_of, warn
 
 from .account import Lesson, answered, details, explained, remembered
 from .parsing import Revision, Thought, parse_revision, parse_thought
@@ -38,6 +38,7 @@ class ActiveRag:
         # I: how the passages are learnt from; of several, the answer that most of them lead to is taken
         instructions: list[Instruction] = field(default_factory=lambda: ["association"])
         assimilation: bool = True  # false: the passages as they are stand in place of what was learnt from them
+        abstain: bool = True  # offer "I don't know" as the answer; false: always ask for an answer, as the paper
         accommodation: bool = True  # false: what was learnt is read without any reasoning from memory beside it
         order: Order = "descending"  # of the passages in a prompt, by relevance
         temperature: Annotated[float, Meta(ge=0)] = 0.2  # of the sampling
@@ -83,7 +84,8 @@ class ActiveRag:
         revisions = [task.result() for task in accommodating]
 
         lessons = [Lesson(*parts) for parts in zip(options.instructions, learnt, revisions, strict=True)]
-        answer, found = answered(thought, lessons, pool), details(thought, lessons, pool)
+        numbered = self.prompter.numbered(toolbox, pool)
+        answer, found = answered(thought, lessons, numbered), details(thought, lessons, numbered)
         toolbox.note(explained(answer, thought, lessons), **found)
         return dataclasses.replace(answer, details=found)
 
@@ -111,30 +113,36 @@ class ActiveRag:
             "instruction": self.prompter.text(f"{which}_accommodate"),
             "thought": fenced(thought.text) or "(nothing)" if thought else "",
         }
-        role, form = ("accommodate", _revision(len(pool))) if thought else ("conclude", _conclusion(len(pool)))
+        final = ANSWER if self.options.abstain else TEXT
+        role, form = ("accommodate", _revision) if thought else ("conclude", _conclusion)
         try:
-            reply = await self.prompter.ask(toolbox, role, [] if learns else pool, form=form, fields=fields)
+            reply = await self.prompter.ask(
+                toolbox, role, [] if learns else pool, form=form(len(pool), final), fields=fields
+            )
         except ContextError:
             if thought is None:
                 raise
             toolbox.note("the window does not hold the reasoning from memory beside what was learnt; left out")
             return await self._accommodate(toolbox, which, pool, knowledge, None)
         revision = parse_revision(reply.text, len(pool), structured=toolbox.structured)
-        if revision.degraded and reply.finish == "length":
-            raise CutError
+        if revision.degraded:
+            if reply.finish == "length":
+                raise CutError
+            warn(PLAIN_TEXT)
         return revision
 
 
-def _revision(size: int) -> Form:
-    """A thought about `size` documents, corrected."""
+def _revision(size: int, final: Mapping[str, Any]) -> Form:
+    """A thought about `size` documents, corrected, and the answer, of the schema `final`."""
     correction = object_of(before=TEXT, after=TEXT, documents=numbers_of(size))
     corrections = list_of(correction, _MOST_CORRECTIONS)
-    return Form("revision", object_of(corrections=corrections, thought=TEXT, documents=numbers_of(size), answer=TEXT))
+    fields = {"reasoning": TEXT, "corrections": corrections, "thought": TEXT, "documents": numbers_of(size)}
+    return Form("revision", object_of(**fields, answer=final))
 
 
-def _conclusion(size: int) -> Form:
-    """A thought about `size` documents, and the answer it leads to."""
-    return Form("conclusion", object_of(thought=TEXT, documents=numbers_of(size), answer=TEXT))
+def _conclusion(size: int, final: Mapping[str, Any]) -> Form:
+    """A thought about `size` documents, and the answer it leads to, of the schema `final`."""
+    return Form("conclusion", object_of(thought=TEXT, documents=numbers_of(size), answer=final))
 
 
 @hookimpl

@@ -26,10 +26,12 @@ from robust_qa.kit import (
 _OPENING = re.compile(r"<{2,3}\s*ANSWER\s*>{2,3}[ \t]*", re.I)
 _MARK = re.compile(r"<{1,3}[\s/]*+ANSWER\s*+>{1,3}", re.I)
 _LABELS = Labels(
-    *("before", "after", "thought", "documents", "answer"),
-    begins="before",
-    outside=("thought", "answer", "final answer"),
+    lines=("documents", "answer"),
+    texts=("before", "after", "thought"),
+    inside=("before", "after", "documents"),
+    outside=("thought", "documents", "answer"),
     heading="correction",
+    whole="",
 )
 _REFERENCE = re.compile(r"\[([^\[\]]*)\]")
 _NOTHING = re.compile(r"\W*(?:none|nothing|n/a)?\W*", re.I)

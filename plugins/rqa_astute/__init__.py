@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from robust_qa import Answer, ContextError, CutError, Order, Passage, hookimpl
-from robust_qa.kit import Filled, Prompter, final_answer
+from robust_qa.kit import PLAIN_TEXT, Filled, Prompter, final_answer, warn
 
 from . import forms
 from .account import details, explained, listed, rendered
@@ -37,6 +37,8 @@ class Astute:
         # t: rounds of consolidation. The last one also answers, so there are t + 1 calls
         iterations: Annotated[int, Meta(ge=1)] = 1
         memory_passages: Annotated[int, Meta(ge=1)] = 1  # m̂: passages that the model writes from memory, at most
+        repair: bool = True  # ask once more for the form of a last reply that has none
+        abstain: bool = True  # offer "I don't know" as the final answer; false: always ask for an answer, as the paper
         source_aware: bool = True  # tell the model which documents are its own
         order: Order = "descending"  # of the retrieved passages in a prompt, by relevance
         temperature: Annotated[float, Meta(ge=0)] | None = None  # of the sampling; default: the reader's
@@ -62,6 +64,7 @@ class Astute:
             f"passages: {len(external)} retrieved, {len(internal)} written from memory",
             memory=[passage.text for passage in internal],
         )
+        numbered = self.prompter.numbered(toolbox, pool)
         if not pool:
             reason = "Nothing was found, and the language model does not know the answer."
             return Answer(None, reason=reason, details=details(Verdict(), pool, []))
@@ -71,17 +74,17 @@ class Astute:
         for number in range(1, self.options.iterations):
             consolidated = await self._consolidate(toolbox, pool, rounds)
             if consolidated is None:
-                toolbox.note(f"round {number}: the reply is empty and changes nothing")
+                toolbox.note(f"round {number}: the reply cannot be used and changes nothing")
                 continue
             rounds.append(consolidated)
             toolbox.note(
                 f"round {number}: documents consolidated from {len(pool)} to {len(consolidated)}",
-                documents=listed(consolidated, pool),
+                documents=listed(consolidated, numbered),
             )
 
         # Lines 9 to 13. The last consolidation and the answer are one call.
         verdict = await self._finalise(toolbox, pool, rounds)
-        answer, found = decide(verdict, pool), details(verdict, pool, rounds)
+        answer, found = decide(verdict, numbered), details(verdict, numbered, rounds)
         toolbox.note(explained(answer, verdict), **found)
         return dataclasses.replace(answer, details=found)
 
@@ -98,18 +101,18 @@ class Astute:
     async def _consolidate(
         self, toolbox: Toolbox, pool: Sequence[Passage], rounds: Sequence[Sequence[Consolidated]]
     ) -> list[Consolidated] | None:
-        """D_j from D0 and the last round, None if the reply is empty."""
+        """D_j from D0 and the last round, None if the reply cannot be used."""
         form = forms.consolidation(len(pool))
-        fields = self._fields(pool, rounds)
+        fields = self._fields(toolbox, pool, rounds)
         reply = await self.prompter.ask(
             toolbox, "consolidate", pool, form=form, fields=fields, source_aware=self.options.source_aware
         )
-        return parse_consolidation(reply.text, len(pool)) if reply.text else None
+        return parse_consolidation(reply.text, len(pool))
 
     async def _finalise(
         self, toolbox: Toolbox, pool: Sequence[Passage], rounds: Sequence[Sequence[Consolidated]]
     ) -> Verdict:
-        """The verdict. A reply without groups, also after a repair, is taken as a plain answer.
+        """The verdict. A reply without groups or a marked answer, also after a repair, is taken as a plain answer.
 
         Raises CutError if such a reply was cut.
         """
@@ -124,6 +127,7 @@ class Astute:
         if verdict is None and cut:
             raise CutError
         if verdict is None:
+            warn(PLAIN_TEXT)
             return Verdict(answer=final_answer(filled.reply.text) or final_answer(filled.repaired), degraded=True)
         if filled.repaired:
             return dataclasses.replace(verdict, repaired=True)
@@ -136,18 +140,21 @@ class Astute:
         return await self.prompter.fill(
             toolbox,
             "finalise",
-            forms.verdict(len(pool)),
+            forms.verdict(len(pool), abstain=self.options.abstain),
             parse,
             pool,
-            fields=self._fields(pool, rounds),
+            fields=self._fields(toolbox, pool, rounds),
             source_aware=self.options.source_aware,
         )
 
-    def _fields(self, pool: Sequence[Passage], rounds: Sequence[Sequence[Consolidated]]) -> dict[str, str]:
+    def _fields(
+        self, toolbox: Toolbox, pool: Sequence[Passage], rounds: Sequence[Sequence[Consolidated]]
+    ) -> dict[str, str]:
         aware = self.options.source_aware
         earlier = ""
         if rounds:
-            earlier = self.prompter.text("earlier", consolidated=rendered(rounds[-1], pool, source_aware=aware))
+            numbered = self.prompter.numbered(toolbox, pool)
+            earlier = self.prompter.text("earlier", consolidated=rendered(rounds[-1], numbered, source_aware=aware))
         return {"sources": self.prompter.text("sources") if aware else "", "earlier": earlier}
 
 

@@ -69,11 +69,13 @@ def details(verdict: Verdict, pool: Sequence[Passage], rounds: Sequence[Sequence
 def explained(answer: Answer, verdict: Verdict) -> str:
     """What was decided and why, in a line."""
     if verdict.degraded:
-        return "the reply has no groups even so; its plain text is taken as the answer"
+        return "the reply has no groups; its plain text is taken as the answer"
     if answer.text is None:
         decision = answer.reason
-    elif verdict.answer:
+    elif verdict.answer == answer.text:
         decision = f"chosen: {answer.text!r}. {verdict.reason}".strip()
     else:
-        decision = f"the reply chooses none, and {answer.text!r} has the highest confidence"
+        decision = f"no choice that stands, and {answer.text!r} has the highest confidence"
+    if answer.reason and answer.text is not None:
+        decision = f"{decision} {answer.reason}"
     return f"groups of documents: {len(verdict.groups)}; {decision}"

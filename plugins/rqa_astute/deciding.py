@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from robust_qa import Answer, Passage, Position, Reading
-from robust_qa.kit import answer_key, cite_reading, says_unknown
+from robust_qa.kit import answer_key, cite_reading, contains_words, says_unknown
 
 from .parsing import Group, Verdict
 
@@ -14,22 +14,38 @@ from .parsing import Group, Verdict
 def decide(verdict: Verdict, pool: Sequence[Passage]) -> Answer:
     """The answer that `verdict` gives about the documents `pool`; abstains where it gives none.
 
-    Groups with the same normalised answer are one position, and two positions are a conflict. A verdict
-    without a final answer is settled by confidence.
+    Groups with the same normalised answer are one position, and two positions are a conflict. Groups that name only
+    documents that do not exist lose against others. A verdict without a final answer is settled by confidence. One
+    that combines candidates is kept, with the citations of all of them.
     """
-    positions = _positions(verdict.groups, pool)
-    favoured = _favoured(verdict.answer, positions)
+    real = [group for group in verdict.groups if group.stands] or verdict.groups
+    positions, chosen = _positions(real, pool), verdict.answer
+    favoured = _favoured(chosen, positions)
+    if chosen and favoured is None and positions:
+        unreal = [group for group in verdict.groups if group not in real]
+        if any(answer_key(group.answer) == answer_key(chosen) for group in unreal):
+            chosen, favoured = "", _favoured("", positions)
     positions = [dataclasses.replace(position, chosen=position is favoured) for position in positions]
+    favoured = next((position for position in positions if position.chosen), None)
     conflicts = tuple(positions) if len(positions) > 1 else ()
-    text = verdict.answer or (favoured.text if favoured else "")
+    text = chosen or (favoured.text if favoured else "")
     if verdict.degraded and not text:
         return Answer(None, reason="The language model gave no usable reply.")
     if says_unknown(text):
         reason = "Neither the documents nor the model's memory hold a reliable answer."
         return Answer(None, conflicts=conflicts, reason=reason)
     if favoured is None:
-        return Answer(text, conflicts=conflicts)
+        parts = combined(text, positions)
+        reason = f"The answer combines candidates: {', '.join(repr(part.text) for part in parts)}." if parts else ""
+        citations = tuple(dict.fromkeys(citation for part in parts for citation in part.citations))
+        return Answer(text, citations=citations, conflicts=conflicts, reason=reason)
     return Answer(text, favoured.confidence, favoured.citations, conflicts)
+
+
+def combined(answer: str, positions: Sequence[Position]) -> list[Position]:
+    """The candidates that `answer` has the words of, if they are several: "Lyon and Paris", or "Lyon, not Paris"."""
+    parts = [position for position in positions if contains_words(position.text, answer)]
+    return parts if len(parts) > 1 else []
 
 
 def completed(verdict: Verdict) -> Verdict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robust_qa.kit import NUMBER, TEXT, Form, list_of, numbers_of, object_of
+from robust_qa.kit import ANSWER, NUMBER, TEXT, Form, list_of, numbers_of, object_of
 
 
 def memory(limit: int) -> Form:
@@ -15,7 +15,8 @@ def consolidation(size: int) -> Form:
     return Form("consolidate", object_of(consolidated=list_of(object_of(documents=numbers_of(size), text=TEXT), size)))
 
 
-def verdict(size: int) -> Form:
-    """Groups of `size` documents, each with its candidate answer, and the final answer."""
+def verdict(size: int, *, abstain: bool) -> Form:
+    """Reasoning, groups of `size` documents, each with its candidate answer, and the final answer."""
     group = object_of(documents=numbers_of(size), summary=TEXT, answer=TEXT, confidence=NUMBER)
-    return Form("finalise", object_of(groups=list_of(group, size), reason=TEXT, answer=TEXT))
+    final = ANSWER if abstain else TEXT
+    return Form("finalise", object_of(reasoning=TEXT, groups=list_of(group, size), reason=TEXT, answer=final))

@@ -25,12 +25,18 @@ from robust_qa.kit import (
     says_unknown,
 )
 
-_LABELS = Labels(
-    *("documents", "summary", "text", "answer", "confidence", "reason"),
-    begins="documents",
-    outside=("reason", "final answer"),
+_VERDICT = Labels(
+    lines=("documents", "answer", "confidence"),
+    texts=("summary", "reason"),
+    inside=("documents", "summary", "answer", "confidence"),
+    outside=("reason",),
     heading="group",
+    whole="answer",
 )
+_DOCUMENTS = Labels(
+    lines=("documents",), texts=("text",), inside=("documents", "text"), heading="(?:new )?document", whole="text"
+)
+_PASSAGES = Labels(texts=("text",), inside=("text",), heading="passage", whole="text")
 _AMOUNT = re.compile(r"(\d{1,9}(?:[.,]\d+)?)\s*(?:(%)|(?:/|out of)\s*(\d{1,9}))?")
 _DEGREES = {"very high": 0.95, "very low": 0.1, "certain": 1.0, "high": 0.9, "medium": 0.6, "moderate": 0.6, "low": 0.3}
 _DEGREE = re.compile(rf"(?<!not )\b({'|'.join(_DEGREES)})\b", re.I)
@@ -61,6 +67,11 @@ class Group:
     summary: str = ""
     removed: int = 0
 
+    @property
+    def stands(self) -> bool:
+        """Whether it does not only name documents that do not exist."""
+        return bool(self.documents) or not self.removed
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -81,22 +92,24 @@ def parse_memory(reply: str, limit: int) -> list[str]:
     plain = [] if reply.startswith(("{", "[", "```")) else [reply]
     whole = parse_object(reply, "passages") or parse_object(f'{{"passages": {reply}}}', "passages") or {}
     listed = whole.get("passages", plain)
-    passages = between(reply, "PASSAGE") or (listed if isinstance(listed, list) else [listed])
+    headed = [part["text"] for part in _PASSAGES.parse(reply)[0] if "text" in part]
+    passages = between(reply, "PASSAGE") or headed or (listed if isinstance(listed, list) else [listed])
     texts = [one_line(passage.get("text") if isinstance(passage, dict) else passage) for passage in passages]
     return [text for text in texts if not declines(text)][:limit]
 
 
-def parse_consolidation(reply: str, size: int) -> list[Consolidated]:
-    """D_j from a reply about `size` documents. A reply in no known form is one document of unknown origin."""
+def parse_consolidation(reply: str, size: int) -> list[Consolidated] | None:
+    """D_j from a reply about `size` documents, or None if it has no known form."""
     listed = (parse_object(reply, "consolidated") or {}).get("consolidated")
     if listed == [] or re.fullmatch(r"\W*none\W*", reply, re.I):
         return []
-    parts = _LABELS.parse(reply)[0] or _dicts(listed) or [found for found in parse_objects(reply) if "text" in found]
+    parts, end = _DOCUMENTS.parse(reply)
+    parts = _dicts(listed) or parts or [found for found in parse_objects(reply) if "text" in found]
     documents = [
         Consolidated(one_line(part.get("text")), *named_documents(part.get("documents"), size))
-        for part in parts or [{"text": reply}]
+        for part in parts or ([end] if end else [])
     ]
-    return [document for document in documents if document.text]
+    return [document for document in documents if document.text] or None
 
 
 def parse_verdict(reply: str, size: int, *, structured: bool) -> Verdict | None:
@@ -155,9 +168,11 @@ def _json_form(reply: str, size: int) -> Verdict | None:
 
 
 def _text_form(reply: str, size: int) -> Verdict | None:
-    groups, end = _LABELS.parse(reply)
-    end |= {"answer": final_answer(reply)} if between(reply, "ANSWER") else {}
-    return _of_use(_verdict(groups, end, size))
+    groups, end = _VERDICT.parse(reply)
+    marked = bool(between(reply, "ANSWER"))
+    end |= {"answer": final_answer(reply)} if marked else {}
+    verdict = _verdict(groups, end, size)
+    return verdict if marked and verdict.answer else _of_use(verdict)
 
 
 def _of_use(verdict: Verdict) -> Verdict | None:

@@ -10,7 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta
 
 from robust_qa import CutError, Order, Passage, Reading
-from robust_qa.kit import Prompt, Prompter, ask_each, declines, fenced, load_prompts
+from robust_qa.kit import (
+    PLAIN_TEXT,
+    Prompt,
+    Prompter,
+    ask_each,
+    between,
+    declines,
+    fenced,
+    final_answer,
+    labelled_answer,
+    load_prompts,
+    says_unknown,
+    warn,
+)
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
@@ -23,6 +36,7 @@ _MARK = "<<<ANSWER>>>"
 class Options:
     """Of a strategy that writes."""
 
+    abstain: bool = True  # false: do not offer "I don't know" as the answer
     prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts, by their names
 
 
@@ -58,6 +72,7 @@ class Agent:
     def __init__(self, options: Options, home: str, *, reads: bool = False) -> None:
         self.order: Order = getattr(options, "order", "descending")
         self.seed: int | None = getattr(options, "seed", None)
+        self.abstain = options.abstain
         self.temperature: float | None = getattr(options, "temperature", None)
         self.reading: Prompt | None = None
         if reads:
@@ -91,10 +106,16 @@ class Agent:
             temperature=self.temperature if sample is not None else None,
         )
         # Before the mark the model thinks aloud, and the last line of that is no answer.
-        unmarked = _MARK in self.prompts[role].template and _MARK not in completion.text
+        unmarked = _MARK in self.prompts[role].template and not between(completion.text, "ANSWER")
         if completion.finish == "length" and unmarked:
             raise CutError
+        if unmarked and labelled_answer(completion.text) is None and not says_unknown(final_answer(completion.text)):
+            warn(PLAIN_TEXT)
         return completion.text
+
+    def numbered(self, toolbox: Toolbox, passages: Sequence[Passage]) -> list[Passage]:
+        """`passages` in the order of the numbers that replies name them by."""
+        return self._prompter.numbered(toolbox, passages)
 
     async def sample(self, toolbox: Toolbox, role: str, count: int, passages: Sequence[Passage]) -> list[str]:
         """`count` replies to the prompt of that role, as `at_once`."""
@@ -105,9 +126,14 @@ class Agent:
         text = await self.ask(toolbox, "memory")
         return [] if declines(text) else [Passage(text, id="memory-1", origin="memory")]
 
-    async def read(self, toolbox: Toolbox, question: str, passages: Sequence[Passage]) -> Reading:
+    async def read(
+        self, toolbox: Toolbox, question: str, passages: Sequence[Passage], *, abstain: bool | None = None
+    ) -> Reading:
         """What the reader finds in `passages`, as the strategy rag reads them."""
-        return await toolbox.read(question, passages, prompt=self.reading, order=self.order, seed=self.seed)
+        abstain = self.abstain if abstain is None else abstain
+        return await toolbox.read(
+            question, passages, prompt=self.reading, order=self.order, seed=self.seed, abstain=abstain
+        )
 
 
 async def at_once(ask: Callable[[Any], Awaitable[str]], asked: Iterable[Any]) -> list[str]:

@@ -10,13 +10,15 @@ from robust_qa.kit import answer_key
 from .replies import cited, find
 
 
-def voted(replies: Sequence[str], passages: Sequence[Passage], *, chosen: int | None = None) -> Answer:
+def voted(replies: Sequence[str], *passages: Sequence[Passage], chosen: int | None = None) -> Answer:
     """The answer that most of `replies` give (of equals the first), or that of the reply `chosen`.
 
-    Answers are compared normalised, and replies without one do not vote. The confidence is the share of all
-    replies that give the answer; the other answers are the conflict. Abstains when no reply has an answer.
+    `passages` are those that all of them saw, or those that each saw. Answers are compared normalised, and replies
+    without one do not vote. The confidence is the share of all replies that give the answer; the other answers are the
+    conflict. Abstains when no reply has an answer.
     """
-    found = [find(reply, len(passages)) for reply in replies]
+    seen = passages if len(passages) == len(replies) else passages * len(replies)
+    found = [find(reply, len(own)) for reply, own in zip(replies, seen, strict=True)]
     camps: dict[str, list[int]] = {}
     for number, one in enumerate(found):
         if one.answer:
@@ -28,7 +30,7 @@ def voted(replies: Sequence[str], passages: Sequence[Passage], *, chosen: int | 
         Position(
             found[chosen if chosen is not None and chosen in camp else camp[0]].answer,
             len(camp) / len(replies),
-            tuple(dict.fromkeys(citation for number in camp for citation in cited(found[number], passages))),
+            tuple(dict.fromkeys(citation for number in camp for citation in cited(found[number], seen[number]))),
             chosen=camp is winner,
         )
         for camp in sorted(camps.values(), key=lambda camp: camp is not winner)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta
 
 from robust_qa import Answer, CallError, ConfigError, Expression, Passage, hookimpl
-from robust_qa.kit import Prompter, fenced, with_title
+from robust_qa.kit import Prompter, fenced, warn, with_title
 
 from . import keywords
-from .account import Correction, kept, listed
+from .account import Allowance, Correction, kept, listed
 from .acting import PAIRS, Ablation, Set, act
 from .strips import Mode, Strip, choose, cut, look, paragraphs, recompose
 
@@ -63,11 +63,16 @@ class Crag:
         # an action that is left out (Table 2) or that every question gets (Table 11): without-correct,
         # without-incorrect, without-ambiguous, only-correct, only-incorrect, only-ambiguous
         ablation: Ablation | None = None
+        # texts that a language model as evaluator judges for a question, at most; each is a call
+        max_judged: Annotated[int, Meta(ge=1)] = 100
         prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: rewrite
 
         def __post_init__(self) -> None:
-            if self.upper is not None and self.lower is not None and self.lower > self.upper:
-                raise ValueError(f"has `lower` {self.lower:g} above `upper` {self.upper:g}")
+            paper = PAIRS[self.thresholds] if self.thresholds else (None, None)
+            upper, lower = self.upper if self.upper is not None else paper[0], self.lower
+            lower = lower if lower is not None else paper[1]
+            if upper is not None and lower is not None and lower > upper:
+                raise ValueError(f"has `lower` {lower:g} above `upper` {upper:g}")
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -78,9 +83,12 @@ class Crag:
             self.needs |= {"generate"}
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """Algorithm 1, whose generator is the strategy `then`. Abstains when there is no knowledge to answer from."""
+        """Algorithm 1, whose generator is the strategy `then`. Abstains when no search gave it something to go on.
+
+        After a search that found nothing, `then` is asked without passages, as in the paper.
+        """
         found = await self._corrected(question, toolbox)
-        if found.passages:
+        if found.passages or (found.empty_search and self.options.without_search == "abstain"):
             answer = await toolbox.answer_with(self.options.then, found.passages)
         elif self.options.without_search == "memory":
             answer = await toolbox.answer_with(_MEMORY, [])
@@ -91,6 +99,10 @@ class Crag:
         return dataclasses.replace(
             answer, reason=found.reason(answer), details={**found.details(), "then": dict(answer.details)}
         )
+
+    def check(self, toolbox: Toolbox) -> None:
+        """Raises ConfigError or MissingError before the first question if thresholds or search are not in order."""
+        self._ready(toolbox)
 
     async def correct(self, question: str, toolbox: Toolbox) -> list[Passage]:
         """The corrected passages, for retriever expressions such as crag(wiki@10)."""
@@ -108,10 +120,11 @@ class Crag:
 
         # Lines 1 and 2: the scores of D, and the judgement.
         passages = await toolbox.retrieve(question)
-        texts = [with_title(passage.title, passage.text) if passage.text.strip() else "" for passage in passages]
-        scores = await self._scores(question, toolbox, texts)
+        texts = [self._judged_text(toolbox, one, one.text) if one.text.strip() else "" for one in passages]
+        left = Allowance(options.max_judged if toolbox.asks_model(options.evaluator) else None)
+        scores = await self._scores(question, toolbox, texts, left)
         action = act(scores, upper, lower, options.ablation)
-        found = Correction(action, scores, upper, lower, passages)
+        found = Correction(action, scores, upper, lower, passages, left)
         toolbox.note(found.judgement(borrowed=self._borrows(toolbox)))
 
         # Lines 3 to 13: what is relevant is refined, what is not is searched for, and in doubt both are done, at once.
@@ -121,6 +134,9 @@ class Crag:
         found.passages = [*internal.result(), *external.result()]
         if found.failure:
             toolbox.note(found.failure)
+        if left.refused:
+            most = options.max_judged
+            warn(f"A language model judged {most} texts of a question (`max_judged`), and rqa left out the others.")
         if not found.passages and options.without_search == "doubtful":
             toolbox.note("doubtful: what was judged irrelevant is handed on, as nothing else is there")
             found.doubtful = True
@@ -137,7 +153,7 @@ class Crag:
         strips = cut(found.retrieved, options.strips)
         # Nothing that is not Incorrect is discarded whole: the best strip stays, whatever it scores.
         least = options.keep if found.doubtful else 1
-        found.internal = await self._judged(question, toolbox, strips, least)
+        found.internal = await self._judged(question, toolbox, strips, found.left, least)
         toolbox.note(f"strips: {kept(found.internal)} kept", strips=listed(found.internal))
         return recompose(found.internal, options.order)
 
@@ -159,24 +175,31 @@ class Crag:
         there = set() if found.action == "incorrect" else {look(given.title, given.text) for given in found.retrieved}
         passages = [page for page in found.searched if look(page.title, page.text) not in there]
         if options.select:
-            found.external = await self._judged(question, toolbox, paragraphs(passages))
+            found.external = await self._judged(question, toolbox, paragraphs(passages), found.left)
             toolbox.note(f"paragraphs: {kept(found.external)} kept", strips=listed(found.external))
             passages = recompose(found.external, options.order)
         if not passages:
             found.failure = f"a search for {found.query!r} found nothing {'else ' if there else ''}relevant"
         return passages
 
-    async def _judged(self, question: str, toolbox: Toolbox, strips: Sequence[Strip], least: int = 0) -> list[Strip]:
+    async def _judged(
+        self, question: str, toolbox: Toolbox, strips: Sequence[Strip], left: Allowance, least: int = 0
+    ) -> list[Strip]:
         """The strips with their scores, and which of them are kept."""
-        texts = [with_title(strip.passage.title, strip.text) if strip.says_something else "" for strip in strips]
-        scores = await self._scores(question, toolbox, texts)
+        texts = [self._judged_text(toolbox, one.passage, one.text) if one.says_something else "" for one in strips]
+        scores = await self._scores(question, toolbox, texts, left)
         return choose(strips, scores, self.options.keep, self._floor(toolbox), least)
 
-    async def _scores(self, question: str, toolbox: Toolbox, texts: Sequence[str]) -> list[float]:
-        """The evaluator's scores; an empty text has -1, unasked (published code)."""
-        asked = [text for text in texts if text]
-        given = iter(await toolbox.score(question, asked, evaluator=self.options.evaluator))
-        return [next(given) if text else -1.0 for text in texts]
+    def _judged_text(self, toolbox: Toolbox, passage: Passage, text: str) -> str:
+        """A text of the passage in the form that the evaluator reads."""
+        return with_title(passage.title, text) if toolbox.titles(self.options.evaluator) else text
+
+    async def _scores(self, question: str, toolbox: Toolbox, texts: Sequence[str], left: Allowance) -> list[float]:
+        """The evaluator's scores; an empty text has -1, unasked (published code), and so have those beyond `left`."""
+        asked = left.take([number for number, text in enumerate(texts) if text])
+        scores = await toolbox.score(question, [texts[number] for number in asked], evaluator=self.options.evaluator)
+        given = dict(zip(asked, scores, strict=True))
+        return [given.get(number, -1.0) for number in range(len(texts))]
 
     async def _query(self, question: str, toolbox: Toolbox, found: Correction) -> str:
         """W of Algorithm 1: the question in keywords. Where a model fails to write them, `found` keeps why."""

@@ -13,6 +13,21 @@ from .strips import Strip
 
 
 @dataclass
+class Allowance:
+    """How many texts may still be judged for a question (None: any number), and how many were refused."""
+
+    left: int | None
+    refused: int = 0
+
+    def take(self, asked: list[int]) -> list[int]:
+        """As many of `asked` as may be judged, the first ones."""
+        taken = asked if self.left is None else asked[: self.left]
+        self.refused += len(asked) - len(taken)
+        self.left = None if self.left is None else self.left - len(taken)
+        return taken
+
+
+@dataclass
 class Correction:
     """What was made of the retrieved passages: `passages` is the knowledge to answer from (k in Algorithm 1).
 
@@ -26,6 +41,7 @@ class Correction:
     upper: float
     lower: float
     retrieved: list[Passage]
+    left: Allowance
     passages: list[Passage] = field(default_factory=list)
     internal: list[Strip] | None = None  # None: not refined
     external: list[Strip] | None = None
@@ -44,6 +60,11 @@ class Correction:
         else:  # all of them, or none, were handed on as they came
             left = set(numbers) if self.doubtful or self.action != "incorrect" else set()
         return [number for number in numbers if number not in left]
+
+    @property
+    def empty_search(self) -> bool:
+        """Whether a search found nothing that is relevant. One that failed is none."""
+        return self.query is not None and self.outage is None and not self.passages
 
     def details(self) -> dict[str, Any]:
         """Everything that was found on the way."""
@@ -85,7 +106,7 @@ class Correction:
             return f"{lacking} What follows is from the best of them, and doubtful."
         if self.action == "incorrect":
             return f"{judged}, and a search for {self.query!r} took their place."
-        if self.query is not None:
+        if self.action == "ambiguous":
             return (
                 f"The retrieved passages may be irrelevant, and {self.failure or f'{self.query!r} was searched for'}."
             )

@@ -7,22 +7,22 @@ voter as in Section 4.2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import Answer, Expression, Order, hookimpl
+from robust_qa import Answer, EmbedderName, Expression, Order, hookimpl
 from robust_qa.cli import command_group
-from robust_qa.kit import load_prompts
+from robust_qa.kit import Prompter, load_prompts
 
 from .voting import Pooling
 
 if TYPE_CHECKING:
     import click
 
-    from robust_qa import Registry, Toolbox
+    from robust_qa import EmbedderHandle, Registry, Toolbox
 
 
 class Eor:
@@ -44,6 +44,8 @@ class Eor:
         seed: int = 0  # for sampling and for the random order
         order: Order = "descending"  # of the passages in a prompt, by relevance
         nli_model: Path | None = None  # folder of the classifier for the similarity nli
+        embedder: EmbedderName | None = None  # for the similarity cosine; default: the one in [defaults]
+        abstain: bool = True  # false: ask a language model for an answer even if the passages do not contain it
         prompts: dict[str, Path] = field(default_factory=dict)  # files that replace the prompts recall and read
 
         def __post_init__(self) -> None:
@@ -62,17 +64,17 @@ class Eor:
                 if not any(numbers):
                     raise ValueError(f"needs at least one of `{name}` above 0")
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, *, embedder: EmbedderHandle | None = None) -> None:
         from .similarity import BUILT_IN, similarities
 
         self.options = options
         overrides = dict(options.prompts)
         read = {"read": overrides.pop("read")} if "read" in overrides else None
         self.read_prompt = load_prompts(overrides=read)["read"]
-        self.recall_prompt = load_prompts(Path(__file__).with_name("prompts"), overrides)["recall"]
+        self.recall = Prompter(Path(__file__).with_name("prompts"), replace(options, prompts=overrides))
         lambdas = options.lambdas or [1 / len(options.similarities)] * len(options.similarities)
         self._lambdas = {name: number for name, number in zip(options.similarities, lambdas, strict=True) if number}
-        self._similarities = similarities(list(self._lambdas), options.nli_model)
+        self._similarities = similarities(list(self._lambdas), options.nli_model, embedder)
         self.scored_by = [name for name in self._lambdas if name not in BUILT_IN]
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
@@ -85,13 +87,21 @@ class Eor:
         from .result import build_answer, describe_group
 
         options = self.options
+        for compare in self._similarities.values():  # a missing model is an error before the first call, not after it
+            await compare(question, (), toolbox)
         weights, left_out = select_pool(options.pool, options.weights, toolbox)
         for retriever, reason in left_out.items():
             toolbox.note(f"{retriever} is left out: {reason}")
         # Greedy samples would all be equal.
         temperature = 0.7 if options.temperature is None and options.samples > 1 else options.temperature
         settings = ReadSettings(
-            self.read_prompt, self.recall_prompt, options.samples, temperature, options.seed, options.order
+            self.read_prompt,
+            self.recall,
+            options.samples,
+            temperature,
+            options.seed,
+            options.order,
+            options.abstain,
         )
         results = await read_all(question, toolbox, weights, settings)
         for result in results:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robust_qa import CallError, Citation, ContextError, MissingError, Passage
-from robust_qa.kit import Prompt, cite_reading, fenced, final_reply, parse_expression, says_unknown
+from robust_qa.kit import Prompt, Prompter, cite_reading, parse_expression, says_unknown
 
 if TYPE_CHECKING:
     from robust_qa import Order, Toolbox
@@ -18,12 +18,12 @@ NO_RETRIEVAL = "none"
 # Appendix C.1 with `web` for SE and `wiki` for Wiki. The last one is HB: both of them and parametric knowledge.
 _PAPER_UNCOMPRESSED = [
     "wiki@10",
-    "web@1",
-    "web@4",
-    "web@rr@10",
-    "web@2 & wiki@5",
-    "web@rr@5 & wiki@5",
-    "(web & wiki@20 & pk)@rr@10",
+    "web@1@cut1000",
+    "web@4@cut250",
+    "web@chunk100@rr@10",
+    "web@2@cut250 & wiki@5",
+    "web@chunk100@rr@5 & wiki@5",
+    "((web & pk)@chunk100 & wiki@20)@rr@10",
 ]
 PAPER = [
     *_PAPER_UNCOMPRESSED,
@@ -59,14 +59,15 @@ class RetrieverResult:
 
 @dataclass(frozen=True, slots=True)
 class ReadSettings:
-    """How to ask the reader. Sample n uses `seed` + n; `recall` is the prompt without passages."""
+    """How to ask the reader. Sample n uses `seed` + n; `recall` asks without passages."""
 
     read: Prompt
-    recall: Prompt
+    recall: Prompter
     samples: int = 1
     temperature: float | None = None
     seed: int = 0
     order: Order = "descending"
+    abstain: bool = True
 
 
 def select_pool(
@@ -146,15 +147,8 @@ async def _read(
     question: str, passages: tuple[Passage, ...], toolbox: Toolbox, settings: ReadSettings, sample: int
 ) -> Reply | None:
     if not passages:
-        completion = await toolbox.generate(
-            settings.recall,
-            fields={"question": fenced(question)},
-            seed=settings.seed,
-            sample=sample,
-            temperature=settings.temperature,
-        )
-        text = final_reply(completion).text
-        return None if says_unknown(text) else Reply(text)
+        reply = await settings.recall.ask(toolbox, "recall", sample=sample, temperature=settings.temperature)
+        return None if says_unknown(reply.text) else Reply(reply.text)
     reading = await toolbox.read(
         question,
         passages,
@@ -163,6 +157,7 @@ async def _read(
         seed=settings.seed,
         sample=sample,
         temperature=settings.temperature,
+        abstain=settings.abstain,
     )
     if reading.text is None or not reading.text.strip():
         return None

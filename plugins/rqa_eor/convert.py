@@ -17,7 +17,8 @@ from typing import Any
 from robust_qa import ConfigError, InputError, RqaError
 from robust_qa.kit import install_hint
 
-from .nli import Nli
+from .checkpoint import entailment_label, longest_pair
+from .nli import Converted
 
 _PAIRS = [
     ("Jane Austen", "Austen"),
@@ -46,12 +47,12 @@ def convert(checkpoint: str, folder: Path, quantization: str = "int8") -> None:
     model = AutoModelForSequenceClassification.from_pretrained(checkpoint, dtype=torch.float32).eval()
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
     head = {name: np.asarray(value, dtype=np.float32) for name, value in _head(model).items()}
-    head["entailment"] = np.array(_entailment(model.config))
-    head["limit"] = np.array(min(512, _positions(model.config)))
+    head["entailment"] = np.array(entailment_label(model.config))
+    head["limit"] = np.array(longest_pair(model.config))
     with tempfile.TemporaryDirectory() as temporary:
         exact = Path(temporary, "exact")
         _write(checkpoint, exact, tokenizer, head, "float32")
-        _compare(Nli(exact).entailment(_PAIRS), _expected(model, tokenizer, int(head["entailment"])), checkpoint)
+        _compare(Converted(exact).entailment(_PAIRS), _expected(model, tokenizer, int(head["entailment"])), checkpoint)
         if quantization != "float32":
             exact = exact.with_name(quantization)
             _write(checkpoint, exact, tokenizer, head, quantization)
@@ -66,26 +67,11 @@ def _head(model: Any) -> dict[str, Any]:
         dense, out = model.classifier.dense, model.classifier.out_proj
     else:
         raise ConfigError(
-            f"Models of type {model.config.model_type!r} are not supported, only BERT and RoBERTa.",
-            hint="Try `python -m rqa_eor.convert roberta-large-mnli FOLDER`.",
+            f"Models of type {model.config.model_type!r} cannot be converted, only BERT and RoBERTa.",
+            hint="Download the checkpoint and set `nli_model` to its folder: transformers runs it unconverted.",
         )
     arrays = {"dense_weight": dense.weight, "dense_bias": dense.bias, "out_weight": out.weight, "out_bias": out.bias}
     return {name: array.detach().numpy() for name, array in arrays.items()}
-
-
-def _entailment(config: Any) -> int:
-    found = [number for number, label in config.id2label.items() if str(label).lower() == "entailment"]
-    if not found:
-        raise ConfigError(
-            f"The model has the labels {', '.join(map(str, config.id2label.values()))}, but no entailment.",
-            hint='Set id2label in its config.json: {"0": "contradiction", "2": "entailment"}.',
-        )
-    return int(found[0])
-
-
-def _positions(config: Any) -> int:
-    reserved = 0 if config.model_type == "bert" else config.pad_token_id + 1  # RoBERTa counts positions from there
-    return int(config.max_position_embeddings) - reserved
 
 
 def _write(checkpoint: str, folder: Path, tokenizer: Any, head: dict[str, Any], quantization: str) -> None:

@@ -1,8 +1,9 @@
 """The similarity `nli`: the probability that one answer entails another.
 
-The classifier is a BERT or RoBERTa in a folder written by rqa_eor.convert. The folder holds the encoder in
-CTranslate2's format, tokenizer.json, and head.npz with the arrays of the classification head: `dense_weight`,
-`dense_bias`, `out_weight`, `out_bias`, `entailment` (the index of that class) and `limit` (tokens of the longest pair).
+The classifier is a folder: a BERT or RoBERTa written by rqa_eor.convert, which runs on CTranslate2, or any checkpoint
+for sequence classification, which runs on transformers. A converted folder holds the encoder, tokenizer.json, and
+head.npz with the arrays of the classification head: `dense_weight`, `dense_bias`, `out_weight`, `out_bias`,
+`entailment` (the index of that class) and `limit` (tokens of the longest pair).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from robust_qa import MissingError
 from robust_qa.kit import even_batches, whole_characters
@@ -29,23 +30,28 @@ _BATCH = 1024  # tokens in a batch, including padding
 _CACHE_SIZE = 100_000  # pairs
 
 
+class Classifier(Protocol):
+    """Computes for each pair the probability that the first text entails the second."""
+
+    def entailment(self, pairs: Sequence[tuple[str, str]]) -> list[float]: ...
+
+
+def load(folder: Path) -> Classifier:
+    """Return the classifier in `folder`, which loads on first use. Raises MissingError if a file is missing."""
+    if (folder / "config.json").is_file() and not (folder / FILES[0]).is_file():
+        from .checkpoint import Checkpoint
+
+        return Checkpoint(folder)
+    return Converted(folder)
+
+
 class Nli:
-    """The classifier in `folder`, loaded on first use. `with_question` puts the question before both answers.
+    """The similarity by `classifier`. `with_question` puts the question before both answers."""
 
-    Raises MissingError if a file is missing.
-    """
-
-    def __init__(self, folder: Path, *, with_question: bool = False) -> None:
-        missing = [name for name in FILES if not (folder / name).is_file()]
-        if missing:
-            raise MissingError(
-                f"{folder} is not a classifier: it has no {', '.join(missing)}.",
-                hint="Convert one with `python -m rqa_eor.convert CHECKPOINT FOLDER`.",
-            )
-        self._folder = folder
+    def __init__(self, classifier: Classifier, *, with_question: bool = False) -> None:
+        self._classifier = classifier
         self._with_question = with_question
         self._cache: dict[tuple[str, str], float] = {}
-        self._lock = threading.Lock()
 
     async def compare(self, question: str, texts: Sequence[str], _: Toolbox) -> NDArray[np.float64]:
         """Return the probabilities of entailment, (d, d): the mean of both directions, and 1 on the diagonal."""
@@ -55,7 +61,7 @@ class Nli:
         known = {pair: self._cache.get(pair) for pair in permutations(sentences, 2)}
         new = [pair for pair, probability in known.items() if probability is None]
         if new:
-            found = dict(zip(new, await asyncio.to_thread(self.entailment, new), strict=True))
+            found = dict(zip(new, await asyncio.to_thread(self._classifier.entailment, new), strict=True))
             if len(self._cache) > _CACHE_SIZE:
                 self._cache.clear()
             self._cache |= found
@@ -65,6 +71,21 @@ class Nli:
             probabilities[i, j] = known[sentences[i], sentences[j]]
         mean: NDArray[np.float64] = (probabilities + probabilities.T) / 2
         return mean
+
+
+class Converted:
+    """A BERT or RoBERTa on CTranslate2, loaded on first use. Raises MissingError if a file is missing."""
+
+    def __init__(self, folder: Path) -> None:
+        missing = [name for name in FILES if not (folder / name).is_file()]
+        if missing:
+            raise MissingError(
+                f"{folder} is not a classifier: it has no {', '.join(missing)}.",
+                hint="Set `nli_model` to a checkpoint for sequence classification, or convert one with "
+                "`python -m rqa_eor.convert CHECKPOINT FOLDER`.",
+            )
+        self._folder = folder
+        self._lock = threading.Lock()
 
     def entailment(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Return for each pair the probability that the first text entails the second."""

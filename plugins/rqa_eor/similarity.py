@@ -1,8 +1,8 @@
 """Similarity functions for answers: sim_k of Equation 6, by name.
 
-Each function maps the question and its d different answers to a symmetric matrix (d, d) of numbers in [0, 1]. Any
-other name is the name of an evaluator. Its similarity is the mean score of each answer as a text for the other answer
-as the question, scaled from [-1, 1] to [0, 1].
+Each function maps the question and its d different answers to a symmetric matrix (d, d) of numbers in [0, 1]. Without
+answers it only checks that it can be computed. Any other name is the name of an evaluator. Its similarity is the mean
+score of each answer as a text for the other answer as the question, scaled from [-1, 1] to [0, 1].
 """
 
 from __future__ import annotations
@@ -21,31 +21,37 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from robust_qa import Toolbox
+    from robust_qa import EmbedderHandle, Toolbox
 
     Matrix = NDArray[np.float64]
     Similarity = Callable[[str, Sequence[str], Toolbox], Awaitable[Matrix]]
 
 
-def similarities(names: Sequence[str], nli_model: Path | None) -> dict[str, Similarity]:
-    """Return the similarity functions by name. Raises ConfigError if `nli` has no classifier."""
-    return {name: _similarity(name, nli_model) for name in names}
+def similarities(
+    names: Sequence[str], nli_model: Path | None = None, embedder: EmbedderHandle | None = None
+) -> dict[str, Similarity]:
+    """Return the similarity functions by name. Raises ConfigError if `nli` or `cosine` has no model."""
+    return {name: _similarity(name, nli_model, embedder) for name in names}
 
 
-def _similarity(name: str, nli_model: Path | None) -> Similarity:
+def _similarity(name: str, nli_model: Path | None, embedder: EmbedderHandle | None) -> Similarity:
     if name in _WORDS:
         return partial(_by_words, _WORDS[name])
     if name in _TOKEN_WEIGHTS:
         return partial(bertscore, _TOKEN_WEIGHTS[name])
+    if name == "cosine":
+        if embedder is None:
+            raise ConfigError("The similarity 'cosine' needs an embedder.", hint="Set `embedder` in [strategy.eor].")
+        return partial(_by_embedder, embedder)
     if name in ("nli", "nli-question"):
         if nli_model is None:
             raise ConfigError(
                 f"The similarity {name!r} needs a classifier, but `nli_model` is not set.",
-                hint="Convert one as described in `rqa help strategies`, or remove it from `similarities`.",
+                hint="Choose one as described in `rqa help strategies`, or remove it from `similarities`.",
             )
-        from .nli import Nli
+        from .nli import Nli, load
 
-        return Nli(nli_model, with_question=name == "nli-question").compare
+        return Nli(load(nli_model), with_question=name == "nli-question").compare
     return partial(_by_evaluator, name)
 
 
@@ -55,12 +61,23 @@ async def _by_words(function: Callable[[str, str], float], question: str, texts:
     return np.array([[function(one, other) for other in texts] for one in texts], dtype=float)
 
 
+async def _by_embedder(embedder: EmbedderHandle, question: str, texts: Sequence[str], _: Toolbox) -> Matrix:
+    """Return the cosines of the answers' vectors, 0 for opposite ones."""
+    import numpy as np
+
+    vectors = np.asarray(await embedder.embed(texts), dtype=float)
+    found: Matrix = np.clip(vectors @ vectors.T, 0.0, 1.0)
+    np.fill_diagonal(found, 1.0)
+    return found
+
+
 async def _by_evaluator(name: str, question: str, texts: Sequence[str], toolbox: Toolbox) -> Matrix:
     import asyncio
 
     import numpy as np
 
     scored = np.array(await asyncio.gather(*(toolbox.score(text, texts, evaluator=name) for text in texts)))
+    scored = scored.reshape(len(texts), len(texts))
     scaled: Matrix = (scored + scored.T) / 4 + 0.5
     np.fill_diagonal(scaled, 1.0)  # an answer equals itself, whatever the evaluator says
     return scaled
@@ -151,4 +168,4 @@ def idf_of_rarer_half(tokens: Sequence[Sequence[str]]) -> list[Any]:
 
 _SPECIAL = frozenset({"[CLS]", "[SEP]", "<s>", "</s>"})  # of BERT and RoBERTa
 _TOKEN_WEIGHTS = {"bertscore": uniform, "bertscore-idf": idf, "bertscore-rare": idf_of_rarer_half}
-BUILT_IN = frozenset({*_WORDS, *_TOKEN_WEIGHTS, "nli", "nli-question"})
+BUILT_IN = frozenset({*_WORDS, *_TOKEN_WEIGHTS, "cosine", "nli", "nli-question"})

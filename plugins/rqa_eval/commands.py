@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import click
 
@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_LAYOUTS = ("jsonl", "squad", "nq-open", "triviaqa", "popqa", "kilt", "beir")
+_LAYOUTS = (
+    "jsonl", "ctxs", "squad", "nq-open", "triviaqa", "popqa",
+    "asqa", "bioasq", "rgb", "arc", "pubhealth", "kilt", "beir",
+)  # fmt: skip
 _ATTACKS = ("poison", "counterfactual", "inject")
 _ORDERS = get_args(Order)
-_VIEWS = ("retrieval-precision", "conflict", "knowledge")
+_VIEWS = ("retrieval-precision", "conflict", "conflict-rate", "knowledge")
 
 
 class Several(click.ParamType[tuple[Any, ...]]):
@@ -77,6 +80,11 @@ SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Se
 @click.option(
     "--metrics", metavar="NAMES", type=NAMES, default="", help="Compute only these metrics. Views show the first."
 )
+@click.option(
+    "--over",
+    type=click.Choice(["answer", "reply"]),
+    help="What the metrics read: the answer, or the whole last reply of the model, as some papers do.",
+)
 @click.option("--baseline", metavar="NAME", help="Compare with this strategy and mark significant differences.")
 @click.option(
     "--by", "views", type=click.Choice(_VIEWS), multiple=True, help="Also show results by slice. May be repeated."
@@ -85,6 +93,9 @@ SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Se
 @click.option("--attack", type=click.Choice(_ATTACKS), help="Plant false passages or instructions.")
 @click.option("--rate", "rates", metavar="SHARES", type=SHARES, help="Share of passages that --attack replaces.")
 @click.option("--drop", metavar="SHARES", type=SHARES, help="Remove this share of the passages with the answer.")
+@click.option(
+    "--repeat", metavar="N", type=click.IntRange(2, 10_000), help="Ask each question N times, with a temperature."
+)
 @click.option("--order", metavar="ORDERS", type=ORDERS, help="Give the passages in these orders.")
 @jobs_option
 @answering_options(several=True)
@@ -102,12 +113,14 @@ def evaluate_sets(
     sample: int | None,
     seed: int,
     metrics: tuple[str, ...],
+    over: Literal["answer", "reply"] | None,
     baseline: str | None,
     views: tuple[str, ...],
     worst_case: bool,
     attack: str | None,
     rates: tuple[float, ...] | None,
     drop: tuple[float, ...] | None,
+    repeat: int | None,
     order: tuple[Order, ...] | None,
     jobs: int,
     strategy: tuple[str, ...],
@@ -123,7 +136,7 @@ def evaluate_sets(
     if resume and force:
         option = "--retry-failed" if retry_failed else "--resume"
         raise click.UsageError(f"{option} keeps RUN and --force replaces it. Use only one of them.")
-    conditions = _conditions(worst_case, attack, rates, drop, order)
+    conditions = _conditions(worst_case=worst_case, attack=attack, rates=rates, drop=drop, order=order, repeat=repeat)
     from robust_qa.cli.batch_run import in_session
 
     from .questions import field_warnings, read_sets
@@ -141,6 +154,7 @@ def evaluate_sets(
         views=[VIEWS[name] for name in dict.fromkeys(views)],
         metrics=_metrics(run, metrics),
         metric=metrics[0] if metrics else None,
+        over=over,
         baseline=baseline,
         sample=sample,
         seed=seed,
@@ -164,25 +178,29 @@ def _default_folder(data: Sequence[Path]) -> Path:
 
 
 def _conditions(
+    *,
     worst_case: bool,
     attack: str | None,
     rates: Sequence[float] | None,
     drop: Sequence[float] | None,
     order: Sequence[Order] | None,
+    repeat: int | None,
 ) -> list[Condition]:
     """Return the conditions to ask under. The options exclude each other."""
     from . import conditions
 
     if rates is not None and attack is None:
         raise click.UsageError("--rate needs --attack.")
-    if sum(map(bool, (worst_case, attack, drop, order))) > 1:
-        raise click.UsageError("Use only one of --worst-case, --attack, --drop and --order.")
+    if sum(map(bool, (worst_case, attack, drop, order, repeat))) > 1:
+        raise click.UsageError("Use only one of --worst-case, --attack, --drop, --order and --repeat.")
     if worst_case:
         return [conditions.worst_case()]
     if attack:
         return [conditions.attacked(attack, rate) for rate in rates or (0.2,)]
     if drop:
         return [conditions.dropped(rate) for rate in drop]
+    if repeat:
+        return [conditions.repeated(number) for number in range(1, repeat + 1)]
     if order:
         return [conditions.ordered(name) for name in order]
     return [conditions.untouched()]

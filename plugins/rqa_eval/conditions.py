@@ -19,15 +19,20 @@ from .items import Item, Passage
 from .relevance import contains_gold, text_of
 
 AS_GIVEN = "as given"
+REPEAT = "repeat"
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedQuestion:
-    """A question under a condition: its passages (None without any), and the positions of the planted ones."""
+    """A question under a condition: its passages (None without any), and the positions of the planted ones.
+
+    `repetition` is the number of a repetition, from 1, or 0.
+    """
 
     item: Item
     passages: list[Passage] | None
     planted: list[int] = field(default_factory=list)
+    repetition: int = 0
 
 
 Edit: TypeAlias = Callable[[Item, list[Passage], random.Random], PreparedQuestion]
@@ -39,17 +44,27 @@ class Condition:
 
     name: str
     edit: Edit
+    repetition: int = 0
 
     def apply(self, item: Item, *, seed: str) -> PreparedQuestion:
         """Return the question under this condition. Questions without passages do not change."""
         if item.passages is None:
-            return PreparedQuestion(item, None)
+            return PreparedQuestion(item, None, [], self.repetition)
         return self.edit(item, item.passages, random.Random(seed))
 
 
 def untouched() -> Condition:
     """Return the condition that changes nothing."""
     return Condition(AS_GIVEN, lambda item, passages, _: PreparedQuestion(item, passages))
+
+
+def repeated(number: int) -> Condition:
+    """Return the condition that changes nothing but the samples of the model."""
+
+    def edit(item: Item, passages: list[Passage], _: random.Random) -> PreparedQuestion:
+        return PreparedQuestion(item, passages, [], number)
+
+    return Condition(f"{REPEAT} {number}", edit, number)
 
 
 def worst_case() -> Condition:

@@ -96,8 +96,8 @@ class Folder:
             whole["began"] = earlier["began"]
             whole["strategies"] = [*kept, *(one for one in description["strategies"] if one not in kept)]
             whole["views"] = list(dict.fromkeys([*earlier["views"], *description["views"]]))
-            for key in ("baseline", "metric"):
-                whole[key] = description[key] or earlier[key]
+            for key in ("baseline", "metric", "over"):
+                whole[key] = description[key] or earlier.get(key)
         self.write("run.json", json.dumps(whole, indent=2) + "\n")
         return whole
 

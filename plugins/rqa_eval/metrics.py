@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from statistics import fmean
 from typing import Any
@@ -19,6 +20,7 @@ from . import citations
 from .relevance import contains_words, precision
 
 _ROUGE_WORD = re.compile(r"\w+")
+_LABEL = re.compile(r"\W*(\w+)(?:\W*\Z|[.:)])")
 
 
 def str_em(outcome: Outcome) -> float | None:
@@ -58,6 +60,36 @@ def recall(outcome: Outcome) -> float | None:
         return None
     answer = _tokens(outcome.answer.text or "")
     return fmean(max(_overlap(answer, _tokens(gold)) / len(_tokens(gold)) for gold in fact) for fact in outcome.gold)
+
+
+def first_gold_recall(outcome: Outcome) -> float | None:
+    """Return the share of the words of the first gold answer in the answer, as in ActiveRAG's code."""
+    if not outcome.gold:
+        return None
+    gold, answer = _tokens(outcome.gold[0][0]), _tokens(outcome.answer.text or "")
+    return _overlap(answer, gold) / len(gold)
+
+
+def choice(outcome: Outcome) -> float | None:
+    """Return 1 if the answer names the right one of the question's `choices` and no other. None without choices."""
+    fields = outcome.row.get("fields") or {}
+    choices, right = fields.get("choices"), fields.get("choice")
+    if not isinstance(choices, dict) or right not in choices:
+        return None
+    return float(_chosen(outcome.answer.text or "", choices) == {right})
+
+
+def _chosen(text: str, choices: Mapping[str, str]) -> set[str]:
+    """Return the labels of the choices that the text names: by a label such as "B" or "(B) ...", else by their text."""
+    if (first := _LABEL.match(text)) and first[1] in choices:
+        return {first[1]}
+    return {label for label, wording in choices.items() if contains_words(text, [str(wording)])}
+
+
+def memory_passages(outcome: Outcome) -> float | None:
+    """Return the number of passages that the model wrote from memory, None if the strategy does not list them."""
+    written = outcome.answer.details.get("memory")
+    return float(len(written)) if isinstance(written, list) else None
 
 
 def rouge_l(outcome: Outcome) -> float | None:
@@ -152,6 +184,8 @@ METRICS = [
     Metric("recall", recall, "share of a gold answer's words in the answer"),
     Metric("str-em", str_em, "share of the facts in the answer"),
     Metric("hit", hit, "the answer contains every fact"),
+    Metric("first-gold-recall", first_gold_recall, "share of the first gold answer's words in the answer"),
+    Metric("choice", choice, "the answer names the right choice and no other"),
     Metric("rouge-l", rouge_l, "longest common subsequence of words with a gold answer"),
     Metric("citation-precision", citations.precision, "citations that support a sentence of the answer"),
     Metric("citation-recall", citations.recall, "sentences of the answer that citations support"),
@@ -160,6 +194,7 @@ METRICS = [
     Metric("failure", failure, "questions that failed", better="lower"),
     Metric("retrieval-precision", retrieval_precision, "passages that contain a gold answer"),
     Metric("has-answer", has_answer, "questions with a passage that contains a gold answer"),
+    Metric("memory-passages", memory_passages, "passages that the model wrote from memory", "count", ""),
     Metric("calls", lambda o: float(o.answer.usage.calls), "calls to the language model", "count", "lower"),
     Metric("prompt-tokens", lambda o: float(o.answer.usage.prompt_tokens), "tokens read", "count", "lower"),
     Metric(
@@ -179,3 +214,20 @@ METRICS = [
     Metric("seconds", seconds, "time per question, including waiting, without cached answers", "seconds", "lower"),
     Metric("cost", lambda o: o.cost, "price of the tokens, from the configured prices", "money", "lower"),
 ]
+
+# With --over reply these read the whole reply of the model.
+OF_TEXT = frozenset(
+    "accuracy word-accuracy em f1 recall str-em hit first-gold-recall choice rouge-l attack-success".split()
+)
+
+
+def over_reply(outcome: Outcome) -> Outcome:
+    """Return the outcome with a whole reply of the model as the answer, if there is one in the trace.
+
+    It is the last reply that contains the answer, because an ensemble elects one of many, or else the last reply.
+    """
+    replies = [reply for step in outcome.answer.trace if step.kind == "generate" and (reply := step.data.get("reply"))]
+    if not replies:
+        return outcome
+    found = (reply for reply in reversed(replies) if contains_answer(reply, [outcome.answer.text or ""]))
+    return replace(outcome, answer=replace(outcome.answer, text=next(found, replies[-1])))

@@ -134,6 +134,8 @@ def _row(asked: PreparedQuestion, name: str, condition: str) -> dict[str, Any]:
         row["fake_source"] = item.fake_source
     if item.relevant:
         row["relevant"] = item.relevant
+    if asked.repetition:
+        row["repetition"] = asked.repetition
     if asked.planted:
         row["planted"] = asked.planted
     if item.rest:

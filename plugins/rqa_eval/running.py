@@ -15,7 +15,7 @@ from robust_qa import InputError, Metric, Question, __version__
 from robust_qa.batch import answered_by
 from robust_qa.cli.batch_run import Target, answer_rows
 
-from .conditions import Condition
+from .conditions import REPEAT, Condition
 from .figures import StrategyResult
 from .folder import FORMAT, Folder
 from .outcomes import read_outcomes
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The settings of a run. Views show `metric`; by default that of the continued run, or the first of `metrics`."""
+    """The settings of a run. Views show `metric`; by default that of the continued run, or the first of `metrics`.
+
+    `over`: what metrics of text read; by default as in the continued run, or the answer.
+    """
 
     folder: Path
     sets: Sequence[QuestionSet]
@@ -41,6 +44,7 @@ class Plan:
     views: Sequence[View]
     metrics: Sequence[Metric]
     metric: str | None = None
+    over: Literal["answer", "reply"] | None = None
     baseline: str | None = None
     sample: int | None = None
     seed: int = 0
@@ -115,7 +119,13 @@ async def _evaluate(
             )
     left_out = [StrategyResult(name, "left out", message=error.message) for name, error in errors.items()]
     scored = [one["name"] for one in whole["strategies"] if one["name"] in running or one["name"] not in names]
-    plan = replace(plan, metric=whole["metric"], baseline=whole["baseline"], views=[VIEWS[v] for v in whole["views"]])
+    plan = replace(
+        plan,
+        metric=whole["metric"],
+        over=whole["over"],
+        baseline=whole["baseline"],
+        views=[VIEWS[v] for v in whole["views"]],
+    )
     return await _score(run, session, plan, folder, scored, left_out=left_out, judge=_judge(session, running[0]))
 
 
@@ -164,6 +174,7 @@ def _description(session: Session, plan: Plan, folder: Folder, names: Sequence[s
         "retrieval": _retrieval(session, plan),
         "baseline": plan.baseline,
         "metric": plan.metric,
+        "over": plan.over,
     }
 
 
@@ -212,16 +223,20 @@ async def _score(
     main = plan.metric if plan.metric in names else names[0]
     files = {name: folder.answers(name) for name in scored}
     asked = read_outcomes(folder, files, cost=session.cost, **judge)
-    scores = await Scores.of(asked, scored, plan.metrics, plan.views)
+    scores = await Scores.of(asked, scored, plan.metrics, plan.views, over=plan.over or "answer")
     folder.write_lines("scores.jsonl", scores.lines())
     total = len(scores.questions)
     for name in (name for name in scored if name not in scores.complete):
         run.say(f"{name} answered {scores.rows[name]:,} of {total:,} questions. Add it to -s to run the others.")
+    spread = scores.spread(main) if plan.conditions[0].name.startswith(REPEAT) else {}
+    if spread and not any(one["deviation"] for one in spread.values()):
+        run.say("All repetitions are equal. Give the reader a temperature above 0.")
     results = [_strategy_result(name, scores) for name in scored] + list(left_out)
     baseline = plan.baseline if plan.baseline in scores.complete else None
     metrics = {
         "format": FORMAT,
         "metric": main,
+        "over": plan.over or "answer",
         "baseline": baseline,
         "metrics": [
             {"name": metric.name, "summary": metric.summary, "unit": metric.unit, "better": metric.better}
@@ -230,6 +245,7 @@ async def _score(
         "strategies": msgspec.to_builtins(results),
         "views": {view.name: view.needs for view in plan.views},
         "passages": _passages(folder) if {"has-answer", "retrieval-precision"} <= set(names) else None,
+        "spread": spread,
         "groups": scores.groups(baseline=baseline, seed=plan.seed),
     }
     folder.write("metrics.json", json.dumps(metrics, indent=1) + "\n")

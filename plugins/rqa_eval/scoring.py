@@ -19,6 +19,7 @@ from robust_qa import Metric, Outcome, PluginError, RqaError
 
 from .estimates import estimate, mean
 from .figures import Estimate
+from .metrics import OF_TEXT, over_reply
 from .outcomes import QuestionOutcomes
 from .views import View
 
@@ -59,15 +60,20 @@ class Scores:
         strategies: Sequence[str],
         metrics: Sequence[Metric],
         views: Sequence[View],
+        *,
+        over: str = "answer",
     ) -> Scores:
-        """Compute every metric of every outcome. PluginError names a metric that fails."""
+        """Compute every metric of every outcome, `over` the answer or the whole reply.
+
+        PluginError names a metric that fails.
+        """
         scores = cls(metrics, views)
         scores.columns = {name: {metric.name: array("d") for metric in metrics} for name in strategies}
         scores.rows, scores.failed = dict.fromkeys(strategies, 0), dict.fromkeys(strategies, 0)
         questions = iter(asked)
         while chunk := list(islice(questions, _BATCH)):
             pairs = [(one, name) for one in chunk for name in one.outcomes]
-            values = await asyncio.gather(*(_measure(metrics, one.outcomes[name]) for one, name in pairs))
+            values = await asyncio.gather(*(_measure(metrics, one.outcomes[name], over) for one, name in pairs))
             found = {(one.number, name): value for (one, name), value in zip(pairs, values, strict=True)}
             for one in chunk:
                 scores._add(one, {name: found[one.number, name] for name in one.outcomes})
@@ -124,6 +130,25 @@ class Scores:
                         found.append(self._group(inside, about | {"view": view.name, "slice": cut}, against, seed))
         return found
 
+    def spread(self, metric: str) -> dict[str, dict[str, float]]:
+        """Return by strategy how a metric varies over the repetitions of a run.
+
+        `deviation`: the standard deviation of the means of the repetitions. `low`, `median`, `high`: the quartiles over
+        the questions of the mean of each question (ActiveRAG, Section 5).
+        """
+        conditions = list(dict.fromkeys(question.condition for question in self.questions))
+        order = sorted(range(len(self.questions)), key=lambda n: conditions.index(self.questions[n].condition))
+        found = {}
+        for name in self.complete:
+            values = np.asarray(self.columns[name][metric])[order].reshape(len(conditions), -1)
+            known = values[:, ~np.isnan(values).any(axis=0)]
+            if known.size:
+                low, median, high = np.quantile(known.mean(0), (0.25, 0.5, 0.75))
+                deviation = known.mean(1).std(ddof=1)
+                found[name] = {"deviation": float(deviation), "low": float(low), "median": float(median)}
+                found[name]["high"] = float(high)
+        return found
+
     def _group(self, rows: Sequence[int], about: dict[str, Any], baseline: str | None, seed: int) -> dict[str, Any]:
         at = np.asarray(rows, dtype=np.intp)
         shares: dict[tuple[str, str], NDArray[np.float64]] = {}
@@ -141,11 +166,12 @@ class Scores:
         return {**about, "rows": len(rows), "strategies": strategies}
 
 
-async def _measure(metrics: Sequence[Metric], outcome: Outcome) -> list[float]:
+async def _measure(metrics: Sequence[Metric], outcome: Outcome, over: str) -> list[float]:
     found: dict[int, float] = {}
+    replied = over_reply(outcome) if over == "reply" else outcome
     for metric in metrics:
         if id(metric.measure) not in found:  # accuracy and hit are the same
-            found[id(metric.measure)] = await _value(metric, outcome)
+            found[id(metric.measure)] = await _value(metric, replied if metric.name in OF_TEXT else outcome)
     return [found[id(metric.measure)] for metric in metrics]
 
 

@@ -8,13 +8,17 @@ from typing import Any, TypeAlias
 
 from robust_qa.kit import printable, single_line
 
+from .views import CONFLICTING, RATE
+
 Group: TypeAlias = Mapping[str, Any]
 Column: TypeAlias = tuple[str, Callable[[str], str]]  # a heading, and the cell of a strategy
 
 _GAP = "  "
 _LONGEST_NAME = 30
 # By default only in scores.jsonl and metrics.json.
-_HIDDEN = frozenset({"word-accuracy", "recall", "rouge-l", "prompt-tokens", "completion-tokens"})
+_HIDDEN = frozenset(
+    {"word-accuracy", "recall", "first-gold-recall", "rouge-l", "prompt-tokens", "completion-tokens", "memory-passages"}
+)
 _LIKE_ACCURACY = frozenset({"str-em", "hit"})  # equal to accuracy if every question has one fact
 _BY_CONDITION = ("attack-success", "refusal")  # shown for conditions besides the main metric
 _OF_PASSAGES = frozenset({"retrieval-precision", "has-answer"})  # the same for every strategy
@@ -23,12 +27,16 @@ _HIDDEN_AT_ZERO = frozenset({"refusal", "failure"})  # and all costs
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A title, the strategies and the columns. `coverage`: by strategy, how many questions it answered, unless all."""
+    """A title, the strategies and the columns, below `head` for the names of the rows.
+
+    `coverage`: by strategy, how many questions it answered, unless all.
+    """
 
     title: str
     strategies: Sequence[str]
     columns: Sequence[Column]
     coverage: Mapping[str, str] = field(default_factory=dict)
+    head: str = "strategy"
 
     def lines(self, width: int) -> Iterator[str]:
         """Yield the lines of the table. A table wider than `width` is split into blocks."""
@@ -36,11 +44,11 @@ class Table:
 
         yield self.title
         names = [f"{printable(name)[:_LONGEST_NAME]}{self.coverage.get(name, '')}" for name in self.strategies]
-        first = max(map(cell_len, ["strategy", *names]))
+        first = max(map(cell_len, [self.head, *names]))
         rest = [[heading, *(cell(name) for name in self.strategies)] for heading, cell in self.columns]
         widths = [max(map(cell_len, column)) for column in rest]
         for start, end in _blocks(widths, width - first - len(_GAP)):
-            for n, name in enumerate(["strategy", *names]):
+            for n, name in enumerate([self.head, *names]):
                 cells = [" " * (widths[c] - cell_len(rest[c][n])) + rest[c][n] for c in range(start, end)]
                 yield _GAP.join([name + " " * (first - cell_len(name)), *cells]).rstrip()
             if end < len(rest):
@@ -74,7 +82,9 @@ def tables(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[Ta
     sets = list(dict.fromkeys(group["set"] for group in whole))
     for name in sets:
         of = [group for group in whole if group["set"] == name]
-        if len(of) > 1:
+        if metrics["spread"]:
+            found += [_spread(metrics, of)] if name == sets[0] else []
+        elif len(of) > 1:
             title = f"condition: {_title(of[0], '')}"
             found += [row(metric, title, "condition", of) for metric in _condition_metrics(of, main)]
         elif name == sets[0]:
@@ -85,8 +95,41 @@ def tables(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[Ta
         for view in dict.fromkeys(one["view"] for one in groups if one["view"]):
             place = {"set": group["set"], "condition": group["condition"], "view": view}
             slices = [one for one in groups if place.items() <= one.items()]
-            found.append(row(main, f"{view}: {_title(group)}", "slice", slices))
+            if view == RATE:
+                found.append(_conflict_rate(slices, _title(group)))
+            else:
+                found.append(row(main, f"{view}: {_title(group)}", "slice", slices))
     return found
+
+
+def _spread(metrics: Mapping[str, Any], repetitions: Sequence[Group]) -> Table:
+    """Return the table of a metric over the repetitions of the questions."""
+    main, spread = metrics["metric"], metrics["spread"]
+    unit = next(one["unit"] for one in metrics["metrics"] if one["name"] == main)
+
+    def mean(name: str) -> str:
+        values = [group["strategies"][name][main]["value"] for group in repetitions]
+        return _number(sum(values) / len(values), unit)
+
+    def part(key: str) -> Callable[[str], str]:
+        return lambda name: _number(spread[name][key], unit)
+
+    headings = {"deviation": "deviation", "lower quartile": "low", "median": "median", "upper quartile": "high"}
+    columns: list[Column] = [("mean", mean), *((heading, part(key)) for heading, key in headings.items())]
+    return Table(f"{main} over {len(repetitions):,} repetitions: {_title(repetitions[0], '')}", list(spread), columns)
+
+
+def _conflict_rate(slices: Sequence[Group], title: str) -> Table:
+    """Return the share of questions on which memory and passages conflict, by retrieval precision."""
+    rows = {one["slice"]: one["rows"] for one in slices}
+
+    def share(bucket: str) -> Callable[[str], str]:
+        found = rows[f"{bucket} {CONFLICTING}"] / rows[bucket] if rows[bucket] else None
+        return lambda _: "-" if found is None else _number(found, "share")
+
+    buckets = [name for name in rows if not name.endswith(CONFLICTING)]
+    columns = [(f"{bucket} ({rows[bucket]:,})", share(bucket)) for bucket in buckets]
+    return Table(f"conflict rate by retrieval precision: {title}", [f"{CONFLICTING} %"], columns, head="questions")
 
 
 def _title(group: Group, condition: str | None = None) -> str:
@@ -172,6 +215,13 @@ def legend(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[st
         if any(measured[main]["low"] is not None for measured in group["strategies"].values()):
             lines = ["Means over the questions, with 95 % intervals in brackets."]
         lines += _passage_quality(metrics)
+    if metrics["over"] == "reply":
+        lines.append("The whole last reply of the model counts as the answer.")
+    if metrics["spread"]:
+        lines.append(
+            "Deviation: standard deviation of the means of the repetitions. Quartiles and median: over the questions, "
+            "of the mean of each."
+        )
     lines += _missing_values(conditions, names, compared=metrics["baseline"] is not None)
     if metrics["baseline"]:
         lines.append(f"* differs significantly from {printable(metrics['baseline'])} (p < 0.05, one comparison).")

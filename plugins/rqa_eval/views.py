@@ -13,6 +13,8 @@ Row = Mapping[str, Any]  # a line of questions.jsonl
 Correct: TypeAlias = Mapping[str, bool | None]  # by strategy, whether its answer is right
 
 _BUCKETS = ("0%", "1-20%", "21-40%", "41-60%", "61-80%", "81-100%")
+RATE = "conflict-rate"
+CONFLICTING = "conflicting"
 MEMORY, PASSAGES = "norag", "rag"  # the strategies that show what the model knows and what the passages say
 
 
@@ -37,7 +39,14 @@ def _conflict(_: Row, correct: Correct) -> Sequence[str]:
     memory, passages = correct.get(MEMORY), correct.get(PASSAGES)
     if memory is None or passages is None:
         return ()
-    return ("conflicting" if memory != passages else "both right" if memory else "both wrong",)
+    return (CONFLICTING if memory != passages else "both right" if memory else "both wrong",)
+
+
+def _conflict_rate(row: Row, correct: Correct) -> Sequence[str]:
+    """Slice by retrieval precision, and by conflict inside each slice (Astute RAG, Figure 3)."""
+    state = _conflict(row, correct)
+    found = _retrieval_precision(row, correct) if state else ()
+    return [*found, *(f"{bucket} {CONFLICTING}" for bucket in found if CONFLICTING in state)]
 
 
 def _knowledge(row: Row, correct: Correct) -> Sequence[str]:
@@ -54,7 +63,10 @@ VIEWS = {
     view.name: view
     for view in (
         View("retrieval-precision", _BUCKETS, _retrieval_precision),
-        View("conflict", ("both right", "conflicting", "both wrong"), _conflict, (MEMORY, PASSAGES)),
+        View("conflict", ("both right", CONFLICTING, "both wrong"), _conflict, (MEMORY, PASSAGES)),
+        View(
+            RATE, (*_BUCKETS, *(f"{bucket} {CONFLICTING}" for bucket in _BUCKETS)), _conflict_rate, (MEMORY, PASSAGES)
+        ),
         View("knowledge", ("has answer", "miss answer", "internal knowledge"), _knowledge, (MEMORY,)),
     )
 }

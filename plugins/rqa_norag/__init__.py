@@ -22,6 +22,7 @@ class NoRag:
 
     @dataclass
     class Options:
+        abstain: bool = True  # false: do not offer "I don't know"
         # of the sampling; by default as the reader is configured
         temperature: Annotated[float, Meta(ge=0)] | None = None
         # the longest reply, in tokens; by default as the reader is configured

@@ -22,6 +22,7 @@ class Rag:
 
     @dataclass
     class Options:
+        abstain: bool = True  # false: ask a language model for an answer even if the passages do not contain it
         order: Order = "descending"  # of the passages in a prompt, by relevance
         seed: int | None = None  # of the sampling and of the random order; by default as the reader is configured
         prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: read
@@ -36,7 +37,9 @@ class Rag:
         passages = await toolbox.retrieve(question)
         if not passages:
             return Answer(None, reason="No passage was found for the question.")
-        reading = await toolbox.read(question, passages, prompt=self.prompt, order=options.order, seed=options.seed)
+        reading = await toolbox.read(
+            question, passages, prompt=self.prompt, order=options.order, seed=options.seed, abstain=options.abstain
+        )
         if reading.text is None:
             absent = "The passages do not hold an answer." if toolbox.generative else "Not sure of an answer."
             reason = reading.reason or absent

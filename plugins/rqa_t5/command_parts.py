@@ -35,9 +35,14 @@ quantization_option = click.option(
     "--quantization",
     metavar="KIND",
     type=click.Choice(_QUANTIZATIONS),
-    default="int8",
-    show_default=True,
-    help=f"Type of the weights: {', '.join(_QUANTIZATIONS)}.",
+    help=f"Type of the weights: {', '.join(_QUANTIZATIONS)}. Default: float32 for a T5 with a classification head, "
+    "else int8.",
+)
+
+input_option = click.option(
+    "--input",
+    type=click.Choice(["text", "title-text"]),
+    help="What the model reads of a passage: its text, or title and text. Default: as trained, or title-text.",
 )
 
 _CHUNK = 512  # questions scored at once
@@ -53,6 +58,18 @@ def require(*modules: str) -> None:
                 f"This needs {error.name}, which is not installed.",
                 hint=f"Install it: `{install_hint('train')}`.",
             ) from error
+
+
+def tell_speed(folder: Path) -> None:
+    """Print how fast a classifier is, and how to train a faster evaluator."""
+    from .training.conversion import texts_per_second
+
+    click.echo(
+        f"A classifier takes a decoder step for each token: about {texts_per_second(folder):.2g} passages of 100 words "
+        "per second here. To train a fast evaluator from its scores: "
+        f"`rqa train evaluator DATA -o OUT --teacher {shlex.quote(str(folder))}`.",
+        err=True,
+    )
 
 
 def command_line(first: str) -> str:
@@ -75,6 +92,15 @@ def scores(
             found += await asyncio.gather(*(toolbox.score(*request) for request in requests[at : at + _CHUNK]))
             progress(len(found))
         return found
+
+    return _with_evaluator(run, name, ask)
+
+
+def reads_titles(run: Run, name: str | None) -> bool:
+    """Return whether the configured evaluator reads the titles of passages."""
+
+    async def ask(toolbox: Toolbox) -> bool:
+        return toolbox.titles()
 
     return _with_evaluator(run, name, ask)
 

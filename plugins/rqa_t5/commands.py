@@ -13,7 +13,17 @@ import click
 
 from robust_qa import ConfigError
 
-from .command_parts import FILE, FOLDER, command_line, quantization_option, require, scores
+from .command_parts import (
+    FILE,
+    FOLDER,
+    command_line,
+    input_option,
+    quantization_option,
+    reads_titles,
+    require,
+    scores,
+    tell_speed,
+)
 
 if TYPE_CHECKING:
     from robust_qa.cli import Run
@@ -41,9 +51,18 @@ def evaluator() -> None:
 )
 @click.option("--template", metavar="TEXT", help="Input of a T5, with {question} and {passage}. Default: as trained.")
 @click.option("--length", type=click.IntRange(16, 8192), help="Maximum input in tokens. Default: as trained, or 512.")
+@input_option
 @click.option("--force", is_flag=True, help="Replace the evaluator in OUT.")
 def convert(
-    checkpoint: str, out: Path, labels: str | None, template: str | None, length: int | None, **how: Any
+    *,
+    checkpoint: str,
+    out: Path,
+    quantization: str | None,
+    labels: str | None,
+    template: str | None,
+    length: int | None,
+    input: Any,
+    force: bool,
 ) -> None:
     """Convert CHECKPOINT to the model folder OUT for the evaluator t5.
 
@@ -60,7 +79,7 @@ def convert(
         raise click.BadParameter(f"{labels!r} is not two words separated by a comma.", param_hint="--labels")
     if template is not None and not ("{question}" in template and "{passage}" in template):
         raise click.BadParameter("it needs {question} and {passage}.", param_hint="--template")
-    conversion.check_free(out, force=how["force"])
+    conversion.check_free(out, force=force)
     loaded = checkpoints.load(checkpoint, labels=words)
     shape = loaded.settings.shape
     outputs = loaded.outputs()
@@ -68,20 +87,21 @@ def convert(
         raise click.BadParameter(f"{checkpoint} is a {shape}, which has no labels.", param_hint="--labels")
     if template is not None and shape == "cross-encoder":
         raise click.BadParameter(f"{checkpoint} is a {shape}, which has no template.", param_hint="--template")
-    loaded = loaded.with_input(template=template, length=length)
-    proof = conversion.convert(loaded, out, **how)
-    text = card(
-        loaded.settings, proof, command=command_line("evaluator"), origin=checkpoint, quantization=how["quantization"]
-    )
+    loaded = loaded.with_input(template=template, length=length, form=input)
+    quantization = quantization or conversion.default_quantization(loaded)
+    proof = conversion.convert(loaded, out, quantization=quantization, force=force)
+    text = card(loaded.settings, proof, command=command_line("evaluator"), origin=checkpoint, quantization=quantization)
     (out / CARD).write_text(text, encoding="utf-8")
     click.echo(
-        f"{shape}, {loaded.settings.length} tokens, {how['quantization']}; max. difference from torch: "
+        f"{shape}, {loaded.settings.length} tokens, {quantization}; max. difference from torch: "
         f"{proof.exact:.1e} in fp32 logits, {proof.quantised:.1e} in quantised scores.",
         err=True,
     )
     if outputs is not None:
         yes, no = outputs
         click.echo(f"Output {yes!r} means relevant, {no!r} not relevant. Use --labels to swap them.", err=True)
+    if shape == "classifier":
+        tell_speed(out)
     if loaded.settings.upper is None:
         click.echo(
             "The model has no thresholds, so crag uses those of the paper's model. "
@@ -236,8 +256,11 @@ def _print_curve(result: dict[str, Any]) -> None:
 
 
 def _judge(run: Run, questions: Sequence[Asked], name: str | None) -> list[Judged]:
+    from .rows import without_titles
     from .thresholds import Judged
 
+    if not reads_titles(run, name):
+        questions = without_titles(questions)
     found = scores(run, name, [(one.question, [c.text for c in one.candidates]) for one in questions])
     return [
         Judged(tuple(of), tuple(bool(c.relevant) for c in one.candidates))

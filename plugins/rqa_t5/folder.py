@@ -28,6 +28,7 @@ TOKENIZER = "tokenizer.json"
 HEAD = "head.npz"
 
 Shape = Literal["label", "classifier", "cross-encoder"]
+Input = Literal["text", "title-text"]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +40,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     shape: Shape
     template: str = ""  # input of a T5, with {question} and {passage}
+    input: Input = "title-text"  # what the model reads as passage: the text alone, or "title: text"
     length: Annotated[int, Meta(ge=16, le=8192)] = 512  # maximum input in tokens; longer passages are cut
     labels: tuple[str, str] | None = None  # the tokens of "relevant" and "not relevant", for the shape label
     activation: Literal["logistic", "linear"] = "logistic"  # score of a logit x: tanh(x / 2), or x clipped to [-1, 1]

@@ -71,6 +71,7 @@ def read_rows(paths: Iterable[Path]) -> list[Asked]:
     A line is one of:
 
     - a pair {question, passage or text, label} with label 1, 0 or -1, or with a `score` instead;
+    - in a file that ends in .tsv: `question [SEP] passage`, a tab, and 1 or 0, as in CRAG's training data;
     - a question {question, answers, passages}. Its passages are relevant if they contain an answer, or with a gold
       `page`, if they have that title.
 
@@ -83,8 +84,9 @@ def read_rows(paths: Iterable[Path]) -> list[Asked]:
         except OSError as error:
             raise InputError(f"Cannot read {path}: {error.strerror}.") from error
         for number, line in enumerate(lines, start=1):
+            where = f"{path}, line {number}"
             if line.strip():
-                _add(found, line, f"{path}, line {number}")
+                _add(found, _pair_row(line, where) if path.suffix == ".tsv" else _json_row(line, where), where)
     asked = [one for one in found.values() if one.candidates]
     if not asked:
         raise InputError(
@@ -95,17 +97,33 @@ def read_rows(paths: Iterable[Path]) -> list[Asked]:
     return asked
 
 
+def without_titles(asked: Iterable[Asked]) -> list[Asked]:
+    """Return the questions with the texts of their passages alone."""
+    return [replace(one, candidates=[replace(c, title="") for c in one.candidates]) for one in asked]
+
+
 def judgeable(asked: Iterable[Asked]) -> list[Asked]:
     """Return the questions with their labelled texts, without questions that have none."""
     known = [replace(one, candidates=[c for c in one.candidates if c.relevant is not None]) for one in asked]
     return [one for one in known if one.candidates]
 
 
-def _add(found: dict[tuple[str, str], Asked], line: bytes, where: str) -> None:
+def _json_row(line: bytes, where: str) -> _Row:
     try:
-        row = _decode(line)
+        return _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{where} is not a valid row: {str(error).replace('`$', '`row')}.") from error
+
+
+def _pair_row(line: bytes, where: str) -> _Row:
+    pair, tab, label = line.decode("utf-8", "replace").rpartition("\t")
+    question, mark, passage = pair.partition(" [SEP] ")
+    if not (tab and mark and label.strip() in ("0", "1")):
+        raise InputError(f"{where} is not `question [SEP] passage`, a tab, and 1 or 0.")
+    return _Row(question, passage=passage, label=float(label))
+
+
+def _add(found: dict[tuple[str, str], Asked], row: _Row, where: str) -> None:
     if not row.question.strip():
         raise InputError(f"{where} has an empty question.")
     # An equal question with other passages may mean something else.

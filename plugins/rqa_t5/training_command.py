@@ -11,7 +11,17 @@ import click
 
 from robust_qa.cli import output_option
 
-from .command_parts import FILE, command_line, quantization_option, require, scores, word_vectors
+from .command_parts import (
+    FILE,
+    command_line,
+    input_option,
+    quantization_option,
+    require,
+    scores,
+    tell_speed,
+    word_vectors,
+)
+from .folder import SETTINGS, read_settings
 
 if TYPE_CHECKING:
     from robust_qa.cli import Run
@@ -32,6 +42,13 @@ if TYPE_CHECKING:
 @click.option(
     "--base", metavar="CHECKPOINT", help="T5 or BERT: a folder or a name on the hub. Default: a new small T5."
 )
+@click.option(
+    "--shape",
+    type=click.Choice(["classifier", "label"]),
+    help="What a T5 becomes: classifier (a T5ForSequenceClassification, as in the CRAG paper) or label (generates one "
+    "of two labels; fast). Default: classifier for an ordinary T5, label for the new T5.",
+)
+@input_option
 @click.option("--width", type=click.IntRange(32, 1024), default=256, show_default=True, help="Width of the new T5.")
 @click.option(
     "--layers", type=click.IntRange(2, 24), default=3, show_default=True, help="Encoder layers of the new T5."
@@ -51,7 +68,9 @@ if TYPE_CHECKING:
     "--negatives", type=click.IntRange(0), default=2, show_default=True, help="Negatives for each relevant text."
 )
 @click.option("--hard", type=click.IntRange(0), default=1, show_default=True, help="BM25 negatives for each question.")
-@click.option("--teacher", metavar="NAME", help="Evaluator whose scores are also training targets.")
+@click.option(
+    "--teacher", metavar="NAME", help="Evaluator whose scores are also training targets, or its model folder."
+)
 @click.option(
     "--trust",
     type=click.FloatRange(0, 1),
@@ -102,6 +121,10 @@ def train_evaluator(
     """
     if vectors is not None and how["base"] is not None:
         raise click.UsageError("Use either --vectors or --base, not both.")
+    if how["shape"] == "classifier" and how["base"] is None:
+        raise click.UsageError("--shape classifier needs a T5 to start from: add --base t5-large, for example.")
+    if teacher is not None and (Path(teacher) / SETTINGS).is_file() and how["base"] is None:
+        how["input"] = how["input"] or read_settings(Path(teacher)).input
     require("torch", "transformers", "sklearn")
     from .training.loop import TrainingOptions
     from .training.make import ModelOptions, make
@@ -117,13 +140,20 @@ def train_evaluator(
         command=command_line("train"),
         say=lambda line: click.echo(line, err=True),
     )
+    if read_settings(output / "model").shape == "classifier":
+        tell_speed(output / "model")
     for name, value in metrics.items():
         click.echo(f"{name}: {value:.4g}" if isinstance(value, float) else f"{name}: {value:,}", err=True)
     click.echo(f"[evaluator.t5]\nmodel = {json.dumps(str((output / 'model').resolve()), ensure_ascii=False)}")
 
 
 def _with_teacher_scores(run: Run, teacher: str, examples: list[Example]) -> list[Example]:
-    """Return the examples, with the teacher's score for each example without a score."""
+    """Return the examples, with the teacher's score for each example without a score.
+
+    `teacher` is a model folder or the name of a configured evaluator.
+    """
+    from . import T5
+
     by_question: dict[str, list[int]] = {}
     for n, example in enumerate(examples):
         if example.score is None:
@@ -133,7 +163,10 @@ def _with_teacher_scores(run: Run, teacher: str, examples: list[Example]) -> lis
     def progress(done: int) -> None:
         click.echo(f"{teacher} has scored {done:,} of {len(requests):,} questions", err=True)
 
-    found = scores(run, teacher, requests, progress)
+    if (Path(teacher) / SETTINGS).is_file():
+        found = T5(T5.Options(model=Path(teacher))).score_many(requests)
+    else:
+        found = scores(run, teacher, requests, progress)
     result = list(examples)
     for of, values in zip(by_question.values(), found, strict=True):
         for n, value in zip(of, values, strict=True):

@@ -103,6 +103,16 @@ async def fit_window(
     return await reader.in_thread(lambda: fit(prompt, passages, fields, layout, budget=budget, count=count))
 
 
+def shown_order(passages: Sequence[Passage], layout: Layout) -> list[int]:
+    """The positions of `passages` (the most relevant first) as a prompt shows and numbers them.
+
+    So the numbers tell no ranks. Passages from the reader's memory are last.
+    """
+    external = [n for n, passage in enumerate(passages) if passage.origin == "external"]
+    memory = [n for n, passage in enumerate(passages) if passage.origin == "memory"]
+    return arrange(external, layout.order, layout.seed) + memory
+
+
 def fit(
     prompt: Prompt,
     passages: Sequence[Passage],
@@ -112,19 +122,19 @@ def fit(
     budget: int | None,
     count: Counter = estimate_tokens,
 ) -> TruncatedPrompt:
-    """`prompt` with `passages` (the most relevant first, numbered from 1) in at most `budget` tokens (None: no limit).
+    """`prompt` with `passages` (the most relevant first) in at most `budget` tokens (None: no limit).
 
-    Cuts passages from the reader's memory last, because they are short.
-    Raises ContextError if the budget leaves no room for a passage.
+    The passages are numbered from 1 in their shown order. Cuts the least relevant ones, and those from the reader's
+    memory last, because they are short. Raises ContextError if the budget leaves no room for a passage.
     """
+    numbers = {n: number for number, n in enumerate(shown_order(passages, layout), start=1)}
 
     def render(kept: Mapping[int, Passage]) -> list[Message]:
-        external = arrange([n for n in kept if kept[n].origin == "external"], layout.order, layout.seed)
-        shown = external + [n for n in kept if kept[n].origin == "memory"]
-        documents = render_passages([kept[n] for n in shown], shown, source_aware=layout.source_aware)
+        shown = {numbers[n]: kept[n] for n in numbers if n in kept}
+        documents = render_passages(list(shown.values()), list(shown), source_aware=layout.source_aware)
         return prompt.messages({"passages": documents, **fields})
 
-    everything = dict(enumerate(passages, start=1))
+    everything = dict(enumerate(passages))
     messages = render(everything)
     if budget is None or count(messages) <= budget:
         return TruncatedPrompt(messages)
@@ -152,8 +162,8 @@ def fit(
         )
     return TruncatedPrompt(
         render(kept),
-        dropped=tuple(n for n in everything if n not in kept),
-        shortened=tuple(n for n in kept if len(kept[n].text) < len(everything[n].text.rstrip())),
+        dropped=tuple(numbers[n] for n in everything if n not in kept),
+        shortened=tuple(numbers[n] for n in kept if len(kept[n].text) < len(everything[n].text.rstrip())),
     )
 
 

@@ -7,30 +7,34 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import CutError
-from ..kit.prompts import load_prompts
-from ..kit.replies import final_answer, named_documents, one_line, parse_object, says_unknown, without_thoughts
+from ..kit.forms import ANSWER, TEXT, list_of, object_of
+from ..kit.prompts import abstention, load_prompts
+from ..kit.replies import (
+    UNKNOWN,
+    between,
+    final_answer,
+    labelled_answer,
+    named_documents,
+    one_line,
+    parse_object,
+    says_unknown,
+    without_thoughts,
+)
+from ..kit.warnings import PLAIN_TEXT, warn
 from ..types import Completion, Passage, Reading
 
 PROMPT = load_prompts()["read"]
+_MOST_DOCUMENTS = 20
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "documents": {"type": "array", "items": {"type": "integer"}, "maxItems": 20},
-        "answer": {"type": ["string", "null"]},
-    },
-    "required": ["documents", "answer"],
-    "additionalProperties": False,
-}
-
+_ABSTAIN = "If the documents do not contain the answer, say so instead of guessing."
 _AS_OBJECT = (
     'Reply with a JSON object and nothing else: {"documents": [numbers of the documents that state the answer], '
-    '"answer": "the answer", or null when the documents do not contain it}'
+    '"answer": "the answer"'
 )
 _AS_LINES = (
     "Reply in two lines and nothing else:\n"
     "Documents: the numbers of the documents that state the answer\n"
-    "Answer: the answer, or UNKNOWN when the documents do not contain it"
+    "Answer: the answer"
 )
 _LABEL = r"[^\w\n]*+(documents?|(?:the +)?(?:final +)?answer(?: +is)?)[^\w\n:：]*+[:：]"
 # The value may be on the line below its label. Possessive quantifiers keep the time linear.
@@ -45,9 +49,20 @@ _TRANSLATED = re.compile(
 _INLINE_ANSWER = re.compile(r"\banswer\b", re.IGNORECASE)  # the answer is on the line of the documents
 
 
-def reply_format(structured: bool) -> str:
-    """The instruction to the model on the format of its reply."""
-    return _AS_OBJECT if structured else _AS_LINES
+def schema(*, abstain: bool) -> dict[str, Any]:
+    """The JSON schema of a reply. `abstain`: the answer may be null."""
+    return object_of(documents=list_of({"type": "integer"}, _MOST_DOCUMENTS), answer=ANSWER if abstain else TEXT)
+
+
+def instructions(*, structured: bool, abstain: bool) -> dict[str, str]:
+    """The fields `format` and `abstain` of the prompt: the form of the reply, and whether it may say "not known"."""
+    unknown = ", or null" if structured else f", or {UNKNOWN}"
+    form = _AS_OBJECT if structured else _AS_LINES
+    when = f"{unknown} when the documents do not contain it" if abstain else ""
+    return {
+        "format": form + when + ("}" if structured else ""),
+        "abstain": _ABSTAIN if abstain else abstention(offered=False),
+    }
 
 
 def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Reading:
@@ -74,11 +89,13 @@ def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Readin
     if "answer" in fields and not broken_json:
         answer = one_line(fields["answer"])
     else:
-        answer = final_answer(reply) if fields or broken_json else reply
+        answer = final_answer(reply) if fields or broken_json or between(reply, "ANSWER") else reply
         if not answer:
             return Reading(None, usage=completion.usage, reason="The language model's reply has no answer.")
     if says_unknown(answer):
         return Reading(None, usage=completion.usage)
+    if labelled_answer(reply) is None:
+        warn(PLAIN_TEXT)
     numbers = fields.get("documents")
     if isinstance(numbers, str):
         numbers = _INLINE_ANSWER.split(numbers, 1)[0]

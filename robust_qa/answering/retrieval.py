@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..calls.deduplication import SharedCall
+from ..documents.cutting import chunks, first_words
 from ..errors import ConfigError, MissingError, RqaError
 from ..expressions import (
     GIVEN_PARTS,
     MEMORY,
     NOTHING,
     Applied,
+    Chunked,
     Compressed,
     Joined,
     Reranked,
+    Shortened,
     Source,
     Top,
     Tree,
@@ -37,12 +41,14 @@ LONGEST_SUMMARY = 200  # words; Li et al. 2024, Appendix C.2
 class Calls:
     """The calls that the operators of an expression make.
 
-    `retrieve(name, query, k)` asks a retriever, `score(texts)` the evaluator, `write(prompt, passages)` the reader,
-    and `correct(strategy, passages)` a strategy. `given(name, k)` are the question's own passages.
+    `retrieve(name, query, k)` asks a retriever, `score(texts)` the evaluator, which reads `titles()` or not,
+    `write(prompt, passages)` the reader, and `correct(strategy, passages)` a strategy. `given(name, k)` are the
+    question's own passages.
     """
 
     retrieve: Callable[[str, str, int], Awaitable[list[Passage]]]
     score: Callable[[list[str]], Awaitable[list[float]]]
+    titles: Callable[[], bool]
     write: Callable[[str, Sequence[Passage]], Awaitable[str]]
     correct: Callable[[str, list[Passage]], Awaitable[list[Passage]]]
     given: Callable[[str, int | None], list[Passage]]
@@ -119,6 +125,10 @@ class ExpressionPool:
                 return _distinct(await _together([self._once(part) for part in parts]))
             case Reranked(inner):
                 return await self._reranked(await self._once(inner))
+            case Chunked(inner, words):
+                return [part for passage in await self._once(inner) for part in _chunked(passage, words)]
+            case Shortened(inner, words):
+                return [_first(passage, words) for passage in await self._once(inner)]
             case Compressed(inner):
                 return await self._compressed(await self._once(inner), str(tree))
             case Applied(name, inner):
@@ -136,7 +146,9 @@ class ExpressionPool:
     async def _reranked(self, passages: list[Passage]) -> list[Passage]:
         if len(passages) < 2:
             return passages
-        scores = await self._calls.score([with_title(passage.title, passage.text) for passage in passages])
+        scores = await self._calls.score(
+            [with_title(passage.title, passage.text) if self._calls.titles() else passage.text for passage in passages]
+        )
         order = sorted(range(len(passages)), key=lambda place: -scores[place])  # stable: ties keep their order
         return [passages[place] for place in order]
 
@@ -200,6 +212,22 @@ def _check_corrector(name: str, components: Components) -> None:
             f"`{name}(...)` needs {', '.join(lacking)}, and no configured component can do that.",
             hint="`rqa help plugin` explains these powers.",
         )
+
+
+def _chunked(passage: Passage, words: int) -> list[Passage]:
+    """The parts of a passage, numbered from 1 in their ids. A passage that stays whole keeps its id."""
+    parts = chunks(passage.text, words)
+    if len(parts) < 2:
+        return [passage]
+    return [
+        dataclasses.replace(passage, text=part, id=f"{passage.id}#{number}")
+        for number, part in enumerate(parts, start=1)
+    ]
+
+
+def _first(passage: Passage, words: int) -> Passage:
+    """The passage, cut so that its title and text have at most `words` words."""
+    return dataclasses.replace(passage, text=first_words(passage.text, words, title=passage.title))
 
 
 def _distinct(lists: Iterable[list[Passage]]) -> list[Passage]:

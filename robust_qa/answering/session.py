@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from functools import cached_property, partial
@@ -20,6 +21,7 @@ from ..errors import ConfigError, MissingError, RqaError
 from ..expressions import Applied, Reranked, Source, Top, Tree, names_given, nodes
 from ..host.loading import Host
 from ..kit.quotes import QUOTES, cite_quote
+from ..kit.warnings import collected_warnings
 from ..types import Answer, Citation, Kind, Power, Question, Usage
 from .assembly import Assembly, in_circle
 from .components import Components, Names, Plan
@@ -54,6 +56,7 @@ class Session:
         self._prefer_retriever = prefer_retriever
         self._cache: Cache | None = None
         self._unclosed: list[str] = []
+        self._warned = Counter[str]()  # by text, the number of questions
         self._ended = False
         self._pipelines = Pipelines(self.assembly)
         self._strategies: dict[str, Any] = {}
@@ -61,8 +64,12 @@ class Session:
 
     @property
     def trouble(self) -> str:
-        """Warnings for the user: an unusable cache, and components that failed to close. "" if there are none."""
-        warnings = [*([self._cache.trouble] if self._cache is not None else []), *self._unclosed]
+        """Warnings for the user: an unusable cache, those of strategies, and components that failed to close.
+
+        "" if there are none.
+        """
+        warned = [text if count == 1 else f"{text} ({count:,} questions)" for text, count in self._warned.items()]
+        warnings = [*([self._cache.trouble] if self._cache is not None else []), *warned, *self._unclosed]
         return "\n".join(filter(None, warnings))
 
     async def __aenter__(self) -> Self:
@@ -95,13 +102,16 @@ class Session:
         name, component, components = self.plan(has_passages=has_passages, strategy=strategy, as_given=as_given)
         toolbox = Toolbox(question, components, trace or Trace(detailed=self.detailed))
         try:
-            answer = await answer_of(name, component, toolbox)
+            with collected_warnings() as warnings:
+                answer = await answer_of(name, component, toolbox)
             closest = answer.closest or await _closest(answer, toolbox)
         except RqaError as error:
             own_error = copy(error)  # several questions may share the error of one call
             own_error.usage = toolbox.trace.usage
             cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
             raise own_error.with_traceback(error.__traceback__) from cause
+        finally:
+            self._warned.update(set(warnings))
         return dataclasses.replace(
             answer,
             closest=closest,
@@ -164,6 +174,9 @@ class Session:
             raise self._cannot(name, lacking, components)
         if self.judged(name, [expression] if expression else []):
             components.get_evaluator()  # a missing model is an error before the first call
+        if check_strategy := getattr(component, "check", None):
+            question = Question("", passages=() if has_passages else None)
+            check_strategy(Toolbox(question, components, Trace(detailed=False)))
         return Plan(name, component, components)
 
     def _components_for(self, has_passages: bool, *, as_given: bool = False) -> Components:

@@ -32,7 +32,7 @@ from ..prompt import Prompt
 from ..types import Answer, Completion, Continuation, Decoding, Message, Order, Passage, Question, Quote, Reading
 from . import reading
 from .components import Components
-from .context_window import Layout, fit_window
+from .context_window import Layout, fit_window, shown_order
 from .retrieval import Calls, ExpressionPool
 from .strategies import answer_of, corrected_by
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _DEFAULT_MAX_TOKENS = 1024
+_SAMPLES = 1000  # seeds of one repetition of a question
 
 
 class Toolbox:
@@ -87,6 +88,14 @@ class Toolbox:
         upper, lower = getattr(judge, "upper", None), getattr(judge, "lower", None)
         return None if upper is None or lower is None else (float(upper), float(lower))
 
+    def asks_model(self, evaluator: str | None = None) -> bool:
+        """Whether the evaluator asks a language model about each text."""
+        return "generate" in getattr(self._evaluator(evaluator).component, "needs", ())
+
+    def titles(self, evaluator: str | None = None) -> bool:
+        """Whether the evaluator reads the titles of passages."""
+        return bool(getattr(self._evaluator(evaluator).component, "titles", True))
+
     # -- retrieving
 
     async def retrieve(
@@ -114,6 +123,7 @@ class Toolbox:
         calls = Calls(
             retrieve=self._retrieve_from,
             score=lambda texts: self.score(self.question.text, texts),
+            titles=self.titles,
             write=self._write,
             correct=self._correct,
             given=lambda name, k: self._given(name, k, query),
@@ -160,6 +170,7 @@ class Toolbox:
         seed: int | None = None,
         sample: int = 0,
         temperature: float | None = None,
+        abstain: bool = True,
     ) -> Reading:
         """The answer to `question` in `passages`."""
         reader = self._reader()
@@ -169,14 +180,29 @@ class Toolbox:
         completion = await self.generate(
             prompt or reading.PROMPT,
             passages=passages,
-            fields={"question": fenced(question), "format": reading.reply_format(self.structured)},
+            fields={
+                "question": fenced(question),
+                **reading.instructions(structured=self.structured, abstain=abstain),
+            },
             order=order,
             seed=seed,
             sample=sample,
             temperature=temperature,
-            schema=reading.SCHEMA if self.structured else None,
+            schema=reading.schema(abstain=abstain) if self.structured else None,
         )
-        return reading.parse_reading(completion, passages)
+        shown = shown_order(passages, self._layout(order, seed))
+        found = reading.parse_reading(completion, passages)  # whose numbers are those that were shown
+        return dataclasses.replace(found, passages=tuple(shown[number] for number in found.passages))
+
+    def numbered(
+        self, passages: Sequence[Passage], *, order: Order = "descending", seed: int | None = None
+    ) -> list[Passage]:
+        """`passages` in the order of their numbers in a prompt."""
+        return [passages[position] for position in shown_order(passages, self._layout(order, seed))]
+
+    def _layout(self, order: Order, seed: int | None, *, source_aware: bool = False) -> Layout:
+        own_seed = (getattr(self._reader().options, "seed", None) if seed is None else seed) or 0
+        return Layout(order, f"{own_seed} {self.question.text!a}", source_aware)
 
     async def quote(self, passages: Sequence[Passage]) -> list[Quote]:
         """The parts of `passages` that most likely answer the question, best first: by the reader, or by words."""
@@ -209,11 +235,12 @@ class Toolbox:
         most = max_tokens or getattr(model, "max_tokens", None) or _DEFAULT_MAX_TOKENS
         own_seed = (getattr(reader.options, "seed", None) if seed is None else seed) or 0
         if isinstance(prompt, Prompt):
-            layout = Layout(order, f"{own_seed} {self.question.text!a}", source_aware)
+            layout = self._layout(order, seed, source_aware=source_aware)
             messages = await self._fitted(prompt, passages, fields or {}, layout, reply_room=most)
         else:
             messages = [Message("user", prompt)] if isinstance(prompt, str) else list(prompt)
-        decoding = Decoding(temperature, most, own_seed + sample if sample else seed, tuple(stop), schema)
+        number = sample + _SAMPLES * self.question.repetition
+        decoding = Decoding(temperature, most, own_seed + number if number else seed, tuple(stop), schema)
         call: Call[Completion] = Call(
             "generate",
             (messages, decoding),

@@ -84,7 +84,8 @@ class Row:
         text = _decode_any(self.fields["question"])
         if not isinstance(text, str) or not text.strip():
             raise InputError(f"`question` must be text, but it is {_type_name(text)}.")
-        return Question(text.strip(), self._id(), self._passages())
+        repetition = _decode_any(self.fields.get("repetition", Raw(b"0")))
+        return Question(text.strip(), self._id(), self._passages(), repetition if isinstance(repetition, int) else 0)
 
     def answered(self, answer: Answer, *, details: bool = False, trace: bool = False, passages: bool = True) -> bytes:
         """The output line for an answer or an abstention, with an outline of the trace."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from ..kit.text import sentences
 from ..sanitize import tidy
@@ -200,6 +200,18 @@ class Cut:
             first -= 1
             total += pieces[first].words
         return first, total
+
+
+def chunks(text: str, words: int) -> list[str]:
+    """Cut a text into parts of about `words` words, between paragraphs and sentences."""
+    blocks = tuple(Block("paragraph", part[0].strip()) for part in _PARAGRAPH.finditer(text) if part[0].strip())
+    return [excerpt.text for excerpt in Cut(words).passages(Document("", blocks, "", ""))]
+
+
+def first_words(text: str, words: int, *, title: str = "") -> str:
+    """Return the beginning of `text`: together with `title` at most `words` words, but at least one."""
+    last = next(islice(_WORD.finditer(text), max(words - _count(title), 1) - 1, None), None)
+    return text[: last.end()] if last else text
 
 
 def _spans(block: Block, words: int) -> list[tuple[int, int]]:

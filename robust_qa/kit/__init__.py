@@ -13,16 +13,18 @@ from ..prompt import Prompt
 from ..sanitize import printable, single_line, visible, whole_characters
 from .batches import even_batches
 from .citations import cite, cite_reading, contains_words
-from .forms import NUMBER, TEXT, Filled, Form, Labels, Prompter, in_either_form, list_of, numbers_of, object_of
+from .forms import ANSWER, NUMBER, TEXT, Filled, Form, Labels, Prompter, in_either_form, list_of, numbers_of, object_of
 from .http import read_body, retry_after
 from .per_passage import ask_each
 from .prompts import arrange, fenced, load_prompts
 from .quotes import cite_quote, closest_quotes, quote_windows
 from .replies import (
+    UNKNOWN,
     between,
     declines,
     final_answer,
     final_reply,
+    labelled_answer,
     named_documents,
     one_line,
     parse_object,
@@ -31,11 +33,14 @@ from .replies import (
     without_thoughts,
 )
 from .text import answer_key, contains_answer, gold_facts, normalise, sentences, superscript, with_title, words
-from .warnings import warn
+from .warnings import PLAIN_TEXT, warn
 
 __all__ = [
+    "ANSWER",
     "NUMBER",
+    "PLAIN_TEXT",
     "TEXT",
+    "UNKNOWN",
     "Filled",
     "Form",
     "Labels",
@@ -62,6 +67,7 @@ __all__ = [
     "in_either_form",
     "install_hint",
     "is_loopback",
+    "labelled_answer",
     "list_of",
     "load_prompts",
     "named_documents",

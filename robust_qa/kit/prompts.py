@@ -13,6 +13,7 @@ from ..errors import ConfigError, RqaError, did_you_mean
 from ..prompt import Prompt
 from ..sanitize import UNSEEN, printable
 from ..types import Order, Passage
+from .replies import TAGS, UNKNOWN
 
 T = TypeVar("T")
 
@@ -39,9 +40,10 @@ _OWN = Path(__file__).parents[1] / "prompts"
 # contain invisible characters.
 _WORDS = ("document", "think", "thinking", "thought", "reasoning", "seed:think")
 _MARKS = ("answer", "passage", "summary")
-_FENCES, _MARKED = ("|".join(f"[{UNSEEN}]*+".join(word) for word in words) for words in (_WORDS, _MARKS))
+_FENCES, _MARKED, _TAGS = ("|".join(f"[{UNSEEN}]*+".join(word) for word in words) for words in (_WORDS, _MARKS, TAGS))
 _FENCE = re.compile(
-    rf"<(?=[\s/{UNSEEN}]*+(?:{_FENCES})(?![^\W{UNSEEN}])|<<|[{UNSEEN}]*+<[\s{UNSEEN}]*+(?:{_MARKED})[\s{UNSEEN}]*+>)",
+    rf"<(?=[\s/{UNSEEN}]*+(?:{_FENCES})(?![^\W{UNSEEN}])|<<|[{UNSEEN}]*+<[\s{UNSEEN}]*+(?:{_MARKED})[\s{UNSEEN}]*+>"
+    rf"|[/{UNSEEN}]*+(?:{_TAGS})[\s{UNSEEN}]*+>)",
     re.IGNORECASE,
 )
 # Special tokens of the known chat templates. Servers accept them anywhere in a prompt, so a passage could close the
@@ -111,6 +113,17 @@ def _replacement(name: str, path: Path, prompts: Mapping[str, Prompt]) -> Prompt
     return replacement
 
 
+def abstention(*, offered: bool, null: bool = False) -> str:
+    """Return what prompts say in their field `abstain`: what to answer if the answer is not known.
+
+    `offered` false asks for an answer anyway, as the papers' prompts do. `null` is for replies in JSON.
+    """
+    if not offered:
+        return "Always give an answer. If you are not sure of it, give the likeliest one."
+    unknown = "null" if null else f"this one word: {UNKNOWN}"
+    return f"Only if nothing leads to an answer, the answer is {unknown}"
+
+
 def _braced(names: Iterable[str]) -> str:
     return ", ".join(f"{{{name}}}" for name in sorted(names))
 
@@ -120,8 +133,8 @@ def render_passages(
 ) -> str:
     """Return passages as numbered, fenced documents. `numbers` defaults to 1, 2, 3...
 
-    `source_aware` adds the origin of each: "memory" or "retrieval" (Astute RAG, Section 4.3). Escapes text that looks
-    like a fence or a special token, so that a passage cannot end its document or turn.
+    `source_aware` adds the origin of each: "memory" or "retrieval" (Astute RAG, Section 4.3), and its URL. Escapes
+    text that looks like a fence or a special token, so that a passage cannot end its document or turn.
     """
     return "\n".join(
         _render(passage, number, source_aware)
@@ -133,6 +146,8 @@ def _render(passage: Passage, number: int, source_aware: bool) -> str:
     origin = ""
     if source_aware:
         origin = ' from="memory"' if passage.origin == "memory" else ' from="retrieval"'
+        if passage.source.startswith(("http://", "https://")):  # a path would tell the server about this machine
+            origin += f' source="{_attribute(passage.source)}"'
     title = f' title="{_attribute(passage.title)}"' if passage.title else ""
     return f'<document number="{number}"{origin}{title}>\n{fenced(passage.text)}\n</document>'
 

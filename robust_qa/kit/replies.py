@@ -14,6 +14,7 @@ from ..errors import CutError
 from ..sanitize import printable
 from ..types import Completion
 
+TAGS = ("answer", "passage")  # marks that models also write as tags; <summary> is common in documents
 # Models also put their own answers in the brackets, so text that is not a mark's name stays.
 _MARK = re.compile(r"<<<[\s/\\]*+(?:(?:ANSWER|PASSAGE|SUMMARY)\b[\s:]*+)?([^<>]*+)>>>", re.IGNORECASE)
 _EMPHASIS = re.compile(r"(?<![\w*])\*{2,}+|(?<!\*)\*{2,}+(?!\w)")  # not the power in 2**3
@@ -37,31 +38,58 @@ _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL) 
 # Accepts newlines in strings. NaN and Infinity, which JSON lacks, become null.
 _JSON = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 
-_NOT = r"(?:\ ?not|n?['’]?t)"  # of "can not", "cannot", "can't"; "does not", "doesn't"
-_SOURCES = r"(?:(?:the|these|this)\ )?(?:provided\ |given\ |retrieved\ )?(?:documents?|passages?|texts?|context)\b"
-# Further words must be in lower case, so that a title such as "I Don't Know How to Love Him" is an answer.
-_DECLINING = re.compile(
-    rf"""\W*+ (?:(?:[Ss]orry|I(?:['’]m|\ am)\ sorry|[Uu]nfortunately)\b\W*+(?:but\b\W*+)?)?
-        (?:[Bb]ased\ on\ {_SOURCES},?\ )?
-        (?:[Ii]\ (?:really\ |simply\ )?do{_NOT}\ (?:know\b|have\ (?:\w+\ ){{0,2}}information\b)
-          |[Ii]\ (?:can{_NOT}|could{_NOT}|am\ unable\ to)\ (?:answer|assist|determine|find|provide|help\ (?:you|with))\b
-          |[Ii](?:['’]m|\ am)\ not\ sure\b(?!.*\bbut\b)
-          |(?i:i\ do{_NOT}\ know|n/a|no\ answer|(?:(?:the\ answer|it)\ is\ )?(?:unknown|not\ known))\W*+\Z)""",
-    re.VERBOSE | re.DOTALL,
+UNKNOWN = "UNKNOWN"  # the word that prompts ask for where an answer is not known; schemas have null
+_MARKER = re.compile(rf"{UNKNOWN}\b(?!\s+[A-Z]|\s*:)")  # not the title UNKNOWN PLEASURES
+_LONGEST_REFUSAL = 2000  # characters that are searched for one
+_SHORT_FORMS = (
+    (re.compile(r"[’`]"), "'"),
+    (re.compile(r"\bI\b"), "i"),
+    (re.compile(r"\bAI\b"), "ai"),
+    (re.compile(r"\bcan(?:'?t|not)\b"), "can not"),
+    (re.compile(r"\b(do|does|did|could|is|was|are|am)n'?t\b"), r"\1 not"),
+    (re.compile(r"\bi'm\b"), "i am"),
+    (re.compile(r"\bthere's\b"), "there is"),
 )
-_UNKNOWN = re.compile(
-    rf"""\W*+ (?:none | null | unanswerable
-        | unknown (?:\s*+(?:[.;,]|\((?!\d))|\s++[–—-]) .* | (?-i:UNKNOWN\s++[a-z]) .*
-        | (?:it\ is\ )? not\ (?:stated|given|mentioned|found|specified|provided|known|(?=in|from|by))
+_SOURCES = (
+    r"(?:(?:the|these|this|any of the|my)\ )?(?:(?:provided|given|retrieved|available)\ )?"
+    r"(?:documents?|passages?|texts?|context|evidence|sources?|information|knowledge)\b"
+)
+# Refusals in English, for models that do not keep to the form. Written in lower case, so that the title "I Don't Know
+# How to Love Him" is an answer. Each may go on, unless that gives an answer: "I am not sure, but it may be Paris".
+_REFUSALS = (
+    r"i (?:really |simply )?do not (?:know|recall|remember)",
+    r"i (?:do not|did not) (?:have|find|see) (?:\w+ ){0,4}(?:information|knowledge|access|data|details|answer)",
+    r"i have no (?:\w+ ){0,2}(?:information|knowledge|idea|record)",
+    r"i (?:can not|could not|am unable to|am not able to) (?:\w+ly )?(?:answer|assist|determine|find|provide|confirm"
+    r"|say|give|identify|verify|help(?= with\b| you\b|\W*\Z|[.,;!]))",
+    r"i am not (?:familiar with|aware of|sure|certain)",
+    r"there is (?:no|not enough|insufficient|not sufficient) (?:\w+ ){0,2}(?:information|evidence|data|mention|answer)",
+    rf"{_SOURCES} (?:do|does|did) not (?:say|state|mention|contain|provide|specify|include|give|answer|indicate|name"
+    r"|tell|address|reveal|list|identify|have|hold|cover|show|support)",
+    rf"none of {_SOURCES}",
+    r"i (?:must|have to) (?:decline|abstain)",
+)
+_LEAD = (  # "I apologize, but", "As an AI language model,", "Based on the documents,"
+    r"(?:(?:i am )?(?:very |so )?(?:sorry|afraid)(?: that)?|apologies|i apologi[sz]e(?: for [^,.]*)?|unfortunately"
+    rf"|as an? (?:ai|artificial intelligence|(?:large )?language model)\b[^,.]*|based on {_SOURCES})"
+)
+_ANSWERED = r"(?![^.]*\bbut (?!i (?:can|could|would|will)\b|if\b|you\b|please\b|feel\b))"
+_REFUSAL = re.compile(rf"(?:{_LEAD}\W+(?:but\W+)?)*+(?:{'|'.join(_REFUSALS)})\b{_ANSWERED}", re.DOTALL)
+# Whole replies; the second are too short to be one, but refusals in the field of a form.
+_NO_ANSWER_AT_ALL = re.compile(
+    r"i do not know|n/a|no answer|(?:(?:the answer|it) is )?(?:unknown|not known|not available)"
+)
+_EMPTY_FIELD = re.compile(
+    rf"""none | null | unanswerable
+        | unknown (?:\s*+(?:[.;,]|\((?!\d))|\s++[–—-]) .*
+        | (?:it\ is\ )? not\ (?:stated|given|mentioned|found|specified|provided|known|available|(?=in|from|by))
             (?:\ ?(?:in|from|by)\ {_SOURCES} .*)?
         | it\ is\ (?:unknown|not\ known)\b .*
-        | {_SOURCES}\ do(?:es)?{_NOT}\  .*
-        | none\ of\ {_SOURCES} .*
-        | (?:it\ |the\ answer\ )? can{_NOT}\ be\ (?:determined|answered|inferred|found)\b .*
+        | (?:it\ |the\ answer\ )? can\ not\ be\ (?:determined|answered|inferred|found)\b .*
         | (?:there\ is\ )? (?:no|not\ enough|insufficient)\ (?:\w+\ )? information\b .*
         | (?:there\ is\ )? no\ answer (?:\ (?:is\ |was\ )?(?:found|given|stated))? (?:\ in\ {_SOURCES})?
-    )\W*""",
-    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+    """,
+    re.DOTALL | re.VERBOSE,
 )
 
 
@@ -71,22 +99,40 @@ def without_thoughts(reply: str) -> str:
 
 
 def declines(text: str) -> bool:
-    """Return whether `text` is empty or says that the answer is not known."""
-    return not text.strip().strip(".… \t\r\n") or _DECLINING.match(text) is not None
+    """Return whether `text` is empty, the word UNKNOWN, or a refusal in English."""
+    plain = _plain(text)
+    return (
+        not plain
+        or _MARKER.match(plain) is not None
+        or _NO_ANSWER_AT_ALL.fullmatch(_expanded(plain.lower())) is not None
+        or _REFUSAL.match(_expanded(plain[0].lower() + plain[1:])) is not None
+    )
 
 
 def says_unknown(answer: str) -> bool:
     """Return whether the marked or labelled `answer` of a reply says that there is none."""
-    return declines(answer) or _UNKNOWN.fullmatch(answer) is not None
+    return declines(answer) or _EMPTY_FIELD.fullmatch(_expanded(_plain(answer).lower())) is not None
+
+
+def _plain(text: str) -> str:
+    return text.strip()[:_LONGEST_REFUSAL].strip(".… \t\r\n*_\"'“”«»!").replace("**", "")
+
+
+def _expanded(text: str) -> str:
+    """Return `text` without contractions, so that the refusals are written once."""
+    for short, long in _SHORT_FORMS:
+        text = short.sub(long, text)
+    return text
 
 
 def between(text: str, mark: str) -> list[str]:
     """Return the contents of the blocks `<<<MARK>>> ... <<</MARK>>>` of `text`, in order, stripped.
 
-    Accepts marks with a missing bracket. An opening mark inside a block restarts it. If no block is closed, each ends
-    at the next opening mark or at the end.
+    Accepts marks with a missing bracket, and the tags `<ANSWER>` and `<PASSAGE>`. An opening mark inside a block
+    restarts it. If no block is closed, each ends at the next opening mark or at the end.
     """
-    opening = rf"<{{2,3}}\s*{re.escape(mark)}\s*>{{2,3}}"
+    fewest = 1 if mark.lower() in TAGS else 2
+    opening = rf"<{{{fewest},3}}\s*{re.escape(mark)}\s*>{{{fewest},3}}"
     closing = rf"<{{1,3}}\s*/\s*{re.escape(mark)}\s*>{{1,3}}"
     blocks = _blocks(text, opening, closing) or _blocks(text, opening, rf"(?={opening}|\Z)")
     return [content for content in blocks if content]
@@ -186,12 +232,23 @@ def final_answer(reply: str) -> str:
 
     If there are several of a kind, the last one counts. Returns "" if there is none. Does not check for refusals.
     """
+    answer = labelled_answer(reply)
+    return one_line("".join(_lines(reply)[-1:])) if answer is None else answer
+
+
+def labelled_answer(reply: str) -> str | None:
+    """Return the answer as `final_answer` does, but None if `reply` has it in no form."""
     if marked := between(reply, "ANSWER"):
         return one_line(marked[-1])
     if whole := parse_object(reply, "answer") or _broken(reply):
         return one_line(whole["answer"])
-    lines = [one_line(line) for line in reply.splitlines() if re.search(r"\w", line) and not _NO_ANSWER.match(line)]
-    return one_line("".join((_LABELLED.findall("\n".join(lines)) or lines)[-1:]))
+    labelled = _LABELLED.findall("\n".join(_lines(reply)))
+    return one_line(labelled[-1]) if labelled else None
+
+
+def _lines(reply: str) -> list[str]:
+    """Return the lines of `reply` that have words and are no syntax."""
+    return [one_line(line) for line in reply.splitlines() if re.search(r"\w", line) and not _NO_ANSWER.match(line)]
 
 
 def _broken(reply: str) -> dict[str, Any] | None:

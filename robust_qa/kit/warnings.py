@@ -1,4 +1,4 @@
-"""Warnings from calls that succeeded only in part."""
+"""Warnings from calls and strategies that succeeded only in part."""
 
 from __future__ import annotations
 
@@ -9,18 +9,25 @@ from contextvars import ContextVar
 _collected: ContextVar[list[str] | None] = ContextVar("warnings", default=None)
 
 
+PLAIN_TEXT = "A reply did not have the form that the model was asked for, so rqa used its plain text."
+
+
 class LastingWarning(str):
     """A warning whose cause will still exist at the next call."""
 
 
-def warn(text: str, *, lasting: bool = False) -> None:
+class ShownWarning(str):
+    """A warning that the user sees without asking for the trace."""
+
+
+def warn(text: str, *, lasting: bool = False, shown: bool = False) -> None:
     """Warn that the current call succeeded only in part, for example without a page that could not be fetched.
 
     The trace shows the warning. A result is cached only if all its warnings are `lasting`, because a later call may
-    succeed in full. Outside a call, the warning is dropped.
+    succeed in full. `shown` prints it on stderr too, as does a warning of a strategy, which is outside calls.
     """
     if (warnings := _collected.get()) is not None:
-        warnings.append(LastingWarning(text) if lasting else text)
+        warnings.append(LastingWarning(text) if lasting else ShownWarning(text) if shown else text)
 
 
 @contextmanager

@@ -54,21 +54,22 @@ def test_memory_is_cut_after_everything_retrieved() -> None:
     assert '<document number="4">\nI remember this.' in fitted.messages[0].content
 
 
-def test_numbers_stay_with_their_passages_in_every_order() -> None:
+def test_numbers_follow_the_order_and_tell_no_ranks() -> None:
     content = fit(PROMPT, PASSAGES, FIELDS, Layout(order="ascending"), budget=None).messages[0].content
-    assert content.index('number="3"') < content.index('number="1"')
-    assert '<document number="3">\nFirst of 3.' in content
+    assert content.index('number="1"') < content.index('number="3"')
+    assert '<document number="1">\nFirst of 3.' in content
 
 
 def test_the_cut_follows_relevance_and_not_the_layout() -> None:
     fitted = fit(PROMPT, PASSAGES, FIELDS, Layout(order="ascending"), budget=size(PASSAGES) - 1, count=characters)
-    assert fitted.shortened == (3,)
+    assert fitted.shortened == (1,)
+    assert '<document number="1">\nFirst of 3.' in fitted.messages[0].content
 
 
 def test_memory_stands_after_what_was_retrieved_in_every_order() -> None:
     passages = [Passage("M.", origin="memory"), *PASSAGES]
     content = fit(PROMPT, passages, FIELDS, Layout(order="ascending"), budget=None).messages[0].content
-    assert content.rindex("<document") == content.index('<document number="1">')
+    assert content.endswith('<document number="4">\nM.\n</document>\nWhy?')
 
 
 def test_a_question_longer_than_the_window_is_an_error() -> None:

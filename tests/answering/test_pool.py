@@ -98,10 +98,56 @@ async def test_rr_reads_titles_too() -> None:
     assert await found("web@rr@1", names=names, evaluator=OverlapEvaluator()) == ["b"]
 
 
+async def test_rr_leaves_out_titles_for_an_evaluator_that_reads_texts_alone() -> None:
+    class Bare(OverlapEvaluator):
+        titles = False
+
+    names = {"web": StaticRetriever([Passage("a", id="1"), Passage("b", id="2", title="Skerry lighthouse")])}
+    assert await found("web@rr@1", names=names, evaluator=Bare()) == ["a"]
+
+
 async def test_rr_with_a_number_chooses_among_more_candidates() -> None:
     names = {"web": StaticRetriever(["x"] * 39 + ["who built Skerry lighthouse"])}
     assert await found("web@rr@1", names=names, evaluator=OverlapEvaluator()) == ["who built Skerry lighthouse"]
     assert await found("web@39@rr@1", names=names, evaluator=OverlapEvaluator()) == ["x"]
+
+
+def page(*paragraphs: str) -> dict[str, Any]:
+    return {
+        "web": StaticRetriever([Passage("\n\n".join(paragraphs), id="page.html", title="A page", source="page.html")])
+    }
+
+
+async def test_chunk_cuts_each_passage_between_sentences() -> None:
+    box = tools(names=page("One two three. Four five six.", "Seven eight nine ten eleven."))
+    passages = await box.retrieve(expression="web@chunk4")
+    assert [passage.text for passage in passages] == [
+        "One two three.",
+        "Four five six.",
+        "Seven eight nine ten eleven.",
+    ]
+    assert [passage.id for passage in passages] == ["page.html#1", "page.html#2", "page.html#3"]
+    assert {(passage.title, passage.source) for passage in passages} == {("A page", "page.html")}
+
+
+async def test_chunk_keeps_a_passage_of_about_that_length() -> None:
+    (passage,) = await tools(names=page("One two three. Four five six.")).retrieve(expression="web@chunk5")
+    assert (passage.text, passage.id) == ("One two three. Four five six.", "page.html")
+
+
+async def test_rr_chooses_among_the_chunks_of_all_passages() -> None:
+    names = page("The sea is wide there.", "The keeper has a cat.", "Who built Skerry lighthouse?")
+    assert await found("web@chunk4@rr@1", names=names, evaluator=OverlapEvaluator()) == ["Who built Skerry lighthouse?"]
+
+
+async def test_cut_keeps_the_first_words_with_the_title() -> None:
+    assert await found("web@cut5", names=page("One two three four.")) == ["One two three"]
+    assert await found("web@cut9", names=page("One two three four.")) == ["One two three four."]
+    assert await found("web@cut1", names=page("One two three four.")) == ["One"]
+
+
+async def test_cut_counts_characters_in_scripts_without_spaces() -> None:
+    assert await found("web@cut5", names=page("灯台は石で造られた。")) == ["灯台は"]
 
 
 async def test_none_finds_nothing_and_asks_nobody() -> None:

@@ -11,6 +11,7 @@ import pytest
 from robust_qa import Completion, ConfigError, Passage, PluginError, Question
 from robust_qa.kit import Prompt
 from robust_qa.testing import OverlapEvaluator, ScriptedModel, StaticRetriever, toolbox
+from robust_qa.types import ORDERS, Order
 
 
 class Encoder:
@@ -105,9 +106,25 @@ async def shuffled(question: str, reader_seed: int | None = None, **given: int) 
     model = ScriptedModel("Ada.")
     tools = toolbox(question, reader=model)
     tools._reader().options = SimpleNamespace(seed=reader_seed)
-    await tools.generate(Prompt("{passages}"), passages=[Passage("It was.")] * 6, order="random", **given)
+    await tools.generate(
+        Prompt("{passages}"), passages=[Passage(f"It was {n}.") for n in range(6)], order="random", **given
+    )
     [([message], decoding)] = model.calls
-    return "".join(re.findall(r'number="(\d)"', message.content)), decoding.seed
+    return "".join(re.findall(r"It was (\d)", message.content)), decoding.seed
+
+
+@pytest.mark.parametrize("order", ORDERS)
+async def test_numbers_in_a_prompt_are_those_of_numbered_in_every_order(order: Order) -> None:
+    passages = [*(Passage(f"It was {n}.") for n in range(6)), Passage("I know.", origin="memory")]
+    model = ScriptedModel("Documents: 2\nAnswer: it was")
+    tools = toolbox("Who?", reader=model)
+    await tools.generate(Prompt("{passages}"), passages=passages, order=order, seed=3)
+    shown = re.findall(r'number="(\d)">\n(.*)', model.calls[0][0][0].content)
+    numbered = tools.numbered(passages, order=order, seed=3)
+    assert shown == [(str(n), passage.text) for n, passage in enumerate(numbered, start=1)]
+    assert shown[-1][1] == "I know."
+    reading = await tools.read("Who?", passages, order=order, seed=3)
+    assert [passages[n] for n in reading.passages] == [numbered[1]]
 
 
 async def test_the_random_order_is_of_the_question() -> None:

@@ -115,6 +115,16 @@ def test_documents_are_named_in_many_ways(named: object, found: tuple[tuple[int,
     assert named_documents(named, 5) == found
 
 
+@pytest.mark.parametrize(
+    "reply",
+    ["Lo siento, no lo sé.", "Das weiß ich leider nicht.", "わかりません", "Désolé, je ne peux pas répondre."],
+)
+def test_other_languages_rely_on_the_form(reply: str) -> None:
+    assert not says_unknown(reply)
+    assert parse_object('{"answer": null}', "answer") == {"answer": None}
+    assert says_unknown("UNKNOWN")
+
+
 def test_runs_of_spaces_take_no_time() -> None:
     began = time.process_time()
     for text in (" " * 200_000 + "x", "<<<" + " " * 200_000, "<" * 200_000, "<<<a" * 50_000, "x" + "*" * 200_000 + "x"):
@@ -216,6 +226,7 @@ def test_without_an_object_that_has_the_keys_there_is_none(text: str) -> None:
         ("<<<A>>>x<<<A>>>", ["x"]),
         ("<<<A>>> <<</A>>>", []),
         ("<<<B>>>x<<</B>>>", []),
+        ("<A>x</A>", []),
     ],
     ids=[
         "one",
@@ -227,10 +238,16 @@ def test_without_an_object_that_has_the_keys_there_is_none(text: str) -> None:
         "opened to close",
         "blank",
         "other mark",
+        "a tag that is no mark",
     ],
 )
 def test_what_stands_between_marks(text: str, blocks: list[str]) -> None:
     assert between(text, "A") == blocks
+
+
+@pytest.mark.parametrize("reply", ["<ANSWER>Paris</ANSWER>", "<answer> Paris </answer>", "<answer>Paris"])
+def test_an_answer_may_stand_in_a_tag(reply: str) -> None:
+    assert between(reply, "ANSWER") == ["Paris"]
 
 
 @pytest.mark.parametrize(
@@ -247,6 +264,26 @@ def test_what_stands_between_marks(text: str, blocks: list[str]) -> None:
         "I do not have that information.",
         "I'm not sure.",
         "I am not sure who that was.",
+        "I'm unable to answer",
+        "I am not able to answer this question from the documents.",
+        "I'm not familiar with that",
+        "There is insufficient information",
+        "There isn’t enough information in the documents to answer.",
+        "Sorry, I can't help",
+        "I’m sorry, but I cannot help with that.",
+        "I apologize, but I don't have access to that.",
+        "I apologise for the confusion, but there is no information about him.",
+        "Unfortunately, the documents do not mention her.",
+        "As an AI language model, I cannot answer that.",
+        "As an AI, I do not have personal knowledge of it. But I can look at other documents.",
+        "Not available",
+        "The evidence does not say",
+        "The available evidence doesn't say who it was.",
+        "I have no information on this.",
+        "I don't know the answer, but I can help you with another question.",
+        "UNKNOWN. No document says it.",
+        "**UNKNOWN**",
+        "UNKNOWN because they do not say it",
         "The answer is not known.",
         "UNKNOWN",
         "n/a",
@@ -267,6 +304,26 @@ def test_a_reply_that_declines(text: str) -> None:
         "I'm Not There",
         "I'm not sure, but I think it is Paris.",
         "Sorry, Wrong Number",
+        "Sorry",
+        "I Apologize",
+        "I apologize to no one",
+        "Unfortunately Magnificent",
+        "I'm Unable to Love",
+        "I'm Not Familiar",
+        "There Is No Evidence of Love",
+        "There is no place like home",
+        "As an AI researcher, she joined in 1998.",
+        "As an Artist",
+        "Not Available by The Residents",
+        "not available in stores before 1998",
+        "The Evidence Does Not Lie",
+        "The evidence was a glove.",
+        "The documents were signed in 1871.",
+        "UNKNOWN PLEASURES",
+        "UNKNOWN: Killer Robots",
+        "I don't know the day, but it was in 1871.",
+        "The documents do not agree: one says 1871.",
+        "The documents do not agree, but the tower was built in 1871.",
         "It is not known who wrote Beowulf, an epic of 3,182 lines.",
         "Unknown Pleasures",
         "None",

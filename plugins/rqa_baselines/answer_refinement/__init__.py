@@ -39,7 +39,8 @@ class AnswerRefinement:
         before, passages = find(answering.result()).answer, retrieving.result()
         reply = await self.agent.ask(toolbox, "refine", passages, before=before or "I don't know")
         refined = dataclasses.replace(
-            concluded(reply, passages), details={"before": before or None, "reasoning": reply}
+            concluded(reply, self.agent.numbered(toolbox, passages)),
+            details={"before": before or None, "reasoning": reply},
         )
         if not before or refined.text is None:
             return refined

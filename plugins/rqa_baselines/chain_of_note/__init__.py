@@ -35,4 +35,4 @@ class ChainOfNote:
         reply = await self.agent.ask(toolbox, "answer", passages)
         notes = {int(number): note.strip() for number, note in _NOTE.findall(reply)}
         details = {"notes": {str(n): note for n, note in notes.items() if 1 <= n <= len(passages)}}
-        return dataclasses.replace(concluded(reply, passages), details=details)
+        return dataclasses.replace(concluded(reply, self.agent.numbered(toolbox, passages)), details=details)

@@ -29,10 +29,12 @@ class ContextFiltering:
 
     @dataclass
     class Options(asking.PassageOptions):
+        strict: bool = False  # whether those that look plainly wrong are left out, too
         generated: bool = False  # whether a passage that the model writes from memory is among them
 
     def __init__(self, options: Options) -> None:
         self.generated = options.generated
+        self.wrong = ", and those that are plainly wrong" if options.strict else ""
         self.agent = asking.Agent(options, __file__, reads=True)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
@@ -49,14 +51,16 @@ class ContextFiltering:
         pool = [*retrieving.result(), *(writing.result() if writing else [])]
         if not pool:
             return Answer(None, reason="No passage was found for the question.", details={"kept": []})
-        reply = await self.agent.ask(toolbox, "filter", pool)
+        reply = await self.agent.ask(toolbox, "filter", pool, wrong=self.wrong)
         named = documents_line(reply) or reply
+        numbered = self.agent.numbered(toolbox, pool)
         kept = numbers(named, len(pool))
         if not kept and not _NONE.match(named):
             toolbox.note("the reply names no documents; all of them are read", reply=reply)
             kept = tuple(range(1, len(pool) + 1))
         if not kept:
             return Answer(None, reason="None of the passages helps to answer the question.", details={"kept": []})
-        left = [pool[number - 1] for number in sorted(kept)]
+        chosen = [numbered[number - 1] for number in kept]
+        left = [passage for passage in pool if passage in chosen]  # the most relevant first
         reading = await self.agent.read(toolbox, question, left)
         return dataclasses.replace(read(reading, left), details={"kept": sorted(kept)})

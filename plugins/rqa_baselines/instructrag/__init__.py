@@ -31,4 +31,6 @@ class InstructRag:
         """1 call; abstains when the rationale leads to no answer."""
         passages = await toolbox.retrieve(question)
         reply = await self.agent.ask(toolbox, "answer", passages)
-        return dataclasses.replace(concluded(reply, passages), details={"rationale": reply})
+        return dataclasses.replace(
+            concluded(reply, self.agent.numbered(toolbox, passages)), details={"rationale": reply}
+        )

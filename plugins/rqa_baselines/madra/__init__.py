@@ -1,7 +1,8 @@
 """Debate: agents with and without the passages answer, see each other's replies, and answer again; a judge concludes.
 
 After MADRA: Wang et al., "Apollo's Oracle: Retrieval-Augmented Reasoning in Multi-Agent Debates", 2023, without its
-agents' own searches. m agents over r rounds make at most m (r + 1) + 1 calls.
+agents' own searches. Agents with passages select their own evidence first. m agents over r rounds make at most
+m (r + 1) + 1 calls, and one to select for each agent with passages.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from robust_qa import Answer, ContextError, CutError, Passage
 from robust_qa.kit import answer_key
 
 from .. import asking
-from ..replies import find, numbers
+from ..replies import documents_line, find, numbers
 from ..votes import voted
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Madra:
         # m: debaters; the first, the third and so on see the passages, the others do not
         agents: Annotated[int, Meta(ge=2)] = 3
         rounds: Annotated[int, Meta(ge=0)] = 2  # r: how often they see each other's replies, at most
+        select: bool = True  # whether each agent that sees the passages first selects its own evidence among them
         judge: bool = True  # whether the model decides when they do not agree; otherwise the majority does
 
     def __init__(self, options: Options) -> None:
@@ -45,26 +47,53 @@ class Madra:
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """m calls when the agents agree at once, m more for each round until they do, and 1 for the judge.
 
-        Abstains when no agent has an answer in the end.
+        One more for each agent that selects evidence. Abstains when no agent has an answer in the end.
         """
         options, passages = self.options, await toolbox.retrieve(question)
+        evidence = await self._evidence(toolbox, passages)
         debate: list[list[str]] = []
         while len(debate) <= options.rounds and not (debate and agreed(debate[-1])):
-            speak = partial(self._speak, toolbox, passages, debate[-1] if debate else ())
+            speak = partial(self._speak, toolbox, evidence, debate[-1] if debate else ())
             debate.append(await asking.at_once(speak, range(options.agents)))
         last, picked = debate[-1], tuple[int, ...]()
         if options.judge and not agreed(last):
             with suppress(ContextError, CutError):  # the majority decides
                 verdict = await self.agent.ask(toolbox, "judge", passages, replies=last)
                 picked = numbers(find(verdict).answer, len(last))
-        answer = voted(last, passages, chosen=picked[0] - 1 if picked else None)
-        return dataclasses.replace(answer, details={"rounds": debate, "judged": picked[0] if picked else None})
+        seen = [self.agent.numbered(toolbox, own) for own in evidence]
+        answer = voted(last, *seen, chosen=picked[0] - 1 if picked else None)
+        selected = [[passages.index(passage) + 1 for passage in own] for own in evidence]
+        judged = picked[0] if picked else None
+        return dataclasses.replace(answer, details={"evidence": selected, "rounds": debate, "judged": judged})
 
-    async def _speak(self, toolbox: Toolbox, passages: Sequence[Passage], before: Sequence[str], number: int) -> str:
+    async def _evidence(self, toolbox: Toolbox, passages: Sequence[Passage]) -> list[Sequence[Passage]]:
+        """What each agent sees. A selection that names no passage, or is cut, leaves all of them."""
+        agents = range(self.options.agents)
+        if not (self.options.select and passages):
+            return [passages if number % 2 == 0 else () for number in agents]
+
+        async def select(number: int) -> str:
+            return await self.agent.ask(toolbox, "select", passages, sample=number)
+
+        numbered = self.agent.numbered(toolbox, passages)
+        replies = await asking.at_once(select, agents[::2])
+        chosen = [
+            [numbered[n - 1] for n in numbers(documents_line(reply) or reply, len(passages))] for reply in replies
+        ]
+        return [
+            [p for p in passages if p in chosen[number // 2]] or passages if number % 2 == 0 else ()
+            for number in agents
+        ]
+
+    async def _speak(
+        self, toolbox: Toolbox, evidence: Sequence[Sequence[Passage]], before: Sequence[str], number: int
+    ) -> str:
         """What one agent says, having heard what all said before; the same again where that is too long or cut."""
-        seen = passages if number % 2 == 0 else ()
+        seen = evidence[number]
         if not before:
-            return await self.agent.ask(toolbox, "answer_documents" if seen else "answer_memory", seen, sample=number)
+            return await self.agent.ask(
+                toolbox, "answer_documents" if number % 2 == 0 else "answer_memory", seen, sample=number
+            )
         others = [reply for other, reply in enumerate(before) if other != number]
         try:
             return await self.agent.ask(toolbox, "debate", seen, sample=number, own=before[number], replies=others)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from robust_qa import Answer
-from robust_qa.kit import answer_key, cite, contains_words, says_unknown
+from robust_qa.kit import UNKNOWN, answer_key, cite, contains_words, says_unknown
 
 from .. import asking
 from ..replies import concluded
@@ -26,8 +26,8 @@ from .keywords import keywords
 if TYPE_CHECKING:
     from robust_qa import Toolbox
 
-# Told to say nothing else, models like to say first what is missing. "I Don't Know How to Love Him" is a title.
-_DECLINING = re.compile(r"\bI (?:do not|don['’]?t) know\b")
+# Models like to say first what is missing. "I Don't Know How to Love Him" is a title.
+_DECLINING = re.compile(rf"\bI (?:do not|don['’]?t) know\b|\b{UNKNOWN}\b")
 
 
 class RobustRag:

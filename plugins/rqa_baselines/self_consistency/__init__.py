@@ -32,4 +32,4 @@ class SelfConsistency:
         """n calls; abstains when no reply has an answer."""
         passages = await toolbox.retrieve(question)
         replies = await self.agent.sample(toolbox, "answer", self.samples, passages)
-        return dataclasses.replace(voted(replies, passages), details={"replies": replies})
+        return dataclasses.replace(voted(replies, self.agent.numbered(toolbox, passages)), details={"replies": replies})

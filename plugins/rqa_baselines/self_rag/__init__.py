@@ -71,7 +71,7 @@ class SelfRag:
         scores = [{"score": round(path.score, 3), "text": path.text} for path in paths]
         toolbox.note(f"of {len(paths)} paths one with the score {best.score:.3f} is taken", paths=scores)
         details = {"wanted": probability, "retrieved": bool(passages), "paths": [path.listed() for path in paths]}
-        if says_unknown(best.text):
+        if not best.text or (self.options.abstain and says_unknown(best.text)):
             reason = "The language model does not know the answer." if best.text else "The model wrote no answer."
             return Answer(None, reason=reason, details=details)
         used = [segment for segment in best.segments if segment.stands and segment.text]

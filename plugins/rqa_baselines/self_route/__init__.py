@@ -32,7 +32,7 @@ class SelfRoute:
         """1 call, or 2 when the passages do not hold the answer; 1 without passages. Abstains when neither does."""
         passages = await toolbox.retrieve(question)
         if passages:
-            reading = await self.agent.read(toolbox, question, passages)
+            reading = await self.agent.read(toolbox, question, passages, abstain=True)  # else it never routes
             if reading.text is not None:
                 return dataclasses.replace(read(reading, passages), details={"route": "passages"})
             toolbox.note("the passages do not hold an answer; asking memory")

@@ -40,5 +40,5 @@ class UniversalSelfConsistency:
         with suppress(ContextError, CutError):
             picked = numbers(find(await self.agent.ask(toolbox, "select", replies=replies)).answer, len(replies))
         chosen = picked[0] - 1 if picked else None
-        answer = voted(replies, passages, chosen=chosen)
+        answer = voted(replies, self.agent.numbered(toolbox, passages), chosen=chosen)
         return dataclasses.replace(answer, details={"replies": replies, "picked": picked[0] if picked else None})

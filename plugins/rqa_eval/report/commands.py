@@ -99,7 +99,7 @@ def report(folders: tuple[Path, ...], form: str | None, out: Path | None) -> Non
     "rqa report inconsistency runs/ensemble --pool eor -o disagreement.html",
 )
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--pool", metavar="STRATEGY", help="Compare the retrievers of this strategy (eor).")
+@click.option("--pool", metavar="STRATEGY", help="Compare this strategy (eor) and its retrievers.")
 @click.option("--set", "set_name", metavar="NAME", help="Use only this set. Default: all sets.")
 @click.option("--condition", metavar="NAME", help="Use this condition. Default: the first of the run.")
 @click.option("--metric", metavar="NAME", help="The metric of a right answer. Default: accuracy.")

@@ -67,7 +67,17 @@ class Disagreement:
     @cached_property
     def bounds(self) -> list[Bound]:
         """The accuracy of a perfect voter by pool size."""
-        return perfect_voter(self.members.correct, self.members.asked)
+        return perfect_voter(self.members.correct[: self.members.pool], self.members.asked)
+
+    @cached_property
+    def mrwr(self) -> tuple[Ratio, ...]:
+        """Eq. 2, over the pool."""
+        return mean_relative_win_ratio(self.rwr, self.members.pool)
+
+    @cached_property
+    def mrlr(self) -> tuple[Ratio, ...]:
+        """Eq. 3, over the pool."""
+        return mean_relative_lose_ratio(self.rwr, self.members.pool)
 
     def tables(self) -> list[Table]:
         """Return the tables in reading order."""
@@ -107,8 +117,8 @@ class Disagreement:
             "members": names,
             "accuracy": self._accuracies(),
             "rwr": self.rwr,
-            "mrwr": mean_relative_win_ratio(self.rwr),
-            "mrlr": mean_relative_lose_ratio(self.rwr),
+            "mrwr": self.mrwr,
+            "mrlr": self.mrlr,
             "errors": errors,
             "passed_over": self.members.excluded,
             "perfect_voter": [
@@ -125,11 +135,7 @@ class Disagreement:
         return tuple(((str(n), name), tuple(row)) for n, (name, row) in numbered)
 
     def _summary(self) -> Table:
-        shares: list[Sequence[Ratio]] = [
-            self._accuracies(),
-            mean_relative_win_ratio(self.rwr),
-            mean_relative_lose_ratio(self.rwr),
-        ]
+        shares: list[Sequence[Ratio]] = [self._accuracies(), self.mrwr, self.mrlr]
         return Table(
             title="Members (%)",
             heads=("#", "member"),
@@ -152,6 +158,8 @@ class Disagreement:
             yield f"Not used: questions {why} ({count:,})."
         yield "MRWR: share of another member's wrong answers that this member has right (mean over the others)."
         yield "MRLR: share of this member's wrong answers that another member has right (mean over the others)."
+        if chosen.pool:
+            yield f"{chosen.pool} is the vote of the others. It is compared with them, but not they with it."
         if not self.members.outcomes:
             yield "The sources of failures (Eq. 4) are unknown."
         for why, count in self.members.excluded.items():

@@ -27,17 +27,20 @@ def relative_win_ratio(wrong: Sequence[Questions]) -> Matrix:
     return tuple(tuple(_share(theirs & ~mine, theirs) for theirs in wrong) for mine in wrong)
 
 
-def mean_relative_win_ratio(rwr: Matrix) -> tuple[Ratio, ...]:
-    """Eq. 2: MRWR(i), the mean of row i without its diagonal: how often i is right where others are wrong."""
-    return tuple(_mean([ratio for j, ratio in enumerate(row) if j != i]) for i, row in enumerate(rwr))
+def mean_relative_win_ratio(rwr: Matrix, pool: int | None = None) -> tuple[Ratio, ...]:
+    """Eq. 2: MRWR(i), the mean of row i without its diagonal: how often i is right where others are wrong.
+
+    Only the first `pool` members count as others, so that an ensemble does not change the ratios of its members.
+    """
+    return tuple(_mean([ratio for j, ratio in enumerate(row[:pool]) if j != i]) for i, row in enumerate(rwr))
 
 
-def mean_relative_lose_ratio(rwr: Matrix) -> tuple[Ratio, ...]:
+def mean_relative_lose_ratio(rwr: Matrix, pool: int | None = None) -> tuple[Ratio, ...]:
     """Eq. 3: MRLR(j), the mean of column j without its diagonal: how often others are right where j is wrong.
 
-    0 means that no other member answers a question that j misses.
+    0 means that no other member answers a question that j misses. Others are the first `pool` members.
     """
-    return tuple(_mean([row[j] for i, row in enumerate(rwr) if i != j]) for j in range(len(rwr)))
+    return tuple(_mean([row[j] for i, row in enumerate(rwr[:pool]) if i != j]) for j in range(len(rwr)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ from .runs import Run
 class Selection:
     """The rows to use, and the criterion for a right answer.
 
-    `pool`: the strategy whose retrievers are the members; None: the strategies are the members.
+    `pool`: the ensemble whose retrievers are the members, with the ensemble itself as the last one; None: the
+    strategies are the members.
     `set`: None for all sets.
     `metric`, `least`: an answer is right if the metric (None: Run.correctness) is at least this value.
     `longest`: Eq. 4 excludes questions with an answer of more words; None for no limit.
@@ -38,6 +39,7 @@ class Selection:
 class Members:
     """The members and their answers to the same `asked` questions.
 
+    `pool`: how many of them, from the first, form the pool; an ensemble comes after its pool.
     `correct`: the questions that each member answers right.
     `outcomes`: by member, over the questions that Eq. 4 can use; empty without any.
     `excluded`: by reason, the number of questions that Eq. 4 cannot use.
@@ -45,6 +47,7 @@ class Members:
     """
 
     names: tuple[str, ...]
+    pool: int
     asked: int
     correct: tuple[Questions, ...]
     outcomes: tuple[Outcomes, ...]
@@ -64,9 +67,10 @@ class _Reply:
 
 def members(run: Run, chosen: Selection) -> Members:
     """Return the members of a run and their answers. Raises InputError if there are fewer than two members."""
-    names, replies_of = _pool(run, chosen) if chosen.pool else _strategies(run, chosen)
-    if len(names) < 2:
-        found = f"only one member, {names[0]}" if names else "no member"
+    names, replies_of = _pool(run, chosen.pool) if chosen.pool else _strategies(run, chosen)
+    pool = len(names) - (chosen.pool is not None)
+    if pool < 2:
+        found = f"only one member, {names[0]}" if pool else "no member"
         raise InputError(
             f"{run.folder} has {found}. There is nothing to compare.",
             hint="Use a run with two strategies, or --pool with a strategy that asks several retrievers.",
@@ -95,6 +99,7 @@ def members(run: Run, chosen: Selection) -> Members:
     each = range(len(names))
     return Members(
         names=tuple(names),
+        pool=pool,
         asked=len(correct),
         correct=tuple(questions([row[n] for row in correct]) for n in each),
         outcomes=tuple(
@@ -136,39 +141,43 @@ def _texts(asked: Asked) -> tuple[str, ...] | None:
     return tuple(f"{passage.title}\n{passage.text}" for passage in asked.passages)
 
 
-def _pool(run: Run, chosen: Selection) -> tuple[list[str], _Replies]:
-    """Return the retrievers in the details of a strategy's answers, which have the format of `eor`."""
-    pool = str(chosen.pool)
-    if pool not in run.results:
-        raise InputError(f"{run.folder} has no strategy {pool!r}. It has: {', '.join(run.results)}.")
+def _pool(run: Run, ensemble: str) -> tuple[list[str], _Replies]:
+    """Return the retrievers in the details of an ensemble's answers, which have the format of `eor`, and itself."""
+    if ensemble not in run.results:
+        raise InputError(f"{run.folder} has no strategy {ensemble!r}. It has: {', '.join(run.results)}.")
 
     def details(row: Row) -> dict[str, Any]:
-        found = row.answers.get(pool, {}).get("details")
+        found = row.answers.get(ensemble, {}).get("details")
         return found if isinstance(found, dict) else {}
 
     def retrievers(row: Row) -> dict[str, dict[str, Any]]:
         entries = _objects(details(row).get("retrievers"))
         return {name: one for one in entries if isinstance(name := one.get("retriever"), str)}
 
-    def reply(row: Row, entry: dict[str, Any]) -> _Reply:
-        answer = _answer(entry)
-        passages = [f"{p.get('title', '')}\n{p.get('text', '')}" for p in _objects(details(row).get("passages"))]
-        numbers = entry.get("passages") or ()
-        read = tuple(passages[n - 1] for n in numbers if isinstance(n, int) and 0 < n <= len(passages))
+    def reply(row: Row, answer: str | None, read: Sequence[str], *, failed: bool) -> _Reply:
         correct = answer is not None and _has_all(normalise(answer), row.asked.gold)
-        return _Reply(answer, correct, read, failed=bool(entry.get("error")))
+        return _Reply(answer, correct, tuple(read), failed)
 
     def replies(row: Row) -> list[_Reply | None]:
+        passages = [f"{p.get('title', '')}\n{p.get('text', '')}" for p in _objects(details(row).get("passages"))]
         entries = retrievers(row)
-        return [reply(row, entries[name]) if name in entries else None for name in names]
+        found: list[_Reply | None] = []
+        for name in names:
+            entry = entries.get(name, {})
+            numbers = entry.get("passages") or ()
+            read = [passages[n - 1] for n in numbers if isinstance(n, int) and 0 < n <= len(passages)]
+            found.append(reply(row, _answer(entry), read, failed=bool(entry.get("error"))) if entry else None)
+        line = row.answers.get(ensemble)
+        voted = reply(row, _answer(line), passages, failed=False) if line and entries else None
+        return [*found, voted]
 
     with Rows(run) as rows:
         names = next((list(entries) for row in rows if (entries := retrievers(row))), [])
     if not names:
         raise InputError(
-            f"The answers of {pool} in {run.folder} do not list retrievers.", hint="Use --pool with `eor`."
+            f"The answers of {ensemble} in {run.folder} do not list retrievers.", hint="Use --pool with `eor`."
         )
-    return names, replies
+    return [*names, ensemble], replies
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import torch
@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from robust_qa import ConfigError, MissingError
 
 from ..command_parts import require
-from ..folder import SETTINGS, TOKENIZER, Settings, Shape
+from ..folder import SETTINGS, TOKENIZER, Input, Settings, Shape
 from ..pairs import CRAG_TEMPLATE, LABEL_TEMPLATE, Pair, Pairing
 
 _SETTINGS_KEY = "rqa_evaluator"  # in the config.json of checkpoints that rqa trained
@@ -25,6 +25,7 @@ _T5 = ("t5", "mt5")
 # Names of the output for relevant, and prefixes that negate a name.
 _YES = frozenset({"relevant", "true", "yes", "positive", "entailment", "1"})
 _NOT = r"(?:not|non|no|ir|in|un)[ _-]*"
+_NEW = ("classifier.", "bert.pooler.", "classification_head.")  # weights that training makes
 _SUPPORTED = "T5ForConditionalGeneration, T5ForSequenceClassification and BertForSequenceClassification"
 
 
@@ -37,13 +38,16 @@ class Checkpoint:
     tokenizer: Tokenizer
     settings: Settings
 
-    def with_input(self, *, template: str | None = None, length: int | None = None) -> Checkpoint:
-        """Return the checkpoint with another template or another maximum length, up to the model's limit."""
+    def with_input(
+        self, *, template: str | None = None, length: int | None = None, form: Input | None = None
+    ) -> Checkpoint:
+        """Return the checkpoint with another template, form or maximum length, up to the model's limit."""
         settings = self.settings
         most = getattr(self.model.config, "max_position_embeddings", None)  # a T5's positions are relative
         length = min(length or settings.length, most or 8192)
-        template = settings.template if template is None else template
-        return replace(self, settings=msgspec.structs.replace(settings, template=template, length=length))
+        changes = {"template": template, "input": form}
+        changed = {name: value for name, value in changes.items() if value is not None}
+        return replace(self, settings=msgspec.structs.replace(settings, length=length, **changed))
 
     def pairing(self) -> Pairing:
         """Return the builder of inputs. It gets a copy of the tokenizer because it changes it."""
@@ -90,13 +94,20 @@ class Checkpoint:
         self.tokenizer.save(str(folder / TOKENIZER))
 
 
-def load(source: str, *, labels: tuple[str, str] | None = None, trainable: bool = False) -> Checkpoint:
+def load(
+    source: str,
+    *,
+    labels: tuple[str, str] | None = None,
+    trainable: bool = False,
+    shape: Literal["label", "classifier"] | None = None,
+) -> Checkpoint:
     """Load a checkpoint from a folder or from the Hugging Face hub.
 
     `labels` are the two labels, relevant first: words of a label T5, or names of two outputs. By default they come
     from the settings or the names of the outputs, else they are true and false, or the second output is relevant.
-    With `trainable`, a BERT without a classifier gets a new one. Raises MissingError if the checkpoint cannot be
-    loaded and ConfigError if its model is not supported.
+    With `trainable`, a BERT without a classifier gets a new one, and so does a T5 that generates text, unless `shape`
+    or an earlier training says that it is a label T5. Raises MissingError if the checkpoint cannot be loaded and
+    ConfigError if its model is not supported or cannot have this `shape`.
     """
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()
@@ -115,11 +126,11 @@ def load(source: str, *, labels: tuple[str, str] | None = None, trainable: bool 
         )
     try:
         config = transformers.AutoConfig.from_pretrained(where)
-        shape = _shape(where, config, trainable=trainable)
-        model, missing = _model(where, config, shape)
+        found = _shape(where, config, trainable=trainable, wanted=shape)
+        model, missing = _model(where, config, found)
         tokenizer = _tokenizer(where, config.vocab_size)
-        settings = _settings(source, model.config, tokenizer, shape, labels)
-        _order_outputs(source, model, shape, labels)
+        settings = _settings(source, model.config, tokenizer, found, labels)
+        _order_outputs(source, model, found, labels)
     except (ConfigError, MissingError):
         raise
     except Exception as error:  # the libraries raise many kinds of errors
@@ -128,18 +139,18 @@ def load(source: str, *, labels: tuple[str, str] | None = None, trainable: bool 
             hint="Check the name and the files. Models on the hub need network access, and private ones HF_TOKEN.",
         ) from error
     if trainable:
-        missing = [name for name in missing if not name.startswith(("classifier.", "bert.pooler."))]
+        missing = [name for name in missing if not name.startswith(_NEW)]
     if missing:
         raise ConfigError(f"The checkpoint {source} has missing weights: {', '.join(missing[:4])}.")
     return Checkpoint(source, model.eval(), tokenizer, settings)
 
 
-def _shape(name: str, config: Any, *, trainable: bool) -> Shape:
+def _shape(name: str, config: Any, *, trainable: bool, wanted: Shape | None) -> Shape:
     architecture = (config.architectures or ["a model without a named architecture"])[0]
+    if config.model_type in _T5 and architecture.endswith(("ForConditionalGeneration", "WithLMHeadModel")):
+        return (wanted or _trained(config) or "classifier") if trainable else "label"
     if config.model_type in _T5 and architecture.endswith("ForSequenceClassification"):
         shape: Shape = "classifier"
-    elif config.model_type in _T5 and architecture.endswith(("ForConditionalGeneration", "WithLMHeadModel")):
-        return "label"
     elif config.model_type == "bert" and (trainable or architecture == "BertForSequenceClassification"):
         shape = "cross-encoder"
     else:
@@ -149,7 +160,18 @@ def _shape(name: str, config: Any, *, trainable: bool) -> Shape:
         )
     if architecture.endswith("ForSequenceClassification") and config.num_labels not in (1, 2):
         raise ConfigError(f"{name} has {config.num_labels} labels, but an evaluator has 1 or 2.")
+    if wanted not in (None, shape):
+        raise ConfigError(
+            f"{name} is {architecture}, which cannot be trained as the shape {wanted}.",
+            hint="Start from an ordinary T5, and let this model teach it: `--teacher FOLDER`.",
+        )
     return shape
+
+
+def _trained(config: Any) -> Shape | None:
+    """Return the shape that rqa trained the checkpoint in, or None."""
+    saved = getattr(config, _SETTINGS_KEY, None)
+    return None if saved is None else saved["shape"]
 
 
 def _model(where: str, config: Any, shape: Shape) -> tuple[Any, list[str]]:
@@ -215,7 +237,7 @@ def _file(where: str, name: str) -> str | None:
 
 def _settings(name: str, config: Any, tokenizer: Tokenizer, shape: Shape, labels: tuple[str, str] | None) -> Settings:
     saved = getattr(config, _SETTINGS_KEY, None)
-    if saved is not None:
+    if saved is not None and saved["shape"] == shape:
         settings = msgspec.convert(json.loads(json.dumps(saved)), Settings)
         if labels is None or shape != "label":
             return settings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from ctranslate2.converters.transformers import BertLoader, T5Loader
 from ctranslate2.specs.model_spec import OPTIONAL
 
 from robust_qa import ConfigError, RqaError
+from robust_qa.kit import cores
 
 from ..engine import Engine
 from ..folder import HEAD, SETTINGS, TOKENIZER, settle
@@ -38,6 +40,9 @@ _TEXTS = (
     "法国的首都是巴黎。 Æther & naïve ﬁ \u200b",
     "word " * 2000,
 )
+
+
+_TIMED_WORDS = 100  # of a typical passage
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,22 @@ def convert(checkpoint: Checkpoint, out: Path, *, quantization: str = "int8", fo
             out.rename(Path(folder) / "replaced")
         made.rename(out)
     return Proof(exact, quantised)
+
+
+def default_quantization(checkpoint: Checkpoint) -> str:
+    """Return float32 for a classifier, whose thresholds are close to -1 as published, and int8 for other shapes."""
+    return "float32" if checkpoint.settings.shape == "classifier" else "int8"
+
+
+def texts_per_second(folder: Path) -> float:
+    """Measure how many passages of 100 words the model in `folder` scores per second on all cores."""
+    words = " ".join(_TEXTS).split()[:_TIMED_WORDS]
+    with contextlib.closing(Engine(folder)) as engine:
+        count = 2 * cores()
+        engine.score([(_QUESTIONS[0], _TEXTS[0])])  # loads the weights into memory
+        start = time.perf_counter()
+        engine.score([(_QUESTIONS[0], " ".join([str(n), *words])) for n in range(count)])
+        return count / (time.perf_counter() - start)
 
 
 def check_convertible(checkpoint: Checkpoint) -> None:

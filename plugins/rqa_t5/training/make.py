@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import torch
@@ -13,13 +14,13 @@ import torch
 from robust_qa import InputError
 
 from ..engine import Engine
-from ..folder import read_settings, settle
-from ..rows import Asked, judgeable, read_rows
+from ..folder import Input, read_settings, settle
+from ..rows import Asked, judgeable, read_rows, without_titles
 from ..thresholds import Judged, action_accuracy, auc, choose
 from . import fresh
 from .card import CARD, card
 from .checkpoints import Checkpoint, load
-from .conversion import check_convertible, check_free, convert
+from .conversion import check_convertible, check_free, convert, default_quantization
 from .examples import Example, examples, labelled, split
 from .loop import TrainingOptions, encode, train
 
@@ -28,16 +29,22 @@ Teacher = Callable[[list[Example]], list[Example]]
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """The model to train: the checkpoint `base` (a folder or a name on the hub), or a new T5 of the given size."""
+    """The model to train: the checkpoint `base` (a folder or a name on the hub), or a new T5 of the given size.
+
+    None as `shape` and `input` means those of the base, as in checkpoints.load. A new T5 has the shape label.
+    None as `quantization` means `default_quantization`.
+    """
 
     base: str | None = None
+    shape: Literal["label", "classifier"] | None = None
+    input: Input | None = None
     width: int = 256
     layers: int = 3
     words: int = 16_000
     length: int = 256
     negatives: int = 2
     hard: int = 1
-    quantization: str = "int8"
+    quantization: str | None = None
 
 
 def make(
@@ -56,14 +63,20 @@ def make(
     `vectors` maps words to vectors that initialise a new T5.
     """
     check_free(out / "model", force=True)  # fail before training
-    questions, held_out = split(read_rows(data))
+    checkpoint = None if model_options.base is None else _base(model_options, training.seed)
+    form = model_options.input or (checkpoint.settings.input if checkpoint else "title-text")
+    rows = read_rows(data)
+    questions, held_out = split(rows if form == "title-text" else without_titles(rows))
     pairs = examples(questions, negatives=model_options.negatives, hard=model_options.hard, seed=training.seed)
     if not pairs:
         raise InputError("The data has too few questions to train on.", hint="Add more questions.")
     if teacher is not None:
         pairs = teacher(pairs)
     out.mkdir(parents=True, exist_ok=True)
-    checkpoint = _new_checkpoint(model_options, questions, training.seed, vectors)
+    checkpoint = (checkpoint or _new(model_options, questions, training.seed, vectors)).with_input(form=form)
+    say(
+        f"training {checkpoint.name} in the shape {checkpoint.settings.shape}, which reads {form.replace('-', ' and ')}"
+    )
     if (outputs := checkpoint.outputs()) is not None:
         yes, no = outputs
         say(f"{checkpoint.name}: output {yes!r} means relevant, {no!r} not relevant")
@@ -72,14 +85,15 @@ def make(
         say("no early stopping and no thresholds: the held-out texts are all relevant or all irrelevant")
     samples, held_out_samples = (encode(checkpoint, part, training.trust) for part in (pairs, validation))
     # A run may continue with another name of the base or another quantization.
-    same_model = asdict(replace(model_options, base=None, quantization=""))
+    same_model = asdict(replace(model_options, base=None, quantization=None))
     train(checkpoint, samples, held_out_samples, out, options=training, model_options=same_model, say=say)
     checkpoint.save(out / "torch")
-    proof = convert(checkpoint, out / "model", quantization=model_options.quantization, force=True)
+    quantization = model_options.quantization or default_quantization(checkpoint)
+    proof = convert(checkpoint, out / "model", quantization=quantization, force=True)
     metrics: dict[str, object] = {"pairs trained on": len(pairs), **measure(out / "model", held_out)}
     text = card(
         read_settings(out / "model"), proof,
-        command=command, origin=checkpoint.name, quantization=model_options.quantization, data=data, metrics=metrics,
+        command=command, origin=checkpoint.name, quantization=quantization, data=data, metrics=metrics,
     )  # fmt: skip
     for folder in (out / "model", out / "torch"):
         (folder / CARD).write_text(text, encoding="utf-8")
@@ -120,14 +134,21 @@ def measure(folder: Path, held_out: Sequence[Asked]) -> dict[str, object]:
     return metrics
 
 
-def _new_checkpoint(
+def _base(model_options: ModelOptions, seed: int) -> Checkpoint:
+    """Return the checkpoint to start from. Raises RqaError if it could not be converted after training."""
+    assert model_options.base is not None
+    torch.manual_seed(seed)  # of a new classification head
+    base = load(model_options.base, trainable=True, shape=model_options.shape)
+    base = base.with_input(length=model_options.length)
+    check_convertible(base)
+    return base
+
+
+def _new(
     model_options: ModelOptions, questions: Sequence[Asked], seed: int, vectors: fresh.Vectors | None
 ) -> Checkpoint:
+    """Return a new small T5 with a vocabulary from the questions."""
     torch.manual_seed(seed)
-    if model_options.base is not None:
-        base = load(model_options.base, trainable=True).with_input(length=model_options.length)
-        check_convertible(base)  # fail before training
-        return base
     contents = list(dict.fromkeys(candidate.text for one in questions for candidate in one.candidates))
     tokenizer = fresh.vocabulary([*(one.question for one in questions), *contents], model_options.words)
     return fresh.checkpoint(

@@ -294,11 +294,11 @@ class TestAnswer:
         answer = await ask(scripted(accommodate="<<<ANSWER>>> 18 <<</ANSWER>>>"))
         assert answer.citations == ()
 
-    async def test_order_changes_the_layout_and_not_the_numbers(self) -> None:
+    async def test_numbers_follow_the_order_and_tell_no_ranks(self) -> None:
         model = scripted()
-        answer = await ask(model, order="ascending")
+        answer = await ask(model, [FAKE, EMMA], order="ascending")
         prompt = prompts(model)["assimilate"]
-        assert prompt.index('number="2"') < prompt.index('number="1"')
+        assert prompt.index('number="1"') < prompt.index('number="2"')
         assert [c.id for c in answer.citations] == ["emma"]
 
     async def test_the_account_is_json(self) -> None:
@@ -386,7 +386,9 @@ class TestPrompts:
         await ask(model)
         schemas = {role(messages[0].content): decoding.schema for messages, decoding in model.calls}
         assert (schemas["inquire"], schemas["assimilate"]) == (None, None)
-        assert list((schemas["accommodate"] or {})["properties"]) == ["corrections", "thought", "documents", "answer"]
+        assert list((schemas["accommodate"] or {})["properties"]) == [
+            *("reasoning", "corrections", "thought", "documents", "answer")
+        ]
         assert "JSON" in prompts(model)["accommodate"]
 
     async def test_the_options_reach_every_call(self) -> None:

@@ -129,10 +129,12 @@ class TestAlgorithm1:
         sources = [(d["documents"], d["source"]) for d in answer.details["rounds"][0]]
         assert sources == [([1], "retrieval"), ([3], "memory"), ([2, 3], "both"), ([], "")]
 
-    async def test_a_round_in_no_known_form_is_passed_on_as_it_is(self) -> None:
-        model = ScriptedModel([MEMORY, "Austen, they all say.", VERDICT])
-        await ask(model, iterations=2)
-        assert "<document>\nAusten, they all say.\n</document>" in model.prompts[2]
+    @pytest.mark.parametrize("reply", ["Austen, they all say.", "", '{"consolidated": [{"docu', "documents: 1, 2"])
+    async def test_a_round_that_cannot_be_used_changes_nothing(self, reply: str) -> None:
+        model, without = ScriptedModel([MEMORY, reply, VERDICT]), ScriptedModel([MEMORY, VERDICT])
+        answer = await ask(model, iterations=2)
+        await ask(without)
+        assert (answer.details["rounds"], model.prompts[2]) == ([], without.prompts[1])
 
     async def test_a_round_that_drops_every_document_says_so_to_the_next(self) -> None:
         model = ScriptedModel([MEMORY, "none", VERDICT])
@@ -181,10 +183,11 @@ class TestPrompts:
             assert "Emma is a novel by Jane Austen." in prompt
             assert not [word for word in ("from=", "memory", "retriev") if word in prompt.lower()]
 
-    async def test_order_changes_the_layout_and_not_the_numbers(self) -> None:
+    async def test_numbers_follow_the_order_and_tell_no_ranks(self) -> None:
         model = ScriptedModel([MEMORY, VERDICT])
-        answer = await ask(model, order="ascending")
-        laid_out = [model.prompts[1].index(f'<document number="{n}"') for n in (2, 1, 3)]
+        answer = await ask(model, [FAKE, EMMA], order="ascending")
+        laid_out = [model.prompts[1].index(f'<document number="{n}"') for n in (1, 2, 3)]
+        assert [document["id"] for document in answer.details["documents"]] == ["emma", "fake", "memory-1"]
         assert laid_out == sorted(laid_out)
         assert [c.id for c in answer.citations] == ["emma", "memory-1"]
 
@@ -197,7 +200,7 @@ class TestPrompts:
         assert [list(schema["properties"]) for schema in schemas if schema] == [
             ["passages"],
             ["consolidated"],
-            ["groups", "reason", "answer"],  # the answer after the evidence
+            ["reasoning", "groups", "reason", "answer"],  # the answer after the evidence
         ]
         assert all("JSON" in prompt and "<<<" not in prompt for prompt in model.prompts)
 
@@ -273,10 +276,31 @@ class TestAnswer:
         assert (answer.text, answer.citations, answer.confidence) == ("Charlotte", (), None)
         assert not any(position.chosen for position in answer.conflicts)
 
+    async def test_an_answer_that_combines_two_groups_is_kept_and_told(self) -> None:
+        verdict = VERDICT.replace("> Jane Austen <", "> Jane Austen and Mary Shelley <")
+        answer = await ask(ScriptedModel([MEMORY, verdict]))
+        assert (answer.text, [c.id for c in answer.citations]) == (
+            "Jane Austen and Mary Shelley",
+            ["emma", "memory-1", "fake"],
+        )
+        assert answer.reason == "The answer combines candidates: 'Jane Austen', 'Mary Shelley'."
+
+    @pytest.mark.parametrize("final", ["Mary Shelley", ""], ids=["chosen", "most confident"])
+    async def test_a_group_of_documents_that_do_not_exist_loses(self, final: str) -> None:
+        verdict = VERDICT.replace("documents: 2", "documents: 8, 9").replace("20%", "99%")
+        answer = await ask(ScriptedModel([MEMORY, verdict.replace("> Jane Austen <", f"> {final} <")]))
+        assert (answer.text, answer.confidence, answer.conflicts) == ("Jane Austen", 0.9, ())
+        assert answer.details["citations_removed"] == 2
+
+    async def test_of_nothing_but_documents_that_do_not_exist_the_answer_stays_without_citations(self) -> None:
+        verdict = VERDICT.replace("documents: 2", "documents: 8").replace("documents: 1, 3", "documents: 7, 9")
+        answer = await ask(ScriptedModel([MEMORY, verdict]))
+        assert (answer.text, answer.citations) == ("Jane Austen", ())
+
     async def test_an_answer_with_the_words_of_two_groups_is_neithers(self) -> None:
         verdict = VERDICT.replace("> Jane Austen <", "> Mary Shelley, not Jane Austen <")
         answer = await ask(ScriptedModel([MEMORY, verdict]))
-        assert (answer.text, answer.citations, answer.confidence) == ("Mary Shelley, not Jane Austen", (), None)
+        assert (answer.text, answer.confidence) == ("Mary Shelley, not Jane Austen", None)
         assert [position.chosen for position in answer.conflicts] == [False, False]
 
     async def test_without_a_final_answer_the_most_confident_group_decides(self) -> None:
@@ -337,26 +361,30 @@ class TestRepair:
         assert EMMA.text not in model.prompts[2]
 
     async def test_a_reply_sets_no_marks_of_the_prompt_that_repairs_it(self) -> None:
-        model = ScriptedModel([MEMORY, "It says: </document> <<<ANSWER>>> x <<</ANSWER>>>", VERDICT])
+        model = ScriptedModel([MEMORY, "It says: </document> <<<PASSAGE>>> x <<</PASSAGE>>>", VERDICT])
         await ask(model)
         assert "It says: &lt;/document> &lt;" in model.prompts[2]
 
     @pytest.mark.parametrize(
         "reply",
         [
-            "Some thoughts.\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>\nI hope it helps!",
             'Some thoughts. {"verdict": {"answer": "Jane Austen"}, "sure": tru',
             "Some thoughts.\n\n**Final answer:** Jane Austen\n",
             "Some thoughts.\nJane Austen\n```\n",
             "Some thoughts.\n<<<Jane Austen>>>",
         ],
-        ids=["marked", "broken JSON", "labelled", "last line", "other marks"],
+        ids=["broken JSON", "labelled", "last line", "other marks"],
     )
     async def test_what_cannot_be_repaired_becomes_its_plain_answer(self, reply: str) -> None:
         model = ScriptedModel([MEMORY, reply, "Sorry?"])
         answer = await ask(model)
         assert (answer.text, answer.citations, answer.details["degraded"]) == ("Jane Austen", (), True)
         assert len(model.calls) == 3
+
+    async def test_without_repair_the_plain_answer_is_taken_at_once(self) -> None:
+        model = ScriptedModel([MEMORY, "All in all it was\nJane Austen"])
+        answer = await ask(model, repair=False)
+        assert (answer.text, answer.details["degraded"], len(model.calls)) == ("Jane Austen", True, 2)
 
     async def test_a_plain_answer_is_bounded_in_length(self) -> None:
         answer = await ask(ScriptedModel([MEMORY, "word " * 1000, "Sorry?"]))

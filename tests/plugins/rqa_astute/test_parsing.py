@@ -31,7 +31,7 @@ def check_all(reply: str) -> None:
         for group in verdict.groups if verdict else ():
             assert set(group.documents) <= set(range(1, 6))
             assert group.confidence is None or 0 <= group.confidence <= 1
-    for document in parse_consolidation(reply, 5):
+    for document in parse_consolidation(reply, 5) or ():
         assert document.text
         assert set(document.documents) <= set(range(1, 6))
     assert len(parse_memory(reply, 2)) <= 2
@@ -166,14 +166,60 @@ def test_beside_a_number_on_no_scale_a_whole_one_is_no_confidence() -> None:
     assert confidences([0, "850", "50%"]) == [None, None, 0.5]
 
 
+JANE, MARY = Group((1, 4), "Jane Austen", 0.9, "By Austen."), Group((2,), "Mary Shelley", 0.2)
+WILD = {
+    "another order": "answer: Jane Austen\ndocuments: 1, 4\nsummary: By Austen.\nconfidence: 0.9\n\n"
+    "answer: Mary Shelley\ndocuments: 2\nconfidence: 0.2",
+    "answer last": "summary: By Austen.\nconfidence: 0.9\ndocuments: 1, 4\nanswer: Jane Austen\n"
+    "confidence: 0.2\ndocuments: 2\nanswer: Mary Shelley",
+    "documents in the heading": "GROUP 1: Documents 1, 4\nsummary: By Austen.\nanswer: Jane Austen\nconfidence: 0.9\n"
+    "GROUP 2: Document 2\nanswer: Mary Shelley\nconfidence: low (0.2)",
+    "all in the heading": "**Group 1 (Documents 1 and 4):** By Austen.\n- Proposed answer: Jane Austen (confidence 0.9)"
+    "\n**Group 2 (Document 2)**\n- Proposed answer: Mary Shelley, Confidence Score: 20%",
+    "a table": "| Group | Documents | Summary | Proposed answer | Confidence |\n|---|:---:|---|---|---|\n"
+    "| 1 | 1, 4 | By Austen. | **Jane Austen** | 0.9 |\n| 2 | 2 | | Mary Shelley | 0.2 |",
+    "the paper's steps": "### Step 1: Consolidate information\n**Group 1 (Documents 1, 4):** By Austen.\n\n"
+    "**Group 2: Document 2**\n\n### Step 2: Propose Answers and Assign Confidence\n* **Group 1:**\n"
+    "  * Candidate answer: Jane Austen\n  * Confidence score: 90%\n* **Group 2:**\n  * Candidate answer: Mary Shelley\n"
+    "  * Confidence score: 20%\n\n### Step 3: Select the Final Answer",
+    "reasoned first": "Documents 1 and 4 agree on Austen. Group 2 is one document alone.\nSo I group them.\n\nGROUP\n"
+    "documents: 1, 4\nsummary: By Austen.\nanswer: Jane Austen\nconfidence: 0.9\nGROUP\ndocuments: 2\n"
+    "answer: Mary Shelley\nconfidence: 0.2",
+}
+
+
+@pytest.mark.parametrize("reply", WILD.values(), ids=WILD)
+@pytest.mark.parametrize("end", ["<<<ANSWER>>> Jane Austen <<</ANSWER>>>", "Final answer: Jane Austen", ""])
+def test_groups_are_read_as_models_write_them(reply: str, end: str) -> None:
+    verdict = parse_verdict(f"{reply}\n\n{end}".strip(), 5, structured=False)
+    assert verdict is not None
+    assert verdict == Verdict((JANE, MARY), "Jane Austen" if end else "")
+
+
+def test_a_last_answer_without_documents_is_the_final_one() -> None:
+    reply = "documents: 1\nanswer: A\n\ndocuments: 2\nanswer: B\n\nReason: 1 is better.\nAnswer: A"
+    verdict = parse_verdict(reply, 5, structured=False)
+    assert verdict == Verdict((Group((1,), "A"), Group((2,), "B")), "A", "1 is better.")
+
+
+def test_a_longer_text_adds_no_field() -> None:
+    reply = "documents: 1\nsummary: It says, answer: Mary; documents: 2, confidence: 1.\nanswer: Jane\nconfidence: 0.5"
+    verdict = parse_verdict(reply, 5, structured=False)
+    said = "It says, answer: Mary; documents: 2, confidence: 1."
+    assert verdict == Verdict((Group((1,), "Jane", 0.5, said),))
+
+
 @pytest.mark.parametrize(
     "reply",
     [
+        "<PASSAGE>One.</PASSAGE>\n<PASSAGE>Two.</PASSAGE>",
+        "Passage 1:\nOne.\n\nPassage 2:\nTwo.",
+        "**Passage 1:** One.\n**Passage 2:** Two.",
         "<<<PASSAGE>>>One.<<</PASSAGE>>>\n<<<PASSAGE>>>Two.<<</PASSAGE>>>",
         '{"passages": ["One.", "Two."]}',
         'Sure: ```json\n{"passages": [{"text": "One."}, {"text": "Two."}]}\n```',
     ],
-    ids=["marked", "json", "objects"],
+    ids=["tags", "headings", "bold headings", "marked", "json", "objects"],
 )
 def test_memory_passages_in_any_form(reply: str) -> None:
     assert parse_memory(reply, 5) == ["One.", "Two."]
@@ -203,9 +249,10 @@ def test_memory_that_holds_nothing(reply: str) -> None:
     [
         "documents: 1, 2\ntext: One,\nand more.\n\ndocuments: 4\ntext: Two.",
         '{"consolidated": [{"documents": [1, 2], "text": "One, and more."}, {"documents": [4], "text": "Two."}]}',
+        "text: One, and more.\ndocuments: 1, 2\n\ntext: Two.\ndocuments: 4",
         '```\n{"documents": "1, 2", "text": "One, and more."}\n{"documents": "4", "text": "Two."}\n```',
     ],
-    ids=["text", "json", "an object a line"],
+    ids=["text", "json", "another order", "an object a line"],
 )
 def test_consolidated_documents_in_any_form(reply: str) -> None:
     assert parse_consolidation(reply, 5) == [Consolidated("One, and more.", (1, 2)), Consolidated("Two.", (4,))]

@@ -87,11 +87,12 @@ CASES = {
     "compact": Case("compact", 3, 1, replies={"You compress": NOT_COMPLETE}),
     "compact, soon complete": Case("compact", 2, 1, replies={"You compress": NOT_COMPLETE.replace("no", "yes")}),
     "compact by threes": Case("compact", 5, 1, {"segment": 3}, {"You compress": NOT_COMPLETE}),
-    "madra, agreed at once": Case("madra", 3, 3),
-    "madra, agreed after a round": Case("madra", 6, 3, replies=DISAGREES),
-    "madra, judged": Case("madra", 10, 3, replies=STANDS_BY_IT),
-    "madra, voted": Case("madra", 9, 3, {"judge": False}, STANDS_BY_IT),
-    "madra of two": Case("madra", 5, 2, {"agents": 2, "rounds": 1}, STANDS_BY_IT),
+    "madra, agreed at once": Case("madra", 5, 3),
+    "madra, agreed after a round": Case("madra", 8, 3, replies=DISAGREES),
+    "madra, judged": Case("madra", 12, 3, replies=STANDS_BY_IT),
+    "madra, voted": Case("madra", 11, 3, {"judge": False}, STANDS_BY_IT),
+    "madra of two": Case("madra", 6, 2, {"agents": 2, "rounds": 1}, STANDS_BY_IT),
+    "madra without selection": Case("madra", 3, 3, {"select": False}),
 }
 
 

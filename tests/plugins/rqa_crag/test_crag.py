@@ -11,6 +11,7 @@ import pytest
 
 from robust_qa import Answer, ConfigError, Passage, Question, Reading, RefusedError, Toolbox, UnavailableError
 from robust_qa.kit import cite, fenced
+from robust_qa.kit.warnings import collected_warnings
 from robust_qa.testing import ScriptedModel, SentenceReader, StaticRetriever, assert_conforms, toolbox
 from rqa_crag import Crag
 
@@ -145,6 +146,14 @@ def test_what_was_discarded_is_judged_again_where_the_search_finds_it() -> None:
     assert Asked([SO_SO], search=[SO_SO], lower=0.5).ids == ["so-so"]
 
 
+@pytest.mark.parametrize("titles", [True, False])
+def test_the_evaluator_judges_texts_with_titles_unless_it_reads_none(titles: bool) -> None:
+    judge = Judge()
+    judge.titles = titles  # type: ignore[attr-defined]
+    Asked([GOOD], judge=judge)
+    assert all(text.startswith("Skerry Point: ") is titles for text in judge.asked) and judge.asked
+
+
 def test_nothing_retrieved_is_incorrect() -> None:
     asked = Asked([], search=[PAGE])
     assert (asked.answer.details["action"], asked.ids) == ("incorrect", ["page"])
@@ -225,6 +234,8 @@ def test_an_evaluator_can_be_named_and_brings_its_thresholds() -> None:
 def test_thresholds_the_wrong_way_round_are_refused() -> None:
     with pytest.raises(ValueError, match=r"`lower` 0\.5 above `upper` 0\.1"):
         Crag.Options(upper=0.1, lower=0.5)
+    with pytest.raises(ValueError, match=r"`lower` 0\.6 above `upper` 0\.5"):
+        Crag.Options(thresholds="arc", lower=0.6)
     with pytest.raises(ConfigError, match=r"`lower` -0\.99 above `upper` -1"):
         Asked([GOOD], upper=-1.0)
 
@@ -383,6 +394,26 @@ def test_a_search_that_is_not_configured_is_refused_before_the_first_call() -> N
     assert tools.trace.steps == []
 
 
+class Model(Judge):
+    """An evaluator that asks a language model."""
+
+    needs = frozenset({"generate"})
+
+    async def score(self, question: str, texts: list[str], tools: Toolbox) -> list[float]:  # type: ignore[override]
+        return await super().score(question, texts)
+
+
+def test_a_language_model_judges_at_most_so_many_texts_of_a_question() -> None:
+    pages = [Passage("\n\n".join(f"Paragraph {n} of a page (bad)." for n in range(50)))]
+    with collected_warnings() as warnings:
+        asked = Asked([SO_SO, BAD], search=pages, judge=Model(), max_judged=10)
+    assert len(asked.judge.asked) == 10
+    assert warnings == ["A language model judged 10 texts of a question (`max_judged`), and rqa left out the others."]
+    with collected_warnings() as warnings:
+        assert len(Asked([SO_SO, BAD], search=pages, max_judged=10).judge.asked) == 54  # no calls of a model
+    assert warnings == []
+
+
 # -- when nothing relevant is found
 
 
@@ -394,7 +425,8 @@ def test_without_a_search_incorrect_abstains_and_says_why() -> None:
 
 def test_without_a_search_ambiguous_keeps_what_was_retrieved() -> None:
     asked = Asked([SO_SO])
-    assert (asked.answer.details["action"], asked.ids, asked.answer.reason) == ("ambiguous", ["so-so"], "")
+    assert (asked.answer.details["action"], asked.ids) == ("ambiguous", ["so-so"])
+    assert asked.answer.reason == "The retrieved passages may be irrelevant, and no search is configured."
 
 
 def test_memory_may_answer_instead() -> None:
@@ -422,9 +454,9 @@ def test_the_best_strips_may_answer_instead_flagged_as_doubtful() -> None:
     assert Asked([BAD, worse], lower=-0.5, keep=2, without_search="doubtful").ids == ["bad", "worse"]
 
 
-def test_a_search_without_relevant_results_counts_as_none() -> None:
+def test_after_a_search_without_relevant_results_then_is_asked_without_passages() -> None:
     asked = Asked([BAD], search=[BAD], lower=-0.5)
-    assert asked.answer.text is None
+    assert (asked.answer.text, asked.then.given) == (None, [])
     assert "a search for 'lighthouse, Skerry Point, built' found nothing relevant" in asked.answer.reason
 
 

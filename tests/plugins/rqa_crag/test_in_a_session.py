@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,20 @@ async def test_memory_without_a_language_model_is_refused_before_the_first_call(
             defaults={"strategy": "crag", "reader": "lexical"},
             strategy={"crag": {"without_search": "memory"}},
         )
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [({"upper": -0.5}, "`lower` -0.34 above `upper` -0.5"), ({"search": "lexical"}, "no retriever named 'lexical'")],
+    ids=str,
+)
+async def test_what_only_the_evaluator_tells_is_refused_before_the_first_question(
+    host: Host, options: dict[str, Any], complaint: str
+) -> None:
+    tree = {"defaults": {"strategy": "crag"}, "cache": {"enabled": False}, "strategy": {"crag": options}}
+    async with Session(Config([Layer("rqa.toml", tree)]), host) as session:
+        with pytest.raises(ConfigError, match=re.escape(complaint)):
+            session.plan(has_passages=True)
 
 
 @pytest.mark.parametrize(

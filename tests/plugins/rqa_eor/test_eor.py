@@ -93,8 +93,8 @@ def test_equal_passages_are_read_once() -> None:
 def test_paper_pool_leaves_out_retrievers_that_are_not_configured() -> None:
     web = StaticRetriever(passages("Austen", "Austen"))
     answer, notes = ask(names={"web": web})
-    assert set(answers(answer)) == {"web@1", "web@4"}
-    assert set(answer.details["left_out"]) == set(PAPER) - {"web@1", "web@4"}
+    assert set(answers(answer)) == {"web@1@cut1000", "web@4@cut250"}
+    assert set(answer.details["left_out"]) == set(PAPER) - {"web@1@cut1000", "web@4@cut250"}
     assert any(note.startswith("wiki@10 is left out: ") for note in notes)
     assert any(note.startswith("pk is left out: ") and "language model" in note for note in notes)
 
@@ -117,7 +117,7 @@ async def test_retriever_requested_by_name_replaces_the_default_pool(tmp_path: P
     for asked_for in (True, False):
         async with Session(Config([Layer("rqa.toml", tree)]), host, prefer_retriever=asked_for) as session:
             pools.append(set(answers(await session.answer(question))))
-    by_default = {"given", "given-first", "given-odd"} if brought else {"web@1", "wiki@10"}
+    by_default = {"given", "given-first", "given-odd"} if brought else {"web@1@cut1000", "wiki@10"}
     assert pools[0] == {"wiki@7@10", "wiki@7@5", "wiki@7@3", "wiki@7@rr@5"} and by_default <= pools[1]
 
 
@@ -146,6 +146,36 @@ def test_empty_pool_is_an_error_in_one_line() -> None:
     with pytest.raises(MissingError, match=r"No retriever of the pool can be used. wiki@10: .*'wiki'") as caught:
         ask()
     assert "\n" not in caught.value.message and "[strategy.eor]" in caught.value.hint
+
+
+# -- the similarities
+
+
+def test_bertscore_without_vectors_is_refused_before_the_first_call() -> None:
+    reader, web = Pointing(), StaticRetriever(passages("Austen"))
+    with pytest.raises(ConfigError, match=r"evaluator\.test compares no tokens"):
+        ask(names={"web": web}, pool=["web@1"], reader=reader, evaluator=OverlapEvaluator(), similarities=["bertscore"])
+    assert reader.calls == [] and web.queries == []
+
+
+async def test_answers_are_compared_by_the_configured_embedder(tmp_path: Path) -> None:
+    (tmp_path / "sources.py").write_text(SOURCES)
+    embedding = """from robust_qa import MissingError, hookimpl
+
+class Absent:
+    def embed(self, texts):
+        raise MissingError("There are no vectors.")
+
+@hookimpl
+def rqa_register(registry):
+    registry.embedder("absent", Absent)
+"""
+    (tmp_path / "embedding.py").write_text(embedding)
+    files = [PLUGINS / "rqa_eor", PLUGINS / "rqa_lexical", tmp_path / "sources.py", tmp_path / "embedding.py"]
+    tree = {"defaults": {"strategy": "eor"}, "strategy": {"eor": {"similarities": ["cosine"], "embedder": "absent"}}}
+    async with Session(Config([Layer("rqa.toml", tree)]), Host(only=[], files=files, strict=True)) as session:
+        with pytest.raises(MissingError, match="There are no vectors"):
+            await session.answer(Question("Who says Austen?"))
 
 
 # -- the vote
@@ -533,3 +563,12 @@ def test_an_endpoint_that_is_down_fails_the_question(over_http: Any) -> None:
 
     with pytest.raises(UnavailableError):
         over_http(lambda body, number: Fault(503, {"detail": "down"}))
+
+
+@pytest.mark.parametrize("abstain", [True, False])
+def test_abstaining_can_be_left_out_of_every_prompt(abstain: bool) -> None:
+    model = ScriptedModel("Austen")
+    ask(names={"web": StaticRetriever(passages("Austen"))}, pool=["web@1", "none"], reader=model, abstain=abstain)
+    prompts = ["".join(message.content for message in messages) for messages, _ in model.calls]
+    assert len(prompts) == 2
+    assert all(("Always give an answer" in prompt) is not abstain for prompt in prompts)

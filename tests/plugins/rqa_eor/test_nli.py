@@ -10,7 +10,7 @@ import pytest
 
 from robust_qa import ConfigError, InputError, MissingError
 from robust_qa.testing import toolbox
-from rqa_eor.nli import Nli
+from rqa_eor.nli import load
 from rqa_eor.similarity import similarities
 
 WORDS = "who wrote emma the novel jane austen in 1815 murray published it paris not".split()
@@ -33,7 +33,7 @@ def test_a_damaged_classifier_is_an_error_that_names_the_folder(tmp_path: Path) 
     for name in ("model.bin", "tokenizer.json", "head.npz"):
         (tmp_path / name).write_bytes(b"\0damaged")
     with pytest.raises(MissingError, match="Cannot load"):
-        Nli(tmp_path).entailment([("a", "b")])
+        load(tmp_path).entailment([("a", "b")])
 
 
 # -- with torch
@@ -88,6 +88,77 @@ def roberta(folder: Path) -> Path:
     return folder
 
 
+def deberta(folder: Path) -> Path:
+    from transformers import DebertaV2Config, DebertaV2ForSequenceClassification, DebertaV2Tokenizer
+
+    special = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"]
+    vocabulary = [(piece, 0.0) for piece in special] + [(f"▁{word}", -2.0) for word in WORDS]
+    vocabulary += [(letter, -9.0) for letter in "▁?[]SEP"]
+    DebertaV2Tokenizer(vocab=vocabulary, unk_token="[UNK]").save_pretrained(folder)
+    version_3 = {
+        "relative_attention": True,
+        "position_buckets": 16,
+        "norm_rel_ebd": "layer_norm",
+        "share_att_key": True,
+        "pos_att_type": "p2c|c2p",
+        "position_biased_input": False,
+        "type_vocab_size": 0,
+    }
+    config = DebertaV2Config(vocab_size=len(vocabulary), max_position_embeddings=40, **version_3, **SHAPE)
+    DebertaV2ForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("family", [bert, deberta])
+def test_an_unconverted_checkpoint_runs_on_transformers(torch: Any, family: Any, tmp_path: Path) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    torch.manual_seed(4)
+    checkpoint = family(tmp_path / "checkpoint")
+    pairs = [("jane austen", "austen wrote emma"), ("1815", "published in 1815"), ("paris", "who ? " * 30)]
+    model = AutoModelForSequenceClassification.from_pretrained(checkpoint).eval()
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    with torch.no_grad():
+        logits = [
+            model(**tokenizer(*pair, truncation=True, max_length=40, return_tensors="pt")).logits[0] for pair in pairs
+        ]
+    expected = [float(row.softmax(0)[2]) for row in logits]
+    assert load(checkpoint).entailment(pairs) == pytest.approx(expected, abs=1e-5)
+    assert max(expected) - min(expected) > 0.01  # or nothing would be compared
+
+
+def test_special_tokens_are_plain_text_for_transformers(torch: Any, tmp_path: Path) -> None:
+    torch.manual_seed(4)
+    texts = ["[SEP]", "? ? ?", "jane"]  # a mark is three pieces, which the vocabulary lacks
+    found = load(bert(tmp_path / "checkpoint")).entailment([(f"jane {text} austen", "murray") for text in texts])
+    assert found[0] == pytest.approx(found[1]) and abs(found[1] - found[2]) > 0.01
+
+
+def test_the_similarity_takes_an_unconverted_checkpoint(torch: Any, tmp_path: Path) -> None:
+    torch.manual_seed(4)
+    compare = similarities(["nli"], deberta(tmp_path / "checkpoint"))["nli"]
+    found = asyncio.run(compare("who ?", ["jane austen", "murray"], toolbox("who ?")))  # type: ignore[arg-type]
+    assert found[0, 1] == found[1, 0] and 0 < found[0, 1] < 1 and found.diagonal().tolist() == [1, 1]
+
+
+def test_another_family_is_not_converted_and_the_error_says_how_to_use_it(torch: Any, tmp_path: Path) -> None:
+    from rqa_eor.convert import convert
+
+    with pytest.raises(ConfigError, match="'deberta-v2' cannot be converted") as caught:
+        convert(str(deberta(tmp_path / "checkpoint")), tmp_path / "nli")
+    assert "set `nli_model` to its folder" in caught.value.hint
+
+
+def test_without_transformers_an_unconverted_checkpoint_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    monkeypatch.setattr("rqa_eor.checkpoint.find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match="needs torch and transformers") as caught:
+        similarities(["nli"], tmp_path)
+    assert "[nli]" in caught.value.hint
+
+
 @pytest.mark.parametrize("family", [bert, roberta])
 def test_a_converted_classifier_gives_the_probabilities_of_the_original(
     torch: Any, family: Any, tmp_path: Path
@@ -107,7 +178,7 @@ def test_a_converted_classifier_gives_the_probabilities_of_the_original(
             model(**tokenizer(*pair, truncation=True, max_length=40, return_tensors="pt")).logits[0] for pair in pairs
         ]
     expected = [float(row.softmax(0)[2]) for row in logits]
-    assert Nli(tmp_path / "nli").entailment(pairs) == pytest.approx(expected, abs=1e-4)
+    assert load(tmp_path / "nli").entailment(pairs) == pytest.approx(expected, abs=1e-4)
     assert max(expected) - min(expected) > 0.01  # or nothing would be compared
 
 
@@ -117,7 +188,7 @@ def test_answers_are_compared_both_ways_with_the_question_or_without(torch: Any,
     torch.manual_seed(4)
     convert(str(bert(tmp_path / "checkpoint")), tmp_path / "nli")
     one, other = "jane austen", "murray"
-    likely = Nli(tmp_path / "nli").entailment(
+    likely = load(tmp_path / "nli").entailment(
         [(one, other), (other, one), (f"who ? {one}", f"who ? {other}"), (f"who ? {other}", f"who ? {one}")]
     )
 
@@ -139,7 +210,7 @@ def test_special_tokens_in_a_text_are_plain_text(torch: Any, family: Any, mark: 
     torch.manual_seed(4)
     convert(str(family(tmp_path / "checkpoint")), tmp_path / "nli", "float32")
     texts = [mark, "? ? ?", "\ud800", "\ufffd"]  # a mark is three pieces, which the vocabulary lacks
-    found = Nli(tmp_path / "nli").entailment([(f"jane {text} austen", f"murray {text}") for text in texts])
+    found = load(tmp_path / "nli").entailment([(f"jane {text} austen", f"murray {text}") for text in texts])
     assert found[0] == pytest.approx(found[1]) and found[2] == pytest.approx(found[3])
     assert abs(found[1] - found[3]) > 0.01  # or nothing would be compared
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from robust_qa import ConfigError
-from robust_qa.testing import toolbox
+from robust_qa.testing import embedder_handle, toolbox
 from rqa_eor.similarity import em, f1, greedy_f1, idf, idf_of_rarer_half, similarities
 
 
@@ -143,6 +143,28 @@ def test_bertscore_with_idf_ignores_tokens_of_every_answer() -> None:
 def test_an_evaluator_that_gives_no_vectors_is_named(name: str, evaluator: object, complaint: str) -> None:
     with pytest.raises(ConfigError, match=rf"evaluator\.test .*{complaint}"):
         compared(name, ["a", "b"], evaluator=evaluator)
+
+
+# -- an embedder as a similarity
+
+
+class Compass:
+    """An embedder with fixed vectors."""
+
+    def embed(self, texts: list[str]) -> list[list[float]]:
+        return [{"a": EAST, "b": NORTH, "c": BETWEEN, "-a": [-1.0, 0.0]}[text] for text in texts]
+
+
+def test_cosine_compares_the_vectors_of_an_embedder() -> None:
+    compare = similarities(["cosine"], embedder=embedder_handle(Compass()))["cosine"]
+    found = asyncio.run(compare("Who?", ["a", "b", "c", "-a"], toolbox("Who?")))  # type: ignore[arg-type]
+    assert found[0] == pytest.approx([1, 0, math.sqrt(0.5), 0])
+    assert found.diagonal().tolist() == [1, 1, 1, 1]
+
+
+def test_cosine_without_an_embedder_is_refused() -> None:
+    with pytest.raises(ConfigError, match="'cosine' needs an embedder"):
+        similarities(["cosine"])
 
 
 # -- an evaluator as a similarity

@@ -419,7 +419,7 @@ def test_costs_and_refusals_need_no_gold_answers(evaluate: Any) -> None:
     ("renamed", "told"),
     [
         ({"answers": "golden_answers"}, "no question has a gold answer in `answers`. `golden_answers` is ignored."),
-        ({"passages": "ctxs"}, "`ctxs` is not read: passages are in `passages`"),
+        ({"passages": "contexts"}, "`contexts` is not read: passages are in `passages`"),
         ({}, ""),
     ],
 )
@@ -427,6 +427,70 @@ def test_fields_with_other_names_are_reported(evaluate: Any, renamed: Any, told:
     rows = [{renamed.get(key, key): value for key, value in one.items()} for one in ROWS]
     err = evaluate("-s", "norag", rows=rows).err
     assert told in err and ("is not read" in err or "is ignored" in err) == bool(told)
+
+
+# -- as the papers count
+
+
+def hedging(request: Any, number: int) -> str:
+    """Names the right capital on the way to a wrong answer."""
+    return '{"note": "Some say Aa.", "documents": [1], "answer": "Bb"}'
+
+
+def test_metrics_may_read_the_whole_reply(rqa: Any, reader: Any, question_set: Any) -> None:
+    command = ("eval", question_set(ROWS[:1]), "-o", RUN, "-s", "rag")
+    with reader(hedging):
+        assert "whole last reply" not in rqa(*command).out
+        assert figures("accuracy") == {"rag": 0}
+        ended = rqa(*command, "--over", "reply", "--resume")
+        assert (figures("accuracy"), figures("em")) == ({"rag": 1}, {"rag": 0})
+        assert "The whole last reply of the model counts as the answer." in ended.out
+        rqa(*command, "--resume")  # it stays so
+        assert figures("accuracy") == {"rag": 1}
+
+
+def test_questions_are_repeated_with_other_samples_and_their_spread_is_shown(evaluate: Any) -> None:
+    right = [True, True, True, False, False, False, True, False]  # four repetitions of two questions
+
+    def model(request: Any, number: int) -> str:
+        assert request["temperature"] == 0.7
+        return f"<<<ANSWER>>> {('Aa' if right[number] else 'Wrong')} <<</ANSWER>>>"
+
+    rows = [row("Arda", "Aa", gold="Aa"), row("Amber", "Aa", gold="Aa")]
+    ended = evaluate(
+        "-s", "norag", "--repeat", "4", "-j", "1", "-O", "reader.mind.temperature=0.7", rows=rows, model=model
+    )
+    assert ended.code == 0, ended.err
+    # The means of the repetitions are 1, 0.5, 0 and 0.5; those of the questions are 0.75 and 0.25.
+    assert table(ended.out, "accuracy over 4 repetitions: world: 2 questions")["norag"] == [
+        "50.0", "40.8", "37.5", "50.0", "62.5",
+    ]  # fmt: skip
+    assert "Deviation: standard deviation of the means of the repetitions." in ended.out
+
+
+def test_a_repetition_has_a_seed_of_its_own_also_for_a_strategy_with_a_seed(evaluate: Any) -> None:
+    seeds = []
+
+    def model(request: Any, number: int) -> str:
+        seeds.append(request.get("seed"))
+        return "<<<ANSWER>>> Aa <<</ANSWER>>>"
+
+    temperature = ("-O", "reader.mind.temperature=0.7")
+    evaluate("-s", "self_consistency", "--repeat", "2", "-j", "1", *temperature, rows=ROWS[:1], model=model)
+    assert sorted(seeds) == [1000, 1001, 1002, 2000, 2001, 2002]
+
+
+def test_equal_repetitions_are_reported(evaluate: Any) -> None:
+    assert "All repetitions are equal." in evaluate("-s", "norag", "--repeat", "2", rows=ROWS[:2]).err
+
+
+def test_the_conflict_rate_is_shown_by_retrieval_precision(evaluate: Any) -> None:
+    ended = evaluate("-s", "rag", "--by", "conflict-rate")
+    # Of the precisions 0 %, 20 %, 40 %, 60 %, 80 % and 100 %, by hand from the table in standins/mind.py:
+    # Cimmeria conflicts and Dune does not; Earthsea (20 %) conflicts; Brobdingnag (40 %) and Gondal (60 %) conflict;
+    # Hyrule (80 %), Arda and Florin (100 %) do not.
+    shown = table(ended.out, "conflict rate by retrieval precision: world: 8 questions")
+    assert shown["conflicting"] == ["%", "50.0", "100.0", "100.0", "100.0", "0.0", "0.0"]
 
 
 # -- what goes wrong

@@ -253,6 +253,127 @@ def test_files_that_are_not_sets_are_errors(tmp_path: Path, content: str) -> Non
         read_set(put(tmp_path / "a.jsonl", content))
 
 
+# -- the sets of the papers
+
+
+def test_ctxs_are_the_passages(tmp_path: Path) -> None:
+    row = {"question": "Who?", "answers": ["Ann"], "ctxs": [{"id": 7, "title": "T", "text": "Ann.", "score": "1.5"}]}
+    for content in (lines(row), json.dumps([row])):
+        (item,), layout = read_set(put(tmp_path / "a.json", content))
+        assert (layout, item.gold, item.rest) == ("ctxs", [["Ann"]], {})
+        assert item.passages == [{"text": "Ann.", "id": "7", "title": "T", "score": 1.5}]
+
+
+def test_own_passages_come_before_ctxs(tmp_path: Path) -> None:
+    row = {"question": "Who?", "answers": ["Ann"], "passages": ["Ann."], "ctxs": ["Bo."]}
+    (item,), layout = read_set(put(tmp_path / "a.jsonl", lines(row)))
+    assert layout == "jsonl" and item.passages == [{"text": "Ann."}]
+
+
+ARC = {"label": ["A", "B"], "text": ["the root", "the leaf"]}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": "q", "question": "What makes sugar?", "choices": ARC, "answerKey": "B"},
+        {
+            "id": "q",
+            "question": {
+                "stem": "What makes sugar?",
+                "choices": [{"label": label, "text": text} for label, text in zip(*ARC.values(), strict=True)],
+            },
+            "answerKey": "B",
+        },
+        {"id": "q", "question": "What makes sugar?", "choices": ARC, "answerKey": "B", "ctxs": [{"text": "Leaves."}]},
+    ],
+    ids=["hub", "published", "with ctxs"],
+)
+def test_a_question_of_arc_lists_its_choices(tmp_path: Path, row: Any) -> None:
+    (item,), layout = read_set(put(tmp_path / "arc.jsonl", lines(row)))
+    assert layout == ("ctxs" if "ctxs" in row else "arc")
+    assert told([item]) == [("q", "What makes sugar?\nA: the root\nB: the leaf", [["the leaf"]])]
+    assert item.rest == {"choices": {"A": "the root", "B": "the leaf"}, "choice": "B"}
+    assert item.passages == ([{"text": "Leaves."}] if "ctxs" in row else None)
+
+
+def test_an_answer_key_without_a_choice_is_malformed(tmp_path: Path) -> None:
+    row = {"question": "What?", "choices": ARC, "answerKey": "E"}
+    with pytest.raises(InputError, match="its `answerKey` E is none of the labels A, B"):
+        read_set(put(tmp_path / "arc.jsonl", lines(row)))
+
+
+def test_a_claim_of_pubhealth_is_asked_as_a_choice(tmp_path: Path) -> None:
+    content = (
+        '\tclaim_id\tclaim\texplanation\tlabel\n0\t12\tTea cures colds.\t"Nobody\n\tfound so."\tfalse\n'
+        '1\t13\tIt may.\tx\tmixture\n2\t14\tSoap "cleans".\ty\ttrue\n'
+    )
+    items, layout = read_set(put(tmp_path / "test.tsv", content))
+    assert layout == "pubhealth"
+    assert told(items) == [
+        ("12", "Tea cures colds.\nIs this claim true or false?", [["false"]]),
+        ("14", 'Soap "cleans".\nIs this claim true or false?', [["true"]]),
+    ]
+    row = {"question": "Tea cures colds.", "answers": ["false"], "ctxs": [{"text": "No."}]}  # as Self-RAG has it
+    (item,), _ = read_set(put(tmp_path / "claims.jsonl", lines(row)))
+    assert (item.question, item.rest["choice"]) == (items[0].question, "false")
+
+
+def test_the_facts_of_asqa_are_the_short_answers(tmp_path: Path) -> None:
+    pairs = [{"question": "First?", "short_answers": ["1963", "in 1963"]}, {"short_answers": ["1970"]}]
+    published = {"dev": {"7": {"ambiguous_question": "When?", "qa_pairs": pairs}}, "train": {}}
+    (item,), layout = read_set(put(tmp_path / "ASQA.json", published))
+    assert layout == "asqa" and told([item]) == [("7", "When?", [["1963", "in 1963"], ["1970"]])]
+    alce = [{"sample_id": "7", "question": "When?", "qa_pairs": pairs, "docs": [{"title": "T", "text": "1963."}]}]
+    (item,), layout = read_set(put(tmp_path / "asqa_eval.json", alce))
+    assert layout == "asqa" and told([item]) == [("7", "When?", [["1963", "in 1963"], ["1970"]])]
+    assert item.passages == [{"text": "1963.", "title": "T"}]
+
+
+def test_bioasq_has_yes_or_no_factoids_and_lists(tmp_path: Path) -> None:
+    def asked(kind: str, exact: Any) -> Any:
+        return {"id": kind, "type": kind, "body": f"{kind}?", "exact_answer": exact, "snippets": [{"text": "S"}]}
+
+    rows = [
+        asked("yesno", "yes"),
+        asked("factoid", [["TP53", "p53"]]),
+        asked("list", [["TP53", "p53"], ["RB1"]]),
+        {"id": "s", "type": "summary", "body": "What?", "ideal_answer": ["It is."]},
+    ]
+    items, layout = read_set(put(tmp_path / "BioASQ.json", {"questions": rows}))
+    assert layout == "bioasq"
+    assert [item.gold for item in items] == [[["yes"]], [["TP53", "p53"]], [["TP53", "p53"], ["RB1"]]]
+    assert items[0].passages == [{"text": "S", "id": "#1"}]
+
+
+def test_rgb_has_positive_negative_and_wrong_passages(tmp_path: Path) -> None:
+    row = {
+        "id": 3,
+        "query": "Where?",
+        "answer": ["Rome", ["Oslo", "Christiania"]],
+        "positive": [["In Rome."], ["In Oslo."]],
+        "negative": ["Tea."],
+        "positive_wrong": ["In Bonn.", "In Cork."],
+        "fakeanswer": "Bonn",
+    }
+    (item,), layout = read_set(put(tmp_path / "en_fact.json", lines(row)))
+    assert layout == "rgb" and told([item]) == [("3", "Where?", [["Rome"], ["Oslo", "Christiania"]])]
+    assert [passage["text"] for passage in item.passages or ()] == ["In Rome.", "In Oslo.", "Tea."]
+    assert item.fake_answer == "Bonn"
+    assert {name: [one["text"] for one in pool] for name, pool in item.pools.items()} == {
+        "negative_passages": ["Tea."],
+        "counterfactual_passages": ["In Bonn.", "In Cork.", "Tea."],
+    }
+
+
+@pytest.mark.parametrize(
+    "content", ['{"dev": 1}', '{"questions": 1}', '{"query": "Q", "positive": 1, "negative": []}', '[{"qa_pairs": 1}]']
+)
+def test_a_set_of_a_paper_with_other_content_is_an_input_error(tmp_path: Path, content: str) -> None:
+    with pytest.raises(InputError):
+        read_set(put(tmp_path / "set.json", content))
+
+
 @pytest.mark.parametrize("layout", [None, "jsonl"])
 def test_a_stream_is_an_error(layout: str | None) -> None:
     reading, writing = os.pipe()

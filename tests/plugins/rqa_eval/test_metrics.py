@@ -8,7 +8,7 @@ import pytest
 from robust_qa import Answer, Citation, Metric, Outcome, Passage, Step, Usage
 from robust_qa.kit import normalise
 from rqa_eval import citations, relevance
-from rqa_eval.metrics import METRICS
+from rqa_eval.metrics import METRICS, over_reply
 
 NAMED = {metric.name: metric for metric in METRICS}
 
@@ -50,6 +50,61 @@ def test_accuracy_is_containment_after_normalisation(answer: Any, gold: list[str
 )
 def test_word_accuracy_is_of_whole_words(answer: Any, gold: list[str], accuracy: Any, in_words: Any) -> None:
     assert (measure("accuracy", answer, *gold), measure("word-accuracy", answer, *gold)) == (accuracy, in_words)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [("Jane Austen wrote it", 1), ("Austen", 1 / 2), ("Miss Lee", 0), ("", 0), (None, 0)],
+)
+def test_first_gold_recall_counts_the_words_of_the_first_answer_alone(answer: Any, expected: float) -> None:
+    assert measure("first-gold-recall", answer, facts=[["Jane Austen", "Miss Lee"], ["Emma"]]) == expected
+    assert measure("first-gold-recall", answer) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("B", 1),
+        ("(B)", 1),
+        ("B: the leaf", 1),
+        ("B. A root has none.", 1),
+        ("It is the leaf.", 1),
+        ("The leaf, and not the root.", 0),  # two of them
+        ("A", 0),
+        ("C) the leaf", 0),
+        ("A plant needs the leaf.", 1),  # no label, but an article
+        ("flower", 0),
+        (None, 0),
+    ],
+)
+def test_a_choice_is_right_if_the_answer_names_it_and_no_other(answer: Any, right: int) -> None:
+    row = {"fields": {"choices": {"A": "the root", "B": "the leaf", "C": "the bark"}, "choice": "B"}}
+    assert measure("choice", answer, "the leaf", row=row) == right
+
+
+@pytest.mark.parametrize(("answer", "right"), [("False.", 1), ("The claim is false", 1), ("true", 0), ("unproven", 0)])
+def test_a_verdict_is_a_choice(answer: str, right: int) -> None:
+    row = {"fields": {"choices": {"true": "true", "false": "false"}, "choice": "false"}}
+    assert measure("choice", answer, "false", row=row) == right
+
+
+def test_questions_without_choices_have_no_choice() -> None:
+    assert measure("choice", "B", "B") is None
+
+
+def test_the_whole_reply_of_an_ensemble_is_one_with_its_answer() -> None:
+    trace = tuple(Step("generate", "read", data={"reply": text}) for text in ("So Rome it is.", "Oslo, I say."))
+    for answer, reply in (("Rome", "So Rome it is."), ("Oslo", "Oslo, I say."), (None, "Oslo, I say.")):
+        outcome = over_reply(Outcome("Where?", (), Answer(answer, trace=trace)))
+        assert outcome.answer.text == reply
+    assert over_reply(Outcome("Where?", (), Answer("Rome"))).answer.text == "Rome"
+
+
+def test_memory_passages_are_counted_where_a_strategy_lists_them() -> None:
+    def written(details: Any) -> float | None:
+        return NAMED["memory-passages"].measure(Outcome("Who?", (), Answer("x", details=details)))  # type: ignore[return-value]
+
+    assert (written({"memory": ["one", "two"]}), written({"memory": []}), written({})) == (2, 0, None)
 
 
 def test_word_accuracy_is_of_every_fact() -> None:

@@ -85,10 +85,10 @@ async def test_an_empty_reply_is_no_word_about_the_passages() -> None:
     assert (await answer(ScriptedModel([" "]), [SEA])).reason == "The language model's reply is empty."
 
 
-async def test_order_lays_the_passages_out_without_renumbering_them() -> None:
-    model = ScriptedModel(["Documents: 2\nAnswer: Jane Austen"])
+async def test_numbers_follow_the_order_and_tell_no_ranks() -> None:
+    model = ScriptedModel(["Documents: 1\nAnswer: Jane Austen"])
     given = await answer(model, [SEA, EMMA], order="ascending")
-    assert model.prompts[0].index('number="2"') < model.prompts[0].index('number="1"')
+    assert model.prompts[0].index('number="1"') < model.prompts[0].index('number="2"')
     assert [c.id for c in given.citations] == ["emma"]
 
 

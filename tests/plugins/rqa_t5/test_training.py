@@ -16,6 +16,7 @@ from standins.tiny_models import write_bert, write_t5
 from robust_qa import InputError, RqaError
 from robust_qa.kit import install_hint
 from rqa_t5 import T5
+from rqa_t5.engine import Engine
 from rqa_t5.folder import read_settings
 from rqa_t5.rows import Asked, Candidate, read_rows
 from rqa_t5.training.examples import Example, examples, split
@@ -90,6 +91,20 @@ def test_pairs_of_a_question_are_merged(tmp_path: Path) -> None:
         Asked("Who?", [], [Candidate("a", True), Candidate("c", None, 0.3, "C")]),
         Asked("When?", [], [Candidate("b", False, title="B")]),
     ]
+
+
+def test_crags_pairs_are_read_from_a_tsv_file(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("Who? [SEP] By Melville.\t1\nWho? [SEP] A whale [SEP] swam.\t0\n", "utf-8")
+    assert read_rows([tmp_path / "pairs.tsv"]) == [
+        Asked("Who?", [], [Candidate("By Melville.", True), Candidate("A whale [SEP] swam.", False)])
+    ]
+
+
+@pytest.mark.parametrize("line", ["Who? [SEP] By Melville.", "Who? By Melville.\t1", "Who? [SEP] By Melville.\t7"])
+def test_a_malformed_line_of_a_tsv_file_is_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / "pairs.tsv").write_text(f"Who? [SEP] By Melville.\t1\n{line}", "utf-8")
+    with pytest.raises(InputError, match=r"pairs.tsv, line 2 is not `question \[SEP\] passage`"):
+        read_rows([tmp_path / "pairs.tsv"])
 
 
 @pytest.mark.parametrize(
@@ -208,7 +223,7 @@ def test_new_model_is_trained_and_used(train: Any, tmp_path: Path) -> None:
         lambda to: write_t5(to, head="classifier", version="1.0"),
         lambda to: write_bert(to, classifier=False),
     ],
-    ids=["label T5", "classifier T5", "bare BERT"],
+    ids=["ordinary T5", "classifier T5", "bare BERT"],
 )
 def test_training_starts_from_a_checkpoint_of_any_shape(train: Any, tmp_path: Path, write_base: Any) -> None:
     ended = train(
@@ -216,6 +231,91 @@ def test_training_starts_from_a_checkpoint_of_any_shape(train: Any, tmp_path: Pa
     )
     assert ended.code == 0, ended.err
     T5(T5.Options(model=tmp_path / "out" / "model")).score("who ?", ["melville"])
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_an_ordinary_t5_becomes_the_papers_classifier_and_scores_as_in_torch(
+    train: Any, torch: Any, tmp_path: Path, version: str
+) -> None:
+    import transformers
+
+    ended = train(
+        tmp_path / "out", "--base", write_t5(tmp_path / "base", head="label", version=version), "--epochs", 2,
+        "--shape", "classifier", "--rate", 0.001,
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    settings = read_settings(tmp_path / "out" / "model")
+    assert (settings.shape, settings.activation, settings.template) == (
+        "classifier", "linear", "{question} [SEP] {passage}",
+    )  # fmt: skip
+    trained = transformers.T5ForSequenceClassification.from_pretrained(tmp_path / "out" / "torch").eval()
+    assert trained.config.num_labels == 1
+    engine = Engine(tmp_path / "out" / "model")
+    pairs = [engine.pairing.pair("who wrote ships ?", text) for text in ("melville in april", "ice " * 60, "moles")]
+    with torch.inference_mode():
+        expected = [float(trained(input_ids=torch.tensor([pair.ids])).logits[0, 0]) for pair in pairs]
+    assert engine.logits(pairs) == pytest.approx(expected, abs=1e-4)
+    assert max(expected) - min(expected) > 1e-3  # or nothing would be compared
+
+
+def test_a_classifier_is_trained_by_mean_squared_error(torch: Any, tmp_path: Path) -> None:
+    from rqa_t5.training import checkpoints, loop
+
+    base = write_t5(tmp_path / "base", head="label", version="1.0")
+    config = json.loads((base / "config.json").read_text("utf-8")) | {"dropout_rate": 0.0, "classifier_dropout": 0.0}
+    (base / "config.json").write_text(json.dumps(config), "utf-8")
+    made = checkpoints.load(str(base), trainable=True)
+    samples = [
+        loop.Sample(made.pairing().pair("who ?", text), target) for text, target in (("melville", 1), ("ice", -1))
+    ]
+    scores = loop.logits(made, [sample.pair for sample in samples])
+    squares = [(score - sample.target) ** 2 for score, sample in zip(scores, samples, strict=True)]
+    assert loop._backward(made, samples, "cpu", seed=0) == pytest.approx(sum(squares) / 2, rel=0.02)
+
+
+def test_an_ordinary_t5_becomes_a_classifier_by_default_in_float32_with_its_speed(train: Any, tmp_path: Path) -> None:
+    base = write_t5(tmp_path / "base", head="label", version="1.1")
+    ended = train(tmp_path / "out", "--base", base, "--epochs", 0.1)
+    assert read_settings(tmp_path / "out" / "model").shape == "classifier"
+    assert "weights in float32" in " ".join((tmp_path / "out" / "model" / "MODEL_CARD.md").read_text("utf-8").split())
+    assert "passages of 100 words per second here" in ended.err and "--teacher" in ended.err
+    ended = train(tmp_path / "again", "--base", tmp_path / "out" / "torch", "--epochs", 0.1, "--shape", "label")
+    assert ended.code == 2 and "cannot be trained as the shape label" in ended.err and "--teacher" in ended.err
+
+
+def test_shape_label_keeps_the_t5_that_generates(train: Any, tmp_path: Path) -> None:
+    base = write_t5(tmp_path / "base", head="label", version="1.1")
+    train(tmp_path / "out", "--base", base, "--epochs", 0.1, "--shape", "label")
+    train(tmp_path / "again", "--base", tmp_path / "out" / "torch", "--epochs", 0.1)  # it stays what it is
+    for name in ("out", "again"):
+        assert read_settings(tmp_path / name / "model").shape == "label"
+
+
+def test_shape_classifier_needs_a_base(train: Any, tmp_path: Path) -> None:
+    assert "needs a T5 to start from" in train(tmp_path / "out", "--shape", "classifier").err
+
+
+def test_input_form_is_recorded_and_used(rqa: Any, torch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        {"question": f"who wrote {word} ?", "answers": ["melville"], "passages": [{"title": "Whale", "text": text}]}
+        for word in WORDS
+        for text in ("by melville", "by moles")
+    ]
+    data, texts = write(tmp_path / "data.jsonl", *rows), set()
+
+    def encode(checkpoint: Any, examples: list[Example], trust: float) -> Any:
+        texts.update(example.text for example in examples)
+        return real(checkpoint, examples, trust)
+
+    from rqa_t5.training import make
+
+    real = make.encode
+    monkeypatch.setattr(make, "encode", encode)
+    ended = rqa("train", "evaluator", data, "-o", tmp_path / "out", *QUICK, "--input", "text", "--epochs", 0.1)
+    assert ended.code == 0, ended.err
+    assert texts == {"by melville", "by moles"}
+    judge = T5(T5.Options(model=tmp_path / "out" / "model"))
+    assert (judge.settings.input, judge.titles) == ("text", False)
 
 
 def test_order_of_two_outputs_is_printed(train: Any, tmp_path: Path) -> None:
@@ -378,6 +478,9 @@ def test_teacher_scores_are_targets(
         assert target == pytest.approx(master.score(question, [text])[0], abs=1e-4)
     assert len(targets) > 100
     assert rqa(*start, "--teacher", "nobody").code == 2
+    by_name, _ = dict(targets), targets.clear()
+    assert "Enough." in rqa(*start, "--teacher", tiny).err
+    assert targets == pytest.approx(by_name, abs=1e-4)
 
 
 def test_teacher_scores_only_examples_without_a_score(monkeypatch: pytest.MonkeyPatch) -> None:

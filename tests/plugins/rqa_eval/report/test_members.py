@@ -185,11 +185,22 @@ def ensemble(run: Run) -> Run:
 
 def test_the_retrievers_of_a_strategy_are_members_with_their_own_passages(ensemble: Run) -> None:
     told = members(ensemble, Selection(pool="other"))
-    assert (told.names, told.asked) == (("wiki", "web"), 2)
-    assert told.correct == (0b01, 0b10)
-    wiki, web = (found(ensemble, Selection(pool="other"))).decompositions
+    assert (told.names[: told.pool], told.asked) == (("wiki", "web"), 2)
+    assert told.correct[: told.pool] == (0b01, 0b10)
+    wiki, web, _ = (found(ensemble, Selection(pool="other"))).decompositions
     assert (wiki.retriever_error, wiki.extraction) == (0, 1)
     assert (web.retriever_error, web.lucky_guess) == (2, 1)
+
+
+def test_an_ensemble_has_a_row_of_its_own_that_does_not_change_those_of_its_retrievers(ensemble: Run) -> None:
+    told = json.loads(found(ensemble, Selection(pool="other")).as_json())
+    # other answers Lyon and Paris: it has the second question right, which wiki misses, and misses the first.
+    assert told["members"] == ["wiki", "web", "other"]
+    assert told["accuracy"] == [0.5, 0.5, 0.5]
+    assert told["rwr"] == [[0, 1, 1], [1, 0, 0], [1, 0, 0]]
+    assert told["mrwr"] == [1, 1, 0.5]
+    assert told["mrlr"] == [1, 1, 0.5]
+    assert [bound["mean"] for bound in told["perfect_voter"]] == [0.5, 1]  # pools of retrievers
 
 
 def test_rows_without_a_retriever_are_not_used(ensemble: Run) -> None:

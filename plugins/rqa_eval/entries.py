@@ -1,0 +1,109 @@
+"""The entries of a question set: rows that are converted one by one, so that one error can list all invalid rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from robust_qa import InputError
+from robust_qa.batch import check_rows, portable
+
+from .items import Malformed
+
+Entry = tuple[int, str, Callable[[], Any]]  # number from 1, location, function that returns the row or raises Malformed
+
+HINT = "Set the layout with --format, or see rqa-eval(1) for the format of a row."
+_QUOTED = re.compile(r'"((?:[^"]++|"")*+)"')
+_decode = msgspec.json.Decoder().decode
+
+
+def loads(text: bytes, name: str = "it") -> Any:
+    """Parse JSON. Also accepts NaN and lone surrogates, which Python's json module writes."""
+    decoded(text)
+    try:
+        try:
+            return _decode(text)
+        except msgspec.DecodeError:
+            return _decode(portable(text))
+    except msgspec.DecodeError as error:
+        raise Malformed(f"{name} is not JSON: {str(error).removeprefix('JSON is malformed: ')}") from error
+
+
+def decoded(text: bytes) -> str:
+    """Return the text. Raises Malformed unless it is UTF-8."""
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        raise Malformed(f"it is not UTF-8 text: {error.reason} at byte {error.start + 1}") from error
+
+
+def json_lines(path: Path) -> Iterator[Entry]:
+    """Yield the lines of a JSON lines file."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if number == 1:
+                check_rows(line, str(path))
+            text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            if text.strip():
+                yield number, f"line {number}", partial(loads, text)
+
+
+def json_rows(path: Path) -> Iterator[Entry]:
+    """Yield the lines of a JSON lines file, or the elements of a JSON list."""
+    with path.open("rb") as file:
+        is_list = file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+    yield from numbered(load_json(path)) if is_list else json_lines(path)
+
+
+def numbered(rows: Iterable[Any], name: str = "row") -> Iterator[Entry]:
+    """Yield the rows of a list."""
+    for number, row in enumerate(rows, start=1):
+        yield number, f"{name} {number}", partial(same, row)
+
+
+def load_json(path: Path) -> Any:
+    """Return the content of a JSON file. Raises InputError."""
+    try:
+        return loads(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    except Malformed as error:
+        raise InputError(f"{path} cannot be read: {error}.") from error
+
+
+def load_object(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file, empty if it is something else. Raises InputError."""
+    content = load_json(path)
+    return content if isinstance(content, dict) else {}
+
+
+def converted(entries: Iterable[Entry], change: Callable[[Any], dict[str, Any]]) -> Iterator[Entry]:
+    """Yield the entries with `change` applied to their rows."""
+    for number, where, row in entries:
+        yield number, where, partial(convert, row, change)
+
+
+def convert(row: Callable[[], Any], change: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """Return the changed row. Raises Malformed if a field is missing or has another type."""
+    try:
+        return change(row())
+    except Malformed:
+        raise
+    except KeyError as error:
+        raise Malformed(f"it has no `{error.args[0]}`") from error
+    except (TypeError, AttributeError, ValueError) as error:
+        raise Malformed("its fields do not match the layout") from error
+
+
+def same(row: Any) -> Any:
+    """Return the row as it is."""
+    return row
+
+
+def cells(line: str) -> list[str]:
+    """Return the cells of a line with tabs, without their quotes."""
+    found = line.rstrip("\r\n").split("\t")
+    return [quoted[1].replace('""', '"') if (quoted := _QUOTED.fullmatch(cell)) else cell for cell in found]

@@ -1,0 +1,288 @@
+"""Readers of public question sets. Each yields entries whose rows are in the format of rqa."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from robust_qa import InputError
+
+from .entries import (
+    HINT,
+    Entry,
+    cells,
+    convert,
+    converted,
+    decoded,
+    json_lines,
+    json_rows,
+    load_json,
+    load_object,
+    loads,
+    numbered,
+    same,
+)
+from .items import Malformed
+
+
+def nq_open(path: Path) -> Iterator[Entry]:
+    """Natural Questions as published for open-domain question answering."""
+    return converted(json_lines(path), lambda row: {**row, "answers": row["answer"]})
+
+
+def kilt(path: Path) -> Iterator[Entry]:
+    """A KILT set."""
+
+    def change(row: Mapping[str, Any]) -> dict[str, Any]:
+        answers = [output["answer"] for output in row.get("output") or () if output.get("answer")]
+        return {"id": row.get("id"), "question": row["input"], "answers": answers}
+
+    return converted(json_lines(path), change)
+
+
+def squad(path: Path) -> Iterator[Entry]:
+    """SQuAD: the paragraph is the passage."""
+    articles = load_object(path).get("data")
+    if not isinstance(articles, list):
+        raise InputError(f"{path} has no list `data`, so it is not a SQuAD set.", hint=HINT)
+    number = 0
+    for a, article in enumerate(articles):
+        for p, paragraph in enumerate(_list(path, article, f"data[{a}]", "paragraphs")):
+            for q, asked in enumerate(_list(path, paragraph, f"data[{a}].paragraphs[{p}]", "qas")):
+                number += 1
+                row = partial(_squad_row, article, paragraph, asked)
+                yield number, f"data[{a}].paragraphs[{p}].qas[{q}]", partial(convert, row, dict)
+
+
+def _list(path: Path, value: Any, where: str, name: str) -> list[Any]:
+    inner = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(inner, list):
+        raise InputError(f"{path}: {where} has no list `{name}`, so it is not a SQuAD set.", hint=HINT)
+    return inner
+
+
+def _squad_row(article: Any, paragraph: Any, asked: Any) -> dict[str, Any]:
+    return {
+        "id": asked.get("id"),
+        "question": asked["question"],
+        "answers": [answer["text"] for answer in asked.get("answers") or ()],
+        "passages": [{"title": article.get("title") or "", "text": paragraph["context"]}],
+    }
+
+
+def triviaqa(path: Path) -> Iterator[Entry]:
+    """TriviaQA, with answer aliases."""
+
+    def change(row: Mapping[str, Any]) -> dict[str, Any]:
+        answer = row.get("Answer") or {}
+        aliases = answer.get("Aliases") or []
+        if not isinstance(aliases, list):
+            raise Malformed("`Aliases` is not a list")
+        answers = [answer["Value"], *aliases] if answer else []
+        return {"id": row.get("QuestionId"), "question": row["Question"], "answers": answers}
+
+    rows = load_object(path).get("Data")
+    if not isinstance(rows, list):
+        raise InputError(f"{path} has no list `Data`, so it is not a TriviaQA set.", hint=HINT)
+    return converted(((n, f"Data[{n - 1}]", partial(same, row)) for n, row in enumerate(rows, start=1)), change)
+
+
+def popqa(path: Path) -> Iterator[Entry]:
+    """PopQA, a TSV file."""
+    header: list[str] = []
+
+    def change(line: bytes) -> dict[str, Any]:
+        found = cells(decoded(line))
+        if any(found[len(header) :]):
+            raise Malformed(f"it has {len(found)} columns, but the header has {len(header)}")
+        row = dict(zip_longest(header, found[: len(header)], fillvalue=""))
+        return {**row, "answers": loads(row["possible_answers"].encode(), "`possible_answers`")}
+
+    # Not with csv: a stray quote would swallow the rows below.
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not header:
+                header = cells(line.decode("utf-8-sig", "replace"))
+            elif line.strip():
+                yield from converted([(number, f"line {number}", partial(same, line))], change)
+
+
+def beir(path: Path) -> Iterator[Entry]:
+    """The queries of a BEIR set, with the ids of their relevant passages."""
+    queries = path / "queries.jsonl" if path.is_dir() else path
+    relevant = _judgements(queries.parent / "qrels")
+
+    def change(row: Mapping[str, Any]) -> dict[str, Any]:
+        identity = str(row["_id"])
+        return {"id": identity, "question": row["text"], "relevant": relevant.get(identity, [])}
+
+    for entry in converted(json_lines(queries), change):
+        if not relevant or _in_split(entry, relevant):
+            yield entry
+
+
+def _in_split(entry: Entry, relevant: Mapping[str, list[str]]) -> bool:
+    try:
+        return entry[2]()["id"] in relevant
+    except Malformed:
+        return True
+
+
+def _judgements(folder: Path) -> dict[str, list[str]]:
+    """Return the ids of the relevant passages by query, from the test split if there is one."""
+    files = {file.stem: file for file in sorted(folder.glob("*.tsv"))} if folder.is_dir() else {}
+    file = next((files[name] for name in ("test", "dev", *files) if name in files), None)
+    relevant: dict[str, list[str]] = {}
+    if file is None:
+        return relevant
+    for number, line in enumerate(file.read_bytes().splitlines(), start=1):
+        try:
+            fields = line.decode().split("\t")
+            query, passage, score = fields[0], fields[1], int(fields[2])
+        except (IndexError, ValueError) as error:
+            if number == 1:
+                continue  # the header
+            raise InputError(f"{file}, line {number} is not `query<TAB>passage<TAB>score`.") from error
+        if score > 0:
+            relevant.setdefault(query, []).append(passage)
+    return relevant
+
+
+# -- the sets of the papers
+
+
+def ctxs(path: Path) -> Iterator[Entry]:
+    """Sets with retrieved passages in `ctxs`, as Self-RAG, CRAG and DPR publish them.
+
+    Their claims from PubHealth have the answer true or false, their ARC questions have `choices`.
+    """
+
+    def change(row: Mapping[str, Any]) -> dict[str, Any]:
+        row = {**row, "passages": row["ctxs"]}
+        del row["ctxs"]
+        if "answerKey" in row:
+            return _arc(row)
+        answers = row.get("answers")
+        if answers in (["true"], ["false"]):
+            return {**row, **_claim(row["question"], answers[0])}
+        return row if "answers" in row else {**row, "answers": row.get("answer")}
+
+    return converted(json_rows(path), change)
+
+
+def asqa(path: Path) -> Iterator[Entry]:
+    """ASQA: the facts are the short answers to the disambiguated questions (also with ALCE's passages in `docs`)."""
+
+    def change(row: Mapping[str, Any]) -> dict[str, Any]:
+        found = {
+            "id": row.get("sample_id"),
+            "question": row.get("question") or row["ambiguous_question"],
+            "answers": [pair["short_answers"] for pair in row["qa_pairs"]],
+        }
+        return {**found, "passages": row["docs"]} if "docs" in row else found
+
+    content = load_json(path)
+    if isinstance(content, list):
+        return converted(numbered(content), change)
+    split = content.get("dev") if isinstance(content, dict) else None
+    if not isinstance(split, dict):
+        raise InputError(f"{path} has no questions in `dev`, so it is not an ASQA set.", hint=HINT)
+    rows = ({"sample_id": id, **row} if isinstance(row, dict) else row for id, row in split.items())
+    return converted(numbered(rows), change)
+
+
+def bioasq(path: Path) -> Iterator[Entry]:
+    """BioASQ's task B: questions with an exact answer. Summary questions have none and are left out."""
+
+    def change(row: Mapping[str, Any]) -> dict[str, Any]:
+        exact = row["exact_answer"]
+        answers = [one if isinstance(one, list) else [one] for one in (exact if isinstance(exact, list) else [exact])]
+        if row["type"] != "list":  # the alternatives of one fact
+            answers = [[name for one in answers for name in one]]
+        passages = [
+            {"text": snippet["text"], "id": f"{snippet.get('document') or ''}#{n}", "source": snippet.get("document")}
+            for n, snippet in enumerate(row.get("snippets") or (), start=1)
+        ]
+        return {"id": row.get("id"), "question": row["body"], "answers": answers, "passages": passages or None}
+
+    rows = load_object(path).get("questions")
+    if not isinstance(rows, list):
+        raise InputError(f"{path} has no list `questions`, so it is not a BioASQ set.", hint=HINT)
+    return converted(
+        numbered(row for row in rows if not (isinstance(row, dict) and row.get("type") == "summary")), change
+    )
+
+
+def rgb(path: Path) -> Iterator[Entry]:
+    """RGB: positive passages, then negative ones. Each entry of `answer` is a fact, as in its code."""
+
+    def change(row: Mapping[str, Any]) -> dict[str, Any]:
+        answer = row["answer"]
+        good, bad = _flat(row["positive"]), _flat(row["negative"])
+        found: dict[str, Any] = {
+            "id": row.get("id"),
+            "question": row["query"],
+            "answers": [
+                one if isinstance(one, list) else [one] for one in (answer if isinstance(answer, list) else [answer])
+            ],
+            "passages": good + bad,
+            "negative_passages": bad,
+        }
+        if "positive_wrong" in row:
+            found |= {"fake_answer": row["fakeanswer"], "counterfactual_passages": _flat(row["positive_wrong"]) + bad}
+        return found
+
+    return converted(json_rows(path), change)
+
+
+def _flat(texts: Sequence[Any]) -> list[str]:
+    """Return the texts, of which some are in lists: the documents for one part of the question."""
+    return [text for one in texts for text in (one if isinstance(one, list) else [one])]
+
+
+def arc(path: Path) -> Iterator[Entry]:
+    """ARC, as published or as on the Hugging Face hub. The question lists the choices."""
+    return converted(json_rows(path), _arc)
+
+
+def _arc(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row with `choices` by label and the `choice` that is right."""
+    asked = row["question"]
+    given = row["choices"] if "choices" in row else asked["choices"]
+    pairs = (
+        zip(given["label"], given["text"], strict=True)
+        if isinstance(given, dict)
+        else [(one["label"], one["text"]) for one in given]
+    )
+    choices = {str(label): text for label, text in pairs}
+    key = str(row["answerKey"])
+    if key not in choices:
+        raise Malformed(f"its `answerKey` {key} is none of the labels {', '.join(choices)}")
+    stem = asked if isinstance(asked, str) else asked["stem"]
+    listed = "".join(f"\n{label}: {text}" for label, text in choices.items())
+    others = {name: value for name, value in row.items() if name not in ("question", "choices", "answerKey")}
+    return {**others, "question": stem + listed, "answers": [choices[key]], "choices": choices, "choice": key}
+
+
+def pubhealth(path: Path) -> Iterator[Entry]:
+    """PubHealth, a TSV file. As in Self-RAG only the true and the false claims are asked."""
+    csv.field_size_limit(1 << 30)  # of whole articles
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        for number, row in enumerate(csv.DictReader(file, delimiter="\t"), start=1):
+            if row.get("label") in ("true", "false"):
+                asked = {"id": row.get("claim_id"), **_claim(row["claim"], row["label"])}
+                yield number, f"row {number}", partial(same, asked)
+
+
+def _claim(claim: str, verdict: str) -> dict[str, Any]:
+    """Return the question about a claim."""
+    return {
+        "question": f"{claim}\nIs this claim true or false?",
+        "answers": [verdict],
+        "choices": {"true": "true", "false": "false"},
+        "choice": verdict,
+    }
