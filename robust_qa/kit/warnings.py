@@ -16,18 +16,14 @@ class LastingWarning(str):
     """A remark on what will be lacking next time, too."""
 
 
-class ShownWarning(str):
-    """A remark that the user sees without asking for the trace."""
-
-
-def warn(text: str, *, lasting: bool = False, shown: bool = False) -> None:
+def warn(text: str, *, lasting: bool = False) -> None:
     """Tell what the call under way has to do without, such as a page that could not be reached.
 
     The trace shows it, and the result is not cached unless it is `lasting`: what is lacking now may be there next
-    time. `shown` prints it on stderr too, as does a warning of a strategy, which is in no call.
+    time. A strategy is in no call: its warnings go to stderr, once for all questions.
     """
     if (heard := _heard.get()) is not None:
-        heard.append(LastingWarning(text) if lasting else ShownWarning(text) if shown else text)
+        heard.append(LastingWarning(text) if lasting else text)
 
 
 @contextmanager
