@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -218,6 +219,22 @@ async def test_unknown_is_offered_in_a_fixed_form_or_never(name: str, structured
         assert abstain or not nullable or name == "self_route"
     assert offers[0]
     assert not offers[1] or name == "self_route"
+
+
+def test_plain_text_is_told_on_stderr_without_explain(installed: str, tmp_path: Path) -> None:
+    (tmp_path / "passages.jsonl").write_text('{"text": "Emma is by Jane Austen."}')
+    with serve(lambda body, _: "Jane Austen") as server:
+        options = [f"reader.openai.base_url={server.url}", "reader.openai.model=m", "cache.enabled=false"]
+        ended = subprocess.run(
+            [installed, "ask", "--passages", "passages.jsonl", "-s", "rag", "--reader", "openai", "--short", QUESTION]
+            + [part for option in options for part in ("-O", option)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+    assert (ended.stdout, PLAIN_TEXT in ended.stderr) == ("Jane Austen\n", True)
 
 
 async def test_plain_text_is_told_once_for_all_questions() -> None:
