@@ -206,7 +206,7 @@ _ADJECTIVES = "the|proposed|candidate|possible|suggested"
 _NOUNS = "scores?|levels?|numbers?|used"
 _END = re.compile(r"\s*(?:<{1,3}/?\w|```|---|#{1,6}\s|\**step\s+\d)", re.IGNORECASE)
 _RULE = re.compile(r"[\s|:-]+")
-_LISTED = re.compile(r"\d+(?:(?:[\s,&–-]|and\b|to\b)*\d+)*")
+_LISTED = re.compile(r"\d++(?:(?:[\s,&–-]|and\b|to\b)++\d++)*+")
 
 
 class _Sheet:
