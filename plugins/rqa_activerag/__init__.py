@@ -128,7 +128,8 @@ class ActiveRag:
         if revision.degraded:
             if reply.finish == "length":
                 raise CutError
-            warn(PLAIN_TEXT)
+            if revision.answer:
+                warn(PLAIN_TEXT)
         return revision
 
 

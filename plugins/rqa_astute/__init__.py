@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from robust_qa import Answer, ContextError, CutError, Order, Passage, hookimpl
-from robust_qa.kit import PLAIN_TEXT, Filled, Prompter, final_answer, warn
+from robust_qa.kit import PLAIN_TEXT, Filled, Prompter, final_answer, says_unknown, warn
 
 from . import forms
 from .account import details, explained, listed, rendered
@@ -127,8 +127,10 @@ class Astute:
         if verdict is None and cut:
             raise CutError
         if verdict is None:
-            warn(PLAIN_TEXT)
-            return Verdict(answer=final_answer(filled.reply.text) or final_answer(filled.repaired), degraded=True)
+            answer = final_answer(filled.reply.text) or final_answer(filled.repaired)
+            if not says_unknown(answer):
+                warn(PLAIN_TEXT)
+            return Verdict(answer=answer, degraded=True)
         if filled.repaired:
             return dataclasses.replace(verdict, repaired=True)
         return completed(verdict) if cut else verdict

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from robust_qa.kit import (
+    UNKNOWN,
     Labels,
     between,
     declines,
@@ -113,13 +114,13 @@ def parse_consolidation(reply: str, size: int) -> list[Consolidated] | None:
 
 
 def parse_verdict(reply: str, size: int, *, structured: bool) -> Verdict | None:
-    """The verdict of a reply about `size` documents, or None when no groups can be read from it.
+    """The verdict of a reply about `size` documents, or None if it has no groups, no marked answer and no refusal.
 
     `structured` tells which form was asked for; the other one is understood as well.
     """
-    return in_either_form(
-        reply, partial(_json_form, size=size), partial(_text_form, size=size), first="json" if structured else "text"
-    )
+    forms = partial(_json_form, size=size), partial(_text_form, size=size)
+    verdict = in_either_form(reply, *forms, first="json" if structured else "text")
+    return Verdict(answer=UNKNOWN) if verdict is None and reply and declines(reply) else verdict
 
 
 def confidences(values: Sequence[object]) -> list[float | None]:
@@ -157,9 +158,10 @@ def _amount(value: object) -> tuple[float | None, float | None]:
 
 
 def _json_form(reply: str, size: int) -> Verdict | None:
-    whole = parse_object(reply, "groups") or {}
+    last = parse_object(reply, "answer") or {}
+    whole = parse_object(reply, "groups") or ({} if "documents" in last else last)  # or of a group of a cut reply
     if "answer" in whole and whole["answer"] is None:  # which is said, where a reply that was cut says nothing
-        whole["answer"] = "I don't know"
+        whole["answer"] = UNKNOWN
     if whole.get("groups") == []:
         return _verdict([], whole, size)
     # Of a reply that was cut short the groups before the cut remain.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from robust_qa import Answer, CutError, hookimpl
-from robust_qa.kit import Prompter, declines, fenced
+from robust_qa.kit import Prompter, declines, fenced, labelled_answer, says_unknown
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
@@ -36,12 +36,13 @@ class NoRag:
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """One call; abstains when the reply declines or is empty. CutError when it was cut: no answer is that long."""
         reply = await self.prompter.ask(toolbox, "answer", fields={"question": fenced(question)})
-        text = reply.text
+        stated = labelled_answer(reply.text)
+        text = reply.text if stated is None else stated
         if reply.finish == "length":
             raise CutError
-        if not text:
+        if not reply.text:
             return Answer(None, reason="The language model's reply is empty.")
-        if declines(text):
+        if declines(text) or (stated is not None and says_unknown(text)):
             return Answer(None, reason="The language model does not know the answer.")
         return Answer(text)
 

@@ -89,7 +89,8 @@ def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Readin
     if "answer" in fields and not broken_json:
         answer = one_line(fields["answer"])
     else:
-        answer = final_answer(reply) if fields or broken_json or between(reply, "ANSWER") else reply
+        whole = not (fields or broken_json or "<<<ANSWER>>>" in reply or between(reply, "ANSWER"))
+        answer = reply if whole else final_answer(reply)
         if not answer:
             return Reading(None, usage=completion.usage, reason="The language model's reply has no answer.")
     if says_unknown(answer):

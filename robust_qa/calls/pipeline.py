@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 import msgspec
 
 from ..errors import CallTimeout, PluginError, RqaError, UnavailableError
-from ..kit.warnings import LastingWarning, ShownWarning, collected_warnings, warn
+from ..kit.warnings import LastingWarning, collected_warnings
 from ..types import Power, Usage
 from .batching import Batcher
 from .cache import Cache
@@ -278,9 +278,6 @@ class Pipeline:
         return first
 
     def _record(self, call: Call[Any], outcome: _Outcome[Any], started: float, trace: Trace) -> None:
-        for text in outcome.warnings:
-            if isinstance(text, ShownWarning):
-                warn(text, shown=True)
         usage: Usage = getattr(outcome.result, "usage", _NO_USAGE)
         if outcome.cached and usage.calls:
             usage = dataclasses.replace(usage, cached=usage.calls)

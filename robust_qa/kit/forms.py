@@ -187,7 +187,7 @@ class Labels:
         )
         colon, short = r"[\s*_]*[:：][\s*_]*", r"[\s*_]*(?:[:：][\s*_]*|(?=\d))"
         self.field = re.compile(rf"[\s*_#>\d.)-]*+{self.label.pattern}{colon}(.*)", re.IGNORECASE)
-        self.inner = re.compile(rf"(?:[;,.|(–—-]|\s\*)[\s*_]*{self.label.pattern}{short}", re.IGNORECASE)
+        self.inner = re.compile(rf"(?:[;,.|(–—-]|\s\*)[\s*_]{{0,9}}{self.label.pattern}{short}", re.IGNORECASE)
         self.heading = re.compile(
             rf"[\s*_#>-]*+{heading}s?(?:\s+#?(\d{{1,4}}|[A-Z]))?[\s*_]*(?:\Z|[:：(.,–—-](.*))", re.IGNORECASE
         )
@@ -206,7 +206,7 @@ _ADJECTIVES = "the|proposed|candidate|possible|suggested"
 _NOUNS = "scores?|levels?|numbers?|used"
 _END = re.compile(r"\s*(?:<{1,3}/?\w|```|---|#{1,6}\s|\**step\s+\d)", re.IGNORECASE)
 _RULE = re.compile(r"[\s|:-]+")
-_LISTED = re.compile(r"\d+(?:(?:[\s,&–-]|and\b|to\b)*\d+)*")
+_LISTED = re.compile(r"\d++(?:(?:[\s,&–-]|and\b|to\b)++\d++)*+")
 
 
 class _Sheet:
@@ -236,13 +236,13 @@ class _Sheet:
             self.target[self.name] += " " + line
 
     def finished(self) -> tuple[list[dict[str, str]], dict[str, str]]:
-        parts, whole, headed = [], self.form.whole, {id(part) for part in self.headed.values()}
-        for part in filter(lambda part: any(map(str.strip, part.values())), self.parts):
-            if self.form.outside and part.keys() == {whole} and id(part) not in headed:
-                self.outside.setdefault(whole, part[whole])
-            else:
+        parts, fields = list[dict[str, str]](), dict[str, str]()
+        for part in self.parts:
+            if self.form.outside and part.keys() == {self.form.whole} and part not in self.headed.values():
+                fields = part
+            elif any(map(str.strip, part.values())):
                 parts.append(part)
-        return parts, self.outside
+        return parts, fields | self.outside
 
     def _begin(self, number: str = "") -> None:
         known = self.headed.get(number)

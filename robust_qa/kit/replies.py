@@ -238,8 +238,8 @@ def final_answer(reply: str) -> str:
 
 def labelled_answer(reply: str) -> str | None:
     """Return the answer as `final_answer` does, but None if `reply` has it in no form."""
-    if marked := between(reply, "ANSWER"):
-        return one_line(marked[-1])
+    if (marked := between(reply, "ANSWER")) or "<<<ANSWER>>>" in reply:
+        return one_line("".join(marked[-1:]))
     if whole := parse_object(reply, "answer") or _broken(reply):
         return one_line(whole["answer"])
     labelled = _LABELLED.findall("\n".join(_lines(reply)))

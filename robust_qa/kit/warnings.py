@@ -16,18 +16,14 @@ class LastingWarning(str):
     """A warning whose cause will still exist at the next call."""
 
 
-class ShownWarning(str):
-    """A warning that the user sees without asking for the trace."""
-
-
-def warn(text: str, *, lasting: bool = False, shown: bool = False) -> None:
+def warn(text: str, *, lasting: bool = False) -> None:
     """Warn that the current call succeeded only in part, for example without a page that could not be fetched.
 
     The trace shows the warning. A result is cached only if all its warnings are `lasting`, because a later call may
-    succeed in full. `shown` prints it on stderr too, as does a warning of a strategy, which is outside calls.
+    succeed in full. A strategy is outside calls: its warnings go to stderr, once for all questions.
     """
     if (warnings := _collected.get()) is not None:
-        warnings.append(LastingWarning(text) if lasting else ShownWarning(text) if shown else text)
+        warnings.append(LastingWarning(text) if lasting else text)
 
 
 @contextmanager

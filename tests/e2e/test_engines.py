@@ -50,9 +50,11 @@ def test_the_retriever_that_is_configured_is_the_one_that_is_indexed_and_asked(i
     assert ask(installed)["trace"][0]["component"] == "retriever.notes"
 
 
-def consolidating(request: dict[str, Any], _: int) -> str:
+def consolidating(request: dict[str, Any], number: int) -> str:
     if "from your own memory" in str(request["messages"]):
         return json.dumps({"passages": ["The lighthouse at Skerry Point was built in 1871."]})
+    if "Rewrite the evidence" in str(request["messages"]):
+        return json.dumps({"consolidated": [{"documents": [1], "text": f"Built in 1871, in request {number}."}]})
     return json.dumps(GROUPS)
 
 

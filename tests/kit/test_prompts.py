@@ -35,6 +35,13 @@ def test_passages_are_numbered_and_fenced() -> None:
     assert rendered == ('<document number="1" title="T">\nOne.\n</document>\n<document number="2">\nTwo.\n</document>')
 
 
+def test_source_awareness_shows_urls_and_no_paths() -> None:
+    passages = [Passage("E", source='https://a.example/?q="x"'), Passage("F", source="/home/ada/notes.txt")]
+    rendered = render_passages(passages, source_aware=True)
+    assert 'from="retrieval" source="https://a.example/?q=&quot;x&quot;">' in rendered
+    assert "ada" not in rendered and "source=" not in render_passages(passages)
+
+
 def test_source_awareness_tells_memory_from_retrieval() -> None:
     rendered = render_passages([Passage("E"), Passage("I", origin="memory")], source_aware=True)
     assert 'number="1" from="retrieval"' in rendered and 'number="2" from="memory"' in rendered

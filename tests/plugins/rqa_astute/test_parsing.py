@@ -1,4 +1,5 @@
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -200,6 +201,22 @@ def test_a_last_answer_without_documents_is_the_final_one() -> None:
     reply = "documents: 1\nanswer: A\n\ndocuments: 2\nanswer: B\n\nReason: 1 is better.\nAnswer: A"
     verdict = parse_verdict(reply, 5, structured=False)
     assert verdict == Verdict((Group((1,), "A"), Group((2,), "B")), "A", "1 is better.")
+
+
+def test_of_several_answers_without_documents_the_last_one_is_final() -> None:
+    reply = "Answer: B at first.\n\nGROUP 1\ndocuments: 1\nanswer: A\n\nGROUP 2\ndocuments: 2\nanswer: B\n\nAnswer: A"
+    verdict = parse_verdict(reply, 5, structured=False)
+    assert verdict == Verdict((Group((1,), "A"), Group((2,), "B")), "A")
+
+
+@pytest.mark.parametrize(
+    "text", [", ", "* ", "answer: , ", "| ", "|answer|documents|\n", "GROUP 1 (", "1 and ", "- ", "\n"]
+)
+def test_a_long_reply_is_read_in_no_time(text: str) -> None:
+    began = time.process_time()
+    for start in ("", "answer: ", "GROUP 1: documents 1", "|answer|documents|\n"):
+        parse_verdict(start + text * (100_000 // len(text)), 5, structured=False)
+    assert time.process_time() - began < 4
 
 
 def test_a_longer_text_adds_no_field() -> None:

@@ -1,0 +1,259 @@
+"""Each strategy that asks a language model, at a scripted endpoint: what it asks, and what it makes of bad replies."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standins.model import ScriptedModel, toolbox_over
+from standins.openai import Request, completion, continuation, serve
+
+from robust_qa import Answer, CutError, Passage, Question, RqaError
+from robust_qa.answering.session import Session
+from robust_qa.config.layers import Config
+from robust_qa.config.values import Layer
+from robust_qa.host.loading import Host
+from robust_qa.kit import PLAIN_TEXT
+from rqa_judge import Judge
+
+PLUGINS = Path(__file__).parents[2] / "plugins"
+NAMES = ("rqa_astute", "rqa_activerag", "rqa_crag", "rqa_rag", "rqa_norag", "rqa_judge", "rqa_baselines", "rqa_openai")
+QUESTION = "Who wrote Emma?"
+PASSAGES = (
+    Passage("Emma came out in 1815. Jane Austen wrote it.", id="emma", source="https://a.example/emma"),
+    Passage("Emma was written by Mary Shelley in 1818.", id="fake"),
+)
+# What a prompt may show, by what only that contains.
+SIGNS = {
+    "1": "came out in 1815",
+    "2": "Mary Shelley in 1818",
+    "memory": "a novel that I remember",
+    "thought": "I believe it was",
+    "lesson": "What I learnt",
+    "reply": "So I said",
+    "keywords": "\njane austen\n",
+}
+VERDICT = "GROUP 1\ndocuments: 1, 3\nanswer: Jane Austen\nconfidence: 0.9\n\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>"
+SAID = "So I said.\nDocuments: 1\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>"
+# The reply to a prompt that contains the words, in the order in which they are looked for.
+REPLIES = {
+    "Write at most": "<<<PASSAGE>>>Emma is a novel that I remember.<<</PASSAGE>>>",
+    "Write one passage": "Emma is a novel that I remember.",
+    "Group the documents": VERDICT,
+    "Rewrite the evidence": "documents: 1, 3\ntext: What I learnt is Jane Austen.",
+    "You study documents": "What I learnt [1].",
+    "think a question through": "I believe it was her.\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>",
+    "one word: yes or no": "yes",
+    "You compress": "<<<SUMMARY>>> What I learnt: Jane Austen. <<</SUMMARY>>>\nComplete: no",
+    "Answer the question from these keywords": "<<<ANSWER>>> Jane Austen <<</ANSWER>>>",
+    "one document alone": "Jane Austen",
+    "Write its number": "<<<ANSWER>>> 1 <<</ANSWER>>>",
+    "write its number": "<<<ANSWER>>> 1 <<</ANSWER>>>",
+    "Documents: the numbers, separated": "Documents: 1, 2",
+    "### Instruction": "[Relevant]Jane Austen[Utility:5]",
+    "without explanation": "Jane Austen",
+    "": SAID,
+}
+BOTH = "1 2"
+
+# What each request shows, one string a request. Requests of one tuple are at once.
+Asked = Sequence[tuple[str, ...]]
+REQUESTS: dict[str, tuple[dict[str, Any], Asked]] = {
+    "norag": ({}, [("",)]),
+    "rag": ({}, [(BOTH,)]),
+    "astute": ({}, [("",), ("1 2 memory",)]),
+    "astute of two rounds": ({"iterations": 2}, [("",), ("1 2 memory",), ("1 2 memory lesson",)]),
+    "activerag": ({}, [("", BOTH), ("thought lesson",)]),
+    "activerag without assimilation": ({"assimilation": False}, [("",), ("1 2 thought",)]),
+    "activerag without accommodation": ({"accommodation": False}, [(BOTH,), ("lesson",)]),
+    "crag": ({"upper": 0.5, "lower": -0.5}, [("1", "2"), ("1", "2"), (BOTH,)]),
+    "cot": ({}, [("",)]),
+    "genread": ({}, [("",), ("1 2 memory",)]),
+    "self_consistency": ({}, [(BOTH, BOTH, BOTH)]),
+    "usc": ({}, [(BOTH, BOTH, BOTH), ("reply",)]),
+    "robustrag": ({}, [("1", "2"), ("keywords",)]),
+    "instructrag": ({}, [(BOTH,)]),
+    "self_rag": ({"retrieval": "always"}, [("1", "2")]),
+    "self_route": ({}, [(BOTH,)]),
+    "answer_refinement": ({}, [("",), (BOTH,)]),
+    "chain_of_note": ({}, [(BOTH,)]),
+    "context_filtering": ({}, [(BOTH,), (BOTH,)]),
+    "context_filtering with a written passage": ({"generated": True}, [("",), ("1 2 memory",), (BOTH,)]),
+    "compact": ({"segment": 1}, [("1",), ("2 lesson",), ("lesson",)]),
+    "madra": ({}, [(BOTH, BOTH), ("", BOTH, BOTH)]),
+    "madra without selection": ({"select": False}, [("", BOTH, BOTH)]),
+}
+CUT = object()  # a reply that is cut within its thoughts
+MALFORMED: dict[str, Any] = {
+    "thoughts and no reply": "<think>Let me see.</think>",
+    "a bare answer": "Jane Austen",
+    "a refusal": "I'm unable to answer that.",
+    "cut JSON": '{"thought": "x", "answer": "Jane Austen", "docu',
+    "null in a fence": '```json\n{"answer": null}\n```',
+    "a sentence": "So the answer is **Jane Austen**.",
+    "a tag": "I think so.\n<answer>Jane Austen</answer>",
+    "an empty mark": "Hm.\n<<<ANSWER>>> <<</ANSWER>>>",
+    "no such documents": "Documents: 7, 99\nAnswer: Jane Austen",
+    "cut thoughts": CUT,
+}
+
+
+async def ask(strategy: str, reply: Callable[[str], Any], **options: Any) -> tuple[Any, list[Request], str]:
+    """The answer or the error, the requests, and what is told on stderr."""
+    tree = {
+        "defaults": {"reader": "openai", "strategy": strategy, "evaluator": "judge"},
+        "strategy": {strategy: options},
+        "cache": {"enabled": False},
+    }
+    host = Host(only=[], files=[PLUGINS / name for name in NAMES], strict=True)
+    outcome: Answer | BaseException
+    with serve(lambda body, _: _reply(body, reply)) as server:
+        reader = {"openai": {"model": "m", "base_url": server.url, "concurrency": 8}}
+        async with Session(Config([Layer("rqa.toml", {**tree, "reader": reader})]), host) as session:
+            try:
+                outcome = await session.answer(Question(QUESTION, passages=PASSAGES))
+            except (RqaError, ExceptionGroup) as error:
+                outcome = error
+    return outcome, server.requests, session.trouble
+
+
+def _reply(body: dict[str, Any], reply: Callable[[str], Any]) -> Any:
+    said = reply(_prompt(body))
+    thoughts = "<think>Let me see, the documents"
+    if said is not CUT:
+        return said
+    return continuation((thoughts, 0.0), finish="length") if "prompt" in body else completion(thoughts, finish="length")
+
+
+def _prompt(body: dict[str, Any]) -> str:
+    return body.get("prompt") or "\n".join(message["content"] for message in body["messages"])
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+async def test_the_requests_of_a_strategy(name: str) -> None:
+    options, expected = REQUESTS[name]
+    strategy = name.split(maxsplit=1)[0]
+    answer, requests, told = await ask(
+        strategy, lambda prompt: next(text for words, text in REPLIES.items() if words in prompt), **options
+    )
+    prompts = [_prompt(request.body) for request in requests]
+    shown = [" ".join(name for name, sign in SIGNS.items() if sign in prompt) for prompt in prompts]
+    in_stages = [sorted(shown.pop(0) for _ in stage if shown) for stage in expected]
+    assert (in_stages, shown) == ([sorted(stage) for stage in expected], [])
+    assert all("Emma" in prompt for prompt in prompts)
+    assert (answer.text, told) == ("Jane Austen", "")
+
+
+# "-": abstains; "!": told on stderr that plain text was used; "cut": CutError.
+MARKED = ("-", "Jane Austen !", "-", "Jane Austen", "-", "Jane Austen.", "Jane Austen", "-", "Jane Austen", "cut")
+READ = (*MARKED[:5], "So the answer is **Jane Austen**.", *MARKED[6:])  # the reader's whole reply, if it has no form
+GROUPED = ("-", "Jane Austen !", "-", "Jane Austen !", "-", "Jane Austen. !", *MARKED[6:])  # no groups or corrections
+PLAIN = ("-", "Jane Austen", *MARKED[2:])  # the form is plain text
+WRITTEN = (  # what a model that is no chat model writes
+    *("<think>Let me see.</think>", "Jane Austen", "-", '{"thought": "x", "answer": "Jane Austen", "docu'),
+    *('```json {"answer": null} ```', "So the answer is **Jane Austen**.", "I think so. <answer>Jane Austen</answer>"),
+    *("Hm. <<<ANSWER>>> <<</ANSWER>>>", "Documents: 7, 99 Answer: Jane Austen", "<think>Let me see, the documents"),
+)
+# The outcome of each of MALFORMED, and the number of requests where it is not the same for all.
+OUTCOMES: dict[str, tuple[Sequence[str], Sequence[int]]] = {
+    "norag": (PLAIN, [1] * 10),
+    "rag": (READ, [1] * 10),
+    "astute": (GROUPED, [2, 3, 2, 3, 2, 3, 2, 3, 2, 1]),  # 3: repaired
+    "activerag": (GROUPED, [*[3] * 9, 2]),
+    "crag": (READ, [*[5] * 9, 2]),
+    "cot": (MARKED, [1] * 10),
+    "genread": (READ, [*[2] * 9, 1]),
+    "self_consistency": (MARKED, [3] * 10),
+    "usc": (MARKED, [*[4] * 9, 3]),
+    "robustrag": (MARKED, [2, 3, 2, 3, 3, 3, 3, 3, 3, 2]),  # 2: no reading has an answer
+    "instructrag": (MARKED, [1] * 10),
+    "self_rag": (WRITTEN, [3] * 10),
+    "self_route": (READ, [2, 1, 2, 1, 2, 1, 1, 2, 1, 1]),  # 2: by memory
+    "answer_refinement": (MARKED, [*[2] * 9, 1]),
+    "chain_of_note": (MARKED, [1] * 10),
+    "context_filtering": (READ, [*[2] * 9, 1]),
+    "compact": (READ, [1, *[2] * 8, 1]),
+    "madra": (MARKED, [*[5] * 9, 2]),
+}
+
+
+@pytest.mark.parametrize("number, malformed", list(enumerate(MALFORMED)), ids=MALFORMED)
+@pytest.mark.parametrize("name", OUTCOMES)
+async def test_the_outcome_of_a_malformed_reply(name: str, number: int, malformed: str) -> None:
+    thresholds = REQUESTS[name][0] if name == "crag" else {}
+    found, requests, told = await ask(name, lambda _: MALFORMED[malformed], **thresholds)
+    outcomes, counts = OUTCOMES[name]
+    outcome = "cut" if isinstance(found, CutError) else found.text or "-"
+    assert (f"{outcome}{' !' if told else ''}", len(requests)) == (outcomes[number], counts[number])
+
+
+def test_every_strategy_with_a_language_model_is_in_the_tables() -> None:
+    host = Host(only=[], files=[PLUGINS / name for name in NAMES], strict=True)
+    names = {registration.name for registration in host.components("strategy")}
+    assert names == set(OUTCOMES) == {name.split()[0] for name in REQUESTS}
+
+
+@pytest.mark.parametrize("structured", [False, True], ids=["text", "json"])
+@pytest.mark.parametrize("name", [name for name in OUTCOMES if name not in ("self_rag", "crag")])
+async def test_unknown_is_offered_in_a_fixed_form_or_never(name: str, structured: bool) -> None:
+    def reply(prompt: str) -> str:
+        return next(text for words, text in REPLIES.items() if words in prompt)
+
+    offers = []
+    for abstain in (True, False):
+        model = ScriptedModel(lambda messages: reply("\n".join(m.content for m in messages)), structured=structured)
+        host = Host(only=[], files=[PLUGINS / name for name in NAMES], strict=True)
+        factory = next(r.factory for r in host.components("strategy") if r.name == name)
+        await factory(factory.Options(abstain=abstain)).answer(
+            QUESTION, toolbox_over(model, PASSAGES, question=QUESTION)
+        )
+        # What a method cannot do without: the memory of astute, one reading of robustrag, the first of self_route.
+        prompts = [p for p in model.prompts if "Write at most" not in p and "one document alone" not in p]
+        offers.append([p for p in prompts if "UNKNOWN" in p or "null" in p])
+        assert not any("don't know" in prompt.lower() for prompt in prompts)
+        nullable = [decoding for _, decoding in model.calls if '"null"' in json.dumps(decoding.schema)]
+        assert abstain or not nullable or name == "self_route"
+    assert offers[0]
+    assert not offers[1] or name == "self_route"
+
+
+def test_plain_text_is_told_on_stderr_without_explain(installed: str, tmp_path: Path) -> None:
+    (tmp_path / "passages.jsonl").write_text('{"text": "Emma is by Jane Austen."}')
+    with serve(lambda body, _: "Jane Austen") as server:
+        options = [f"reader.openai.base_url={server.url}", "reader.openai.model=m", "cache.enabled=false"]
+        ended = subprocess.run(
+            [installed, "ask", "--passages", "passages.jsonl", "-s", "rag", "--reader", "openai", "--short", QUESTION]
+            + [part for option in options for part in ("-O", option)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+    assert (ended.stdout, PLAIN_TEXT in ended.stderr) == ("Jane Austen\n", True)
+
+
+async def test_plain_text_is_told_once_for_all_questions() -> None:
+    host = Host(only=[], files=[PLUGINS / "rqa_rag", PLUGINS / "rqa_openai"], strict=True)
+    with serve(lambda body, _: "Jane Austen") as server:
+        tree = {"defaults": {"strategy": "rag"}, "reader": {"openai": {"model": "m", "base_url": server.url}}}
+        async with Session(Config([Layer("rqa.toml", tree | {"cache": {"enabled": False}})]), host) as session:
+            for question in ("Who wrote Emma?", "Who wrote Persuasion?"):
+                await session.answer(Question(question, passages=PASSAGES))
+    assert session.trouble == f"{PLAIN_TEXT} (2 questions)"
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        ("", 0), ("<think>yes</think>", 0), ("Yes, it does. No doubt.", 1), ("NO", -1), ('{"verdict": "yes"}', 1),
+        ("**no**", -1), ("Perhaps", 0), ("I'm unable to answer that.", 0), ("ja", 0), ("<answer>yes</answer>", 1),
+    ],
+)  # fmt: skip
+async def test_what_the_judge_makes_of_a_reply(reply: str, score: float) -> None:
+    model = ScriptedModel(lambda _: reply)
+    assert await Judge(Judge.Options()).score(QUESTION, ["Jane Austen wrote it."], toolbox_over(model)) == [score]
