@@ -125,7 +125,8 @@ class Reading:
     - `passages`: 0-based positions of the supporting passages in the list, best first.
     - `start`, `end`: character offsets of the answer in the first of `passages`, for extractive readers.
     - `places`: optional; for each of `passages` the offset of the supporting words.
-    - `rivals`: competing answers from other passages, most likely first, without rivals of their own.
+    - `rivals`: competing answers from other passages, most likely first, without rivals of their own. Without `text`,
+      the candidates that the reader is not sure of.
     - `reason`: one sentence on why there is no `text`, if not because the passages lack the answer.
     """
 
@@ -191,6 +192,7 @@ class Answer:
     - `details`: JSON-ready data of the strategy.
     - `closest`: quotes of the passages closest to the question, best first, without those cited. If a strategy gives
       none, the host quotes what it retrieved, unless a language model answered.
+    - `withstands`: how many planted passages cannot change the answer, if the strategy proves that.
 
     The host sets the fields from `question` on.
     """
@@ -202,6 +204,7 @@ class Answer:
     reason: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
     closest: tuple[Citation, ...] = ()
+    withstands: int | None = None
     # -- set by the host
     question: str = ""
     strategy: str = ""

@@ -22,8 +22,8 @@ from ..types import Answer, Passage, Question
 
 # The fields that rqa adds to an output line. An input field of the same name moves into `input`.
 OWN_FIELDS = frozenset(
-    """row answer abstained confidence citations conflicts closest reason usage seconds strategy details trace error
-    input""".split()
+    """row answer abstained confidence citations conflicts closest withstands reason usage seconds strategy details
+    trace error input""".split()
 )
 _BOM = b"\xef\xbb\xbf"
 # The first bytes of files that are not UTF-8 text: what they are, and how to convert them.
@@ -97,6 +97,8 @@ class Row:
             line["conflicts"] = answer.conflicts
         if answer.closest:
             line["closest"] = answer.closest
+        if answer.withstands is not None:
+            line["withstands"] = answer.withstands
         if answer.reason:
             line["reason"] = answer.reason
         line["usage"] = answer.usage

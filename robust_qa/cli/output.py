@@ -96,6 +96,8 @@ def as_json(answer: Answer) -> dict[str, Any]:
 
     built: dict[str, Any] = msgspec.to_builtins(answer)
     text = built.pop("text")
+    if answer.withstands is None:
+        del built["withstands"]
     return {
         "question": built.pop("question"),
         "answer": text,
