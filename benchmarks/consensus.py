@@ -3,8 +3,8 @@
     python benchmarks/consensus.py realtimeqa.jsonl rgb_counterfactual.jsonl
 
 A set is JSONL; each row has `question` and its own `passages`, of which the first ten count. The reader `embedded`
-reads each alone. If an answer withstands k planted passages, the answers of every choice of 1 to k passages are replaced: by
-the runner-up, by one new answer, and by none. A replacement that changes the answer is broken.
+reads each alone. If an answer withstands k planted passages, the answers of every choice of 1 to k passages are
+replaced: by the runner-up, by one new answer, and by none. A replacement that changes the answer is broken.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ class Passage:
 
     `source` is a path or URL to show. `score` is on the retriever's own scale, higher is better. `origin` is
     "external" if retrieved, "memory" if the reader wrote it. `made_of` holds the originals of a compressed passage.
+    `date` is YYYY, YYYY-MM or YYYY-MM-DD, as the source states it. `file` is the file that it was read from, if any.
     """
 
     text: str
@@ -37,6 +38,8 @@ class Passage:
     score: float = 0.0
     origin: Origin = "external"
     made_of: tuple[Passage, ...] = ()
+    date: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +146,14 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A source of an answer. `quote` is the sentence of the passage that contains the answer."""
+    """A source of an answer. `quote` is the sentence of the passage that contains the answer. `date` is its date."""
 
     quote: str
     title: str = ""
     source: str = ""
     id: str = ""
     origin: Origin = "external"
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)

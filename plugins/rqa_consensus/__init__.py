@@ -50,7 +50,7 @@ class Consensus:
             return Answer(None, reason="No passage was found for the question.")
         statements = await read_each(question, passages, toolbox, self.prompt, options.threshold)
         source_of = document_or_host if options.one_voice else each_alone
-        heard = voices(statements, source_of, lambda passage, rank: options.decay**rank)
+        heard = voices(statements, source_of, lambda passage, rank: toolbox.trust(passage) * options.decay**rank)
         ballots = [voice.ballot for voice in heard]
         election = elect(ballots, options.lead)
         if not election.is_clear:

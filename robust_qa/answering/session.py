@@ -19,6 +19,7 @@ from ..config.layers import Config
 from ..errors import ConfigError, MissingError, RqaError
 from ..expressions import Applied, Reranked, Source, Top, Tree, names_given, nodes
 from ..host.loading import Host
+from ..kit.dates import newest_first
 from ..kit.quotes import closest_quotes
 from ..types import Answer, Citation, Kind, Power, Question, Usage
 from .assembly import Assembly, in_circle
@@ -103,6 +104,7 @@ class Session:
             raise own_error.with_traceback(error.__traceback__) from cause
         return dataclasses.replace(
             answer,
+            conflicts=newest_first(answer.conflicts),
             closest=answer.closest or _closest(answer, toolbox),
             question=question.text,
             strategy=name,
@@ -181,6 +183,7 @@ class Session:
             expression=None if own else expression,
             asked_for=self._prefer_retriever and not own,
             names=self._names,
+            trust=self.assembly.trust.weight,
         )
 
     def toolbox(self, *kinds: Literal["reader", "evaluator"]) -> Toolbox:

@@ -86,6 +86,10 @@ class Toolbox:
         upper, lower = getattr(judge, "upper", None), getattr(judge, "lower", None)
         return None if upper is None or lower is None else (float(upper), float(lower))
 
+    def trust(self, passage: Passage) -> float:
+        """The weight of the passage's source."""
+        return self._components.trust(passage)
+
     # -- retrieving
 
     async def retrieve(

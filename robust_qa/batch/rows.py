@@ -18,6 +18,7 @@ from msgspec import Raw
 from ..calls.trace import outline
 from ..documents.lines import LONGEST
 from ..errors import InputError, RqaError
+from ..kit.dates import iso_date
 from ..types import Answer, Passage, Question
 
 # The fields that rqa adds to an output line. An input field of the same name moves into `input`.
@@ -58,6 +59,7 @@ class _InputPassage(msgspec.Struct):
     source: str | None = None
     url: str | None = None
     score: Any = None
+    date: Any = None
 
 
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
@@ -250,6 +252,7 @@ def _passage(passage: str | _InputPassage) -> Passage:
         passage.title or "",
         passage.source or passage.url or "",
         _number(passage.score),
+        date=iso_date(str(passage.date)),
     )
 
 

@@ -30,6 +30,7 @@ def cite(passage: Passage, answer: str | None = None, *, start: int | None = Non
         source=passage.source,
         id=passage.id,
         origin=passage.origin,
+        date=passage.date,
     )
 
 

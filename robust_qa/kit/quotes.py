@@ -33,6 +33,7 @@ def closest_quotes(question: str, passages: Sequence[Passage], quotes: int = QUO
             source=passage.source,
             id=passage.id,
             origin=passage.origin,
+            date=passage.date,
         )
         for passage in chosen
     )

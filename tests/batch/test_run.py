@@ -263,7 +263,7 @@ async def test_a_rows_own_passages_are_what_it_is_answered_from(session: Session
 
 async def test_conflicts_are_written_when_there_are_any(session: Session) -> None:
     (row,) = (await answer_all(session, "conflict")).rows
-    citation = {"quote": "It is so.", "title": "T", "source": "t.txt", "id": "1", "origin": "external"}
+    citation = {"quote": "It is so.", "title": "T", "source": "t.txt", "id": "1", "origin": "external", "date": ""}
     assert row["citations"] == [citation]
     assert [(side["text"], side["chosen"]) for side in row["conflicts"]] == [("so", True), ("not so", False)]
 

@@ -1,6 +1,6 @@
 """The strategy `consensus`: passages are read alone, and their answers vote."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -156,3 +156,28 @@ def test_a_passage_that_the_model_cannot_read_has_no_vote() -> None:
 def test_the_questions_own_passages_vote() -> None:
     question = Question(QUESTION, passages=(Passage("1871 a."), Passage("1871 b.")))
     assert ask(Consensus(Consensus.Options()), question, reader=FirstWordReader()).text == "1871"
+
+
+def test_a_trusted_source_outweighs_two_others() -> None:
+    passages = [of("lies/1", "1817 a."), of("lies/2", "1817 b."), of("official", "1871 c.")]
+
+    def trust(passage: Passage) -> float:
+        return 5.0 if passage.source == "official" else 1.0
+
+    def asked(weigh: Callable[[Passage], float]) -> Answer:
+        strategy = Consensus(Consensus.Options())
+        return ask(strategy, QUESTION, retriever=StaticRetriever(passages), reader=FirstWordReader(), trust=weigh)
+
+    assert asked(trust).text == "1871"
+    assert asked(lambda passage: 1.0).text == "1817"
+
+
+def test_a_source_without_weight_has_no_vote() -> None:
+    given = ask(
+        Consensus(Consensus.Options()),
+        QUESTION,
+        retriever=StaticRetriever([of("lies", "1817 a."), of("b", "1871 b.")]),
+        reader=FirstWordReader(),
+        trust=lambda passage: float(passage.source != "lies"),
+    )
+    assert (given.text, given.conflicts) == ("1871", ())
