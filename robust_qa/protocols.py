@@ -180,6 +180,9 @@ class Toolbox(Protocol):
         Raises ConfigError or MissingError if there is no such evaluator.
         """
 
+    def trust(self, passage: Passage) -> float:
+        """Return the weight of the passage's source in the configuration, 0 or more, 1 by default."""
+
     async def retrieve(
         self, query: str | None = None, *, k: int | None = None, expression: str | None = None
     ) -> list[Passage]:

@@ -28,6 +28,7 @@ class Passage:
 
     `source` is a path or URL to show. `score` is on the retriever's own scale, higher is better. `origin` is
     "external" if retrieved, "memory" if the reader wrote it. `made_of` holds the originals of a compressed passage.
+    `date` is YYYY, YYYY-MM or YYYY-MM-DD, as the source states it. `file` is the file that it was read from, if any.
     """
 
     text: str
@@ -37,6 +38,8 @@ class Passage:
     score: float = 0.0
     origin: Origin = "external"
     made_of: tuple[Passage, ...] = ()
+    date: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,8 @@ class Reading:
     - `passages`: 0-based positions of the supporting passages in the list, best first.
     - `start`, `end`: character offsets of the answer in the first of `passages`, for extractive readers.
     - `places`: optional; for each of `passages` the offset of the supporting words.
-    - `rivals`: competing answers from other passages, most likely first, without rivals of their own.
+    - `rivals`: competing answers from other passages, most likely first, without rivals of their own. Without `text`,
+      the candidates that the reader is not sure of.
     - `reason`: one sentence on why there is no `text`, if not because the passages lack the answer.
     """
 
@@ -162,7 +166,7 @@ class Citation:
     """A source of an answer.
 
     `quote` is the sentence of the passage that contains the answer, `highlight` the offsets in it of the words that
-    answer, if they are known.
+    answer, if they are known. `date` is the date of the passage.
     """
 
     quote: str
@@ -170,6 +174,7 @@ class Citation:
     source: str = ""
     id: str = ""
     origin: Origin = "external"
+    date: str = ""
     highlight: tuple[int, int] | None = field(default=None, compare=False)
 
 
@@ -213,6 +218,7 @@ class Answer:
     - `details`: JSON-ready data of the strategy.
     - `closest`: quotes of the passages closest to the question, best first, without those cited. If a strategy gives
       none, the host quotes what it retrieved, unless a language model answered.
+    - `withstands`: how many planted passages cannot change the answer, if the strategy proves that.
 
     The host sets the fields from `question` on.
     """
@@ -224,6 +230,7 @@ class Answer:
     reason: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
     closest: tuple[Citation, ...] = ()
+    withstands: int | None = None
     # -- set by the host
     question: str = ""
     strategy: str = ""

@@ -32,7 +32,7 @@ from robust_qa.documents import MARKER, tidy
 from robust_qa.kit import visible, with_title
 from rqa_bm25.analysis import LANGUAGES, analyzer, searchable
 
-FORMAT = 5
+FORMAT = 6
 _DRAFT = "rqa-index.json.new"
 _LOCK = "lock"
 _TANTIVY_LOCK = ".tantivy-meta.lock"  # tantivy holds it while it opens an index or deletes files
@@ -58,6 +58,7 @@ def schema() -> tantivy.Schema:
     builder.add_text_field("file", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_bytes_field("id", stored=True)
     builder.add_bytes_field("source", stored=True)
+    builder.add_bytes_field("date", stored=True)
     builder.add_bytes_field("stamp", stored=True)  # of the file, on its first passage
     builder.add_boolean_field("first", indexed=True)
     return builder.build()
@@ -307,6 +308,8 @@ def _passage(score: float, document: tantivy.Document) -> Passage:
         title=decoded(document, "title"),
         source=decoded(document, "source") or str(document.get_first("file")),
         score=score,
+        date=decoded(document, "date"),
+        file=str(document.get_first("file")),
     )
 
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import tantivy
@@ -42,11 +43,13 @@ def update(
     language: str,
     memory: int,
     file_megabytes: int,
+    file_dates: bool = False,
     progress: IndexProgress | None = None,
 ) -> IndexReport:
     """Update `index` with the files at and under `paths`. `memory` is in megabytes.
 
-    Skips files larger than `file_megabytes`. If it is interrupted, the index stays unchanged.
+    Skips files larger than `file_megabytes`. With `file_dates`, a document without a date has that of its file.
+    If it is interrupted, the index stays unchanged.
 
     Raises BusyError while another process writes, InputError for a path that neither exists nor was indexed, and
     ConfigError if the folder or the language does not match.
@@ -62,7 +65,7 @@ def update(
         found = find(path for path in paths if path not in missing)
         with _transaction(index, engine, memory) as writer:
             named = places(paths)
-            run = _Run(index, writer, stamps, cut, file_megabytes, found.skipped, progress)
+            run = _Run(index, writer, stamps, cut, file_megabytes, file_dates, found.skipped, progress)
             run.remove(_removed_files(stamps, named, found))
             run.read(found.files)
             run.commit(engine)
@@ -128,6 +131,7 @@ class _Run:
     stamps: Mapping[str, str]
     cut: Cut
     file_megabytes: int
+    file_dates: bool
     skipped: Skipped
     progress: IndexProgress | None
     counts: dict[str, int] = field(
@@ -202,12 +206,18 @@ class _Run:
 
         It is computed before the file is read, so the next run reads a file again that changed meanwhile.
         """
-        options = f"{self.cut.words} {self.cut.overlap} ".encode()
+        options = f"{self.cut.words} {self.cut.overlap} {self._date(path)}".encode()
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, lambda: hashlib.sha256(options)).hexdigest()
 
+    def _date(self, path: Path) -> str:
+        """Return the date of the last change of the file, "" without `file_dates`."""
+        if not self.file_dates:
+            return ""
+        return datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
+
     def _add(self, path: Path, stamp: str) -> None:
-        file = shown(path)
+        file, date = shown(path), self._date(path)
         rows = _BadRows(file)
         for document, passages in self._cut(path, rows):
             for number, passage in enumerate(passages, start=1):
@@ -218,6 +228,8 @@ class _Run:
                 entry.add_bytes("id", _bytes(document.id if len(passages) == 1 else f"{document.id}#{number}"))
                 if document.source != str(path):
                     entry.add_bytes("source", _bytes(document.source))
+                if shown_date := document.date or date:
+                    entry.add_bytes("date", _bytes(shown_date))
                 if stamp:
                     entry.add_bytes("stamp", stamp.encode())
                     entry.add_boolean("first", True)

@@ -76,7 +76,7 @@ def choose(evidence: Evidence, parts: Sequence[Part]) -> Choice | None:
 def read(evidence: Evidence, parts: Sequence[Part], settings: Settings, threshold: float) -> Reading:
     """Return the likeliest answer with its places and rivals, or no answer if its confidence is below `threshold`.
 
-    Without an answer, the rivals begin with the likeliest answer if there are others.
+    Without an answer, the rivals begin with the likeliest answer.
     """
     sides = _sides(evidence, parts, settings)
     if not sides:
@@ -84,7 +84,7 @@ def read(evidence: Evidence, parts: Sequence[Part], settings: Settings, threshol
     best, *rivals = (_reading(evidence.passages, choice, confidence) for confidence, choice in sides)
     if sides[0][0] >= threshold:
         return dataclasses.replace(best, rivals=tuple(rivals))
-    return Reading(None, score=1 - sides[0][0], rivals=(best, *rivals) if rivals else ())
+    return Reading(None, score=1 - sides[0][0], rivals=(best, *rivals))
 
 
 def _sides(evidence: Evidence, parts: Sequence[Part], settings: Settings) -> list[tuple[float, Choice]]:

@@ -49,13 +49,10 @@ class Rag:
 
 
 def positions(reading: Reading, passages: Sequence[Passage]) -> tuple[Position, ...]:
-    """Return the answer of `reading` and its rivals as the sides of a conflict, nothing if there are no rivals.
-
-    Without an answer, the rivals are the sides.
-    """
-    if not reading.rivals:
-        return ()
+    """Return the answer of `reading` and its rivals as the sides of a conflict, nothing if there is only one side."""
     sides = reading.rivals if reading.text is None else (reading, *reading.rivals)
+    if len(sides) < 2:
+        return ()
     return tuple(
         Position(side.text or "", side.score, cite_reading(side, passages), chosen=side is reading) for side in sides
     )

@@ -16,7 +16,9 @@ from msgspec import Meta
 from ..calls.contract import CONTRACT, attributed, check_component
 from ..calls.limits import Limits, reserved
 from ..config import options as settings
+from ..config import source_trust
 from ..config.layers import Config
+from ..config.source_trust import SourceTrust
 from ..config.values import Layer, Table, Value
 from ..errors import ConfigError, PluginError, RqaError
 from ..expressions import (
@@ -120,6 +122,11 @@ class Assembly:
     def prompts(self) -> dict[str, Prompt]:
         """The prompts of retriever expressions."""
         return load_prompts(EXPRESSION_PROMPTS, self.defaults.prompts)
+
+    @cached_property
+    def trust(self) -> SourceTrust:
+        """The weights of sources in the table [trust]."""
+        return source_trust.build(self.config)
 
     @property
     def retriever(self) -> Tree | None:
@@ -246,6 +253,8 @@ class Assembly:
         for kind in KINDS:
             with _collected(problems):
                 self.check_default(kind)
+        with _collected(problems):
+            self.trust  # noqa: B018
         return problems
 
     def _valid_defaults(self) -> Defaults:

@@ -12,7 +12,7 @@ from ..errors import ConfigError
 from ..expressions import Tree
 from ..kit.prompts import load_prompts
 from ..prompt import Prompt
-from ..types import Power
+from ..types import Passage, Power
 
 EXPRESSION_PROMPTS = Path(__file__).parents[1] / "prompts" / "expressions"
 
@@ -45,6 +45,7 @@ class Components:
     `given_k`: how many of a question's own passages to use (None: all).
     `expression`: the retriever expression to use by default (None: the question's own passages).
     `asked_for`: the command line named the retriever, with -r or --docs.
+    `trust`: returns the weight of a passage's source.
     `within`: the strategies and evaluators that are working on this question, and may not be called again.
     """
 
@@ -55,6 +56,7 @@ class Components:
     expression: Tree | None = None
     asked_for: bool = False
     names: Names = field(default_factory=Names)
+    trust: Callable[[Passage], float] = lambda passage: 1.0
     within: frozenset[str] = frozenset()
 
     @property

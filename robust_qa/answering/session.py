@@ -20,6 +20,7 @@ from ..config.layers import Config
 from ..errors import ConfigError, MissingError, RqaError
 from ..expressions import Applied, Reranked, Source, Top, Tree, names_given, nodes
 from ..host.loading import Host
+from ..kit.dates import newest_first
 from ..kit.quotes import QUOTES, cite_quote
 from ..kit.warnings import collected_warnings
 from ..types import Answer, Citation, Kind, Power, Question, Usage
@@ -114,6 +115,7 @@ class Session:
             self._warned.update(set(warnings))
         return dataclasses.replace(
             answer,
+            conflicts=newest_first(answer.conflicts),
             closest=closest,
             question=question.text,
             strategy=name,
@@ -195,6 +197,7 @@ class Session:
             expression=None if own else expression,
             asked_for=self._prefer_retriever and not own,
             names=self._names,
+            trust=self.assembly.trust.weight,
         )
 
     def toolbox(self, *kinds: Literal["reader", "evaluator"]) -> Toolbox:

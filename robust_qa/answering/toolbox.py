@@ -96,6 +96,10 @@ class Toolbox:
         """Whether the evaluator reads the titles of passages."""
         return bool(getattr(self._evaluator(evaluator).component, "titles", True))
 
+    def trust(self, passage: Passage) -> float:
+        """The weight of the passage's source."""
+        return self._components.trust(passage)
+
     # -- retrieving
 
     async def retrieve(

@@ -18,12 +18,13 @@ from msgspec import Raw
 from ..calls.trace import outline
 from ..documents.lines import LONGEST
 from ..errors import InputError, RqaError
+from ..kit.dates import iso_date
 from ..types import Answer, Passage, Question
 
 # The fields that rqa adds to an output line. An input field of the same name moves into `input`.
 OWN_FIELDS = frozenset(
-    """row answer abstained confidence citations conflicts closest reason usage seconds strategy details trace error
-    input""".split()
+    """row answer abstained confidence citations conflicts closest withstands reason usage seconds strategy details
+    trace error input""".split()
 )
 _BOM = b"\xef\xbb\xbf"
 # The first bytes of files that are not UTF-8 text: what they are, and how to convert them.
@@ -58,6 +59,7 @@ class _InputPassage(msgspec.Struct):
     source: str | None = None
     url: str | None = None
     score: Any = None
+    date: Any = None
 
 
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
@@ -98,6 +100,8 @@ class Row:
             line["conflicts"] = answer.conflicts
         if answer.closest:
             line["closest"] = answer.closest
+        if answer.withstands is not None:
+            line["withstands"] = answer.withstands
         if answer.reason:
             line["reason"] = answer.reason
         line["usage"] = answer.usage
@@ -249,6 +253,7 @@ def _passage(passage: str | _InputPassage) -> Passage:
         passage.title or "",
         passage.source or passage.url or "",
         _number(passage.score),
+        date=iso_date(str(passage.date)),
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import Exit, InputError
+from ..kit.dates import date_of
 from ..sanitize import printable, printable_json, single_line
 from ..stdout import descriptor
 from ..types import Answer, Citation, Step
@@ -96,6 +97,8 @@ def as_json(answer: Answer) -> dict[str, Any]:
 
     built: dict[str, Any] = msgspec.to_builtins(answer)
     text = built.pop("text")
+    if answer.withstands is None:
+        del built["withstands"]
     return {
         "question": built.pop("question"),
         "answer": text,
@@ -134,11 +137,15 @@ def print_answer(answer: Answer, *, cost: bool = True) -> None:
     if answer.conflicts:
         out.print()
         out.print(Text("The sources disagree:"))
-        for position in answer.conflicts:
+        ages = list(map(date_of, answer.conflicts))
+        for position, date in zip(answer.conflicts, ages, strict=True):
             mark = "●" if position.chosen else "○"
             confidence = "" if position.confidence is None else f" ({position.confidence:.0%})"
+            when = ""
+            if all(ages) and len(set(ages)) > 1:
+                when = f"{'newer' if date == max(ages) else 'older'}, {date}: "
             who = ", ".join(f"[{sources[citation]}]" for citation in dict.fromkeys(position.citations)) or "no source"
-            _print_indented(out, Text(f"{mark} {single_line(position.text)}{confidence}: {who}"), 2)
+            _print_indented(out, Text(f"{mark} {when}{single_line(position.text)}{confidence}: {who}"), 2)
     if sources:
         out.print()
     for citation, number in sources.items():

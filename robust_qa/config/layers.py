@@ -18,7 +18,7 @@ from .values import Layer, Table, Tree, Value, absolute
 
 FILE_NAME = "rqa.toml"
 USER_FILE_NAME = "config.toml"
-TABLES = (*KINDS, "defaults", "cache")
+TABLES = (*KINDS, "defaults", "cache", "trust")
 _VARIABLES = (*environment.NAMES, *environment.SHORTCUTS)
 
 
@@ -254,6 +254,8 @@ def _entry_errors(key: str, value: Any, layer: Layer) -> Iterator[tuple[tuple[st
                 yield (key, name), problem, f"Write [{key}.NAME] above `{name} = ...`."
     elif key == "cache" and layer.confined and "folder" in value:
         yield (key, "folder"), "an untrusted file cannot set `cache.folder`.", layer.allowing
+    elif key == "trust" and layer.confined:
+        yield (key,), "an untrusted file cannot set [trust], the weights of sources.", layer.allowing
 
 
 def _keys(value: Any) -> Iterator[str]:

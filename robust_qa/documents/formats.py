@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import IO, TextIO
 
 from ..config.installation import install_hint
+from ..kit.dates import iso_date
 from ..sanitize import single_line
+from . import html, markdown
 from .blocks import Block, as_title, title_of
 from .charsets import charset
 from .html import read_html
@@ -38,12 +40,16 @@ _LONGEST_WHY = 200  # characters of a parser's message
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Blocks to cut into passages. `id` is unique within the file. `source` is a path or URL to show."""
+    """Blocks to cut into passages. `id` is unique within the file. `source` is a path or URL to show.
+
+    `date` is YYYY, YYYY-MM or YYYY-MM-DD, as the document states it.
+    """
 
     title: str
     blocks: tuple[Block, ...]
     id: str
     source: str
+    date: str = ""
 
     @property
     def text(self) -> str:
@@ -198,13 +204,14 @@ def _encoding(head: bytes, *, page: bool = False) -> tuple[str, str]:
 _Blocks = Callable[[str, int], tuple[str, list[Block]]]
 
 
-def _text(file: _File, read_blocks: _Blocks) -> Iterator[Document]:
-    path, title, line = str(file.path), "", 1
+def _text(file: _File, read_blocks: _Blocks, date_in: Callable[[str], str] = lambda text: "") -> Iterator[Document]:
+    path, title, date, line = str(file.path), "", "", 1
     with _open_text(file) as stream:
         for number, part in enumerate(_parts(stream)):
             named, blocks = read_blocks(part, line)
             title = title or named or title_of(blocks) or file.stem
-            yield Document(title, tuple(blocks), f"{path}@{number}" if number else path, path)
+            date = date if number else date_in(part)
+            yield Document(title, tuple(blocks), f"{path}@{number}" if number else path, path, date)
             line += part.count("\n")
 
 
@@ -227,7 +234,7 @@ def _plain(file: _File, report: Report) -> Iterator[Document]:
 
 
 def _markdown(file: _File, report: Report) -> Iterator[Document]:
-    return _text(file, read_markdown)
+    return _text(file, read_markdown, markdown.date_in)
 
 
 def _rst(file: _File, report: Report) -> Iterator[Document]:
@@ -245,8 +252,8 @@ def _man(file: _File, report: Report) -> Iterator[Document]:
 
 def _html(file: _File, report: Report) -> Iterator[Document]:
     with file.open() as stream:
-        title, blocks = read_html(_page(stream.read()))
-    yield _whole(file, title, blocks)
+        page = _page(stream.read())
+    yield replace(_whole(file, *read_html(page)), date=html.date_in(page))
 
 
 def _page(body: bytes) -> str:
@@ -322,6 +329,7 @@ _NAMES = {
     "title": ("title",),
     "id": ("id", "_id", "docid"),
     "source": ("url", "source"),
+    "date": ("date",),
 }
 
 
@@ -338,7 +346,8 @@ def _row(fields: Mapping[str, object], path: Path, line: int) -> Document:
     source = found["source"]
     if not source.startswith(("http://", "https://")):  # a row must not pretend to be another file
         source = f"{path}: {source}" if source else str(path)
-    return Document(as_title(found["title"]), _blocks(found["text"]), found["id"] or f"{path}:{line}", source)
+    id, date = found["id"] or f"{path}:{line}", iso_date(found["date"])
+    return Document(as_title(found["title"]), _blocks(found["text"]), id, source, date)
 
 
 def _jsonl(file: _File, report: Report) -> Iterator[Document]:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
+from ..kit.dates import iso_date
 from ..kit.text import superscript
 from .blocks import Block, Blocks, as_title
 
@@ -20,6 +21,12 @@ _SEPARATE = frozenset(
 _CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
 # A "<" without a ">" before the next "<". The parser would search the whole rest of the page for each one.
 _STRAY = re.compile(r"<(?!!(?!\[))(?=[^<>]*(?:<|\Z))")
+
+_META = re.compile(r"<meta\s[^<>]{1,1000}>", re.IGNORECASE)
+_DATES = (
+    "article:modified_time og:updated_time dcterms.modified last-modified "
+    "article:published_time dcterms.date dc.date date"
+).split()
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LONGEST_HEADING = 300  # characters; a longer one is text styled as a heading
@@ -39,6 +46,29 @@ def read_html(html: str, line: int = 1) -> tuple[str, list[Block]]:
         page.close()
     page.flush()
     return as_title(page.title), page.blocks.found
+
+
+def date_in(html: str) -> str:
+    """Return the date in the <meta> elements: the last update, else the publication, "" if there is none."""
+    found: dict[str, str] = {}
+    for element in _META.findall(html):
+        tag = _Meta()
+        tag.feed(element)
+        name = (tag.fields.get("property") or tag.fields.get("name") or "").lower()
+        if date := iso_date(tag.fields.get("content") or ""):
+            found.setdefault(name, date)
+    return next((found[name] for name in _DATES if name in found), "")
+
+
+class _Meta(HTMLParser):
+    """The attributes of one element."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fields: dict[str, str | None] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.fields = dict(attrs)
 
 
 @dataclass(slots=True)

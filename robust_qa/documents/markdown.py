@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..kit.dates import iso_date
 from . import html
 from .blocks import Block, Blocks, as_title
 
@@ -18,6 +19,7 @@ _FRONT = re.compile(
     r"(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
 )
 _TITLE = re.compile(r"^[\"']?title[\"']?[ \t]*:[ \t]*(?P<value>.*(?:\n[ \t]+\S.*)*)", re.M | re.I)
+_DATES = tuple(re.compile(rf"^[\"']?{name}[\"']?[ \t]*:[ \t]*(.*)", re.M | re.I) for name in ("updated", "date"))
 _QUOTED = re.compile(r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^']|'')*)'", re.S)
 _BREAK = re.compile(r"<br\b", re.I)
 _NESTING = 20  # of lists and quotes; deeper ones are text
@@ -111,6 +113,13 @@ def _shown(tokens: Sequence[Token] | None) -> str:
         elif token.type == "softbreak":
             text += " "
     return text
+
+
+def date_in(text: str) -> str:
+    """Return the date in the front matter: the last update, else the publication, "" if there is none."""
+    front = _FRONT.match(text)
+    found = [iso_date(match[1]) for pattern in _DATES if front and (match := pattern.search(front["yaml"]))]
+    return next(filter(None, found), "")
 
 
 def _front_matter(text: str) -> tuple[int, str]:

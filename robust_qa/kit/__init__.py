@@ -13,6 +13,7 @@ from ..prompt import Prompt
 from ..sanitize import printable, single_line, visible, whole_characters
 from .batches import even_batches
 from .citations import cite, cite_reading, contains_words
+from .dates import iso_date
 from .forms import ANSWER, NUMBER, TEXT, Filled, Form, Labels, Prompter, in_either_form, list_of, numbers_of, object_of
 from .http import read_body, retry_after
 from .per_passage import ask_each
@@ -67,6 +68,7 @@ __all__ = [
     "in_either_form",
     "install_hint",
     "is_loopback",
+    "iso_date",
     "labelled_answer",
     "list_of",
     "load_prompts",

@@ -34,6 +34,7 @@ def cite(passage: Passage, answer: str | None = None, *, start: int | None = Non
         id=passage.id,
         origin=passage.origin,
         highlight=None if at < 0 else (at, at + len(words)),
+        date=passage.date,
     )
 
 

@@ -81,6 +81,7 @@ def cite_quote(quote: Quote, passages: Sequence[Passage]) -> Citation:
         id=passage.id,
         origin=passage.origin,
         highlight=highlight,
+        date=passage.date,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from ..calls.pipeline import Pipeline
 from ..errors import ConfigError
 from ..expressions import Source
 from ..protocols import EmbedderHandle
-from ..types import Answer, Question
+from ..types import Answer, Passage, Question
 
 
 def toolbox(
@@ -27,10 +27,12 @@ def toolbox(
     evaluator: Any = None,
     k: int = 10,
     names: Mapping[str, Any] | None = None,
+    trust: Callable[[Passage], float] = lambda passage: 1.0,
 ) -> Toolbox:
     """A real toolbox for one question. Its `trace.steps` has the calls and the strategy's notes.
 
     `names`: further components by name, for retriever expressions, `answer_with` and `score(..., evaluator=NAME)`.
+    `trust`: returns the weight of a passage's source.
     Pass a Question to give it passages. Failed calls are not retried.
     """
     question = question if isinstance(question, Question) else Question(question)
@@ -62,6 +64,7 @@ def toolbox(
             strategy=partial(named, "answer"),
             evaluator=cache(lambda name: pipeline(f"evaluator.{name}", named("score", name))),
         ),
+        trust=trust,
     )
     return Toolbox(question, components)
 
@@ -83,8 +86,9 @@ def ask(
     evaluator: Any = None,
     k: int = 10,
     names: Mapping[str, Any] | None = None,
+    trust: Callable[[Passage], float] = lambda passage: 1.0,
 ) -> Answer:
     """The answer of the strategy with these components, for tests that are a plain `def`."""
-    tools = toolbox(question, retriever=retriever, reader=reader, evaluator=evaluator, k=k, names=names)
+    tools = toolbox(question, retriever=retriever, reader=reader, evaluator=evaluator, k=k, names=names, trust=trust)
     answer: Answer = asyncio.run(strategy.answer(tools.question.text, tools))
     return answer

@@ -269,6 +269,7 @@ async def test_conflicts_are_written_when_there_are_any(session: Session) -> Non
         "source": "t.txt",
         "id": "1",
         "origin": "external",
+        "date": "",
         "highlight": None,
     }
     assert row["citations"] == [citation]

@@ -1,0 +1,76 @@
+"""Read documents and collect all findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from robust_qa import InputError
+from robust_qa.documents import Unreadable, find, is_gone, read, shown, unreadable_on_failure
+from robust_qa.kit import sentences
+
+from .disagreements import Statement, disagreements, statements
+from .duplicates import duplicates
+from .finding import Finding, Place
+from .hidden import hidden_text
+from .instructions import instructions
+from .names import disagreeing_names
+
+
+@dataclass
+class Corpus:
+    """What the checks need of the documents."""
+
+    files: int = 0
+    statements: list[Statement] = field(default_factory=list)
+    sentences: list[tuple[str, Place]] = field(default_factory=list)
+    paragraphs: list[tuple[str, Place]] = field(default_factory=list)
+    blocks: list[Place] = field(default_factory=list)  # also headings and code
+    hidden: list[Finding] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+
+
+def read_corpus(paths: Sequence[Path]) -> Corpus:
+    """Read the files at and under `paths`. Raises InputError for a path that does not exist."""
+    for path in paths:
+        if is_gone(path):
+            raise InputError(f"There is no file or folder {path}.", hint="Check the path.")
+    found = find(paths)
+    corpus = Corpus(skipped=list(found.skipped))
+    for path in found.files:
+        file = shown(path)
+        try:
+            with unreadable_on_failure():
+                documents = list(read(path, lambda where, why: corpus.skipped.append((where, why))))
+                corpus.hidden += hidden_text(path)
+        except (OSError, Unreadable) as error:
+            corpus.skipped.append((file, str(error)))
+            continue
+        corpus.files += 1
+        for document in documents:
+            corpus.statements += statements(document, file)
+            for block in document.blocks:
+                place = Place(document.source, block.line, block.text)
+                corpus.blocks.append(place)
+                if block.kind not in ("heading", "code"):
+                    corpus.paragraphs.append((file, place))
+                    corpus.sentences += ((file, each) for each in _sentences(place))
+    return corpus
+
+
+def lint(corpus: Corpus, least: float) -> list[Finding]:
+    """Return all findings, the most urgent kind first. `least` is the similarity of statements that can disagree."""
+    return [
+        *instructions(corpus.blocks),
+        *corpus.hidden,
+        *disagreeing_names(corpus.sentences),
+        *disagreements(corpus.statements, least),
+        *duplicates(corpus.paragraphs),
+    ]
+
+
+def _sentences(place: Place) -> Iterator[Place]:
+    for start, end in sentences(place.text):
+        line = place.line + place.text.count("\n", 0, start) if place.line else 0
+        yield Place(place.source, line, " ".join(place.text[start:end].split()))

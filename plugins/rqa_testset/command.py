@@ -1,0 +1,83 @@
+"""The command `rqa testset`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from robust_qa import MissingError
+from robust_qa.cli import Answering, KeyValue, output_option
+from robust_qa.kit import printable
+
+if TYPE_CHECKING:
+    from robust_qa.answering import Session
+    from robust_qa.cli import Run
+
+    from .questions import Row
+
+
+@click.command(epilog="Example: rqa testset handbook/ -o questions.jsonl")
+@click.argument("docs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@output_option("FILE", "Write the questions to this file. Default: stdout.", dir_okay=False)
+@click.option(
+    "-n",
+    "--number",
+    metavar="N",
+    type=click.IntRange(1, 100_000),
+    default=50,
+    show_default=True,
+    help="Questions with an answer.",
+)
+@click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="Seed of the choice of passages.")
+@click.option("--reader", metavar="NAME", help="Language model that writes and checks the questions.")
+@click.option("-O", "--option", type=KeyValue(), multiple=True, help="Set a configuration option. May be repeated.")
+@click.pass_obj
+def testset(
+    run: Run,
+    /,
+    *,
+    docs: tuple[Path, ...],
+    out: Path | None,
+    number: int,
+    seed: int,
+    reader: str | None,
+    option: tuple[tuple[str, str], ...],
+) -> None:
+    """Write questions about DOCS, with unanswerable twins, for rqa eval.
+
+    A language model writes and checks them if one is configured. Otherwise they come from headings and definitions.
+    """
+    import msgspec
+
+    from robust_qa.cli import print_to
+    from robust_qa.cli.batch_run import in_session
+
+    from .asking import rows_by_model
+    from .questions import passages_of, read_documents
+    from .rules import rows_by_rules
+
+    print_to(out)
+    skipped: list[tuple[str, str]] = []
+    documents = read_documents(docs, skipped)
+    for where, why in skipped:
+        run.say(printable(f"skipped {where}: {why}"))
+
+    async def work(session: Session) -> list[Row]:
+        toolbox = session.toolbox("reader")
+        if toolbox.generative:
+            return await rows_by_model(passages_of(documents), toolbox, number, seed)
+        return rows_by_rules(documents, number, seed)
+
+    rows = in_session(run, Answering(reader=reader, option=option), work)
+    if not rows:
+        raise MissingError(
+            "No question was found in the documents.",
+            hint="Without a language model, questions come from definitions and from headings that ask. "
+            "Configure a model with `rqa init`.",
+        )
+    for position, row in enumerate(rows, start=1):
+        click.echo(msgspec.json.encode(row.fields(position)).decode())
+    twins = sum(bool(row.twin_of) for row in rows)
+    run.say(f"{len(rows) - twins} questions and {twins} unanswerable twins")

@@ -1,0 +1,55 @@
+"""Rows of a question set, and the documents that they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from robust_qa import InputError, Passage
+from robust_qa.documents import Cut, Document, Unreadable, find, is_gone, read, unreadable_on_failure
+
+_LEAST = 25  # words of a passage that a question is written about
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A question. Without `answers`, the documents do not tell. `twin_of` is the question that it is close to."""
+
+    question: str
+    answers: tuple[str, ...]
+    source: str
+    twin_of: str = ""
+
+    def fields(self, number: int) -> dict[str, Any]:
+        """The row as JSON-ready data."""
+        row = {"id": f"t{number}", "question": self.question, "answers": list(self.answers), "source": self.source}
+        return {**row, "twin_of": self.twin_of} if self.twin_of else row
+
+
+def read_documents(paths: Sequence[Path], skipped: list[tuple[str, str]]) -> list[Document]:
+    """Return the documents at and under `paths`; adds what cannot be read to `skipped`. Raises InputError."""
+    for path in paths:
+        if is_gone(path):
+            raise InputError(f"There is no file or folder {path}.", hint="Check the path.")
+    found = find(paths)
+    skipped += found.skipped
+    documents: list[Document] = []
+    for path in found.files:
+        try:
+            with unreadable_on_failure():
+                documents += read(path, lambda where, why: skipped.append((where, why)))
+        except (OSError, Unreadable) as error:
+            skipped.append((str(path), str(error)))
+    return documents
+
+
+def passages_of(documents: Sequence[Document]) -> list[Passage]:
+    """Return the passages that are long enough to ask about."""
+    return [
+        Passage(each.text, title=each.title, source=document.source)
+        for document in documents
+        for each in Cut().passages(document)
+        if len(each.text.split()) >= _LEAST
+    ]

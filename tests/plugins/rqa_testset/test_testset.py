@@ -1,0 +1,131 @@
+"""`rqa testset`: questions about documents, with twins that they do not answer."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import Completion, Message, Passage
+from robust_qa.testing import toolbox
+from rqa_testset.asking import rows_by_model
+
+DOCUMENT = """# Ferry handbook
+
+## Who may board Quillboat Ferry?
+
+Members and their guests may board.
+
+Harbour Council is the body that sets the fares of all boats.
+
+Skerry Lighthouse was built in 1871 on the eastern arm.
+"""
+OTHER = """# Museum
+
+## What does Renn Museum cost?
+
+It is free.
+
+Keeper Circle is the association of all former keepers.
+
+Marrow Bridge was opened in 1902.
+"""
+
+
+def run_testset(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "robust_qa", "testset", str(folder), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "RQA_READER": ""})
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> list[dict[str, Any]]:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "ferry.md").write_text(DOCUMENT)
+    (tmp_path / "docs" / "museum.md").write_text(OTHER)
+    ran = run_testset(tmp_path / "docs")
+    assert ran.returncode == 0, ran.stderr
+    return list(map(json.loads, ran.stdout.splitlines()))
+
+
+def test_questions_come_from_headings_definitions_and_events(rows: list[dict[str, Any]]) -> None:
+    asked = {row["question"]: row["answers"] for row in rows if row["answers"]}
+    assert asked == {
+        "Who may board Quillboat Ferry?": ["Members and their guests may board"],
+        "What is Harbour Council?": ["the body that sets the fares of all boats"],
+        "When was Skerry Lighthouse built?": ["1871"],
+        "What does Renn Museum cost?": ["It is free"],
+        "What is Keeper Circle?": ["the association of all former keepers"],
+        "When was Marrow Bridge opened?": ["1902"],
+    }
+
+
+def test_twins_ask_almost_the_same_of_what_no_document_has(rows: list[dict[str, Any]]) -> None:
+    twins = {row["twin_of"]: row["question"] for row in rows if not row["answers"]}
+    assert twins["What is Harbour Council?"] == "What is Harbour Circle?"
+    assert twins["When was Skerry Lighthouse built?"] == "When was Skerry Bridge built?"
+    assert len(twins) == 6
+
+
+def test_rqa_eval_reads_the_rows(rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    (tmp_path / "set.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows if row["answers"]))
+    command = [sys.executable, "-m", "robust_qa", "eval", "set.jsonl", "-s", "rag", "-d", "docs", "-o", "run"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_documents_without_questions_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("and nothing else")
+    ran = run_testset(tmp_path)
+    assert ran.returncode == 4 and "No question was found" in ran.stderr
+
+
+class Writer:
+    """A language model that writes a question, then checks it: with the reply of `written`, and `known` questions."""
+
+    cached = False
+
+    def __init__(self, written: dict[str, str], known: Sequence[str]) -> None:
+        self.written, self.known, self.calls = written, known, 0
+
+    async def generate(self, messages: list[Message], decoding: object) -> Completion:
+        self.calls += 1
+        prompt = messages[-1].content
+        if "Write a question" in prompt:
+            return Completion(json.dumps(self.written))
+        knows = any(f"Question: {question}" in prompt for question in self.known)
+        return Completion(f"Documents: 1\nAnswer: {'in 1871' if knows else 'UNKNOWN'}")
+
+
+WRITTEN = {"question": "When was it built?", "answer": "1871", "unanswerable": "Why was it built?"}
+PASSAGE = Passage("Skerry Lighthouse was built in 1871.", source="a.md")
+
+
+async def test_a_model_writes_a_question_and_a_twin_and_checks_both() -> None:
+    model = Writer(WRITTEN, known=["When was it built?"])
+    rows = await rows_by_model([PASSAGE], toolbox("", reader=model), 5, 0)
+    assert [(row.question, row.answers, row.twin_of) for row in rows] == [
+        ("When was it built?", ("1871",), ""),
+        ("Why was it built?", (), "When was it built?"),
+    ]
+    assert model.calls == 3
+
+
+@pytest.mark.parametrize(
+    ("written", "known", "kept"),
+    [
+        (WRITTEN, [], []),
+        (WRITTEN, ["When was it built?", "Why was it built?"], ["When was it built?"]),
+        ({**WRITTEN, "answer": "1817"}, ["When was it built?"], []),
+        ({"question": "When?"}, ["When?"], []),
+    ],
+    ids=["not answered again", "twin answered", "answer not in the text", "no answer written"],
+)
+async def test_what_the_check_does_not_confirm_is_dropped(
+    written: dict[str, str], known: list[str], kept: list[str]
+) -> None:
+    rows = await rows_by_model([PASSAGE], toolbox("", reader=Writer(written, known)), 5, 0)
+    assert [row.question for row in rows] == kept
