@@ -115,7 +115,7 @@ class _File:
         self.is_compressed = path.suffix.lower() == ".gz"
         name = Path(path.stem) if self.is_compressed else path
         self.suffix = name.suffix.lower()
-        self.stem = name.stem
+        self.stem = name.stem if name.suffix[1:2].isalpha() else name.name  # Apache-2.0 has no suffix
         self._limit = limit
 
     def head(self) -> bytes:
