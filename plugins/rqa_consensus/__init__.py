@@ -30,7 +30,7 @@ class Consensus:
         one_voice: bool = True  # passages of one document or web host count as one
         decay: Annotated[float, Meta(gt=0, le=1)] = 0.9  # weight of a voice relative to the one ranked before it
         lead: Annotated[float, Meta(ge=0, lt=1)] = 0.2  # least lead of the answer, as a share of all weights
-        threshold: Annotated[float, Meta(ge=0, le=1)] = 0.1  # a passage has no answer below this confidence
+        threshold: Annotated[float, Meta(ge=0, le=1)] = 0.5  # a passage has no answer below this confidence
         prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: read
 
     def __init__(self, options: Options) -> None:
