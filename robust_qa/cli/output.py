@@ -130,7 +130,10 @@ def print_answer(answer: Answer, *, cost: bool = True) -> None:
     if answer.text is None:
         out.print(Text(printable(answer.reason) or "Not sure."))
     else:
-        out.print(Text(printable(answer.text), style="bold"))
+        shown = Text(printable(answer.text), style="bold")
+        if out.is_terminal and answer.confidence is not None:  # a pipe gets the answer alone on its line
+            shown.append(f" ({answer.confidence:.0%})", style="not bold")
+        out.print(shown)
         if answer.reason:
             out.print(Text(printable(answer.reason)))
     sources = _numbered(answer)
