@@ -102,11 +102,11 @@ def measure_set(name: str, path: Path, own: Any, forced: Any, judge: Callable[[S
     strange = [(question, requests[n - half][1]) for n, (question, _) in enumerate(requests)]
     off = [reading.text is None for reading in read(own, strange)]
     words = sum(given) / max(1, len(given))
-    odds = [bool(reading.rivals) for reading in answers]
+    odds = [len(sides(reading)) > 1 for reading in answers]
     others = [
         contains_answer(rival.text or "", row["answers"])
         for reading, row in zip(answers, rows, strict=True)
-        for rival in reading.rivals
+        for rival in sides(reading)[1:]
     ]
     return (
         f"{name:10} {pct(right)} {pct(same)} {words:6.1f} {pct(not t for t in text)} {pct(off)} {pct(odds)} "
@@ -115,6 +115,11 @@ def measure_set(name: str, path: Path, own: Any, forced: Any, judge: Callable[[S
         + " ".join(f"{100 * share:6.1f}" for share in at)
         + f" {calibration_error(confidence, always_right):6.2f}"
     )
+
+
+def sides(reading: Reading) -> Sequence[Reading]:
+    """The answer and its rivals. Without a sure answer, the rivals begin with the likeliest one."""
+    return reading.rivals if reading.text is None else (reading, *reading.rivals)
 
 
 def accuracy_of_the_surest(confidence: Sequence[float], right: Sequence[bool]) -> list[float]:
@@ -158,7 +163,7 @@ def measure_rgb(path: Path, own: Any) -> str:
     negative = read(own, [(row["question"], passages_of(row, "negative_passages")) for row in rows])
     refused = [reading.text is None for reading in negative]
     planted = read(own, [(row["question"], half_planted(row)) for row in rows])
-    told = [[reading.text or "", *(rival.text or "" for rival in reading.rivals)] for reading in planted]
+    told = [[side.text or "" for side in sides(reading)] for reading in planted]
     named = [
         any(all(contains_answer(text, fact) for fact in gold_facts(row["answers"])) for text in texts)
         for texts, row in zip(told, rows, strict=True)
