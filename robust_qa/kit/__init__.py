@@ -30,11 +30,13 @@ from .replies import (
     says_unknown,
     without_thoughts,
 )
+from .terms import STOPWORDS, content_terms
 from .text import answer_key, contains_answer, gold_facts, normalise, sentences, superscript, with_title, words
 from .warnings import warn
 
 __all__ = [
     "NUMBER",
+    "STOPWORDS",
     "TEXT",
     "Filled",
     "Form",
@@ -51,6 +53,7 @@ __all__ = [
     "closest_quotes",
     "contains_answer",
     "contains_words",
+    "content_terms",
     "cores",
     "data_dir",
     "declines",
