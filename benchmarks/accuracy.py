@@ -1,7 +1,7 @@
 """How often `rqa batch` is right: question sets in, one table out.
 
     python benchmarks/accuracy.py popqa.jsonl nq.jsonl
-    python benchmarks/accuracy.py popqa.jsonl --reader lexical -O reader.lexical.span=sentence
+    python benchmarks/accuracy.py popqa.jsonl --reader lexical -O reader.lexical.threshold=0
 
 A set is JSONL; each row has `question`, `answers` and its own `passages`, which may be objects with `title` and
 `text` or plain strings. Every set is answered by the installed `rqa batch`, as a user would run it, and then scored:

@@ -22,12 +22,11 @@ _NAMES = {
         output_option passages_in""",
     "robust_qa.cli.batch_run": "Target answer_rows in_session",
     "robust_qa.documents": "charset",
-    "robust_qa.english": "Candidate STOPWORDS candidates content_terms",
-    "robust_qa.kit": """Prompt answer_key arrange between cite cite_reading contains_answer cores data_dir declines
-        ask_each even_batches fenced single_line gold_facts is_loopback load_prompts named_documents
-        normalise one_line parse_expression parse_object parse_objects printable superscript warn
-        retry_after says_unknown sentences final_reply contains_words final_answer with_title
-        visible whole_characters without_thoughts words""",
+    "robust_qa.kit": """STOPWORDS content_terms Prompt answer_key arrange between cite cite_reading contains_answer
+        cores data_dir declines ask_each even_batches fenced single_line gold_facts is_loopback load_prompts
+        named_documents normalise one_line parse_expression parse_object parse_objects printable superscript warn
+        retry_after says_unknown sentences final_reply contains_words final_answer with_title visible
+        whole_characters without_thoughts words""",
 }
 
 

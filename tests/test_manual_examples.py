@@ -30,7 +30,6 @@ PUBLIC = (
     "robust_qa.cli",
     "robust_qa.answering",
     "robust_qa.batch",
-    "robust_qa.english",
     "robust_qa.testing",
 )
 

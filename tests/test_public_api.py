@@ -11,7 +11,7 @@ import tomli
 
 ROOT = Path(__file__).parents[1]
 PLUGINS = sorted(path.name for path in (ROOT / "plugins").glob("rqa_*") if path.is_dir())
-PUBLIC = ["", ".answering", ".batch", ".cli", ".documents", ".english", ".kit", ".testing"]
+PUBLIC = ["", ".answering", ".batch", ".cli", ".documents", ".kit", ".testing"]
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from robust_qa.english import STOPWORDS
-from robust_qa.kit import declines, parse_objects, printable, single_line
+from robust_qa.kit import STOPWORDS, declines, parse_objects, printable, single_line
 
 MOST = 3  # keywords
 _LONGEST = 80  # characters of a keyword

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robust_qa.documents import Document
-from robust_qa.english import content_terms
-from robust_qa.kit import sentences
+from robust_qa.kit import content_terms, sentences
 
 from .finding import Finding, Place
 from .quantities import Quantity, quantities

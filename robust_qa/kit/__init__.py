@@ -33,6 +33,7 @@ from .replies import (
     says_unknown,
     without_thoughts,
 )
+from .terms import STOPWORDS, content_terms
 from .text import answer_key, contains_answer, gold_facts, normalise, sentences, superscript, with_title, words
 from .warnings import PLAIN_TEXT, warn
 
@@ -40,6 +41,7 @@ __all__ = [
     "ANSWER",
     "NUMBER",
     "PLAIN_TEXT",
+    "STOPWORDS",
     "TEXT",
     "UNKNOWN",
     "Filled",
@@ -57,6 +59,7 @@ __all__ = [
     "closest_quotes",
     "contains_answer",
     "contains_words",
+    "content_terms",
     "cores",
     "data_dir",
     "declines",

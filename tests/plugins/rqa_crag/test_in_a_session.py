@@ -17,7 +17,8 @@ from robust_qa.host.loading import Host
 
 PLUGINS = Path(__file__).parents[3] / "plugins"
 QUESTION = "When was the lighthouse at Skerry Point built?"
-GOOD = Passage("The lighthouse at Skerry Point was built in 1871.", id="good")
+BUILT = "The lighthouse at Skerry Point was built in 1871."
+GOOD = Passage(BUILT, id="good")
 BAD = Passage("Ferries run twice a day here.", id="bad")
 
 
@@ -30,7 +31,7 @@ def host() -> Host:
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     file = tmp_path / "results.jsonl"
-    text = "Boats for sale here.\n\nThe lighthouse at Skerry Point was built in 1871."
+    text = f"Boats for sale here.\n\n{BUILT}"
     row = {"title": "Skerry Point", "url": "https://a.example/", "text": text}
     file.write_text(json.dumps(row))
     return file
@@ -44,15 +45,15 @@ async def ask(host: Host, *passages: Passage, **tree: Any) -> Answer:
 
 async def test_on_a_machine_without_a_model_it_judges_and_reads_by_words(host: Host) -> None:
     answer = await ask(host, BAD, GOOD)
-    assert (answer.text, answer.strategy, answer.details["dropped"]) == ("1871", "crag", [1])
+    assert (answer.text, answer.strategy, answer.details["dropped"]) == (BUILT, "crag", [1])
     assert (answer.details["upper"], answer.details["lower"]) == (0.33, -0.34)
 
 
 async def test_what_is_not_there_is_searched_for_and_cited(host: Host, results: Path) -> None:
     web = {"web": {"provider": "static", "file": str(results)}}
     answer = await ask(host, BAD, retriever=web, strategy={"crag": {"search": "web@5"}})
-    assert (answer.text, answer.citations[0].source) == ("1871", "https://a.example/")
-    assert answer.citations[0].quote == "The lighthouse at Skerry Point was built in 1871."
+    assert (answer.text, answer.citations[0].source) == (BUILT, "https://a.example/")
+    assert answer.citations[0].quote == BUILT
 
 
 async def test_memory_without_a_language_model_is_refused_before_the_first_call(host: Host) -> None:

@@ -28,10 +28,7 @@ HOSTILE = {
     "names": "Aaa " * 50_000,
     "digits": "1," * 100_000,
     "one word": "a" * 500_000,
-    "parents": "son of a b c d e " * 20_000,
-    "verbs": "director, a, b, c, d " * 20_000,
-    "numerals": "twenty-" * 30_000,
-    "born": "born " * 40_000,
+    "abbreviations": "Dr. " * 50_000,
     "NULs": "\0" * 100_000 + "director Bob",
     "lone surrogates": "\ud800 director " * 5_000,
     "characters that grow in lower case": "İ" * 50_000 + " director Bob Smith.",
@@ -117,9 +114,3 @@ def test_the_same_in_every_process() -> None:
         for seed in range(3)
     }
     assert len(outputs) == 1
-
-
-def test_importing_the_plugin_compiles_no_pattern() -> None:
-    program = "import sys, rqa_lexical; assert 'robust_qa.english' not in sys.modules"
-    path = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, "-c", program], env=path, check=True)

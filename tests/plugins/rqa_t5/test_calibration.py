@@ -319,7 +319,7 @@ def test_answers_agree_with_rqa_eval(rqa: Any, tmp_path: Path) -> None:
         return {"question": question, "answers": answers, "passages": [{"title": title, "text": text}]}
 
     rows = [
-        row("Who wrote of the whale?", ["Melville"], "The whale", "A book by Melville, printed in London."),
+        row("Who wrote of the whale?", ["Melville"], "The whale", "Melville wrote a book of it in London."),
         row("What is the occupation of Ann Lee?", ["painter"], "Ann Lee", "She was a painter of gates."),  # its title
         row("When was the gate built?", [["1900"], ["1950"]], "Gate", "The gate was built in 1900."),  # one of two
     ]

@@ -245,7 +245,8 @@ main()
     overrides = [part for key, value in options.items() for part in ("-O", f"retriever.web.{key}={value}")]
     asked = ["ask", "-r", "web", "-s", "rag", "--reader", "lexical", *overrides, "When was the lighthouse built?"]
     done = subprocess.run([sys.executable, "-c", run, *asked], check=False, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "1871"), done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "built in 1871." in done.stdout.splitlines()[0]
 
 
 async def test_redirects_are_followed(web: Web, connect: Any, search: Any) -> None:

@@ -34,7 +34,7 @@ async def ask(web: Web, folder: Path, **options: Any) -> int:
     host = Host(only=[], files=[PLUGINS / name for name in ("rqa_web", "rqa_rag", "rqa_lexical")], strict=True)
     async with Session(Config([Layer("rqa.toml", tree)]), host) as session:
         answer = await session.answer(Question("When was the lighthouse at Skerry Point built?"))
-    assert answer.text == "1871"
+    assert "1871" in (answer.text or "")
     return len(web.asked("/search"))
 
 
