@@ -81,24 +81,24 @@ def test_has_answer_is_zero_without_passages(evaluate: Any) -> None:
 
 
 def test_a_note_names_metrics_with_missing_values(evaluate: Any) -> None:
-    rows = [ROWS[0], ROWS[1], ROWS[2] | {"answers": []}]
+    rows = [ROWS[0], ROWS[1], ROWS[2] | {"answers": None}]
     out = evaluate("-s", "rag", "--metrics", "accuracy,em,refusal", rows=rows).out
     assert "Measured on fewer questions: accuracy, em on 2 of 3.\n" in out
     assert "1 question has no gold answer and cannot be scored." in out
 
 
 def test_a_note_says_that_differences_are_paired(evaluate: Any) -> None:
-    ended = evaluate("-s", "rag", "--baseline", "norag", rows=[ROWS[0], ROWS[1], ROWS[2] | {"answers": []}])
-    assert " on 2 of 3. Differences use the questions that both strategies have.\n" in ended.out
+    ended = evaluate("-s", "rag", "--baseline", "norag", rows=[ROWS[0], ROWS[1], ROWS[2] | {"answers": None}])
+    assert " of 3. Differences use the questions that both strategies have.\n" in ended.out
 
 
 def test_passage_quality_counts_questions_with_gold_answers(evaluate: Any) -> None:
-    out = evaluate("-s", "rag", rows=[ROWS[0], ROWS[1], ROWS[2] | {"answers": []}]).out
+    out = evaluate("-s", "rag", rows=[ROWS[0], ROWS[1], ROWS[2] | {"answers": None}]).out
     assert "% of the questions with gold answers have a passage" in out
 
 
 def test_a_note_counts_questions_without_a_gold_answer(evaluate: Any) -> None:
-    out = evaluate("-s", "rag", rows=[one | {"answers": []} for one in ROWS]).out
+    out = evaluate("-s", "rag", rows=[one | {"answers": None} for one in ROWS]).out
     assert "Means over the questions.\nMeasured on fewer questions: accuracy on 0 of 8; " in out
     assert "8 questions have no gold answer" in out
 
@@ -128,13 +128,30 @@ def test_zero_values_are_shown(evaluate: Any) -> None:
     assert {"em", "f1"} <= set(table(evaluate("-s", "rag", "--force", rows=WRONG).out, "world: 1 question")["strategy"])
 
 
-def test_word_accuracy_is_shown_when_asked_for(evaluate: Any) -> None:
-    rows = [row("Arda", "Oslo", gold="Os")]
-    assert "word-accuracy" not in evaluate("-s", "rag", rows=rows).out
-    shown = table(
-        evaluate("-s", "rag", "--metrics", "accuracy,word-accuracy", "--force", rows=rows).out, "world: 1 question"
-    )
-    assert (shown["rag"][0], shown["rag"][-1]) == ("100.0", "0.0")
+def test_containment_is_shown_if_it_differs_from_accuracy(evaluate: Any) -> None:
+    shown = table(evaluate("-s", "rag", rows=[row("Arda", "Oslo", gold="Os")]).out, "world: 1 question")
+    assert (shown["strategy"][2], shown["rag"][0], shown["rag"][3]) == ("contains", "0.0", "100.0")
+    assert "contains" not in evaluate("-s", "rag", "--force").out
+
+
+def test_refusing_an_unanswerable_question_is_right(evaluate: Any) -> None:
+    rows = [
+        row("Arda", "Aa", gold="Aa"),
+        row("Dune", None, gold="Dd"),
+        row("Erewhon", None, gold="Ee") | {"answers": []},
+    ]
+    out = evaluate("-s", "rag", rows=rows).out
+    assert [asked.get("unanswerable") for asked in lines("questions.jsonl")] == [None, None, True]
+    measured = ("accuracy", "answered-accuracy", "refusal-precision", "refusal-recall")
+    assert [figures(name)["rag"] for name in measured] == [2 / 3, 1, 1 / 2, 1]
+    assert "no gold answer" not in out
+
+
+def test_the_area_needs_confidences(evaluate: Any) -> None:
+    evaluate("-s", "rag")
+    assert figures("area") == {"rag": None}
+    evaluate("-s", "rag", "--reader", "lexical", "--force")
+    assert 0 < figures("area")["rag"] <= 1
 
 
 @pytest.mark.parametrize("width", [80, 140])
@@ -390,7 +407,7 @@ def test_names_in_wide_letters_keep_columns_in_line() -> None:
 def test_str_em_counts_facts(evaluate: Any) -> None:
     rows = [row("Arda", "Aa", gold="Aa") | {"answers": [["Aa"], ["Bb", "Cc"]]}]
     evaluate("-s", "rag", rows=rows)
-    assert [figures(name)["rag"] for name in ("str-em", "hit", "accuracy", "em")] == [1 / 2, 0, 0, None]
+    assert [figures(name)["rag"] for name in ("str-em", "contains", "accuracy", "em")] == [1 / 2, 0, 0, None]
 
 
 def test_a_sample_is_drawn_by_its_seed(evaluate: Any) -> None:
