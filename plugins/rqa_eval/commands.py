@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from robust_qa.cli import Run
 
     from .conditions import Condition
+    from .gate import StoredScores
 
 T = TypeVar("T")
 
@@ -87,6 +88,12 @@ SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Se
 )
 @click.option("--baseline", metavar="NAME", help="Compare with this strategy and mark significant differences.")
 @click.option(
+    "--gate",
+    metavar="RUN",
+    type=click.Path(path_type=Path),
+    help="Exit with 6 if a metric is significantly worse than in this run.",
+)
+@click.option(
     "--by", "views", type=click.Choice(_VIEWS), multiple=True, help="Also show results by slice. May be repeated."
 )
 @click.option("--worst-case", is_flag=True, help="Give only passages without the answer.")
@@ -115,6 +122,7 @@ def evaluate_sets(
     metrics: tuple[str, ...],
     over: Literal["answer", "reply"] | None,
     baseline: str | None,
+    gate: Path | None,
     views: tuple[str, ...],
     worst_case: bool,
     attack: str | None,
@@ -139,6 +147,7 @@ def evaluate_sets(
     conditions = _conditions(worst_case=worst_case, attack=attack, rates=rates, drop=drop, order=order, repeat=repeat)
     from robust_qa.cli.batch_run import in_session
 
+    from .gate import StoredScores
     from .questions import field_warnings, read_sets
     from .running import Plan, evaluate
     from .strategies import check
@@ -166,9 +175,14 @@ def evaluate_sets(
     )
     for line in chain.from_iterable(map(field_warnings, plan.sets)):
         run.say(line)
+    stored = StoredScores.load(gate) if gate else None  # now, because it may be in the folder of this run
+    if stored:
+        stored.check_shares([(one.name, item.question) for one in plan.sets for item in one.items])
     result = in_session(run, options, lambda session: evaluate(run, session, plan))
     _show(result.metrics, metrics)
     run.say(f"The run is in {plan.folder}.")
+    if stored and not _passes(stored, StoredScores.load(plan.folder), plan.metrics):
+        raise click.exceptions.Exit(Exit.NEGATIVE)
     if result.incomplete:
         raise click.exceptions.Exit(Exit.ROWS_FAILED)
 
@@ -216,6 +230,24 @@ def _metrics(run: Run, names: Sequence[str]) -> list[Metric]:
         if name not in known:
             raise click.UsageError(f"Unknown metric {name!r}. Choose from: {', '.join(known)}.")
     return [known[name] for name in dict.fromkeys([*names, "accuracy"])] if names else available
+
+
+def _passes(stored: StoredScores, scores: StoredScores, metrics: Sequence[Metric]) -> bool:
+    """Print the metrics that are significantly worse than the stored ones. Return whether there are none."""
+    from robust_qa.kit import printable
+
+    from .gate import compare, worse
+
+    comparisons = compare(stored, scores, metrics)
+    found, name = worse(comparisons), printable(str(stored.folder))
+    verdict = "significantly worse" if found else "no metric is significantly worse"
+    note = f"p < 0.05, Holm's correction for {len(comparisons):,} changed metrics"
+    click.echo(f"\nGate: {verdict} than in {name} ({note}){':' if found else '.'}")
+    for one in found:
+        change = f"{100 * one.before:.1f} -> {100 * one.now:.1f}"
+        of = f"{printable(one.strategy)}, {one.metric}, {printable(one.condition)}"
+        click.echo(f"  {of}: {change}, p = {one.p:.2g} by {one.test}")
+    return not found
 
 
 def _show(results: dict[str, Any], chosen: Sequence[str]) -> None:
