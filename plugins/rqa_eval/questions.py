@@ -139,7 +139,7 @@ def _row(asked: PreparedQuestion, name: str, condition: str) -> dict[str, Any]:
     if asked.repetition:
         row["repetition"] = asked.repetition
     if asked.planted:
-        row["planted"] = asked.planted
+        row |= {"attack": asked.attack, "planted": asked.planted}
     if item.rest:
         row["fields"] = item.rest
     if asked.passages is not None:

@@ -34,11 +34,17 @@ _HINT = "Leave it out with --metrics, or report it to the author of its plugin."
 
 @dataclass(slots=True)
 class Membership:
-    """The set, the condition and the slices (by view) of a question."""
+    """The set, the condition and the slices (by view) of a question, and how many passages an attack planted.
+
+    `source_row` is its row in the set.
+    """
 
     set: str
     condition: str
     slices: dict[str, list[str]]
+    source_row: int
+    attack: str = ""
+    planted: int = 0
 
 
 @dataclass(slots=True)
@@ -90,7 +96,17 @@ class Scores:
             self.first_error.setdefault(name, message)
         correct = {name: self._last_correct(name) for name in values}
         slices = {view.name: list(view.assign(asked.row, correct)) for view in self.views}
-        self.questions.append(Membership(asked.row["set"], asked.row["condition"], slices))
+        row = asked.row
+        self.questions.append(
+            Membership(
+                row["set"],
+                row["condition"],
+                slices,
+                row["source_row"],
+                row.get("attack", ""),
+                len(row.get("planted", ())),
+            )
+        )
 
     def _last_correct(self, strategy: str) -> bool | None:
         """Return whether the strategy's last answer is right."""
