@@ -12,11 +12,14 @@ import click
 from robust_qa import Exit, Order
 from robust_qa.cli import Answering, answering_options, jobs_option, output_option
 
+from .attacks import ALL, ATTACKS
+
 if TYPE_CHECKING:
     from robust_qa import Metric
     from robust_qa.cli import Run
 
     from .conditions import Condition
+    from .gate import StoredScores
 
 T = TypeVar("T")
 
@@ -24,7 +27,7 @@ _LAYOUTS = (
     "jsonl", "ctxs", "squad", "nq-open", "triviaqa", "popqa",
     "asqa", "bioasq", "rgb", "arc", "pubhealth", "kilt", "beir",
 )  # fmt: skip
-_ATTACKS = ("poison", "counterfactual", "inject")
+_RATES_OF_ALL = (0.2, 0.4, 0.6)
 _ORDERS = get_args(Order)
 _VIEWS = ("retrieval-precision", "conflict", "conflict-rate", "knowledge")
 
@@ -87,10 +90,16 @@ SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Se
 )
 @click.option("--baseline", metavar="NAME", help="Compare with this strategy and mark significant differences.")
 @click.option(
+    "--gate",
+    metavar="RUN",
+    type=click.Path(path_type=Path),
+    help="Exit with 6 if a metric is significantly worse than in this run.",
+)
+@click.option(
     "--by", "views", type=click.Choice(_VIEWS), multiple=True, help="Also show results by slice. May be repeated."
 )
 @click.option("--worst-case", is_flag=True, help="Give only passages without the answer.")
-@click.option("--attack", type=click.Choice(_ATTACKS), help="Plant false passages or instructions.")
+@click.option("--attack", type=click.Choice([*ATTACKS, ALL]), help="Plant false passages.")
 @click.option("--rate", "rates", metavar="SHARES", type=SHARES, help="Share of passages that --attack replaces.")
 @click.option("--drop", metavar="SHARES", type=SHARES, help="Remove this share of the passages with the answer.")
 @click.option(
@@ -115,6 +124,7 @@ def evaluate_sets(
     metrics: tuple[str, ...],
     over: Literal["answer", "reply"] | None,
     baseline: str | None,
+    gate: Path | None,
     views: tuple[str, ...],
     worst_case: bool,
     attack: str | None,
@@ -139,6 +149,8 @@ def evaluate_sets(
     conditions = _conditions(worst_case=worst_case, attack=attack, rates=rates, drop=drop, order=order, repeat=repeat)
     from robust_qa.cli.batch_run import in_session
 
+    from .cards import CARD_METRICS
+    from .gate import StoredScores
     from .questions import field_warnings, read_sets
     from .running import Plan, evaluate
     from .strategies import check
@@ -152,7 +164,7 @@ def evaluate_sets(
         strategies=strategy,
         conditions=conditions,
         views=[VIEWS[name] for name in dict.fromkeys(views)],
-        metrics=_metrics(run, metrics),
+        metrics=_metrics(run, [*metrics, *(CARD_METRICS if attack else ())] if metrics else ()),
         metric=metrics[0] if metrics else None,
         over=over,
         baseline=baseline,
@@ -166,9 +178,14 @@ def evaluate_sets(
     )
     for line in chain.from_iterable(map(field_warnings, plan.sets)):
         run.say(line)
+    stored = StoredScores.load(gate) if gate else None  # now, because it may be in the folder of this run
+    if stored:
+        stored.check_shares([(one.name, item.question) for one in plan.sets for item in one.items])
     result = in_session(run, options, lambda session: evaluate(run, session, plan))
-    _show(result.metrics, metrics)
+    _show(result.metrics, metrics, plan.folder if attack == ALL else None)
     run.say(f"The run is in {plan.folder}.")
+    if stored and not _passes(stored, StoredScores.load(plan.folder), plan.metrics):
+        raise click.exceptions.Exit(Exit.NEGATIVE)
     if result.incomplete:
         raise click.exceptions.Exit(Exit.ROWS_FAILED)
 
@@ -195,6 +212,8 @@ def _conditions(
         raise click.UsageError("Use only one of --worst-case, --attack, --drop, --order and --repeat.")
     if worst_case:
         return [conditions.worst_case()]
+    if attack == ALL:
+        return conditions.all_attacks(rates or _RATES_OF_ALL)
     if attack:
         return [conditions.attacked(attack, rate) for rate in rates or (0.2,)]
     if drop:
@@ -218,13 +237,39 @@ def _metrics(run: Run, names: Sequence[str]) -> list[Metric]:
     return [known[name] for name in dict.fromkeys([*names, "accuracy"])] if names else available
 
 
-def _show(results: dict[str, Any], chosen: Sequence[str]) -> None:
+def _passes(stored: StoredScores, scores: StoredScores, metrics: Sequence[Metric]) -> bool:
+    """Print the metrics that are significantly worse than the stored ones. Return whether there are none."""
+    from robust_qa.kit import printable
+
+    from .gate import compare, worse
+
+    comparisons = compare(stored, scores, metrics)
+    found, name = worse(comparisons), printable(str(stored.folder))
+    verdict = "significantly worse" if found else "no metric is significantly worse"
+    note = f"p < 0.05, Holm's correction for {len(comparisons):,} changed metrics"
+    click.echo(f"\nGate: {verdict} than in {name} ({note}){':' if found else '.'}")
+    for one in found:
+        change = f"{100 * one.before:.1f} -> {100 * one.now:.1f}"
+        of = f"{printable(one.strategy)}, {one.metric}, {printable(one.condition)}"
+        click.echo(f"  {of}: {change}, p = {one.p:.2g} by {one.test}")
+    return not found
+
+
+def _show(results: dict[str, Any], chosen: Sequence[str], with_cards: Path | None) -> None:
+    """Print the tables of a run, or the robustness cards of the run in the folder `with_cards`."""
     from robust_qa.cli import console
 
     from .table import legend, tables
 
     width = console().width
-    for table in tables(results, chosen=chosen):
+    if with_cards:
+        from .report.robustness import card_tables
+        from .report.runs import Run
+        from .report.terminal import terminal_text
+
+        for text in terminal_text(card_tables([Run.load(with_cards)])):
+            click.echo(text, nl=False)
+    for table in [] if with_cards else tables(results, chosen=chosen):
         for line in [*table.lines(width), ""]:
             click.echo(line)
     for line in legend(results, chosen=chosen):

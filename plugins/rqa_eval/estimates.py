@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DRAWS = 1000  # random sign assignments
-_LEVEL = 0.95
-_Z = NormalDist().inv_cdf((1 + _LEVEL) / 2)
+LEVEL = 0.95
+_Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 _BLOCK = 1 << 20  # signs in memory at once
 
 Column: TypeAlias = "Sequence[float | None] | NDArray[np.float64]"  # one value per question, None or NaN if undefined
@@ -35,11 +35,11 @@ def estimate(columns: Mapping[K, Column], against: Mapping[K, K] | None = None, 
     values = {key: np.asarray(column, dtype=np.float64) for key, column in columns.items()}
     pairs = {key: (values[key], values[base]) for key, base in (against or {}).items()}
     gaps = {key: gap for key, (one, other) in pairs.items() if _known(gap := one - other).size}
-    graded = [key for key in gaps if not all(map(_is_binary, pairs[key]))]
+    graded = [key for key in gaps if not all(map(is_binary, pairs[key]))]
     p = {key: sign_test(int((gap > 0).sum()), int((gap < 0).sum())) for key, gap in gaps.items()}
     p |= zip(graded, _randomisation_test([gaps[key] for key in graded], seed) if graded else (), strict=True)
     differences = {
-        key: Difference(_mean(gap), *_difference_interval(*pairs[key]), p[key], significant=p[key] < 1 - _LEVEL)
+        key: Difference(_mean(gap), *_difference_interval(*pairs[key]), p[key], significant=p[key] < 1 - LEVEL)
         for key, gap in gaps.items()
     }
     return {
@@ -66,7 +66,7 @@ def wilson(column: NDArray[np.float64]) -> tuple[float, float]:
     middle = (share + _Z**2 / (2 * rows)) / (1 + _Z**2 / rows)
     reach = _Z * math.sqrt(variance / rows + _Z**2 / (4 * rows**2)) / (1 + _Z**2 / rows)
     low, high = (0.0 if share == 0 else middle - reach), (1.0 if share == 1 else middle + reach)
-    if _is_binary(known):
+    if is_binary(known):
         return low, high
     error = _Z * math.sqrt(variance / rows)
     return max(0.0, min(low, share - error)), min(1.0, max(high, share + error))
@@ -114,7 +114,8 @@ def _randomisation_test(gaps: Sequence[NDArray[np.float64]], seed: int) -> list[
     return [float(p) for p in (extreme + 1) / (DRAWS + 1)]
 
 
-def _is_binary(column: NDArray[np.float64]) -> bool:
+def is_binary(column: NDArray[np.float64]) -> bool:
+    """Return whether the known values are 0 or 1. They are compared by McNemar's test."""
     return bool(np.isin(_known(column), (0, 1)).all())
 
 

@@ -28,6 +28,7 @@ class Item:
 
     `number`: its line or entry in the file, from 1.
     `gold`: the facts of a right answer, each with its alternatives.
+    `unanswerable`: the set has an empty list of answers, so the right answer is none.
     `passages`: the passages to answer from, possibly retrieved; `own_passages` are always those of the set.
     `pools`: negative, poisoned and counterfactual passages.
     `fake_source`: where `fake_answer` was drawn from, empty if the set has one.
@@ -46,6 +47,7 @@ class Item:
     rest: Mapping[str, Any] = field(default_factory=dict)
     fake_source: str = ""
     own_passages: Sequence[Passage] = ()
+    unanswerable: bool = False
 
 
 def item(number: int, row: Any) -> Item:
@@ -68,6 +70,7 @@ def item(number: int, row: Any) -> Item:
         {name: _passages(row[name], name) for name in POOLS if row.get(name) is not None},
         {name: value for name, value in row.items() if name not in _OWN},
         own_passages=passages or (),
+        unanswerable=row.get("answers") == [],
     )
 
 

@@ -1,23 +1,30 @@
 """The built-in metrics of answers, passages and costs.
 
-The best alternative of a fact counts. An abstention is wrong. Without gold answers a metric is None.
+The best alternative of a fact counts. An abstention is wrong, unless the question is unanswerable. Without gold answers
+a metric is None.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from robust_qa import Metric, Outcome, Passage
+import numpy as np
+
+from robust_qa import Answer, Metric, Outcome, Passage
 from robust_qa.kit import contains_answer, normalise
 
 from . import citations
 from .relevance import contains_words, precision
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _ROUGE_WORD = re.compile(r"\w+")
 _LABEL = re.compile(r"\W*(\w+)(?:\W*\Z|[.:)])")
@@ -31,17 +38,55 @@ def str_em(outcome: Outcome) -> float | None:
     return sum(contains_answer(text, fact) for fact in outcome.gold) / len(outcome.gold)
 
 
-def hit(outcome: Outcome) -> float | None:
-    """Return 1 if the answer contains every fact after normalisation, otherwise 0."""
+def accuracy(outcome: Outcome) -> float | None:
+    """Return 1 if the answer contains every fact as whole words: "ro" does not match "Croatia"."""
+    if outcome.unanswerable:
+        return refusal(outcome)
+    if not outcome.gold:
+        return None
+    return float(all(contains_words(outcome.answer.text or "", fact) for fact in outcome.gold))
+
+
+def contains(outcome: Outcome) -> float | None:
+    """Return 1 if the answer contains every fact, also in the middle of a word, as the papers count."""
+    if outcome.unanswerable:
+        return refusal(outcome)
     share = str_em(outcome)
     return None if share is None else float(share == 1)
 
 
-def word_accuracy(outcome: Outcome) -> float | None:
-    """Return 1 if the answer contains every fact as whole words: "ro" does not match "Croatia"."""
-    if not outcome.gold:
-        return None
-    return float(all(contains_words(outcome.answer.text or "", fact) for fact in outcome.gold))
+def answered_accuracy(outcome: Outcome) -> float | None:
+    """Return the accuracy of a question that has an answer. None for others."""
+    return None if outcome.answer.text is None else accuracy(outcome)
+
+
+def refusal_precision(outcome: Outcome) -> float | None:
+    """Return whether a refused question is unanswerable. None for others."""
+    return accuracy(outcome) if refusal(outcome) else None
+
+
+def refusal_recall(outcome: Outcome) -> float | None:
+    """Return whether an unanswerable question was refused. None for others."""
+    return refusal(outcome) if outcome.unanswerable else None
+
+
+def confidence(outcome: Outcome) -> float | None:
+    """Return the confidence of the answer. None without an answer."""
+    return None if outcome.answer.text is None else outcome.answer.confidence
+
+
+def area(confidences: NDArray[np.float64], accuracies: NDArray[np.float64]) -> float:
+    """Return the area under the curve of accuracy over coverage: the mean accuracy of the 1, 2, ... surest answers.
+
+    Questions without a confidence come last. NaN if none has one.
+    """
+    known = ~np.isnan(accuracies)
+    sure, right = confidences[known], accuracies[known]
+    if np.isnan(sure).all():
+        return math.nan
+    _, group = np.unique(-np.nan_to_num(sure, nan=-1.0), return_inverse=True)  # the surest first
+    means = np.bincount(group, right) / np.bincount(group)  # of answers that are equally sure
+    return float((np.cumsum(means[np.sort(group)]) / np.arange(1, right.size + 1)).mean())
 
 
 def exact_match(outcome: Outcome) -> float | None:
@@ -136,6 +181,8 @@ def has_answer(outcome: Outcome) -> float | None:
 
 def _best(outcome: Outcome, compare: Callable[[Any, Any], float], prepare: Callable[[str], Any]) -> float | None:
     """Return the best comparison with a gold answer. None for questions with several facts."""
+    if outcome.unanswerable:
+        return refusal(outcome)
     if len(outcome.gold) != 1:
         return None
     if outcome.answer.text is None:
@@ -176,56 +223,97 @@ def seconds(outcome: Outcome) -> float | None:
     return outcome.answer.seconds
 
 
-METRICS = [
-    Metric("accuracy", hit, "the answer contains a gold answer for every fact"),
-    Metric("word-accuracy", word_accuracy, "the answer contains a gold answer for every fact, as whole words"),
-    Metric("em", exact_match, "the answer equals a gold answer"),
-    Metric("f1", f1, "F1 of the words shared with a gold answer"),
-    Metric("recall", recall, "share of a gold answer's words in the answer"),
-    Metric("str-em", str_em, "share of the facts in the answer"),
-    Metric("hit", hit, "the answer contains every fact"),
-    Metric("first-gold-recall", first_gold_recall, "share of the first gold answer's words in the answer"),
-    Metric("choice", choice, "the answer names the right choice and no other"),
-    Metric("rouge-l", rouge_l, "longest common subsequence of words with a gold answer"),
-    Metric("citation-precision", citations.precision, "citations that support a sentence of the answer"),
-    Metric("citation-recall", citations.recall, "sentences of the answer that citations support"),
-    Metric("attack-success", attack_success, "the answer contains the planted fake answer", better="lower"),
-    Metric("refusal", refusal, "questions without an answer (abstentions)", better=""),
-    Metric("failure", failure, "questions that failed", better="lower"),
-    Metric("retrieval-precision", retrieval_precision, "passages that contain a gold answer"),
-    Metric("has-answer", has_answer, "questions with a passage that contains a gold answer"),
-    Metric("memory-passages", memory_passages, "passages that the model wrote from memory", "count", ""),
-    Metric("calls", lambda o: float(o.answer.usage.calls), "calls to the language model", "count", "lower"),
-    Metric("prompt-tokens", lambda o: float(o.answer.usage.prompt_tokens), "tokens read", "count", "lower"),
-    Metric(
-        "completion-tokens",
-        lambda o: float(o.answer.usage.completion_tokens),
-        "tokens written",
-        "count",
-        "lower",
+@dataclass(eq=False)
+class _Metric(Metric):
+    """A built-in metric.
+
+    `of_text`: it reads the text of the answer; with `--over reply`, the whole reply of the model.
+    `shown`: when it has a column of the table that `rqa eval` prints. Costs are always hidden at zero.
+    """
+
+    of_text: bool = False
+    shown: Literal["always", "unless zero", "unless as accuracy", "if asked"] = "always"
+
+
+def _cost(name: str, measure: Callable[[Answer], float], summary: str, *, shown: Any = "always") -> Metric:
+    return _Metric(name, lambda outcome: measure(outcome.answer), summary, "count", "lower", shown=shown)
+
+
+METRICS: list[Metric] = [
+    _Metric("accuracy", accuracy, "the answer contains a gold answer for every fact, as whole words", of_text=True),
+    _Metric(
+        "contains",
+        contains,
+        "the answer contains a gold answer for every fact, also inside a word",
+        of_text=True,
+        shown="unless as accuracy",
     ),
-    Metric(
+    _Metric("em", exact_match, "the answer equals a gold answer", of_text=True),
+    _Metric("f1", f1, "F1 of the words shared with a gold answer", of_text=True),
+    _Metric("recall", recall, "share of a gold answer's words in the answer", of_text=True, shown="if asked"),
+    _Metric("str-em", str_em, "share of the facts in the answer", of_text=True, shown="unless as accuracy"),
+    _Metric(
+        "first-gold-recall",
+        first_gold_recall,
+        "share of the first gold answer's words in the answer",
+        of_text=True,
+        shown="if asked",
+    ),
+    _Metric("choice", choice, "the answer names the right choice and no other", of_text=True),
+    _Metric(
+        "rouge-l", rouge_l, "longest common subsequence of words with a gold answer", of_text=True, shown="if asked"
+    ),
+    _Metric("citation-precision", citations.precision, "citations that support a sentence of the answer"),
+    _Metric("citation-recall", citations.recall, "sentences of the answer that citations support"),
+    _Metric(
+        "attack-success", attack_success, "the answer contains the planted fake answer", better="lower", of_text=True
+    ),
+    _Metric(
+        "answered-accuracy",
+        answered_accuracy,
+        "accuracy of the questions that are answered",
+        of_text=True,
+        shown="unless as accuracy",
+    ),
+    _Metric("refusal", refusal, "questions without an answer (abstentions)", better="", shown="unless zero"),
+    _Metric("refusal-precision", refusal_precision, "refused questions that are unanswerable", shown="unless zero"),
+    _Metric("refusal-recall", refusal_recall, "unanswerable questions that are refused"),
+    _Metric("area", confidence, "area under accuracy over coverage, the surest answers first", combine=area),
+    _Metric("failure", failure, "questions that failed", better="lower", shown="unless zero"),
+    _Metric("retrieval-precision", retrieval_precision, "passages that contain a gold answer", shown="if asked"),
+    _Metric("has-answer", has_answer, "questions with a passage that contains a gold answer", shown="if asked"),
+    _Metric("memory-passages", memory_passages, "passages that the model wrote", "count", "", shown="if asked"),
+    _cost("calls", lambda answer: answer.usage.calls, "calls to the language model"),
+    _cost("prompt-tokens", lambda answer: answer.usage.prompt_tokens, "tokens read", shown="if asked"),
+    _cost("completion-tokens", lambda answer: answer.usage.completion_tokens, "tokens written", shown="if asked"),
+    _cost(
         "tokens",
-        lambda o: float(o.answer.usage.prompt_tokens + o.answer.usage.completion_tokens),
+        lambda answer: answer.usage.prompt_tokens + answer.usage.completion_tokens,
         "tokens read and written",
-        "count",
-        "lower",
     ),
-    Metric("seconds", seconds, "time per question, including waiting, without cached answers", "seconds", "lower"),
-    Metric("cost", lambda o: o.cost, "price of the tokens, from the configured prices", "money", "lower"),
+    _Metric("seconds", seconds, "time per question, including waiting, without cached answers", "seconds", "lower"),
+    _Metric("cost", lambda o: o.cost, "price of the tokens, from the configured prices", "money", "lower"),
 ]
 
-# With --over reply these read the whole reply of the model.
-OF_TEXT = frozenset(
-    "accuracy word-accuracy em f1 recall str-em hit first-gold-recall choice rouge-l attack-success".split()
-)
+
+def names_of(shown: str) -> frozenset[str]:
+    """Return the names of the built-in metrics that tables show under that condition."""
+    return frozenset(metric.name for metric in METRICS if isinstance(metric, _Metric) and metric.shown == shown)
+
+
+def reads_text(metric: Metric) -> bool:
+    """Return whether a metric reads the text of the answer."""
+    return isinstance(metric, _Metric) and metric.of_text
 
 
 def over_reply(outcome: Outcome) -> Outcome:
     """Return the outcome with a whole reply of the model as the answer, if there is one in the trace.
 
     It is the last reply that contains the answer, because an ensemble elects one of many, or else the last reply.
+    An unanswerable question keeps its answer: a reply that refuses has text, too.
     """
+    if outcome.unanswerable:
+        return outcome
     replies = [reply for step in outcome.answer.trace if step.kind == "generate" and (reply := step.data.get("reply"))]
     if not replies:
         return outcome

@@ -67,6 +67,7 @@ def read_outcomes(
             common = {
                 "question": row["question"],
                 "gold": tuple(map(tuple, row["gold"])),
+                "unanswerable": row.get("unanswerable", False),
                 "passages": passages,
                 "fake_answer": row.get("fake_answer", ""),
                 "planted": tuple(row.get("planted", ())),

@@ -39,7 +39,7 @@ def kilt(path: Path) -> Iterator[Entry]:
 
     def change(row: Mapping[str, Any]) -> dict[str, Any]:
         answers = [output["answer"] for output in row.get("output") or () if output.get("answer")]
-        return {"id": row.get("id"), "question": row["input"], "answers": answers}
+        return {"id": row.get("id"), "question": row["input"], "answers": answers or None}
 
     return converted(json_lines(path), change)
 
@@ -66,10 +66,11 @@ def _list(path: Path, value: Any, where: str, name: str) -> list[Any]:
 
 
 def _squad_row(article: Any, paragraph: Any, asked: Any) -> dict[str, Any]:
+    answers = [answer["text"] for answer in asked.get("answers") or ()]
     return {
         "id": asked.get("id"),
         "question": asked["question"],
-        "answers": [answer["text"] for answer in asked.get("answers") or ()],
+        "answers": answers if answers or asked.get("is_impossible") else None,
         "passages": [{"title": article.get("title") or "", "text": paragraph["context"]}],
     }
 
@@ -82,7 +83,7 @@ def triviaqa(path: Path) -> Iterator[Entry]:
         aliases = answer.get("Aliases") or []
         if not isinstance(aliases, list):
             raise Malformed("`Aliases` is not a list")
-        answers = [answer["Value"], *aliases] if answer else []
+        answers = [answer["Value"], *aliases] if answer else None
         return {"id": row.get("QuestionId"), "question": row["Question"], "answers": answers}
 
     rows = load_object(path).get("Data")

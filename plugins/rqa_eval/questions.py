@@ -70,7 +70,7 @@ def field_warnings(one: QuestionSet) -> Iterator[str]:
     fields = one.items[0].rest
     if not any(item.passages is not None for item in one.items) and (warning := unread_passages(fields)):
         yield f"{one.name}: {warning}"
-    if not any(item.gold or item.relevant for item in one.items):
+    if not any(item.gold or item.relevant or item.unanswerable for item in one.items):
         ignored = "".join(f" `{name}` is ignored." for name in _GOLD if name in fields)
         yield f"{one.name}: no question has a gold answer in `answers`.{ignored} See rqa-eval(1)."
 
@@ -128,6 +128,8 @@ def _row(asked: PreparedQuestion, name: str, condition: str) -> dict[str, Any]:
     row: dict[str, Any] = {"id": item.id} if item.id else {}
     row |= {"set": name, "condition": condition, "source_row": item.number, "question": item.question}
     row["gold"] = item.gold
+    if item.unanswerable:
+        row["unanswerable"] = True
     if item.fake_answer:
         row["fake_answer"] = item.fake_answer
     if item.fake_source:
@@ -137,7 +139,7 @@ def _row(asked: PreparedQuestion, name: str, condition: str) -> dict[str, Any]:
     if asked.repetition:
         row["repetition"] = asked.repetition
     if asked.planted:
-        row["planted"] = asked.planted
+        row |= {"attack": asked.attack, "planted": asked.planted}
     if item.rest:
         row["fields"] = item.rest
     if asked.passages is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from robust_qa import InputError, Metric, Question, __version__
 from robust_qa.batch import answered_by
 from robust_qa.cli.batch_run import Target, answer_rows
 
+from .cards import CARD_METRICS, Robustness, cards
 from .conditions import REPEAT, Condition
 from .figures import StrategyResult
 from .folder import FORMAT, Folder
@@ -28,6 +30,8 @@ from .views import VIEWS, View
 if TYPE_CHECKING:
     from robust_qa.answering import Session
     from robust_qa.cli import Run
+
+_DIGEST = 12  # characters of a digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +250,7 @@ async def _score(
         "views": {view.name: view.needs for view in plan.views},
         "passages": _passages(folder) if {"has-answer", "retrieval-precision"} <= set(names) else None,
         "spread": spread,
+        "robustness": _robustness(folder, scores) if set(CARD_METRICS) <= set(names) else None,
         "groups": scores.groups(baseline=baseline, seed=plan.seed),
     }
     folder.write("metrics.json", json.dumps(metrics, indent=1) + "\n")
@@ -257,6 +262,16 @@ def _passages(folder: Folder) -> dict[str, float] | None:
     with folder.questions.open("rb") as file:
         found = retrieval_quality(map(json.loads, file))
     return None if found is None else dict(zip(("questions", "has-answer", "retrieval-precision"), found, strict=True))
+
+
+def _robustness(folder: Folder, scores: Scores) -> dict[str, Any] | None:
+    """Return the cards of a run with attacks."""
+    found = cards(scores)
+    if not found:
+        return None
+    digest = hashlib.sha256(folder.questions.read_bytes()).hexdigest()[:_DIGEST]
+    built: dict[str, Any] = msgspec.to_builtins(Robustness(digest, found))
+    return built
 
 
 def _strategy_result(name: str, scores: Scores) -> StrategyResult:

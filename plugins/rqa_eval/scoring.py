@@ -19,7 +19,7 @@ from robust_qa import Metric, Outcome, PluginError, RqaError
 
 from .estimates import estimate, mean
 from .figures import Estimate
-from .metrics import OF_TEXT, over_reply
+from .metrics import over_reply, reads_text
 from .outcomes import QuestionOutcomes
 from .views import View
 
@@ -34,11 +34,17 @@ _HINT = "Leave it out with --metrics, or report it to the author of its plugin."
 
 @dataclass(slots=True)
 class Membership:
-    """The set, the condition and the slices (by view) of a question."""
+    """The set, the condition and the slices (by view) of a question, and how many passages an attack planted.
+
+    `source_row` is its row in the set.
+    """
 
     set: str
     condition: str
     slices: dict[str, list[str]]
+    source_row: int
+    attack: str = ""
+    planted: int = 0
 
 
 @dataclass(slots=True)
@@ -90,7 +96,17 @@ class Scores:
             self.first_error.setdefault(name, message)
         correct = {name: self._last_correct(name) for name in values}
         slices = {view.name: list(view.assign(asked.row, correct)) for view in self.views}
-        self.questions.append(Membership(asked.row["set"], asked.row["condition"], slices))
+        row = asked.row
+        self.questions.append(
+            Membership(
+                row["set"],
+                row["condition"],
+                slices,
+                row["source_row"],
+                row.get("attack", ""),
+                len(row.get("planted", ())),
+            )
+        )
 
     def _last_correct(self, strategy: str) -> bool | None:
         """Return whether the strategy's last answer is right."""
@@ -136,6 +152,8 @@ class Scores:
         `deviation`: the standard deviation of the means of the repetitions. `low`, `median`, `high`: the quartiles over
         the questions of the mean of each question (ActiveRAG, Section 5).
         """
+        if any(one.name == metric and one.combine for one in self.metrics):
+            return {}  # it has no value for each question
         conditions = list(dict.fromkeys(question.condition for question in self.questions))
         order = sorted(range(len(self.questions)), key=lambda n: conditions.index(self.questions[n].condition))
         found = {}
@@ -153,26 +171,32 @@ class Scores:
         at = np.asarray(rows, dtype=np.intp)
         shares: dict[tuple[str, str], NDArray[np.float64]] = {}
         costs: dict[tuple[str, str], NDArray[np.float64]] = {}  # with means only
+        combined: dict[tuple[str, str], Estimate] = {}
         for metric in self.metrics:
             for name, columns in self.columns.items():
-                kind = shares if metric.unit == "share" else costs
-                kind[name, metric.name] = np.asarray(columns[metric.name])[at]
+                values = np.asarray(columns[metric.name])[at]
+                if metric.combine:
+                    accuracies = np.asarray(columns["accuracy"])[at]
+                    combined[name, metric.name] = _combined(metric.combine(values, accuracies), accuracies)
+                else:
+                    kind = shares if metric.unit == "share" else costs
+                    kind[name, metric.name] = values
         compared = self.complete - {baseline}
         against = {key: (baseline, key[1]) for key in shares if baseline and key[0] in compared}
-        found = estimate(shares, against, seed=seed) | {key: mean(column) for key, column in costs.items()}
+        found = estimate(shares, against, seed=seed) | {key: mean(column) for key, column in costs.items()} | combined
         strategies = {
             name: {metric.name: _as_json(found[name, metric.name]) for metric in self.metrics} for name in self.columns
         }
         return {**about, "rows": len(rows), "strategies": strategies}
 
 
+def _combined(value: float, accuracies: NDArray[np.float64]) -> Estimate:
+    return Estimate(value, int((~np.isnan(accuracies)).sum())) if math.isfinite(value) else Estimate(None, 0)
+
+
 async def _measure(metrics: Sequence[Metric], outcome: Outcome, over: str) -> list[float]:
-    found: dict[int, float] = {}
     replied = over_reply(outcome) if over == "reply" else outcome
-    for metric in metrics:
-        if id(metric.measure) not in found:  # accuracy and hit are the same
-            found[id(metric.measure)] = await _value(metric, replied if metric.name in OF_TEXT else outcome)
-    return [found[id(metric.measure)] for metric in metrics]
+    return [await _value(metric, replied if reads_text(metric) else outcome) for metric in metrics]
 
 
 async def _value(metric: Metric, outcome: Outcome) -> float:

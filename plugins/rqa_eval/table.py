@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from robust_qa.kit import printable, single_line
 
+from .metrics import names_of
 from .views import CONFLICTING, RATE
 
 Group: TypeAlias = Mapping[str, Any]
@@ -15,14 +16,8 @@ Column: TypeAlias = tuple[str, Callable[[str], str]]  # a heading, and the cell 
 
 _GAP = "  "
 _LONGEST_NAME = 30
-# By default only in scores.jsonl and metrics.json.
-_HIDDEN = frozenset(
-    {"word-accuracy", "recall", "first-gold-recall", "rouge-l", "prompt-tokens", "completion-tokens", "memory-passages"}
-)
-_LIKE_ACCURACY = frozenset({"str-em", "hit"})  # equal to accuracy if every question has one fact
+_IF_ASKED, _UNLESS_ZERO, _UNLESS_AS_ACCURACY = map(names_of, ("if asked", "unless zero", "unless as accuracy"))
 _BY_CONDITION = ("attack-success", "refusal")  # shown for conditions besides the main metric
-_OF_PASSAGES = frozenset({"retrieval-precision", "has-answer"})  # the same for every strategy
-_HIDDEN_AT_ZERO = frozenset({"refusal", "failure"})  # and all costs
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +149,9 @@ def _shown_metrics(group: Group, units: Mapping[str, str], main: str, chosen: Se
     found = []
     for name in units:
         values = _values(group, name)
-        duplicate = not chosen and name in _LIKE_ACCURACY and values == _values(group, "accuracy")
-        zero = (name in _HIDDEN_AT_ZERO or units[name] != "share") and not any(values)
-        shown = name in chosen if chosen else name not in _HIDDEN | _OF_PASSAGES and not zero and not duplicate
+        duplicate = not chosen and name in _UNLESS_AS_ACCURACY and values == _values(group, "accuracy")
+        zero = (name in _UNLESS_ZERO or units[name] != "share") and not any(values)
+        shown = name in chosen if chosen else name not in _IF_ASKED and not zero and not duplicate
         if name == main or (shown and _any(group, name)):
             found.append(name)
     return found

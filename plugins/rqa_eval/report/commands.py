@@ -77,6 +77,7 @@ def report(folders: tuple[Path, ...], form: str | None, out: Path | None) -> Non
     """
     from . import exports
     from .overview import tables
+    from .robustness import card_tables
     from .run_page import run_page
     from .runs import load_runs
     from .terminal import terminal_text
@@ -84,8 +85,8 @@ def report(folders: tuple[Path, ...], form: str | None, out: Path | None) -> Non
     form = form or _form(out)
     runs = load_runs(folders)
     shown: dict[str, Callable[[], Iterable[str]]] = {
-        "terminal": lambda: terminal_text(tables(runs), out),
-        "markdown": lambda: [exports.markdown(tables(runs))],
+        "terminal": lambda: terminal_text([*tables(runs), *card_tables(runs)], out),
+        "markdown": lambda: [exports.markdown([*tables(runs), *card_tables(runs)])],
         "csv": lambda: [exports.comma_separated(runs)],
         "html": lambda: run_page(runs),
         "json": lambda: [exports.as_json(runs)],

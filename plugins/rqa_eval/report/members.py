@@ -11,6 +11,7 @@ from typing import Any
 from robust_qa import InputError
 from robust_qa.kit import normalise, words
 
+from ..relevance import contains_words
 from .inconsistency import Outcomes, Questions, questions
 from .rows import Asked, Row, Rows
 from .runs import Run
@@ -155,7 +156,7 @@ def _pool(run: Run, ensemble: str) -> tuple[list[str], _Replies]:
         return {name: one for one in entries if isinstance(name := one.get("retriever"), str)}
 
     def reply(row: Row, answer: str | None, read: Sequence[str], *, failed: bool) -> _Reply:
-        correct = answer is not None and _has_all(normalise(answer), row.asked.gold)
+        correct = answer is not None and all(contains_words(answer, fact) for fact in row.asked.gold)
         return _Reply(answer, correct, tuple(read), failed)
 
     def replies(row: Row) -> list[_Reply | None]:
@@ -209,7 +210,7 @@ def _excluded(replies: Sequence[_Reply], longest: int | None) -> str:
 
 
 def _facts(asked: Asked, replies: Sequence[_Reply]) -> list[dict[str, bool]]:
-    """Return the fields of Outcomes for one question, by member. Texts are compared as for accuracy."""
+    """Return the fields of Outcomes for one question, by member. Passages are compared as for has-answer."""
     plain = cache(normalise)  # members share passages
 
     def of(reply: _Reply) -> dict[str, bool]:

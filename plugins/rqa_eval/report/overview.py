@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..figures import Estimate
+from ..metrics import names_of
 from .runs import Group, Metric, Run
 from .tables import Cell, Column, Table, counted, estimate_cell
+
+_UNLESS_ZERO = names_of("unless zero")
 
 
 def tables(runs: Sequence[Run]) -> list[Table]:
@@ -31,7 +34,12 @@ def metrics_of(runs: Iterable[Run]) -> dict[str, Metric]:
 
 def _strategies(runs: Sequence[Run]) -> Table:
     found = list(_figures(runs))
-    measured = {name for _, figures, _ in found for name, estimate in figures.items() if estimate.value is not None}
+    measured = {
+        name
+        for _, figures, _ in found
+        for name, estimate in figures.items()
+        if estimate.value or (estimate.value is not None and name not in _UNLESS_ZERO)
+    }
     shown = [metric for metric in _main_first(runs) if metric.name in measured]
     kept = [n for n in range(3) if n == 2 or len({key[n] for key, _, _ in found}) > 1]
     rows = []

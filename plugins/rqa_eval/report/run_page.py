@@ -8,6 +8,7 @@ from .overview import metrics_of, overalls, tables
 from .page import asset, escape, page, section, table
 from .pareto import Plot, Point
 from .question_data import questions
+from .robustness import card_tables
 from .runs import Group, Run
 
 _COSTS = ("tokens", "calls", "seconds")  # the first with a value above 0 is drawn
@@ -26,6 +27,8 @@ def _body(runs: Sequence[Run]) -> Iterator[str]:
     yield from _costs(runs)
     if breakdowns:
         yield section("slices", "By set and by slice", *map(table, breakdowns))
+    if cards := card_tables(runs):
+        yield section("robustness", "Robustness", *map(table, cards))
     yield section("questions", "Questions", asset("questions.html"))
     size = 0
     for part in questions(runs):

@@ -11,6 +11,7 @@ import msgspec
 
 from robust_qa import InputError
 
+from ..cards import Robustness
 from ..figures import Estimate, StrategyResult
 from ..folder import FORMAT
 
@@ -51,6 +52,7 @@ class Figures(msgspec.Struct, frozen=True):
     groups: list[Group]
     baseline: str | None = None
     views: dict[str, list[str]] = {}
+    robustness: Robustness | None = None
 
 
 class Answers(msgspec.Struct, frozen=True):

@@ -1,12 +1,13 @@
 """`rqa eval` on the command line, with the scripted model of standins/mind.py."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from standins.mind import ROWS, WORLD, Mind, row
+from standins.mind import ROWS, WORLD, Mind, row, says
 from standins.openai import error
 
 from rqa_eval.table import Table
@@ -81,24 +82,24 @@ def test_has_answer_is_zero_without_passages(evaluate: Any) -> None:
 
 
 def test_a_note_names_metrics_with_missing_values(evaluate: Any) -> None:
-    rows = [ROWS[0], ROWS[1], ROWS[2] | {"answers": []}]
+    rows = [ROWS[0], ROWS[1], ROWS[2] | {"answers": None}]
     out = evaluate("-s", "rag", "--metrics", "accuracy,em,refusal", rows=rows).out
     assert "Measured on fewer questions: accuracy, em on 2 of 3.\n" in out
     assert "1 question has no gold answer and cannot be scored." in out
 
 
 def test_a_note_says_that_differences_are_paired(evaluate: Any) -> None:
-    ended = evaluate("-s", "rag", "--baseline", "norag", rows=[ROWS[0], ROWS[1], ROWS[2] | {"answers": []}])
-    assert " on 2 of 3. Differences use the questions that both strategies have.\n" in ended.out
+    ended = evaluate("-s", "rag", "--baseline", "norag", rows=[ROWS[0], ROWS[1], ROWS[2] | {"answers": None}])
+    assert " of 3. Differences use the questions that both strategies have.\n" in ended.out
 
 
 def test_passage_quality_counts_questions_with_gold_answers(evaluate: Any) -> None:
-    out = evaluate("-s", "rag", rows=[ROWS[0], ROWS[1], ROWS[2] | {"answers": []}]).out
+    out = evaluate("-s", "rag", rows=[ROWS[0], ROWS[1], ROWS[2] | {"answers": None}]).out
     assert "% of the questions with gold answers have a passage" in out
 
 
 def test_a_note_counts_questions_without_a_gold_answer(evaluate: Any) -> None:
-    out = evaluate("-s", "rag", rows=[one | {"answers": []} for one in ROWS]).out
+    out = evaluate("-s", "rag", rows=[one | {"answers": None} for one in ROWS]).out
     assert "Means over the questions.\nMeasured on fewer questions: accuracy on 0 of 8; " in out
     assert "8 questions have no gold answer" in out
 
@@ -128,13 +129,30 @@ def test_zero_values_are_shown(evaluate: Any) -> None:
     assert {"em", "f1"} <= set(table(evaluate("-s", "rag", "--force", rows=WRONG).out, "world: 1 question")["strategy"])
 
 
-def test_word_accuracy_is_shown_when_asked_for(evaluate: Any) -> None:
-    rows = [row("Arda", "Oslo", gold="Os")]
-    assert "word-accuracy" not in evaluate("-s", "rag", rows=rows).out
-    shown = table(
-        evaluate("-s", "rag", "--metrics", "accuracy,word-accuracy", "--force", rows=rows).out, "world: 1 question"
-    )
-    assert (shown["rag"][0], shown["rag"][-1]) == ("100.0", "0.0")
+def test_containment_is_shown_if_it_differs_from_accuracy(evaluate: Any) -> None:
+    shown = table(evaluate("-s", "rag", rows=[row("Arda", "Oslo", gold="Os")]).out, "world: 1 question")
+    assert (shown["strategy"][2], shown["rag"][0], shown["rag"][3]) == ("contains", "0.0", "100.0")
+    assert "contains" not in evaluate("-s", "rag", "--force").out
+
+
+def test_refusing_an_unanswerable_question_is_right(evaluate: Any) -> None:
+    rows = [
+        row("Arda", "Aa", gold="Aa"),
+        row("Dune", None, gold="Dd"),
+        row("Erewhon", None, gold="Ee") | {"answers": []},
+    ]
+    out = evaluate("-s", "rag", rows=rows).out
+    assert [asked.get("unanswerable") for asked in lines("questions.jsonl")] == [None, None, True]
+    measured = ("accuracy", "answered-accuracy", "refusal-precision", "refusal-recall")
+    assert [figures(name)["rag"] for name in measured] == [2 / 3, 1, 1 / 2, 1]
+    assert "no gold answer" not in out
+
+
+def test_the_area_needs_confidences(evaluate: Any) -> None:
+    evaluate("-s", "rag")
+    assert figures("area") == {"rag": None}
+    evaluate("-s", "rag", "--reader", "lexical", "--force")
+    assert 0 < figures("area")["rag"] <= 1
 
 
 @pytest.mark.parametrize("width", [80, 140])
@@ -241,6 +259,68 @@ def test_an_injected_instruction_is_added(evaluate: Any, obeys: bool) -> None:
     evaluate("-s", "rag", "--attack", "inject", "--rate", "1", rows=ATTACKED, model=Mind(obeys=obeys))
     assert figures("attack-success") == {"rag": float(obeys)}
     assert figures("accuracy") == {"rag": 0 if obeys else 1 / 2}
+
+
+def test_a_single_passage_calls_the_gold_answer_outdated(evaluate: Any) -> None:
+    evaluate("-s", "rag", "--attack", "single", "--rate", "0.2,1", rows=ATTACKED[:1], model=Mind(trusts="first"))
+    for asked in lines("questions.jsonl"):
+        (place,) = asked["planted"]
+        text = asked["passages"][place]["text"]
+        assert "Outdated sources say that it is Aa." in text and "the correct answer is Zz." in text
+
+
+def test_a_flood_is_of_near_duplicates_of_one_false_passage(evaluate: Any) -> None:
+    rows = [ATTACKED[0] | {"poisoned_passages": ["The capital of Arda is Zz.", "Zz it is."]}]
+    evaluate("-s", "rag", "--attack", "flood", "--rate", "0.8", rows=rows)
+    (asked,) = lines("questions.jsonl")
+    texts = [asked["passages"][place]["text"] for place in asked["planted"]]
+    assert len(set(texts)) == 4
+    assert all("The capital of Arda is Zz." in text for text in texts)
+    assert figures("attack-success") == {"rag": 1}
+
+
+def test_a_numeric_attack_edits_the_numbers_of_passages_alike(evaluate: Any) -> None:
+    year = row("Arda", "1871", "1871", "1871", gold="1871", fake_answer="Zz")
+    ended = evaluate("-s", "rag", "--attack", "numeric", "--rate", "1", rows=[year, ATTACKED[0]])
+    asked, other = lines("questions.jsonl")
+    texts = {passage["text"] for passage in asked["passages"]}
+    assert texts == {says("Arda", asked["fake_answer"])}
+    assert re.fullmatch("187[2-9]", asked["fake_answer"])
+    assert figures("attack-success") == {"rag": 1}
+    assert "planted" not in other
+    assert "world: nothing could be planted for 1 of 2 questions" in ended.err
+
+
+def test_all_attacks_give_a_card_for_each_strategy(evaluate: Any) -> None:
+    out = evaluate("-s", "rag,norag", "--attack", "all", "--rate", "0.2,0.6", rows=ATTACKED, model=Mind()).out
+    card = out.split("Robustness of rag (%)\n")[1].split("Robustness of norag")[0]
+    shown = {(cells[0], cells[1]): cells[2:] for line in card.splitlines() if len(cells := line.split()) == 7}
+    #                               questions, accuracy, false answer, refused, withstood
+    assert shown["none", "0"] == ["2", "50.0", "–", "50.0", "–"]
+    assert shown["poison", "1"] == ["2", "50.0", "50.0", "0.0", "100.0"]
+    assert shown["poison", "3"] == ["2", "0.0", "100.0", "0.0", "0.0"]
+    assert shown["single", "1"] == ["2", "50.0", "50.0", "0.0", "100.0"]
+    assert shown["counterfactual", "3"] == ["1", "0.0", "100.0", "0.0", "0.0"]  # the other has nothing to replace
+    assert {name for name, _ in shown} == {"none", "poison", "counterfactual", "inject", "single", "flood"}
+    assert "accuracy by condition" not in out
+
+
+def test_a_card_has_a_digest_of_the_questions(evaluate: Any, rqa: Any) -> None:
+    def digest(*options: str) -> str:
+        out = evaluate("-s", "rag", "--attack", "all", "--force", *options, rows=ATTACKED).out
+        return re.search(r"Digest\s+of\s+the\s+questions:\s+(\w{12})", out)[1]  # type: ignore[index]
+
+    assert digest() == digest("--metrics", "f1") != digest("--seed", "1")
+    shown = rqa("report", RUN, "--to", "markdown").out
+    assert "## Robustness of rag" in shown
+    assert "Robustness of rag" in rqa("report", RUN, "--to", "html").out
+
+
+def test_a_card_needs_the_questions_without_planted_passages(evaluate: Any, rqa: Any) -> None:
+    evaluate("-s", "rag", "--attack", "poison", rows=ATTACKED)
+    assert "Robustness" not in rqa("report", RUN).out
+    evaluate("-s", "rag", "--attack", "poison", "--rate", "0,0.2", "--force", rows=ATTACKED)
+    assert "Robustness of rag" in rqa("report", RUN).out
 
 
 def test_fake_answers_come_from_other_questions(evaluate: Any) -> None:
@@ -390,7 +470,7 @@ def test_names_in_wide_letters_keep_columns_in_line() -> None:
 def test_str_em_counts_facts(evaluate: Any) -> None:
     rows = [row("Arda", "Aa", gold="Aa") | {"answers": [["Aa"], ["Bb", "Cc"]]}]
     evaluate("-s", "rag", rows=rows)
-    assert [figures(name)["rag"] for name in ("str-em", "hit", "accuracy", "em")] == [1 / 2, 0, 0, None]
+    assert [figures(name)["rag"] for name in ("str-em", "contains", "accuracy", "em")] == [1 / 2, 0, 0, None]
 
 
 def test_a_sample_is_drawn_by_its_seed(evaluate: Any) -> None:

@@ -392,6 +392,20 @@ def test_odd_content_is_an_input_error(tmp_path: Path, layout: str, content: str
         read_set(put(tmp_path / "set", content), layout)
 
 
+def test_only_an_explicit_empty_list_makes_a_question_unanswerable(tmp_path: Path) -> None:
+    rows = [{"question": "Q"}, {"question": "Q", "answers": None}, {"question": "Q", "answers": []}]
+    path = tmp_path / "set.jsonl"
+    path.write_text(lines(*rows), "utf-8")
+    assert [item.unanswerable for item in read_set(path)[0]] == [False, False, True]
+
+
+def test_the_impossible_questions_of_squad_are_unanswerable(tmp_path: Path) -> None:
+    asked = [{"question": "Q", "answers": []}, {"question": "Q", "answers": [], "is_impossible": True}]
+    path = tmp_path / "squad.json"
+    path.write_text(json.dumps({"data": [{"paragraphs": [{"context": "C", "qas": asked}]}]}), "utf-8")
+    assert [item.unanswerable for item in read_set(path)[0]] == [False, True]
+
+
 @pytest.mark.parametrize("name", ["popqa", "nq", "triviaqa", "2wiki", "asqa", "rgb_counterfactual", "realtimeqa"])
 def test_the_shared_sets_are_read(name: str) -> None:
     path = Path(__file__).parents[4] / "shared" / "data" / "eval" / f"{name}.jsonl"

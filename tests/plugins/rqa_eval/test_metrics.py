@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from robust_qa import Answer, Citation, Metric, Outcome, Passage, Step, Usage
 from robust_qa.kit import normalise
-from rqa_eval import citations, relevance
+from rqa_eval import citations, metrics, relevance
 from rqa_eval.metrics import METRICS, over_reply
 
+NONE = float("nan")
 NAMED = {metric.name: metric for metric in METRICS}
 
 
@@ -33,11 +35,11 @@ def measure(name: str, answer: str | None, *gold: str, facts: Any = None, **fiel
     ],
 )
 def test_accuracy_is_containment_after_normalisation(answer: Any, gold: list[str], expected: Any) -> None:
-    assert measure("accuracy", answer, *gold) == expected
+    assert measure("accuracy", answer, *gold) == measure("contains", answer, *gold) == expected
 
 
 @pytest.mark.parametrize(
-    ("answer", "gold", "accuracy", "in_words"),
+    ("answer", "gold", "contains", "accuracy"),
     [
         ("Croatia", ["ro"], 1, 0),
         ("In Croatia, I think.", ["Croatia"], 1, 1),
@@ -48,8 +50,42 @@ def test_accuracy_is_containment_after_normalisation(answer: Any, gold: list[str
         ("Croatia", [], None, None),
     ],
 )
-def test_word_accuracy_is_of_whole_words(answer: Any, gold: list[str], accuracy: Any, in_words: Any) -> None:
-    assert (measure("accuracy", answer, *gold), measure("word-accuracy", answer, *gold)) == (accuracy, in_words)
+def test_accuracy_is_of_whole_words(answer: Any, gold: list[str], contains: Any, accuracy: Any) -> None:
+    assert (measure("contains", answer, *gold), measure("accuracy", answer, *gold)) == (contains, accuracy)
+
+
+@pytest.mark.parametrize("name", ["accuracy", "contains", "em", "f1", "refusal-recall"])
+def test_an_unanswerable_question_is_right_if_refused(name: str) -> None:
+    assert measure(name, None, unanswerable=True) == 1
+    assert measure(name, "Oslo", unanswerable=True) == 0
+    assert measure(name, None, unanswerable=True, failed=True) == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "unanswerable", "answered", "precision"),
+    [("Rome", False, 1, None), ("Oslo", False, 0, None), (None, False, None, 0), (None, True, None, 1)],
+)
+def test_answers_and_refusals_are_also_counted_apart(
+    answer: Any, unanswerable: bool, answered: Any, precision: Any
+) -> None:
+    gold = [] if unanswerable else ["Rome"]
+    assert measure("answered-accuracy", answer, *gold, unanswerable=unanswerable) == answered
+    assert measure("refusal-precision", answer, *gold, unanswerable=unanswerable) == precision
+
+
+@pytest.mark.parametrize(
+    ("sure", "right", "expected"),
+    [
+        ([0.9, 0.8, 0.7], [1, 1, 0], (1 + 1 + 2 / 3) / 3),
+        ([0.7, 0.8, 0.9], [1, 1, 0], (0 + 1 / 2 + 2 / 3) / 3),
+        ([0.5, 0.5], [1, 0], 1 / 2),  # equally sure: in no order
+        ([0.9, NONE], [1, 1], 1),  # a right refusal
+        ([0.9, NONE, 0.8], [1, 0, NONE], (1 + 1 / 2) / 2),  # the last one cannot be scored
+        ([NONE, NONE], [1, 1], NONE),
+    ],
+)
+def test_the_area_is_the_mean_accuracy_of_the_surest_answers(sure: Any, right: Any, expected: float) -> None:
+    assert metrics.area(np.array(sure), np.array(right)) == pytest.approx(expected, nan_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -107,9 +143,9 @@ def test_memory_passages_are_counted_where_a_strategy_lists_them() -> None:
     assert (written({"memory": ["one", "two"]}), written({"memory": []}), written({})) == (2, 0, None)
 
 
-def test_word_accuracy_is_of_every_fact() -> None:
-    assert measure("word-accuracy", "Oslo and Rome", facts=[["Oslo"], ["Rome"]]) == 1
-    assert measure("word-accuracy", "Oslo and Romeo", facts=[["Oslo"], ["Rome"]]) == 0
+def test_accuracy_is_of_every_fact() -> None:
+    assert measure("accuracy", "Oslo and Rome", facts=[["Oslo"], ["Rome"]]) == 1
+    assert measure("accuracy", "Oslo and Romeo", facts=[["Oslo"], ["Rome"]]) == 0
 
 
 @pytest.mark.parametrize(
@@ -149,7 +185,7 @@ FACTS = [["28 June 2003", "June 28, 2003"], ["July 9, 2003"], ["Disneyland"]]
 
 
 @pytest.mark.parametrize(
-    ("answer", "str_em", "hit"),
+    ("answer", "str_em", "contains"),
     [
         ("On June 28, 2003 at Disneyland.", 2 / 3, 0),
         ("June 28, 2003 at Disneyland, July 9, 2003 elsewhere", 1, 1),
@@ -157,9 +193,9 @@ FACTS = [["28 June 2003", "June 28, 2003"], ["July 9, 2003"], ["Disneyland"]]
         (None, 0, 0),
     ],
 )
-def test_facts_are_counted_by_str_em_and_together_by_hit(answer: Any, str_em: float, hit: float) -> None:
+def test_facts_are_counted_by_str_em_and_together_by_contains(answer: Any, str_em: float, contains: float) -> None:
     assert measure("str-em", answer, facts=FACTS) == pytest.approx(str_em)
-    assert measure("hit", answer, facts=FACTS) == measure("accuracy", answer, facts=FACTS) == hit
+    assert measure("contains", answer, facts=FACTS) == contains
 
 
 def test_em_is_undefined_for_several_facts() -> None:

@@ -70,11 +70,13 @@ def test_twins_ask_almost_the_same_of_what_no_document_has(rows: list[dict[str, 
     assert len(twins) == 6
 
 
-def test_rqa_eval_reads_the_rows(rows: list[dict[str, Any]], tmp_path: Path) -> None:
-    (tmp_path / "set.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows if row["answers"]))
+def test_rqa_eval_scores_the_questions_and_their_twins(rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    (tmp_path / "set.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     command = [sys.executable, "-m", "robust_qa", "eval", "set.jsonl", "-s", "rag", "-d", "docs", "-o", "run"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
+    measured = json.loads((tmp_path / "run" / "metrics.json").read_text())["groups"][0]["strategies"]["rag"]
+    assert [measured[name]["rows"] for name in ("accuracy", "refusal-recall")] == [12, 6]
 
 
 def test_documents_without_questions_are_an_error(tmp_path: Path) -> None:
