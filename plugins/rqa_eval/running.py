@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class Plan:
     """The settings of a run. Views show `metric`; by default that of the continued run, or the first of `metrics`.
 
-    `over`: what metrics of text read; by default as in the continued run, or the answer.
+    `over`: the text to measure, the answer or the whole reply; default: as in the continued run, or the answer.
     """
 
     folder: Path
