@@ -1,18 +1,18 @@
-"""How often `rqa batch` is right: question sets in, one table out.
+"""Measure how often `rqa batch` is right, in one table over question sets.
 
     python benchmarks/accuracy.py popqa.jsonl nq.jsonl
     python benchmarks/accuracy.py popqa.jsonl --reader lexical -O reader.lexical.threshold=0
 
-A set is JSONL; each row has `question`, `answers` and its own `passages`, which may be objects with `title` and
-`text` or plain strings. Every set is answered by the installed `rqa batch`, as a user would run it, and then scored:
+A set is JSONL. Each row has `question`, `answers` and `passages`, which are objects with `title` and `text`, or
+strings. The installed `rqa batch` answers each set, as for a user. Columns:
 
-- held: share of rows whose passages contain a gold answer, both normalised as SQuAD's evaluation does
-- accuracy: share of rows whose answer contains a gold answer; `of held`: likewise among the rows held
-- EM: share of rows whose answer is a gold answer
-- words: mean length of the answers given (a long answer contains much, so read accuracy beside it)
-- refused: share of rows without an answer, those that failed included
-- at 50 %: accuracy of the half of the rows with the highest confidence, where there is one
-- rows/s: wall time of the whole command, its start included
+- held: share of rows whose passages contain a gold answer, both normalised as in SQuAD's evaluation
+- accuracy: share of rows whose answer contains a gold answer; `of held`: the same among the rows held
+- EM: share of rows whose answer equals a gold answer
+- words: mean length of the answers (compare accuracies only at similar lengths)
+- refused: share of rows without an answer, including failed rows
+- at 50 %: accuracy of the half of the rows with the highest confidence, if there is a confidence
+- rows/s: by the wall time of the whole command, including its start
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Score:
-    """Shares in [0, 1] over `rows` questions; `at_half` is None when no answer had a confidence."""
+    """Shares in [0, 1] over `rows` questions; `at_half` is None without any confidence."""
 
     rows: int
     held: float
@@ -48,7 +48,7 @@ class Score:
 
 
 def score(questions: Sequence[Row], replies: Sequence[Row]) -> Score:
-    """Compare each reply with the gold answers of the question it stands beside."""
+    """Compare each reply with the gold answers of the question in the same position."""
     if len(questions) != len(replies):
         raise ValueError(f"{len(replies)} replies to {len(questions)} questions")
     held: list[bool] = []
@@ -85,12 +85,12 @@ def _has(text: str, gold: list[list[str]]) -> bool:
 
 
 def holds(text: str, answers: Sequence[Any]) -> bool:
-    """Whether `text` contains a gold answer."""
+    """Return whether `text` contains a gold answer."""
     return _has(text, gold_facts(answers))
 
 
 def passage_text(passage: str | Row) -> str:
-    """Title and text of a passage."""
+    """Return title and text of a passage."""
     return passage if isinstance(passage, str) else f"{passage.get('title', '')} \n {passage['text']}"
 
 
@@ -100,20 +100,20 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def answer(path: Path, arguments: Sequence[str]) -> tuple[list[Row], float]:
-    """The replies of `rqa batch` to the set at `path`, and the seconds it took."""
+    """Return the replies of `rqa batch` to the set at `path`, and the seconds it took."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "replies.jsonl"
         started = time.perf_counter()
         command = [sys.executable, "-m", "robust_qa", "batch", str(path), "-o", str(output), "--no-cache"]
         done = subprocess.run([*command, *arguments], stderr=subprocess.PIPE, text=True, check=False)
         seconds = time.perf_counter() - started
-        if done.returncode not in {0, 3}:  # 3: some rows failed, and count as refused
+        if done.returncode not in {0, 3}:  # 3: some rows failed; they count as refused
             raise SystemExit(f"{' '.join(command)}\nended with exit code {done.returncode}:\n{done.stderr}")
         return read_rows(output), seconds
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of a JSONL file."""
+    """Return the rows of a JSONL file."""
     return [json.loads(line) for line in path.read_bytes().splitlines() if line.strip()]
 
 
@@ -121,7 +121,7 @@ HEADER = "set                   rows   held  accuracy  of held     EM  words  re
 
 
 def line(name: str, result: Score, seconds: float) -> str:
-    """One row of the table, in per cent."""
+    """Return a row of the table, in per cent."""
     half = "-" if result.at_half is None else f"{100 * result.at_half:.1f}"
     return (
         f"{name[:20]:20} {result.rows:5} {100 * result.held:6.1f} {100 * result.accuracy:9.1f}"

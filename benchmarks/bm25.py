@@ -1,14 +1,14 @@
-"""Build and query time, disk and memory of the bm25 retriever beside bm25s and SQLite FTS5.
+"""Compare bm25 with bm25s and SQLite FTS5: time to build and query, disk and memory.
 
     python benchmarks/bm25.py --passages 100000 1000000 --queries 500
 
-Passages are synthetic: about 100 words each, drawn by Zipf's law from 200,000, from one seed; a query is a
-handful of words of one passage, so mostly common ones, as in a question. Every engine builds from the same TSV
-file and answers in a process of its own, so that peak memory is that engine's; queries go to the engines in
-turn, so that what slows the machine slows all. Each returns the text of the ten best passages. An engine that
-needs more memory than `--memory` is shown as such; one that has used up `--budget` seconds gets no more queries.
+Passages are synthetic: about 100 words each, drawn by Zipf's law from 200,000 words with one seed. A query is a few
+words of one passage, so most are common, as in a question. Every engine builds from the same TSV file and answers in
+its own process, so peak memory is per engine. The engines take turns, so other work on the machine slows all of them.
+Each returns the text of the ten best passages. An engine that needs more than `--memory` is marked in the table. One
+that has used its `--budget` of seconds gets no more queries.
 
-bm25s needs `pip install bm25s`; it stems nothing here, FTS5 by Porter's rules, rqa by Snowball's.
+bm25s needs `pip install bm25s`. It does not stem here; FTS5 uses Porter's stemmer, rqa Snowball's.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import numpy as np
 ENGINES = ("rqa", "bm25s", "fts5")
 VOCABULARY = 200_000
 TOP = 10
-WARM_UP = 20  # queries, not counted
+WARM_UP = 20  # queries that do not count
 
 Search = Callable[[str], object]
 
@@ -41,7 +41,7 @@ Search = Callable[[str], object]
 
 
 def words(seed: int) -> Iterator[list[str]]:
-    """Passages without end, each a list of words."""
+    """Yield passages without end, each a list of words."""
     rng = np.random.default_rng(seed)
     letters = "bdfgklmnprstvz", "aeiou"
     syllables = [consonant + vowel for consonant in letters[0] for vowel in letters[1]]
@@ -52,7 +52,7 @@ def words(seed: int) -> Iterator[list[str]]:
             rest, syllable = divmod(rest, len(syllables))
             word += syllables[syllable]
         vocabulary.append(word)
-    shares = 1 / (np.arange(VOCABULARY) + 2.7)  # Zipf's law as Mandelbrot amended it
+    shares = 1 / (np.arange(VOCABULARY) + 2.7)  # Zipf-Mandelbrot law
     cumulative = np.cumsum(shares / shares.sum())
     while True:
         for length in rng.normal(100, 20, size=1000).clip(20, 180).astype(int):
@@ -81,7 +81,7 @@ def queries(count: int, seed: int) -> list[str]:
     return [" ".join(rng.sample(passage, rng.randint(4, 10))) for _, passage in drawn]
 
 
-# -- engines: each builds a folder from a TSV file, and searches it
+# -- engines: each builds a folder from a TSV file and searches it
 
 
 def build_rqa(data: Path, folder: Path) -> None:
@@ -138,13 +138,13 @@ def open_fts5(folder: Path) -> Search:
 
 
 def peak_memory() -> int:
-    """Bytes."""
+    """Return the peak memory of this process in bytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
 
 def build(engine: str, data: Path, folder: Path, memory: float) -> None:
-    """Build, and print what it took."""
+    """Build an index, and print time, disk and memory."""
     limit = int(memory * 1e9)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     begun = time.perf_counter()
@@ -160,7 +160,7 @@ def build(engine: str, data: Path, folder: Path, memory: float) -> None:
 
 
 def serve(engine: str, folder: Path) -> None:
-    """Answer each line, a query, with the seconds it took and the peak of memory so far."""
+    """Answer each line, a query, with the seconds it took and the peak memory so far."""
     search = globals()[f"open_{engine}"](folder)
     for line in sys.stdin:
         begun = time.perf_counter()

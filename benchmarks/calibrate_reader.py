@@ -2,9 +2,9 @@
 
     python benchmarks/calibrate_reader.py CORPUS QUESTIONS.jsonl TRAIN [--write]
 
-Half of the weight is on QUESTIONS over the documents of CORPUS, read with ten passages of `hybrid`, half on questions
-that `rqa train reader` holds out of the corpora in TRAIN. In each fold, the questions of a fifth of the folders are
-left out, and answered with what the others gave. With --write, what all of them give is written to reader.json.
+Half of the weight is on QUESTIONS over the documents of CORPUS, with ten passages of `hybrid` each. The other half is
+on questions that `rqa train reader` holds out of the corpora in TRAIN. Each fold leaves out the questions of a fifth of
+the folders, and measures them with a fit on the others. --write saves a fit on all questions in reader.json.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from rqa_embedded.training.mixture import mixture
 
 PASSAGES = 10
 FOLDS = 5
-HELD_OUT = {"qamr": 500, "sentences": 500, "cloze": 300}  # questions by source; the others use benchmarks' templates
+HELD_OUT = {"qamr": 500, "sentences": 500, "cloze": 300}  # questions by source, without benchmarks' templates
 
 
 class Remembering(CachingEngine):
-    """Keeps all vectors, because every fold needs the same."""
+    """Keeps all vectors, because every fold needs the same ones."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Remembering(CachingEngine):
 
 
 class Embedder:
-    """The packaged embedder, as the host hands it over."""
+    """The packaged embedder, as an EmbedderHandle."""
 
     name = "embedded"
 
@@ -77,14 +77,14 @@ def tokens(text: str) -> Counter[str]:
 
 
 def covers(text: str, question: dict[str, Any]) -> bool:
-    """Whether `text` has 60 % of the words of the evidence."""
+    """Return whether `text` has 60 % of the words of the evidence."""
     evidence = [question[name] for name in ("evidence", "evidence_text", "evidence2") if question.get(name)]
     held = tokens(text)
     return any(sum((held & tokens(each)).values()) >= 0.6 * sum(tokens(each).values()) for each in evidence)
 
 
 def right(question: dict[str, Any], text: str) -> float:
-    """Whether `text` has a gold answer as whole words: all of them where all are asked for."""
+    """Return whether `text` has a gold answer as whole words, or all gold answers if the question asks for all."""
     if question["kind"] == "yes-no":
         return float(normalise(text).split()[:1] == normalise(question["answers"][0]).split()[:1])
     groups = question.get("answers_each") or question.get("parts")

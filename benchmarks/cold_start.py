@@ -1,9 +1,9 @@
-"""How long `rqa ask` takes from a cold start with the embedded reader, and the memory it needs at most.
+"""Measure the wall time and peak memory of `rqa ask` with the embedded reader, from a cold start.
 
     python benchmarks/cold_start.py [--runs 10] [--reader embedded]
 
-A corpus of 100 passages is made and indexed once; each run is a new process that loads the model and answers from the
-index, with the cache off. Wall time and peak resident memory are the process's own, as the kernel counts them.
+Indexes a corpus of 100 passages once. Each run is a new process that loads the model and answers from the index,
+without the cache. The kernel counts the time and the peak resident memory of each process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WORDS = "harbour keeper lamp granite tower engineer quarry barge cottage pilot f
 
 
 def corpus(folder: Path, passages: int) -> None:
-    """A text of about 100 words a passage; the twentieth holds what is asked."""
+    """Return a text of about 100 words a passage. The twentieth passage has the answer."""
     rng = random.Random(1)
     for n in range(passages):
         text = " ".join(rng.choices(WORDS, k=95))
@@ -32,7 +32,7 @@ def corpus(folder: Path, passages: int) -> None:
 
 
 def run(*arguments: str) -> tuple[float, float, str]:
-    """Seconds, peak megabytes and standard output of one `rqa`."""
+    """Return seconds, peak megabytes and standard output of one `rqa`."""
     began = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-c", RQA, *arguments], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

@@ -1,10 +1,10 @@
-"""The certificate of `consensus` against every attack that it speaks of: question sets in, a line for each out.
+"""Test the certificate of `consensus` against every attack that it covers, with one line for each question set.
 
     python benchmarks/consensus.py realtimeqa.jsonl rgb_counterfactual.jsonl
 
-A set is JSONL; each row has `question` and its own `passages`, of which the first ten count. The reader `embedded`
-reads each alone. If an answer withstands k planted passages, the answers of every choice of 1 to k passages are
-replaced: by the runner-up, by one new answer, and by none. A replacement that changes the answer is broken.
+A set is JSONL. Each row has `question` and `passages`, of which the first ten count. The reader `embedded` reads each
+one alone. If an answer withstands k planted passages, every choice of 1 to k answers is replaced by the runner-up, by
+one new answer, and by none. A replacement that changes the answer is broken.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ NEW = "an answer that nobody gave"
 
 @dataclass
 class Figures:
-    """What a set gives."""
+    """The results of a set."""
 
     rows: int = 0
     answered: int = 0
-    withstood: Counter[int] = field(default_factory=Counter)  # answers by the number of planted passages
+    withstood: Counter[int] = field(default_factory=Counter)  # answers by planted passages
     tried: int = 0
     broken: int = 0
 

@@ -1,17 +1,17 @@
-"""Corrective RAG against RAG while passages that hold an answer are removed: question sets in, one table out.
+"""Compare corrective RAG with RAG while passages with an answer are removed, in one table over question sets.
 
     python benchmarks/correction.py popqa.jsonl nq.jsonl
     python benchmarks/correction.py popqa.jsonl --rows 50 -O strategy.crag.upper=0.5 -O defaults.evaluator=t5
 
-As in Figure 3 of the paper, a share of the passages that contain a gold answer is taken away at random; what is
-taken at a smaller share is taken at a larger one, too. The search is the `web` retriever's provider `static`, over
-all passages of the set. Sets are as for accuracy.py, and so is every answer: by `rqa batch`. Columns:
+As in Figure 3 of the paper, a random share of the passages that contain a gold answer is removed; a larger share
+includes a smaller one. The search is the provider `static` of the `web` retriever, over all passages of the set. Sets
+and runs are as for accuracy.py. Columns:
 
-- removed: share of the passages with a gold answer that were taken away; held: share of rows that still have one
-- rag: accuracy (gold contained in the answer) of `rag` over the passages that are left
-- + search: of `rag` over them and five results of the search, whatever they are ("RAG w. web", Table 5)
-- no search: of `crag` that has nowhere to search, and abstains instead
-- crag: of `crag` with the search; refused: share of rows that it gives no answer to
+- removed: share of the passages with a gold answer that was removed; held: share of rows that still have one
+- rag: accuracy (gold contained in the answer) of `rag` over the remaining passages
+- + search: of `rag` over these and five search results, whatever they are ("RAG w. web", Table 5)
+- no search: of `crag` without a search, which abstains instead
+- crag: of `crag` with the search; refused: share of rows without an answer
 - Correct, Ambiguous, Incorrect: share of rows by the action of `crag`
 """
 
@@ -37,7 +37,7 @@ HEADER = (
 
 
 def removed(rows: Sequence[Row], share: int, seed: int = 0) -> list[Row]:
-    """The rows without `share` per cent of the passages, of all rows together, that hold a gold answer."""
+    """Return the rows without `share` per cent of the passages with a gold answer, over all rows."""
     good = [
         (n, place)
         for n, row in enumerate(rows)
@@ -53,7 +53,7 @@ def removed(rows: Sequence[Row], share: int, seed: int = 0) -> list[Row]:
 
 
 def results(rows: Sequence[Row]) -> list[Row]:
-    """All passages of the set, each title with its text once, as results of a search."""
+    """Return all distinct passages of the set as search results."""
     found: dict[tuple[str, str], Row] = {}
     for row in rows:
         for passage in row["passages"]:
@@ -67,7 +67,7 @@ def results(rows: Sequence[Row]) -> list[Row]:
 def measure(
     rows: Sequence[Row], search: Path, arguments: Sequence[str], folder: Path
 ) -> tuple[list[float], Counter[str]]:
-    """Accuracy of the four ways, and the share without answer of the last, in [0, 1]; rows by action."""
+    """Return the accuracy of the four ways, the last one's share without answer, and rows by action."""
     questions = folder / "questions.jsonl"
     _write(questions, rows)
     web = ["--option=retriever.web.provider=static", f"--option=retriever.web.file={search}"]
@@ -94,7 +94,7 @@ def _write(path: Path, rows: Sequence[Row]) -> None:
 
 
 def line(name: str, share: int, rows: Sequence[Row], figures: Sequence[float], actions: Counter[str]) -> str:
-    """One row of the table."""
+    """Return a row of the table."""
     held = sum(any(holds(passage_text(p), row["answers"]) for p in row["passages"]) for row in rows) / len(rows)
     shares = [actions[action] / len(rows) for action in ACTIONS]
     widths = (6, 9, 10, 6, 8, 8, 10, 10)
@@ -106,7 +106,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="+", type=Path, metavar="FILE", help="question sets, JSONL")
     parser.add_argument("--rows", type=int, metavar="N", help="only the first N rows of each set")
-    parser.add_argument("--seed", type=int, default=0, help="of what is removed (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the removal (default: 0)")
     parser.add_argument("-O", dest="options", action="append", default=[], metavar="KEY=VALUE")
     given = parser.parse_args()
     arguments = [f"--option={option}" for option in given.options]

@@ -1,10 +1,10 @@
-"""How often the quotes of `rqa` show the evidence, over documents that nobody prepared.
+"""Measure how often the quotes of `rqa` show the evidence in unprepared documents.
 
     python benchmarks/documents.py CORPUS QUESTIONS.jsonl
 
-A row has `id`, `question`, `doc` (a path in CORPUS) and `evidence`; without `evidence` the documents do not answer it.
-A quote shows the evidence if it has 60 % of its words. `rqa index` and `rqa batch` run with defaults, but for the
-retriever. Nothing is fitted here, so no folds are needed; the worst folder with ten questions shows the spread.
+A row has `id`, `question`, `doc` (a path in CORPUS) and `evidence`. Without `evidence` the documents do not contain the
+answer. A quote shows the evidence if it has 60 % of its words. `rqa index` and `rqa batch` run with defaults, except
+for the retriever. Nothing is fitted here, so no folds are needed. The worst folder with ten questions shows the spread.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 
 RQA = [sys.executable, "-c", "from robust_qa.main import main; main()", "-q"]
 RETRIEVERS = {"bm25": [], "dense": ["-O", "retriever.hybrid.mode=dense"], "hybrid": []}
-LEAST = 10  # questions of a folder that counts as the worst
+LEAST = 10  # questions of a folder that may count as the worst
 
 
 def words(text: str) -> Counter[str]:

@@ -1,9 +1,9 @@
-"""An OpenAI-compatible endpoint that does nothing but answer, to measure what stands in front of one.
+"""Serve an OpenAI-compatible endpoint that answers at once, to measure the overhead of clients.
 
     python benchmarks/endpoint.py [--latency SECONDS]
 
-serves chat completions on a free port of loopback, prints its base URL, and stops when its stdin closes. A
-request with a JSON schema gets the smallest reply that satisfies it. `GET /calls` tells how many were answered.
+Serves chat completions on a free loopback port, prints its base URL, and stops when its stdin closes. A request with a
+JSON schema gets the smallest valid reply. `GET /calls` returns the number of answered requests.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _decode_request = msgspec.json.Decoder(_Request).decode
 
 
 def instance(schema: dict[str, Any]) -> Any:
-    """A small value that satisfies the schema, as far as schemas of replies go."""
+    """Return a small value that satisfies the schema of a reply."""
     if "enum" in schema:
         return schema["enum"][0]
     if "anyOf" in schema:
@@ -104,7 +104,7 @@ class Endpoint(asyncio.Protocol):
 
 @contextmanager
 def running(latency: float = 0.0) -> Iterator[str]:
-    """The endpoint in a process of its own; its base URL."""
+    """Run the endpoint in its own process. Yields its base URL."""
     command = [sys.executable, __file__, "--latency", str(latency)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin
@@ -114,7 +114,7 @@ def running(latency: float = 0.0) -> Iterator[str]:
 
 
 def calls(base_url: str) -> int:
-    """How many calls the endpoint has answered."""
+    """Return the number of calls that the endpoint answered."""
     with urllib.request.urlopen(base_url.removesuffix("/v1") + "/calls") as response:
         return int(response.read())
 

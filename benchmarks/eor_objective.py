@@ -1,8 +1,8 @@
-"""One evaluation of the objective that `rqa train eor` searches: 1,000 questions, 16 retrievers, 3 similarities.
+"""Time one evaluation of the objective of `rqa train eor`: 1,000 questions, 16 retrievers, 3 similarities.
 
     python benchmarks/eor_objective.py
 
-Random similarities, one answer in ten missing; the median of 51 evaluations, for each way of pooling.
+The similarities are random, and one answer in ten is missing. Prints the median of 51 evaluations for each pooling.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What `rqa eval` takes beside the calls of a language model: 1,000 questions, 10 strategies.
+"""Measure the overhead of `rqa eval` over its model calls: 1,000 questions, 10 strategies.
 
     python benchmarks/evaluation.py [--questions 1000]
 
-The endpoint answers at once. Told are the wall time, the peak of resident memory, and the CPU time of the whole
-command, for each call; and the CPU time that is the harness's own: what is left when that of `rqa batch`, run over the
-same questions with each of the strategies in turn, is taken away, each less its start-up.
+The endpoint answers at once. Prints wall time, peak resident memory, and CPU time per call of the whole command. Also
+prints the CPU time of the harness alone: the rest after subtracting `rqa batch` runs of the same questions with each
+strategy, each without its start-up.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STRATEGIES = (
 
 @dataclass(frozen=True)
 class Taken:
-    """Seconds of wall time and of CPU, and MiB of memory at most."""
+    """Seconds of wall time and CPU, and peak memory in MiB."""
 
     wall: float
     cpu: float
@@ -38,10 +38,10 @@ class Taken:
 
 
 def take(arguments: Sequence[str], url: str) -> Taken:
-    """Run `rqa` with these arguments, as a process, on the endpoint."""
+    """Run `rqa` with these arguments in a process, with the endpoint."""
     settings = {"plugin": "openai", "base_url": url, "model": "benchmark"}
     options = [part for key, value in settings.items() for part in ("-O", f"reader.bench.{key}={value}")]
-    options += ["-O", "defaults.evaluator=lexical"]  # a model would cost more than what is measured
+    options += ["-O", "defaults.evaluator=lexical"]  # a model would take longer than the harness
     command = [*RQA, "-q", *arguments, "--reader", "bench", "--no-cache", "-j", "64", *options]
     quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     began = time.perf_counter()
@@ -53,7 +53,7 @@ def take(arguments: Sequence[str], url: str) -> Taken:
 
 
 def add_answers(rows: Path) -> None:
-    """Give the rows gold answers: every other one is what the endpoint says."""
+    """Add gold answers: every second one equals the endpoint's answer."""
     lines = rows.read_text().splitlines()
     with rows.open("w") as file:
         for n, line in enumerate(lines):

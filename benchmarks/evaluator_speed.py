@@ -1,12 +1,12 @@
-"""Speed of the evaluator `t5`: int8 on CTranslate2 beside torch in fp32, and what the host adds to the engine.
+"""Compare the speed of the evaluator `t5` (int8 on CTranslate2) with torch in fp32, and measure the host's overhead.
 
     python benchmarks/evaluator_speed.py                             # shapes of t5-small and t5-base, random weights
-    python benchmarks/evaluator_speed.py --checkpoint OUT/torch      # and a checkpoint, such as the shipped judge's
+    python benchmarks/evaluator_speed.py --checkpoint OUT/torch      # and a checkpoint, such as the packaged one
 
-Pairs are synthetic, about 145 tokens each, from one seed. The two engines take turns, so that what slows the machine
-slows both; both use the same number of cores. A figure is the median of the rounds, in pairs a second; the ratio is
-the median of the rounds' ratios. With `--questions N` that many questions of 10 passages each are scored at once
-through the host, as a batch of a strategy's would be, and in one call of the bare engine, in turns. Needs `[train]`.
+Pairs are synthetic, about 145 tokens each, from one seed. The two engines take turns, so other work on the machine
+slows both. Both use the same number of cores. A figure is the median over the rounds, in pairs a second; the ratio is
+the median of the rounds' ratios. `--questions N` also scores N questions with 10 passages each, in turns through the
+host, as a batch does, and in one call of the engine alone. Needs `[train]`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Pairs = list[tuple[str, str]]
 
 
 def checkpoint(size: str) -> Checkpoint:
-    """A label T5 of that size with random weights; a word is a token."""
+    """Return a label T5 of that size with random weights. Each word is a token."""
     width, layers, heads, inner = SIZES[size]
     pieces = ["<pad>", "</s>", "<unk>", "▁true", "▁false", *(f"▁{word}" for word in WORDS)]
     tokenizer = Tokenizer(models.WordLevel({piece: n for n, piece in enumerate(pieces)}, unk_token="<unk>"))
@@ -65,10 +65,10 @@ def checkpoint(size: str) -> Checkpoint:
 
 
 def texts(count: int, seed: int, source: Checkpoint) -> Pairs:
-    """Questions of ten words, each with PASSAGES passages of 90 to 170; a word is one token to `source`."""
+    """Return questions of ten words, each with PASSAGES passages of 90 to 170. A word is one token to `source`."""
     rng = random.Random(seed)
     tokens = source.tokenizer.get_vocab()
-    whole = [token[1:] for token in tokens if token.startswith("▁")] or tokens  # BERT's have no mark
+    whole = [token[1:] for token in tokens if token.startswith("▁")] or tokens  # BERT's tokens have no mark
     words = sorted(word for word in whole if len(word) > 2 and word.isalnum())
     drawn: Pairs = []
     while len(drawn) < count:
@@ -84,7 +84,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def by_torch(source: Checkpoint, pairs: Pairs) -> None:
-    """As transformers is commonly used: the batch padded to its longest, in fp32."""
+    """Score with torch as transformers is commonly used: in fp32, each batch padded to its longest pair."""
     pairing = source.pairing()
     with torch.inference_mode():
         source.logits([pairing.pair(question, text) for question, text in pairs])
@@ -145,7 +145,7 @@ def main() -> None:
     parser.add_argument("--batches", nargs="+", type=int, default=[1, 10, 64])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--questions", type=int, default=0, help="also end to end, with so many questions")
+    parser.add_argument("--questions", type=int, default=0, help="also measure end to end with N questions")
     given = parser.parse_args()
     print("model          batch  torch fp32       int8  ratio   (pairs/s)")
     sources = [checkpoint(size) for size in given.sizes] + [load(name) for name in given.checkpoint]

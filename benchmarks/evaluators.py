@@ -1,19 +1,19 @@
-"""How well evaluators tell passages that answer from passages that do not: question sets in, one table out.
+"""Measure how well evaluators separate passages with an answer from others, in one table over question sets.
 
     python benchmarks/evaluators.py popqa.jsonl nq.jsonl --evaluator t5 --evaluator embedded@0.2
 
-A set is JSONL; each row has `question`, `answers` and its own `passages`. A passage is relevant when it contains a gold
-answer, both normalised; its title is read before it. `overlap`, the share of the question's words that a passage has,
-is measured with every set; `--evaluator` adds a configured one, or any that needs no configuration, and after `@` the
-threshold above which a question's action is Correct.
+A set is JSONL. Each row has `question`, `answers` and `passages`. A passage is relevant if it contains a gold answer,
+both normalised; evaluators read its title first. `overlap`, the share of the question's words that a passage has, is
+measured for every set. `--evaluator` adds a configured evaluator or one that needs no configuration. The number after
+`@` is the threshold from which a question's action is Correct.
 
-- AUC: of the passages of all questions, how often a relevant one scores above another: what thresholds live by
-- within: of the passages of one question, the mean over the questions that have both kinds: what the order lives by
-- accuracy: share of questions whose action is right, Correct where a passage is relevant and Incorrect where none is;
-  the threshold is chosen on one half of the questions and measured on the other, and the other way round (nan where
-  one half has questions of one kind only)
-- at @: the same at the threshold given
-- always: the same when every question's action is Correct
+- AUC: over the passages of all questions, how often a relevant one scores above another; matters for thresholds
+- within: the same for the passages of one question, as the mean over questions with both kinds; matters for ranking
+- accuracy: share of questions whose action is right: Correct if a passage is relevant, Incorrect if none is. The
+  threshold is chosen on one half of the questions and measured on the other, and vice versa (nan if a half has only one
+  kind of question)
+- at @: the same with the given threshold
+- always: the same if every question's action is Correct
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _STOP = frozenset(
 
 
 def overlap(question: str, text: str) -> float:
-    """The share of the question's words, the most frequent ones aside, that `text` has, on a scale from -1 to 1."""
+    """Return the share of the question's words, without frequent ones, in `text`, scaled to [-1, 1]."""
     asked = set(words(question)) - _STOP
     return 2 * len(asked & set(words(text))) / len(asked) - 1 if asked else -1.0
 
@@ -52,7 +52,7 @@ def judge(asked: Sequence[Asked], scores: Sequence[Sequence[float]]) -> list[Jud
 
 
 def crossed(judged: Sequence[Judged]) -> float:
-    """Accuracy with a threshold that was chosen on the other half of the questions; NaN where one half has one kind."""
+    """Return the accuracy with a threshold from the other half; NaN if a half has only one kind of question."""
     halves = judged[::2], judged[1::2]
     if any(len({one.answerable for one in half}) < 2 for half in halves):
         return float("nan")
@@ -73,7 +73,7 @@ HEADER = "set         evaluator     questions  passages    AUC  within  accuracy
 
 
 def line(name: str, evaluator: str, judged: Sequence[Judged], upper: float | None, seconds: float) -> str:
-    """One row of the table, in per cent."""
+    """Return a row of the table, in per cent."""
     scores = [score for one in judged for score in one.scores]
     area = auc(scores, [relevant for one in judged for relevant in one.relevant])
     both = [auc(one.scores, one.relevant) for one in judged if len(set(one.relevant)) == 2]
@@ -107,7 +107,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="+", type=Path, metavar="FILE", help="question sets, JSONL")
     parser.add_argument("--evaluator", action="append", default=[], metavar="NAME[@UPPER]")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration to take")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="configuration file")
     given = parser.parse_args()
     print(HEADER)
     for path in given.sets:

@@ -1,9 +1,9 @@
-"""The Python frames between a strategy's call and the component that answers it.
+"""Print the Python frames between a strategy's call and the component that answers it.
 
     python benchmarks/frames.py
 
-One question each through the host's own session objects: an `async def` reader, a `def` reader in a worker thread, and
-a language model asked by `read`. The awaiting side and the call's own task are printed in order.
+Asks one question each with the host's own session objects: an `async def` reader, a `def` reader in a worker thread,
+and a language model through `read`. Prints the awaiting side and the call's own task in order.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from robust_qa.testing import toolbox
 
 HOST = "robust_qa"
 PASSAGES = (Passage("The lighthouse was built in 1871."),)
-in_thread: list[str] = []  # the frames of the host below a component in a worker thread
+in_thread: list[str] = []  # frames of the host below a component in a worker thread
 
 
 def host_frames(frame: FrameType | None) -> Iterator[str]:
-    """The frames of the host in this thread or task, the innermost first."""
+    """Return the frames of the host in this thread or task, innermost first."""
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
         if name.startswith(HOST):
@@ -33,7 +33,7 @@ def host_frames(frame: FrameType | None) -> Iterator[str]:
 
 
 def awaiting(task: asyncio.Task[Any]) -> Iterator[str]:
-    """The host's coroutines that `task` awaits, the outermost first."""
+    """Return the host's coroutines that `task` awaits, outermost first."""
     coroutine: Any = task.get_coro()
     while getattr(coroutine, "cr_frame", None) is not None:
         name = coroutine.cr_frame.f_globals.get("__name__", "")
@@ -70,7 +70,7 @@ class Rag:
 
 
 async def frames(reader: Any) -> list[str]:
-    """The frames from `toolbox.read` down to the component: of the strategy's task, the call's task, and its thread."""
+    """Return the frames from `toolbox.read` down to the component: strategy's task, call's task, and thread."""
     in_thread.clear()
     tools = toolbox(Question("When?", passages=PASSAGES), reader=reader)
     strategy = asyncio.create_task(Rag().answer("When?", tools))

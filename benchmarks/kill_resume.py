@@ -1,10 +1,10 @@
-"""Kill -9 a batch at random moments, resume it each time, and compare with a run that was let alone.
+"""Kill a batch with signal 9 at random moments, resume it each time, and compare with an undisturbed run.
 
     python benchmarks/kill_resume.py [--kills 50] [--rows 4000] [--seed 1] [--unordered]
 
-Every kill checks that what was written before it is still there, byte for byte. In the end no row may be missing,
-none written twice, none torn, and every answer the same as in the undisturbed run. The calls that the endpoint
-counted beyond one a row are answers that a kill took before they were written.
+After every kill, everything written before must still be there, byte for byte. In the end no row may be missing,
+written twice or torn, and every answer must be the same as in the undisturbed run. The endpoint's calls beyond one a
+row are answers that were lost by a kill before they were written.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ def command(rows: Path, out: Path, url: str, *more: str) -> list[str]:
 
 
 def seconds(arguments: list[str]) -> float:
-    """Wall time of the command."""
+    """Return the wall time of the command."""
     began = time.perf_counter()
     subprocess.run(arguments, check=True)
     return time.perf_counter() - began
 
 
 def whole_lines(out: Path) -> bytes:
-    """What the file holds up to its last line feed."""
+    """Return the content of the file up to its last line feed."""
     content = out.read_bytes() if out.exists() else b""
     return content[: content.rfind(b"\n") + 1]
 
 
 def answers(out: Path) -> list[dict[str, Any]]:
-    """The rows without what differs from run to run."""
+    """Return the rows without the fields that differ between runs."""
     rows = [json.loads(line) for line in out.read_bytes().splitlines()]
     return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
 

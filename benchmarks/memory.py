@@ -1,8 +1,8 @@
-"""Peak memory of `rqa batch` over 10,000 and over 1,000,000 lines.
+"""Measure the peak memory of `rqa batch` over 10,000 and over 1,000,000 lines.
 
     python benchmarks/memory.py [--rows 10000 1000000]
 
-Rows are short questions with a passage each, answered by strategy `rag` with the reader `lexical`, ordered, to a
+Rows are short questions with one passage each. Strategy `rag` with the reader `lexical` answers them in order, into a
 file. The last line is the ratio of the peaks of resident memory.
 """
 
@@ -19,7 +19,7 @@ RQA = "from robust_qa.main import main; main()"
 
 
 def peak(rows: int, folder: Path) -> float:
-    """MiB of resident memory at most, of a batch of so many rows."""
+    """Return the peak resident memory in MiB of a batch with this many rows."""
     source = folder / "rows.jsonl"
     with source.open("w") as file:
         for n in range(rows):

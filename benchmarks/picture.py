@@ -1,4 +1,4 @@
-"""The README's picture: what `rqa ask` really prints, drawn from a run of it.
+"""Draw the README's picture from a real run of `rqa ask`.
 
 python benchmarks/picture.py [RQA]     # from the checkout; writes benchmarks/picture.svg
 """
@@ -23,7 +23,7 @@ COMMAND = 'rqa ask --docs examples/harbour "When was the lighthouse at Skerry Po
 
 
 def run(rqa: str) -> str:
-    """What the command prints on a terminal, with its colours; no configuration or cache of the user's is read."""
+    """Return the output of the command on a terminal, with colours, without the user's configuration or cache."""
     with tempfile.TemporaryDirectory() as folder:
         private = {f"RQA_{name}_DIR": folder for name in ("CONFIG", "DATA", "CACHE")}
         variables = {**os.environ, **private, "FORCE_COLOR": "1", "COLUMNS": str(WIDTH)}
@@ -35,12 +35,12 @@ def run(rqa: str) -> str:
 
 
 def draw(printed: str) -> str:
-    """The command and what it printed, as an SVG."""
+    """Return the command and its output as an SVG."""
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, highlight=False)
     console.print(Text(f"$ {COMMAND}", style="bold green"), soft_wrap=True)
     console.print(Text.from_ansi(printed.rstrip()))
     svg = console.export_svg(title="rqa", unique_id="rqa")
-    # The fonts are elsewhere, and a picture in a page fetches nothing: the reader's own monospace will do.
+    # An image in a page cannot load fonts, so use the reader's monospace font.
     return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
 
 

@@ -1,21 +1,22 @@
-"""How well readers read: one table of exact match, F1, accuracy, refusal and confidence for each reader.
+"""Measure how well readers read: exact match, F1, accuracy, refusals and confidence, in a table for each reader.
 
     python benchmarks/reader.py --eval ../shared/data/eval --qamr ../shared/data/train/qamr.jsonl
     python benchmarks/reader.py --eval ../shared/data/eval --model my-reader/model --reader embedded
 
-A row of <set>.jsonl has `question`, `answers` and `passages` ({title, text}), and every reader reads those passages.
+A row of <set>.jsonl has `question`, `answers` and `passages` ({title, text}), and every reader reads these passages.
 
-- QAMR EM, F1: SQuAD's definitions, on QAMR's sentences held out of training, whose paragraphs all hold the answer
-- acc: share of rows whose answer contains a gold answer; a row without an answer is not right
-- EM: share of rows whose answer is a gold answer; words: mean length of the answers given; none: share refused
-- AUC: of each passage's score, for telling those that contain a gold answer from the others; the score is that of the
-  evaluator of the same name where there is one, else the reader's confidence in the passage read alone
+- QAMR EM, F1: as in SQuAD, on sentences of QAMR held out of training, whose paragraphs all contain the answer
+- acc: share of rows whose answer contains a gold answer; a row without an answer is wrong
+- EM: share of rows whose answer equals a gold answer; words: mean length of the answers; none: share refused
+- AUC: of each passage's score, for separating those that contain a gold answer; the score is from the evaluator of the
+  same name, or else the reader's confidence in the passage alone
 - at 100/75/50/25 %: accuracy of the rows with the highest confidence (nothing refused)
-- off: share refused over the passages of a question of the same set half of it away
-- odds: share of rows where another answer is told beside the one given, as the sources are at odds
-- right: share of those other answers that contain a gold answer
-- rgb: rows answered from `passages` (acc), and refused over `negative_passages` (none); and, with the later half of the
-  passages replaced by `counterfactual_passages`, how often another answer is told, and the right one among those told
+- off: share refused over the passages of another question of the set, half of the set away
+- odds: share of rows with a conflicting answer besides the given one
+- right: share of these conflicting answers that contain a gold answer
+- rgb: rows answered from `passages` (acc), and refused over `negative_passages` (none); then, with the later half of
+  the passages replaced by `counterfactual_passages`, the share with a conflict, and the share with the right answer
+  among the answers shown
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ Request = tuple[str, list[Passage]]
 
 
 def load(name: str, model: Path | None, threshold: float | None) -> Any:
-    """The reader called `name`, with `threshold` in place of its own."""
+    """Return the reader `name`, with `threshold` instead of its own."""
     if name == "embedded":
         from rqa_embedded import EmbeddedReader
 
@@ -53,14 +54,14 @@ def load(name: str, model: Path | None, threshold: float | None) -> Any:
 
 
 def read(reader: Any, requests: Sequence[Request]) -> list[Reading]:
-    """All of `requests`, in batches where the reader can."""
+    """Read all `requests`, in batches if the reader can."""
     if hasattr(reader, "read_many"):
         return [r for at in range(0, len(requests), 64) for r in reader.read_many(requests[at : at + 64])]
     return [reader.read(question, passages) for question, passages in requests]
 
 
 def passage_scores(name: str, model: Path | None, forced: Any, requests: Sequence[Request]) -> list[float]:
-    """The score of each passage of each request, in order."""
+    """Return the score of each passage of each request, in order."""
     if name == "embedded":
         from rqa_embedded import EmbeddedEvaluator
 
@@ -80,7 +81,7 @@ def passages_of(row: dict[str, Any], key: str = "passages") -> list[Passage]:
 
 
 def measure_set(name: str, path: Path, own: Any, forced: Any, judge: Callable[[Sequence[Request]], list[float]]) -> str:
-    """One line: `own` refuses as it does by default, `forced` always answers."""
+    """Return a line of the table. `own` refuses by its own threshold, `forced` always answers."""
     rows = rows_of(path)
     requests = [(row["question"], passages_of(row)) for row in rows]
     answers = read(own, requests)
@@ -123,14 +124,14 @@ def sides(reading: Reading) -> Sequence[Reading]:
 
 
 def accuracy_of_the_surest(confidence: Sequence[float], right: Sequence[bool]) -> list[float]:
-    """Accuracy of the most confident share, for each of SHARES."""
+    """Return the accuracy of the most confident share, for each of SHARES."""
     order = sorted(range(len(right)), key=lambda n: -confidence[n])
     surest = [order[: max(1, round(share * len(order)))] for share in SHARES]
     return [sum(right[n] for n in taken) / max(1, len(taken)) for taken in surest]
 
 
 def calibration_error(confidence: Sequence[float], right: Sequence[bool]) -> float:
-    """The mean distance of confidence from accuracy over ten bins of equal width (expected calibration error)."""
+    """Return the expected calibration error: |confidence - accuracy| over ten bins of equal width."""
     bins: defaultdict[int, list[float]] = defaultdict(list)
     for value, good in zip(confidence, right, strict=True):
         bins[min(int(value * 10), 9)].append(value - good)
@@ -175,7 +176,7 @@ def measure_rgb(path: Path, own: Any) -> str:
 
 
 def half_planted(row: dict[str, Any]) -> list[Passage]:
-    """The passages of a row, those of the later half replaced by ones that tell a false answer."""
+    """Return the passages of a row, with the later half replaced by counterfactual ones."""
     true, false = passages_of(row), passages_of(row, "counterfactual_passages")
     half = len(true) // 2
     return [*true[:half], *false[: len(true) - half]]

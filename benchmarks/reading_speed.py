@@ -1,10 +1,10 @@
-"""How fast the embedded reader reads: passages a second, int8 on CTranslate2 against the same model in torch fp32.
+"""Compare the speed of the embedded reader (int8 on CTranslate2) with the same model in torch fp32.
 
     python benchmarks/reading_speed.py            # needs the extra [train] for torch
     python benchmarks/reading_speed.py --threads 2 --tokens 145 --seconds 5
 
-Both read the same windows, as many at once as the column says, with the same number of threads, one after the other in
-one run. Best of three rounds, since other work on the machine only ever slows one down.
+Both read the same windows, as many at once as the column says, with the same number of threads, one after the other.
+Prints the best of three rounds, because other work on the machine can only slow a round down.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ AT_ONCE = (1, 10, 64)
 
 
 def windows(tokens: int, count: int) -> list[tuple[list[int], list[int]]]:
-    """`count` windows around `tokens` long, of random words."""
+    """Return `count` windows of random words, around `tokens` long."""
     rng = random.Random(1)
     lengths = [rng.randint(tokens * 3 // 4, tokens * 5 // 4) for _ in range(count)]
     return [([101, *(rng.randint(2000, 28000) for _ in range(n - 2)), 102], [0] * 16 + [1] * (n - 16)) for n in lengths]
 
 
 def pace(mark: Callable[[Any], Any], at_once: int, tokens: int, seconds: float) -> float:
-    """Windows a second."""
+    """Return windows per second."""
     some = windows(tokens, at_once)
     mark(some)
     best = 0.0
@@ -45,7 +45,7 @@ def pace(mark: Callable[[Any], Any], at_once: int, tokens: int, seconds: float) 
 
 
 def in_torch(engine: Engine, folder: Path, threads: int) -> Callable[[Any], Any]:
-    """The packaged model's weights in torch, fp32."""
+    """Return the packaged model's weights in torch, in fp32."""
     import torch
 
     from rqa_embedded.training.marking import InTorch
@@ -62,8 +62,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, default=PACKAGED, metavar="FOLDER")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--tokens", type=int, default=145, help="of a window, on average (default: 145)")
-    parser.add_argument("--seconds", type=float, default=6.0, help="for each figure (default: 6)")
+    parser.add_argument("--tokens", type=int, default=145, help="mean length of a window (default: 145)")
+    parser.add_argument("--seconds", type=float, default=6.0, help="duration of each measurement (default: 6)")
     given = parser.parse_args()
     engine = Engine(given.model, given.threads)
     print(f"windows/s of about {given.tokens} tokens, {given.threads} threads")

@@ -1,8 +1,8 @@
-"""How long `rqa report` takes over a large run, and how large its page is.
+"""Measure how long `rqa report` takes over a large run, and how large its page is.
 
     python benchmarks/report.py [--rows 10000] [--strategies 10] [--keep FOLDER]
 
-The run is made up: passages of 100 words, answers, traces of three steps; its figures mean nothing.
+The run is random: passages of 100 words, answers, and traces of three steps. Its figures have no meaning.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SLICES = ("0%", "1-20%", "21-50%", "51-100%")
 
 
 def main() -> None:
-    """Make the run, report it, and print what that took."""
+    """Make the run, report it, and print time and size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--strategies", type=int, default=10)
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def took(name: str, arguments: list[str]) -> None:
-    """Run `rqa` with the arguments; print seconds and the most memory that any of the runs so far took."""
+    """Run `rqa` with the arguments; print seconds and the peak memory of all runs so far."""
     began = time.perf_counter()
     command = [sys.executable, "-m", "robust_qa", *arguments]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True)
@@ -58,7 +58,7 @@ def took(name: str, arguments: list[str]) -> None:
 
 
 def write_run(folder: Path, rows: int, names: list[str]) -> None:
-    """A finished run of made-up answers, reproducible."""
+    """Write a finished run of random answers, reproducibly."""
     chance = random.Random(0)
     (folder / "answers").mkdir(parents=True)
     files = {name: (folder / "answers" / f"{n}.jsonl") for n, name in enumerate(names)}
@@ -101,17 +101,17 @@ def write_run(folder: Path, rows: int, names: list[str]) -> None:
 
 
 def put(out: Any, line: dict[str, Any]) -> None:
-    """A JSON line."""
+    """Write a JSON line."""
     out.write(json.dumps(line) + "\n")
 
 
 def text(chance: random.Random, words: int) -> str:
-    """Words that mean nothing."""
+    """Return random words."""
     return " ".join(chance.choices(WORDS, k=words)).capitalize() + "."
 
 
 def question(chance: random.Random, row: int) -> dict[str, Any]:
-    """A question with ten passages, some of which have its answer."""
+    """Return a question with ten passages, some of which have its answer."""
     gold = f"{chance.choice(WORDS)} {chance.choice(WORDS)}"
     texts = [
         f"{text(chance, 50)} It is {gold if chance.random() < 0.15 else 'unknown'}. {text(chance, 50)}"
@@ -130,7 +130,7 @@ def question(chance: random.Random, row: int) -> dict[str, Any]:
 
 
 def answer(chance: random.Random, asked: dict[str, Any], row: int, right: bool, calls: int) -> dict[str, Any]:
-    """A strategy's answer line, with a trace of three steps."""
+    """Return a strategy's answer line, with a trace of three steps."""
     said = asked["gold"][0][0] if right else None if chance.random() < 0.1 else text(chance, 2)
     usage = {
         "calls": calls,
@@ -153,7 +153,7 @@ def answer(chance: random.Random, asked: dict[str, Any], row: int, right: bool, 
 
 
 def measure(line: dict[str, Any], asked: dict[str, Any]) -> dict[str, float]:
-    """Made-up metrics of an answer."""
+    """Return random metrics of an answer."""
     right = float(line["answer"] == asked["gold"][0][0])
     tokens = line["usage"]["prompt_tokens"] + line["usage"]["completion_tokens"]
     return {
@@ -167,7 +167,7 @@ def measure(line: dict[str, Any], asked: dict[str, Any]) -> dict[str, float]:
 
 
 def group(cut: str | None, lines: list[dict[str, Any]], names: list[str]) -> dict[str, Any]:
-    """The aggregates of some rows."""
+    """Return the means of some rows."""
 
     def estimate(name: str, metric: str) -> dict[str, Any]:
         mean = sum(line["scores"][name][metric] for line in lines) / len(lines)

@@ -1,9 +1,9 @@
-"""How long `rqa` takes to start, beside `python -c "import click"`, and what it must not import for that.
+"""Compare the start-up time of `rqa` with `python -c "import click"`, and check that no engine is imported.
 
     python benchmarks/startup.py [--runs 20]
 
-Medians of runs that take turns, so that a busy machine is busy for all. Compiled modules are kept, as they are after
-an installation, even where PYTHONDONTWRITEBYTECODE is set.
+Prints medians of runs that take turns, so other work on the machine slows all of them. Compiled modules are kept, as
+after an installation, even if PYTHONDONTWRITEBYTECODE is set.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ import time
 RQA = "import sys; sys.argv[0] = 'rqa'; from robust_qa.main import main; main()"
 BASELINE = "import click"
 COMMANDS = {"rqa --version": ["--version"], "rqa ask --help": ["ask", "--help"]}
-# Engines, and what is slow to import.
+# Engines and other slow imports.
 HEAVY = ("tantivy", "httpx", "llama_cpp", "huggingface_hub", "numpy", "rich", "sqlite3", "pypdf")
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def seconds(code: str, *arguments: str) -> float:
-    """Wall time of one interpreter that runs `code`."""
+    """Return the wall time of one interpreter that runs `code`."""
     began = time.perf_counter()
     subprocess.run([sys.executable, "-c", code, *arguments], stdout=subprocess.DEVNULL, check=True, env=ENVIRONMENT)
     return time.perf_counter() - began
 
 
 def imported(*arguments: str) -> list[str]:
-    """Which of the heavy modules a command imports."""
+    """Return the heavy modules that a command imports."""
     report = f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
     code = f"import atexit, sys; atexit.register(lambda: {report}); {RQA}"
     command = [sys.executable, "-c", code, *arguments]

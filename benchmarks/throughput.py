@@ -1,9 +1,9 @@
-"""What `rqa batch` adds to the calls of a language model.
+"""Measure the overhead of `rqa batch` over its model calls.
 
     python benchmarks/throughput.py [--seconds 20]
 
-Rows a second against a loopback endpoint that answers at once; then, with 200 ms latency and 64 questions in
-flight, the wall time of the whole process as a ratio to the ideal (calls x latency / in flight), for as many rows
+Prints rows a second with a loopback endpoint that answers at once. Then, with 200 ms latency and 64 questions in
+flight, prints the wall time of the whole process relative to the ideal (calls x latency / in flight), for as many rows
 as ideally take that many seconds. Start-up is a run of one row.
 """
 
@@ -22,11 +22,11 @@ from endpoint import calls, running
 
 RQA = [sys.executable, "-c", "from robust_qa.main import main; main()"]
 LATENCY, JOBS = 0.2, 64  # seconds; questions in flight
-CALLS = {"rag": 1, "astute": 2}  # calls a question takes, one after the other
+CALLS = {"rag": 1, "astute": 2}  # successive calls for a question
 
 
 def write_rows(path: Path, rows: int) -> None:
-    """Questions that are all different, each with five passages of 100 words."""
+    """Write distinct questions, each with five passages of 100 words."""
     text = " ".join(f"word{n % 37}" for n in range(100))
     with path.open("w") as file:
         for n in range(rows):
@@ -35,7 +35,7 @@ def write_rows(path: Path, rows: int) -> None:
 
 
 def run(strategy: str, rows: Path, url: str) -> float:
-    """Seconds of one batch, as a process."""
+    """Return the seconds of one batch in a process."""
     settings = {"plugin": "openai", "base_url": url, "model": "benchmark"}
     options = [part for key, value in settings.items() for part in ("-O", f"reader.bench.{key}={value}")]
     command = [*RQA, "-q", "batch", str(rows), "-s", strategy, "--reader", "bench", "--no-cache"]

@@ -1,18 +1,18 @@
-"""What voting over parts of the passages is worth: question sets in, a table for each out.
+"""Measure the gain of voting over parts of the passages, with a table for each question set.
 
     python benchmarks/voting.py popqa.jsonl nq.jsonl
     python benchmarks/voting.py popqa.jsonl --reader lexical --similarity em --metric em
 
-A set is JSONL; each row has `question`, `answers` and its own `passages`. The strategy `eor` of the installed `rqa`
-answers it with the passages cut into five retrievers (all, the first and the last half, each odd and each even one), a
-sixth reranked where an evaluator is configured. Fitted voting is trained on one half of the rows and tested on the
-other, and then with the halves swapped, so that each row is tested once.
+A set is JSONL. Each row has `question`, `answers` and `passages`. The strategy `eor` of the installed `rqa` answers it
+with five retrievers over the passages (all, first half, last half, odd, even), and a sixth that reranks them if an
+evaluator is configured. The fitted vote is trained on one half of the rows and tested on the other, and vice versa, so
+each row is tested once.
 
-- accuracy: share of rows whose answer contains a gold answer, or what --metric says
-- MRLR: of the rows in which it is wrong, the share that a retriever has right, in the mean over all of them; lower is
-  better. Equation 3 of the paper has the other retrievers alone; a vote has none of its own to leave out, so here a
-  retriever is compared with itself, too
-- perfect: share of rows that at least one retriever has right, which no vote can exceed
+- accuracy: share of rows whose answer contains a gold answer, or the mean of --metric
+- MRLR: of the questions that it answers wrong, the share that a retriever answers right, averaged over the retrievers;
+  lower is better. Equation 3 of the paper leaves out the retriever itself. A vote has none to leave out, so here
+  each retriever is compared with itself, too
+- perfect: share of rows that at least one retriever has right, the upper bound of any vote
 
 Needs `[train]`, for SciPy.
 """
@@ -37,7 +37,7 @@ Floats = NDArray[np.floating[Any]]
 
 
 def run(path: Path, metric: Any, arguments: Sequence[str]) -> Ballots:
-    """The ballots of the set at `path`."""
+    """Return the ballots of the set at `path`."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "run.jsonl"
         command = [sys.executable, "-m", "robust_qa", "batch", str(path), "-o", str(output), "--strategy=eor"]
@@ -52,7 +52,7 @@ def run(path: Path, metric: Any, arguments: Sequence[str]) -> Ballots:
 
 
 def fitted(ballots: Ballots, restarts: int) -> Floats:
-    """How right the fitted vote is on each question, fitted to the half that it is not in."""
+    """Return the metric of the fitted vote for each question, with a fit on the other half."""
     half = np.random.default_rng(0).permutation(len(ballots.right)) % 2
     rightness = np.zeros(len(half))
     for tested in (0, 1):
@@ -63,19 +63,19 @@ def fitted(ballots: Ballots, restarts: int) -> Floats:
 
 
 def mrlr(rightness: Floats, retrievers: Floats) -> float:
-    """Equation 3 of what is right (q,) against `retrievers` (q, m): the mean of their relative win ratios over it."""
+    """Return Equation 3 for `right` (q,) against `retrievers` (q, m): the mean of their relative win ratios over it."""
     lost = rightness < 0.5
     return float((retrievers[lost] >= 0.5).mean()) if lost.any() else 0.0
 
 
 def table(name: str, ballots: Ballots, restarts: int) -> list[str]:
-    """A line for each retriever, plain voting, fitted voting, and the bound."""
+    """Return a line for each retriever, plain voting, fitted voting and the upper bound."""
     right = ballots.right
     even = plain(ballots)
-    told = {retriever: right[:, n] for n, retriever in enumerate(ballots.retrievers)}
-    told |= {"plain voting": ballots.elected(even.weights, even.lambdas), "fitted voting": fitted(ballots, restarts)}
+    rows = {retriever: right[:, n] for n, retriever in enumerate(ballots.retrievers)}
+    rows |= {"plain voting": ballots.elected(even.weights, even.lambdas), "fitted voting": fitted(ballots, restarts)}
     lines = [f"{name + ',':12} {f'{len(right)} rows':12} accuracy   MRLR"]
-    lines += [f"  {who:23} {rightness.mean():8.1%} {mrlr(rightness, right):6.1%}" for who, rightness in told.items()]
+    lines += [f"  {who:23} {rightness.mean():8.1%} {mrlr(rightness, right):6.1%}" for who, rightness in rows.items()]
     return [*lines, f"  {'perfect voting':23} {right.max(1).mean():8.1%}", ""]
 
 

@@ -1,7 +1,7 @@
-"""ActiveRAG: three agents think a question through, learn from passages, and correct the thought by what was learnt.
+"""ActiveRAG: three agents reason from memory, learn from passages, and correct the reasoning.
 
 Xu et al., "ActiveRAG: Autonomously Knowledge Assimilation and Accommodation through Retrieval-Augmented Agents",
-2024. Section 3; the defaults are those of Tables 2 and 3.
+2024. Implements Section 3 with the defaults of Tables 2 and 3.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ Instruction = Literal["anchoring", "association", "reasoning", "reflection"]
 
 
 class ActiveRag:
-    """The model reasons from memory, learns from the passages meanwhile, and corrects its reasoning by that."""
+    """Reasons from memory, learns from the passages, and corrects the reasoning with what it learned."""
 
     needs = frozenset({"retrieve", "generate"})
 
     @dataclass
     class Options:
-        # I: how the passages are learnt from; of several, the answer that most of them lead to is taken
+        # I: ways to learn from the passages; with several, the majority answer wins
         instructions: list[Instruction] = field(default_factory=lambda: ["association"])
-        assimilation: bool = True  # false: the passages as they are stand in place of what was learnt from them
-        abstain: bool = True  # offer "I don't know" as the answer; false: always ask for an answer, as the paper
-        accommodation: bool = True  # false: what was learnt is read without any reasoning from memory beside it
-        order: Order = "descending"  # of the passages in a prompt, by relevance
-        temperature: Annotated[float, Meta(ge=0)] = 0.2  # of the sampling
-        # the longest reply, in tokens; by default as the reader is configured
+        assimilation: bool = True  # false: use the passages instead of the knowledge learned from them
+        abstain: bool = True  # offer "I don't know" as the answer; false: always ask for an answer, as in the paper
+        accommodation: bool = True  # false: leave out the reasoning from memory
+        order: Order = "descending"  # order of the passages in a prompt, by relevance
+        temperature: Annotated[float, Meta(ge=0)] = 0.2  # sampling temperature
+        # maximum tokens of a reply; default: the reader's
         max_tokens: Annotated[int, Meta(ge=1)] | None = None
-        seed: int = 0  # of the sampling and of the random order
-        prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts, by their names
+        seed: int = 0  # for sampling and the random order
+        prompts: dict[str, Path] = field(default_factory=dict)  # files that replace prompts, by name
 
         def __post_init__(self) -> None:
             if not self.instructions or len(set(self.instructions)) < len(self.instructions):
@@ -58,15 +58,15 @@ class ActiveRag:
         self.prompter = Prompter(Path(__file__).with_name("prompts"), options)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """Equations 2 to 4: 1 + 2n calls for n instructions, in two rounds of latency.
+        """Answer with Equations 2 to 4: 1 + 2n calls for n instructions, in two rounds.
 
-        1 + n without assimilation, 2n without accommodation. Where no passage is found the thought is the answer, in
-        1 call; none without accommodation. Abstains when no agent comes to one.
+        1 + n calls without assimilation, 2n without accommodation. Without passages, the answer is from memory (1 call;
+        none without accommodation). Abstains if no agent finds an answer.
         """
         import asyncio
 
         options = self.options
-        # Equations 2 and 3. P = Agent_Q(q) and T = Agent_KA(I, q, D) do not depend on each other.
+        # Equations 2 and 3. P = Agent_Q(q) and T = Agent_KA(I, q, D) are independent.
         async with asyncio.TaskGroup() as first:
             inquiring = first.create_task(self._inquire(toolbox))
             pool = await toolbox.retrieve(question)
@@ -90,13 +90,13 @@ class ActiveRag:
         return dataclasses.replace(answer, details=found)
 
     async def _inquire(self, toolbox: Toolbox) -> Thought | None:
-        """P; None if no agent would use it."""
+        """Return P, or None without accommodation, which alone uses it."""
         if not self.options.accommodation:
             return None
         return parse_thought((await self.prompter.ask(toolbox, "inquire")).text)
 
     async def _assimilate(self, toolbox: Toolbox, which: Instruction, pool: Sequence[Passage]) -> str:
-        """T; "" if there is nothing to learn from, or no agent that learns."""
+        """Return T, or "" without passages or assimilation."""
         if not (pool and self.options.assimilation):
             return ""
         instruction = {"instruction": self.prompter.text(f"{which}_assimilate")}
@@ -105,7 +105,10 @@ class ActiveRag:
     async def _accommodate(
         self, toolbox: Toolbox, which: Instruction, pool: Sequence[Passage], knowledge: str, thought: Thought | None
     ) -> Revision:
-        """y. Without assimilation D takes the place of T. Without accommodation, or room for it, there is no P."""
+        """Return y. Without assimilation, D replaces T.
+
+        P is left out without accommodation, or if the window has no room for it.
+        """
         learns = self.options.assimilation
         knowledge_shown = fenced(knowledge) or "(nothing)"
         fields = {
@@ -134,7 +137,7 @@ class ActiveRag:
 
 
 def _revision(size: int, final: Mapping[str, Any]) -> Form:
-    """A thought about `size` documents, corrected, and the answer, of the schema `final`."""
+    """Return the form for a corrected thought about `size` documents, and an answer with the schema `final`."""
     correction = object_of(before=TEXT, after=TEXT, documents=numbers_of(size))
     corrections = list_of(correction, _MOST_CORRECTIONS)
     fields = {"reasoning": TEXT, "corrections": corrections, "thought": TEXT, "documents": numbers_of(size)}
@@ -142,7 +145,7 @@ def _revision(size: int, final: Mapping[str, Any]) -> Form:
 
 
 def _conclusion(size: int, final: Mapping[str, Any]) -> Form:
-    """A thought about `size` documents, and the answer it leads to, of the schema `final`."""
+    """Return the form for a thought about `size` documents, and an answer with the schema `final`."""
     return Form("conclusion", object_of(thought=TEXT, documents=numbers_of(size), answer=final))
 
 

@@ -1,4 +1,4 @@
-"""From what the agents wrote to an Answer, and the account of how it came about."""
+"""Turn the agents' replies into an Answer, and report how it was found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .voting import agree, elect
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What one instruction led to: the knowledge T ("" without assimilation) and the revision."""
+    """The results of one instruction: the knowledge T ("" without assimilation) and the revision."""
 
     instruction: str
     knowledge: str
@@ -24,10 +24,10 @@ class Lesson:
 
 
 def answered(thought: Thought | None, lessons: Sequence[Lesson], pool: Sequence[Passage]) -> Answer:
-    """The answer that most of `lessons` give; abstains when none gives one.
+    """Return the majority answer of `lessons`, or an abstention if none has an answer.
 
-    Answers that differ, and the one from memory if it was given up, are a conflict. With several lessons the
-    confidence is the share of those that agree.
+    Other answers are a conflict, including an abandoned answer from memory. With several lessons, the confidence is the
+    share of those that agree.
     """
     agreeing = elected(lessons)
     if not agreeing:
@@ -48,13 +48,13 @@ def answered(thought: Thought | None, lessons: Sequence[Lesson], pool: Sequence[
 
 
 def elected(lessons: Sequence[Lesson]) -> list[Lesson]:
-    """The lesson whose answer most others share, and those others; none when there is no answer."""
+    """Return the lessons with the majority answer, the elected one first; none without an answer."""
     speaking = [lesson for lesson in lessons if lesson.revision.answer]
     return [speaking[position] for position in elect([lesson.revision.answer for lesson in speaking])]
 
 
 def remembered(thought: Thought | None) -> Answer:
-    """The answer of the thought alone, where there is nothing to learn from."""
+    """Return the answer of the thought alone, for a question without passages."""
     if thought is None:
         return Answer(None, reason="No passage was found for the question.")
     if not thought.answer:
@@ -63,7 +63,7 @@ def remembered(thought: Thought | None) -> Answer:
 
 
 def details(thought: Thought | None, lessons: Sequence[Lesson], pool: Sequence[Passage]) -> dict[str, Any]:
-    """Everything that was found on the way, JSON-ready. Documents are numbered from 1."""
+    """Return `Answer.details` as JSON. Documents are numbered from 1."""
     agreeing = elected(lessons)
     return {
         "documents": [
@@ -97,7 +97,7 @@ def details(thought: Thought | None, lessons: Sequence[Lesson], pool: Sequence[P
 
 
 def explained(answer: Answer, thought: Thought | None, lessons: Sequence[Lesson]) -> str:
-    """What was decided and why, in a line."""
+    """Return the decision in one line."""
     if answer.text is None:
         return answer.reason
     agreeing = f" by {len(elected(lessons))} of {len(lessons)} instructions" if len(lessons) > 1 else ""
@@ -114,7 +114,10 @@ def _add(positions: list[Position], answer: str, citations: tuple[Citation, ...]
 
 
 def _citations(lesson: Lesson, answer: str, pool: Sequence[Passage]) -> tuple[Citation, ...]:
-    """What the reply says it rests on, else what corrected it, else what was learnt from and holds `answer`."""
+    """Return the documents that the reply names, else those of its corrections.
+
+    Without either, returns those that the knowledge names and that contain `answer`.
+    """
     revision = lesson.revision
     corrected = dict.fromkeys(number for correction in revision.corrections for number in correction.documents)
     named = tuple(number - 1 for number in revision.documents or corrected)

@@ -1,7 +1,7 @@
-"""What the agents' replies say: a thought, and what became of it.
+"""Parse the agents' replies: a thought and its revision.
 
-A reply comes in the form that was asked for, in the other one, or in none. It is data either way: nothing
-here raises, and documents that a reply names and that do not exist are left out and counted.
+A reply may have the requested form, the other form, or none. Replies are untrusted data: parsing never raises, and
+removes and counts named documents that do not exist.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NOTHING = re.compile(r"\W*(?:none|nothing|n/a)?\W*", re.I)
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """P: the reasoning from memory, and the answer it leads to ("" for none)."""
+    """P: the reasoning from memory, and its answer ("" for none)."""
 
     text: str
     answer: str
@@ -47,7 +47,7 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A step of the thought as it was and as it is now, and the numbers of the documents that show it."""
+    """A step of the thought before and after, and the numbers of the documents that support the change."""
 
     before: str
     after: str
@@ -56,10 +56,9 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """y: the thought after accommodation, and the answer ("" when the reply declines).
+    """y: the thought after accommodation, and the answer ("" if the reply declines).
 
-    `removed` counts the named documents that do not exist; `degraded` when the reply has no form, and only
-    an answer was taken from it.
+    `removed` counts the named documents that do not exist. `degraded`: the reply has no form, only a plain answer.
     """
 
     answer: str
@@ -71,22 +70,22 @@ class Revision:
 
 
 def parse_thought(reply: str) -> Thought:
-    """The whole reply as reasoning, and the answer in it."""
+    """Return the whole reply as reasoning, with the answer in it."""
     text = _MARK.sub("", _OPENING.sub("Answer: ", reply))
     return Thought(printable(text).strip(), _answer(final_answer(reply)))
 
 
 def parse_revision(reply: str, size: int, *, structured: bool) -> Revision:
-    """The revision in a reply about `size` documents.
+    """Return the revision in a reply about `size` documents.
 
-    `structured` tells which form was asked for; the other one is understood as well.
+    `structured`: JSON was requested. The other form is accepted too.
     """
     parts = in_either_form(reply, _json_form, _text_form, first="json" if structured else "text")
     return Revision(_answer(final_answer(reply)), degraded=True) if parts is None else _revision(parts, size)
 
 
 def references(knowledge: str, size: int) -> tuple[int, ...]:
-    """Which of `size` documents T names in square brackets, in order of their first mention."""
+    """Return the numbers of the documents that T names in square brackets, in order of first mention."""
     return named_documents(_REFERENCE.findall(knowledge), size)[0]
 
 
@@ -114,7 +113,7 @@ def _json_form(reply: str) -> dict[str, Any] | None:
 
 
 def _text_form(reply: str) -> dict[str, Any] | None:
-    """The fields of a text reply. Each `before:` begins a correction."""
+    """Return the fields of a text reply. Each `before:` begins a correction."""
     corrections, end = _LABELS.parse(reply)
     if between(reply, "ANSWER"):
         end["answer"] = final_answer(reply)

@@ -1,4 +1,4 @@
-"""The vote among answers that were found in different ways."""
+"""Vote among the answers of different instructions."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from robust_qa.kit import contains_words
 
 
 def elect(answers: Sequence[str]) -> list[int]:
-    """Positions of the winner and of the answers that agree with it, the winner first; none of none.
+    """Return the positions of the winner and of the answers that agree with it, winner first.
 
-    Each answer has the votes of those that say as much or more, so that "either of two" does not win by the votes for
-    both. The most votes win, and of equals the first answer.
+    An answer gets a vote from each answer that contains it, so that "either of two" does not win with the votes for
+    both. The most votes win; ties go to the first answer.
     """
     voters = [[other for other, text in enumerate(answers) if contains_words(own, text)] for own in answers]
     winner = max(range(len(answers)), key=lambda position: len(voters[position]), default=0)
@@ -19,5 +19,5 @@ def elect(answers: Sequence[str]) -> list[int]:
 
 
 def agree(one: str, other: str) -> bool:
-    """Whether one answer occurs in the other as whole words, both normalised."""
+    """Whether one answer contains the other as whole words, both normalised."""
     return contains_words(one, other) or contains_words(other, one)

@@ -1,7 +1,7 @@
-"""Astute RAG: what the model knows and what was retrieved, consolidated by source.
+"""Astute RAG: consolidate the model's knowledge and the retrieved passages by source, then answer.
 
 Wang et al., "Astute RAG: Overcoming Imperfect Retrieval Augmentation and Knowledge Conflicts for Large Language
-Models", ACL 2025. Algorithm 1; the defaults are those of Section 5.1.
+Models", ACL 2025. Implements Algorithm 1 with the defaults of Section 5.1.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ if TYPE_CHECKING:
 
 
 class Astute:
-    """Memory and retrieved passages are consolidated by source, and the most reliable answer is chosen."""
+    """Consolidates memory and retrieved passages by source, then chooses the most reliable answer."""
 
     needs = frozenset({"retrieve", "generate"})
 
     @dataclass
     class Options:
-        # t: rounds of consolidation. The last one also answers, so there are t + 1 calls
+        # t: rounds of consolidation; the last one also answers, so there are t + 1 calls
         iterations: Annotated[int, Meta(ge=1)] = 1
-        memory_passages: Annotated[int, Meta(ge=1)] = 1  # m̂: passages that the model writes from memory, at most
-        repair: bool = True  # ask once more for the form of a last reply that has none
-        abstain: bool = True  # offer "I don't know" as the final answer; false: always ask for an answer, as the paper
+        memory_passages: Annotated[int, Meta(ge=1)] = 1  # m̂: maximum passages that the model writes from memory
+        repair: bool = True  # ask once more if the last reply lacks the requested form
+        abstain: bool = True  # offer "I don't know" as the final answer; false: always ask for one, as in the paper
         source_aware: bool = True  # tell the model which documents are its own
-        order: Order = "descending"  # of the retrieved passages in a prompt, by relevance
-        temperature: Annotated[float, Meta(ge=0)] | None = None  # of the sampling; default: the reader's
-        max_tokens: Annotated[int, Meta(ge=1)] | None = None  # the longest reply, in tokens; default: the reader's
-        seed: int | None = None  # of the sampling and of the random order; default: the reader's
-        prompts: dict[str, Path] = field(default_factory=dict)  # files that replace prompts, by their names
+        order: Order = "descending"  # order of the retrieved passages in a prompt, by relevance
+        temperature: Annotated[float, Meta(ge=0)] | None = None  # sampling temperature; default: the reader's
+        max_tokens: Annotated[int, Meta(ge=1)] | None = None  # maximum tokens of a reply; default: the reader's
+        seed: int | None = None  # for sampling and the random order; default: the reader's
+        prompts: dict[str, Path] = field(default_factory=dict)  # files that replace prompts, by name
 
     def __init__(self, options: Options) -> None:
         self.options = options
         self.prompter = Prompter(Path(__file__).with_name("prompts"), options)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """Algorithm 1. Abstains if there is nothing to answer from, or nothing reliable in it."""
+        """Answer with Algorithm 1. Abstains without passages or without a reliable answer in them."""
         import asyncio
 
-        # Lines 2 to 4: I, E and D0, whose passages carry their sources S0. I and E do not wait for each other.
+        # Lines 2 to 4: I, E and D0, whose passages have their sources S0. I and E run concurrently.
         async with asyncio.TaskGroup() as both:
             remembering = both.create_task(self._remember(toolbox))
             retrieving = both.create_task(toolbox.retrieve(question))
@@ -69,7 +69,7 @@ class Astute:
             reason = "Nothing was found, and the language model does not know the answer."
             return Answer(None, reason=reason, details=details(Verdict(), pool, []))
 
-        # Lines 5 to 8. D1 is D0 itself: the first round has no earlier one to improve on.
+        # Lines 5 to 8. D1 is D0, because the first round has no earlier one to improve on.
         rounds: list[list[Consolidated]] = []
         for number in range(1, self.options.iterations):
             consolidated = await self._consolidate(toolbox, pool, rounds)
@@ -89,7 +89,7 @@ class Astute:
         return dataclasses.replace(answer, details=found)
 
     async def _remember(self, toolbox: Toolbox) -> list[Passage]:
-        """I: passages from the model's memory. Raises CutError if the reply was cut before the first was whole."""
+        """Return I, passages from the model's memory. Raises CutError if the first one was cut."""
         most = self.options.memory_passages
         limit = {"limit": "1 passage" if most == 1 else f"{most} passages"}
         reply = await self.prompter.ask(toolbox, "memory", form=forms.memory(most), fields=limit)
@@ -101,7 +101,7 @@ class Astute:
     async def _consolidate(
         self, toolbox: Toolbox, pool: Sequence[Passage], rounds: Sequence[Sequence[Consolidated]]
     ) -> list[Consolidated] | None:
-        """D_j from D0 and the last round, None if the reply cannot be used."""
+        """Return D_j, made from D0 and the last round, or None if the reply cannot be used."""
         form = forms.consolidation(len(pool))
         fields = self._fields(toolbox, pool, rounds)
         reply = await self.prompter.ask(
@@ -112,7 +112,7 @@ class Astute:
     async def _finalise(
         self, toolbox: Toolbox, pool: Sequence[Passage], rounds: Sequence[Sequence[Consolidated]]
     ) -> Verdict:
-        """The verdict. A reply without groups or a marked answer, also after a repair, is taken as a plain answer.
+        """Return the verdict. A reply without groups or a marked answer, even after a repair, is a plain answer.
 
         Raises CutError if such a reply was cut.
         """

@@ -1,4 +1,4 @@
-"""The account of how an answer came about, JSON-ready: `Answer.details`, and the notes in the trace."""
+"""Report how an answer was found, as JSON: `Answer.details` and the notes in the trace."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .parsing import Consolidated, Verdict
 
 
 def source(documents: Sequence[int], pool: Sequence[Passage]) -> str:
-    """S_j of one document: "memory", "retrieval" or "both", by the documents of `pool` it is made from."""
+    """Return S_j of a document, from its sources in `pool`: "memory", "retrieval" or "both"."""
     origins = {"memory" if pool[number - 1].origin == "memory" else "retrieval" for number in documents}
     return "both" if len(origins) > 1 else "".join(origins)
 
 
 def listed(consolidated: Sequence[Consolidated], pool: Sequence[Passage]) -> list[dict[str, Any]]:
-    """One round, D_j with S_j."""
+    """Return one round, D_j with S_j, as JSON."""
     return [
         {"documents": list(document.documents), "source": source(document.documents, pool), "text": document.text}
         for document in consolidated
@@ -26,7 +26,7 @@ def listed(consolidated: Sequence[Consolidated], pool: Sequence[Passage]) -> lis
 
 
 def rendered(consolidated: Sequence[Consolidated], pool: Sequence[Passage], *, source_aware: bool) -> str:
-    """One round as fenced documents, for the prompt of the next."""
+    """Return one round as fenced documents for the prompt of the next round."""
     documents = []
     for document in consolidated:
         numbers = f' documents="{", ".join(map(str, document.documents))}"' if document.documents else ""
@@ -37,7 +37,7 @@ def rendered(consolidated: Sequence[Consolidated], pool: Sequence[Passage], *, s
 
 
 def details(verdict: Verdict, pool: Sequence[Passage], rounds: Sequence[Sequence[Consolidated]]) -> dict[str, Any]:
-    """Everything that was found on the way. Documents are numbered from 1, retrieved ones first."""
+    """Return `Answer.details`. Documents are numbered from 1, retrieved ones first."""
     grouped = {number for group in verdict.groups for number in group.documents}
     removed = sum(group.removed for group in verdict.groups)
     removed += sum(document.removed for consolidated in rounds for document in consolidated)
@@ -67,7 +67,7 @@ def details(verdict: Verdict, pool: Sequence[Passage], rounds: Sequence[Sequence
 
 
 def explained(answer: Answer, verdict: Verdict) -> str:
-    """What was decided and why, in a line."""
+    """Return the decision and its reason in one line."""
     if verdict.degraded:
         return "the reply has no groups; its plain text is taken as the answer"
     if answer.text is None:

@@ -1,4 +1,4 @@
-"""From a verdict to an Answer: the candidates, which of them was chosen, and the passages they stand in."""
+"""Turn a verdict into an Answer: the candidates, the chosen one and the passages that support each."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .parsing import Group, Verdict
 
 
 def decide(verdict: Verdict, pool: Sequence[Passage]) -> Answer:
-    """The answer that `verdict` gives about the documents `pool`; abstains where it gives none.
+    """Return the answer of `verdict` about the documents `pool`, or an abstention if it has none.
 
     Groups with the same normalised answer are one position, and two positions are a conflict. Groups that name only
-    documents that do not exist lose against others. A verdict without a final answer is settled by confidence. One
+    documents that do not exist lose against others. Confidence decides a verdict without a final answer. A final answer
     that combines candidates is kept, with the citations of all of them.
     """
     real = [group for group in verdict.groups if group.stands] or verdict.groups
@@ -43,13 +43,13 @@ def decide(verdict: Verdict, pool: Sequence[Passage]) -> Answer:
 
 
 def combined(answer: str, positions: Sequence[Position]) -> list[Position]:
-    """The candidates that `answer` has the words of, if they are several: "Lyon and Paris", or "Lyon, not Paris"."""
+    """Return the candidates whose words `answer` contains, if there are several, as in "Lyon, not Paris"."""
     parts = [position for position in positions if contains_words(position.text, answer)]
     return parts if len(parts) > 1 else []
 
 
 def completed(verdict: Verdict) -> Verdict:
-    """The verdict of a reply that was cut: its answer may be the beginning of that of its group."""
+    """Complete the answer of a reply that was cut from a group's answer that begins with it."""
     whole = [group.answer for group in verdict.groups if verdict.answer and group.answer.startswith(verdict.answer)]
     return dataclasses.replace(verdict, answer=min(whole, key=len, default=verdict.answer))
 
@@ -70,8 +70,9 @@ def _position(agreeing: Sequence[Group], pool: Sequence[Passage]) -> Position:
 
 
 def _favoured(answer: str, positions: Sequence[Position]) -> Position | None:
-    """The position that `answer` repeats, or the only one that it puts in more or fewer words; "Lyon, not Paris" is
-    none of two. The most confident for no answer.
+    """Return the position that `answer` repeats, or else the only one that it rephrases with more or fewer words.
+
+    Without an answer, returns the position with the highest confidence. "Lyon, not Paris" rephrases neither of two.
     """
     if answer:
         near = [position for position in positions if _rephrases(position.text, answer)]

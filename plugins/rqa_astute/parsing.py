@@ -1,7 +1,7 @@
-"""What the replies to Astute's prompts say: passages, consolidated documents, and the verdict.
+"""Parse the replies to Astute's prompts: passages, consolidated documents and the verdict.
 
-A reply comes in the form that was asked for, in the other one, or in none. It is data either way: nothing
-here raises, and documents that a reply names and that do not exist are left out and counted.
+A reply may have the requested form, the other form, or none. Replies are untrusted data: parsing never raises, and
+removes and counts named documents that do not exist.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _DEGREE = re.compile(rf"(?<!not )\b({'|'.join(_DEGREES)})\b", re.I)
 
 @dataclass(frozen=True, slots=True)
 class Consolidated:
-    """A document of D_j, j > 0, with the numbers of the documents of D_0 it is made from.
+    """A document of D_j, j > 0, with the numbers of the D_0 documents that it was made from.
 
     `removed` counts the named documents that do not exist.
     """
@@ -57,7 +57,7 @@ class Consolidated:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Documents of D_0, by their numbers, that support one candidate answer ("" when they support none).
+    """D_0 documents, by number, that support one candidate answer ("" if they support none).
 
     `removed` counts the named documents that do not exist.
     """
@@ -70,15 +70,15 @@ class Group:
 
     @property
     def stands(self) -> bool:
-        """Whether it does not only name documents that do not exist."""
+        """Whether the group names a document that exists, or names none at all."""
         return bool(self.documents) or not self.removed
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What finalisation found; `answer` and `reason` are "" where the reply lacks them.
+    """The result of finalisation; `answer` and `reason` are "" if the reply lacks them.
 
-    `repaired` after a second call for the form alone, `degraded` when even that left nothing but an answer.
+    `repaired`: a second call had to ask for the form. `degraded`: even that left only a plain answer.
     """
 
     groups: tuple[Group, ...] = ()
@@ -89,7 +89,7 @@ class Verdict:
 
 
 def parse_memory(reply: str, limit: int) -> list[str]:
-    """At most `limit` passages. A reply in no known form is one passage, unless it declines or is broken JSON."""
+    """Return at most `limit` passages. A reply without a known form is one, unless it declines or is broken JSON."""
     plain = [] if reply.startswith(("{", "[", "```")) else [reply]
     whole = parse_object(reply, "passages") or parse_object(f'{{"passages": {reply}}}', "passages") or {}
     listed = whole.get("passages", plain)
@@ -100,7 +100,7 @@ def parse_memory(reply: str, limit: int) -> list[str]:
 
 
 def parse_consolidation(reply: str, size: int) -> list[Consolidated] | None:
-    """D_j from a reply about `size` documents, or None if it has no known form."""
+    """Return D_j from a reply about `size` documents, or None if it has no known form."""
     listed = (parse_object(reply, "consolidated") or {}).get("consolidated")
     if listed == [] or re.fullmatch(r"\W*none\W*", reply, re.I):
         return []
@@ -114,9 +114,10 @@ def parse_consolidation(reply: str, size: int) -> list[Consolidated] | None:
 
 
 def parse_verdict(reply: str, size: int, *, structured: bool) -> Verdict | None:
-    """The verdict of a reply about `size` documents, or None if it has no groups, no marked answer and no refusal.
+    """Return the verdict in a reply about `size` documents.
 
-    `structured` tells which form was asked for; the other one is understood as well.
+    Returns None if it has no groups, no marked answer and no refusal. `structured`: JSON was requested. The
+    other form is accepted too.
     """
     forms = partial(_json_form, size=size), partial(_text_form, size=size)
     verdict = in_either_form(reply, *forms, first="json" if structured else "text")
@@ -124,9 +125,9 @@ def parse_verdict(reply: str, size: int, *, structured: bool) -> Verdict | None:
 
 
 def confidences(values: Sequence[object]) -> list[float | None]:
-    """Confidences in [0, 1] from "90%", "9/10", "high", or numbers on a scale of 1, 10 or 100.
+    """Return confidences in [0, 1] from "90%", "9/10", "high", or numbers on a scale of 1, 10 or 100.
 
-    Whole numbers are all on the scale of the largest; a broken one that is 1 at most is a share, whatever the others.
+    The largest number decides the scale of all; a number between 0 and 1 is always a share.
     """
     amounts = [_amount(value) for value in values]
     largest = max((number for number, whole in amounts if number is not None and whole is None), default=0.0)
@@ -142,7 +143,7 @@ def confidences(values: Sequence[object]) -> list[float | None]:
 
 
 def _amount(value: object) -> tuple[float | None, float | None]:
-    """A number, if there is one, and what it is a share of, where that is said."""
+    """Return the number in `value` and, for "90%", "9/10" or "high", the maximum that it is relative to."""
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 100:
         return float(value), None
     if not isinstance(value, str):
@@ -159,12 +160,12 @@ def _amount(value: object) -> tuple[float | None, float | None]:
 
 def _json_form(reply: str, size: int) -> Verdict | None:
     last = parse_object(reply, "answer") or {}
-    whole = parse_object(reply, "groups") or ({} if "documents" in last else last)  # or of a group of a cut reply
-    if "answer" in whole and whole["answer"] is None:  # which is said, where a reply that was cut says nothing
+    whole = parse_object(reply, "groups") or ({} if "documents" in last else last)  # not the last group of a cut reply
+    if "answer" in whole and whole["answer"] is None:  # an explicit null; a cut reply has no answer at all
         whole["answer"] = UNKNOWN
     if whole.get("groups") == []:
         return _verdict([], whole, size)
-    # Of a reply that was cut short the groups before the cut remain.
+    # A reply that was cut keeps its complete groups.
     groups = _dicts(whole.get("groups")) or [found for found in parse_objects(reply) if "documents" in found]
     return _of_use(_verdict(groups, whole, size))
 
@@ -178,7 +179,7 @@ def _text_form(reply: str, size: int) -> Verdict | None:
 
 
 def _of_use(verdict: Verdict) -> Verdict | None:
-    """A verdict that has an answer in a group, or says that there is none."""
+    """Return the verdict if it has an answer in a group or declines, else None."""
     declined = bool(verdict.answer) and says_unknown(verdict.answer)
     return verdict if declined or any(group.answer for group in verdict.groups) else None
 

@@ -1,6 +1,6 @@
-"""The strategies that the papers compare against, each in a package of its own with its prompts beside it.
+"""The strategies that the papers compare with, each in its own package with its prompts.
 
-They are here to be measured against: short, faithful to their papers at the defaults, and never chosen unasked.
+They are for comparison: short, faithful to their papers by default, and never chosen automatically.
 """
 
 from __future__ import annotations

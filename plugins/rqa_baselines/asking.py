@@ -1,4 +1,4 @@
-"""How the baselines put their prompts to the model, and what all of them can be told."""
+"""How the baselines ask the model, and the options that they share."""
 
 from __future__ import annotations
 
@@ -34,39 +34,39 @@ _MARK = "<<<ANSWER>>>"
 
 @dataclass
 class Options:
-    """Of a strategy that writes."""
+    """Options of a strategy that generates."""
 
     abstain: bool = True  # false: do not offer "I don't know" as the answer
-    prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts, by their names
+    prompts: dict[str, Path] = field(default_factory=dict)  # files that replace prompts, by name
 
 
 @dataclass
 class PassageOptions(Options):
-    """Of a strategy that shows passages to the model."""
+    """Options of a strategy that shows passages to the model."""
 
-    order: Order = "descending"  # of the passages in a prompt, by relevance
-    seed: int | None = None  # of the sampling and of the random order; by default as the reader is configured
+    order: Order = "descending"  # order of the passages in a prompt, by relevance
+    seed: int | None = None  # for sampling and the random order; default: the reader's
 
 
 @dataclass
 class SamplingOptions(PassageOptions):
-    """Of a strategy that samples replies."""
+    """Options of a strategy that samples replies."""
 
-    temperature: Annotated[float, Meta(ge=0)] = 0.7  # of the sampling
-    seed: int = 0  # of the first sample, each further one has the next; and of the random order
+    temperature: Annotated[float, Meta(ge=0)] = 0.7  # sampling temperature
+    seed: int = 0  # for the first sample (further ones use the next seeds) and the random order
 
 
 @dataclass
 class RepeatingOptions(SamplingOptions):
-    """Of a strategy that samples a number of replies to one prompt."""
+    """Options of a strategy that samples several replies to one prompt."""
 
-    samples: Annotated[int, Meta(ge=1)] = 3  # n: replies that are sampled, each a call
+    samples: Annotated[int, Meta(ge=1)] = 3  # n: replies to sample, each a call
 
 
 class Agent:
-    """Asks the model with the prompts beside one strategy's module, `home`.
+    """Asks the model with the prompts of a strategy; `home` is the file of its module.
 
-    With `reads`, the host's reading prompt is one of the prompts that `options` may replace.
+    With `reads`, `options` may also replace the host's prompt for reading.
     """
 
     def __init__(self, options: Options, home: str, *, reads: bool = False) -> None:
@@ -91,10 +91,10 @@ class Agent:
         replies: Sequence[str] = (),
         **fields: str,
     ) -> str:
-        """The reply to the prompt of that role, without reasoning. `fields` are fenced.
+        """Return the reply to the prompt `role`, without reasoning. `fields` are fenced.
 
-        `replies` fill the field of that name, numbered from 1. `sample` numbers replies to the same prompt, drawn at
-        the strategy's temperature. Raises CutError if the reply was cut before the answer that it should mark.
+        `replies` fill the field of that name, numbered from 1. `sample` numbers the replies to one prompt, sampled at
+        the strategy's temperature. Raises CutError if the reply was cut before its marked answer.
         """
         shown = (f'<document reply="{number}">\n{fenced(text)}\n</document>' for number, text in enumerate(replies, 1))
         completion = await self._prompter.ask(
@@ -105,7 +105,7 @@ class Agent:
             sample=sample or 0,
             temperature=self.temperature if sample is not None else None,
         )
-        # Before the mark the model thinks aloud, and the last line of that is no answer.
+        # Without the mark, the last line may be reasoning instead of an answer.
         unmarked = _MARK in self.prompts[role].template and not between(completion.text, "ANSWER")
         if completion.finish == "length" and unmarked:
             raise CutError
@@ -114,22 +114,22 @@ class Agent:
         return completion.text
 
     def numbered(self, toolbox: Toolbox, passages: Sequence[Passage]) -> list[Passage]:
-        """`passages` in the order of the numbers that replies name them by."""
+        """Return `passages` in the order of their numbers in prompts."""
         return self._prompter.numbered(toolbox, passages)
 
     async def sample(self, toolbox: Toolbox, role: str, count: int, passages: Sequence[Passage]) -> list[str]:
-        """`count` replies to the prompt of that role, as `at_once`."""
+        """Return `count` replies to the prompt `role`, as `at_once` does."""
         return await at_once(lambda number: self.ask(toolbox, role, passages, sample=number), range(count))
 
     async def remember(self, toolbox: Toolbox) -> list[Passage]:
-        """The passage that the model writes to the prompt `memory`; none when it declines."""
+        """Return a passage that the model writes for the prompt `memory`, or nothing if it declines."""
         text = await self.ask(toolbox, "memory")
         return [] if declines(text) else [Passage(text, id="memory-1", origin="memory")]
 
     async def read(
         self, toolbox: Toolbox, question: str, passages: Sequence[Passage], *, abstain: bool | None = None
     ) -> Reading:
-        """What the reader finds in `passages`, as the strategy rag reads them."""
+        """Return the reader's Reading of `passages`, as for the strategy rag."""
         abstain = self.abstain if abstain is None else abstain
         return await toolbox.read(
             question, passages, prompt=self.reading, order=self.order, seed=self.seed, abstain=abstain
@@ -137,5 +137,5 @@ class Agent:
 
 
 async def at_once(ask: Callable[[Any], Awaitable[str]], asked: Iterable[Any]) -> list[str]:
-    """What `ask` replies to each of `asked`, all at once; "" where something is wrong with that one (`each_alone`)."""
+    """Return the reply of `ask` to each of `asked`, from concurrent calls; "" for a failed call (`ask_each`)."""
     return [found if isinstance(found, str) else "" for found in await ask_each(ask, asked)]

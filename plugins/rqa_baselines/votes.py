@@ -1,4 +1,4 @@
-"""The vote of several replies to the same question."""
+"""Vote among several replies to the same question."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .replies import cited, find
 
 
 def voted(replies: Sequence[str], *passages: Sequence[Passage], chosen: int | None = None) -> Answer:
-    """The answer that most of `replies` give (of equals the first), or that of the reply `chosen`.
+    """Return the answer of most `replies` (ties go to the first), or that of the reply `chosen`.
 
-    `passages` are those that all of them saw, or those that each saw. Answers are compared normalised, and replies
-    without one do not vote. The confidence is the share of all replies that give the answer; the other answers are the
-    conflict. Abstains when no reply has an answer.
+    `passages` are those that all replies saw, or one sequence for each reply. Answers are compared after normalisation.
+    Replies without an answer do not vote. The confidence is the share of all replies with this answer; other answers
+    are a conflict. Abstains if no reply has an answer.
     """
     seen = passages if len(passages) == len(replies) else passages * len(replies)
     found = [find(reply, len(own)) for reply, own in zip(replies, seen, strict=True)]

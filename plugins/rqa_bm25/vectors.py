@@ -89,7 +89,7 @@ class Vectors:
         size = records.dtype.itemsize
         with self._path.open("r+b") as file:
             end = file.seek(0, os.SEEK_END)
-            file.seek(end - (end - _HEADER) % size)  # over what an interrupted write left
+            file.seek(end - (end - _HEADER) % size)  # overwrites the rest of an interrupted write
             file.write(records.tobytes())
 
     def finish(self, live: Set[bytes], generation: str) -> None:

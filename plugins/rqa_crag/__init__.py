@@ -1,6 +1,6 @@
-"""Corrective RAG: retrieved passages are judged, refined where they are relevant, replaced where they are not.
+"""Corrective RAG: judge the retrieved passages, refine relevant ones, and replace irrelevant ones.
 
-Yan et al., "Corrective Retrieval Augmented Generation", 2024. Algorithm 1; the defaults are those of Appendix B.3.
+Yan et al., "Corrective Retrieval Augmented Generation", 2024. Implements Algorithm 1 with the defaults of Appendix B.3.
 """
 
 from __future__ import annotations
@@ -25,47 +25,47 @@ if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
 
 _MEMORY = "norag"  # the strategy that answers from memory
-_FLOOR = -0.5  # of strips, for the paper's T5 (appendix B.3)
+_FLOOR = -0.5  # of strips, for the paper's T5 (Appendix B.3)
 _Score = Annotated[float, Meta(ge=-1, le=1)]
 
 
 class Crag:
-    """Judges what was retrieved; what is beside the question is left out, and searched for elsewhere."""
+    """Judges the retrieved passages, drops irrelevant ones, and searches for replacements."""
 
     needs = frozenset({"retrieve", "score"})
 
     @dataclass
     class Options:
-        then: str = "rag"  # the strategy that answers from the corrected passages
-        search: Expression | None = None  # where is searched: a retriever expression; by default nowhere
-        # what to do when the passages are irrelevant and no search helps: abstain, answer from the language model's
-        # memory, or from the best strips there are, flagged as doubtful
+        then: str = "rag"  # strategy that answers from the corrected passages
+        search: Expression | None = None  # retriever expression for the search; default: no search
+        # if the passages are irrelevant and no search helps: abstain, answer from the language model's memory, or from
+        # the best strips, marked as doubtful
         without_search: Literal["abstain", "memory", "doubtful"] = "abstain"
-        evaluator: str | None = None  # what judges; by default as configured
-        upper: _Score | None = None  # from this score of a passage on, the retrieval is Correct
-        lower: _Score | None = None  # below this score of every passage, it is Incorrect
-        # both as in the paper for that set, where `upper` and `lower` are not set: popqa (0.59, -0.99), pubqa and arc
-        # (0.5, -0.91), bio (0.95, -0.91); by default the evaluator's own, and popqa's where it has none
+        evaluator: str | None = None  # default: the configured one
+        upper: _Score | None = None  # if a passage scores at least this, the retrieval is Correct
+        lower: _Score | None = None  # if all passages score less, it is Incorrect
+        # the paper's `upper` and `lower` for a data set: popqa (0.59, -0.99), pubqa and arc (0.5, -0.91), bio
+        # (0.95, -0.91); default: the evaluator's own, or else popqa
         thresholds: Set | None = None
-        # how passages are cut: excerption (three sentences), fixed_num (50 words), selection (not at all)
+        # cut into excerption (three sentences), fixed_num (50 words) or selection (whole passages)
         strips: Mode = "excerption"
-        keep: Annotated[int, Meta(ge=1)] = 5  # strips that are kept, at most: of the passages, and of the pages
-        # strips with a lower score are dropped; by default -0.5 as in the paper, or halfway between the evaluator's own
-        # lower and -1 where that is less
+        keep: Annotated[int, Meta(ge=1)] = 5  # maximum strips of passages, and of pages
+        # drop strips with a lower score; default: -0.5 as in the paper, or if less, halfway between the evaluator's
+        # `lower` and -1
         floor: _Score | None = None
-        # how the kept strips are put together: text (those of a passage as one, in its order), score (each for itself)
+        # text: join the strips of each passage in its order; score: keep strips separate, best first
         order: Literal["text", "score"] = "text"
-        # who makes keywords of a question that is searched for: reader (a language model), words (rules), off (nobody),
-        # auto (the reader if it writes, else the rules)
+        # who writes keywords for a search: reader (a language model), words (rules), off (nobody), auto (the reader if
+        # it is a language model, else the rules)
         rewrite: Literal["auto", "reader", "words", "off"] = "auto"
-        refine: bool = True  # whether passages are cut into strips; false: they are handed on whole (Table 3)
-        select: bool = True  # whether paragraphs of pages are selected; false: all are handed on (Table 3)
-        # an action that is left out (Table 2) or that every question gets (Table 11): without-correct,
+        refine: bool = True  # cut passages into strips; false: pass them on whole (Table 3)
+        select: bool = True  # select paragraphs of pages; false: pass on all (Table 3)
+        # leave out an action (Table 2), or give every question the same one (Table 11): without-correct,
         # without-incorrect, without-ambiguous, only-correct, only-incorrect, only-ambiguous
         ablation: Ablation | None = None
-        # texts that a language model as evaluator judges for a question, at most; each is a call
+        # maximum texts of a question for a language model as evaluator; each is a call
         max_judged: Annotated[int, Meta(ge=1)] = 100
-        prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: rewrite
+        prompts: dict[str, Path] = field(default_factory=dict)  # files that replace prompts: rewrite
 
         def __post_init__(self) -> None:
             paper = PAIRS[self.thresholds] if self.thresholds else (None, None)
@@ -83,9 +83,9 @@ class Crag:
             self.needs |= {"generate"}
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """Algorithm 1, whose generator is the strategy `then`. Abstains when no search gave it something to go on.
+        """Answer with Algorithm 1 and the strategy `then` as generator. Abstains without knowledge to answer from.
 
-        After a search that found nothing, `then` is asked without passages, as in the paper.
+        After a search without results, `then` gets no passages, as in the paper.
         """
         found = await self._corrected(question, toolbox)
         if found.passages or (found.empty_search and self.options.without_search == "abstain"):
@@ -101,24 +101,24 @@ class Crag:
         )
 
     def check(self, toolbox: Toolbox) -> None:
-        """Raises ConfigError or MissingError before the first question if thresholds or search are not in order."""
+        """Raise ConfigError or MissingError before the first question if thresholds or search are invalid."""
         self._ready(toolbox)
 
     async def correct(self, question: str, toolbox: Toolbox) -> list[Passage]:
-        """The corrected passages, for retriever expressions such as crag(wiki@10)."""
+        """Return the corrected passages, for retriever expressions such as crag(wiki@10)."""
         found = await self._corrected(question, toolbox)
         if found.outage and not found.passages:
-            raise found.outage  # nothing answers from memory here
+            raise found.outage  # an expression has no answer from memory
         return found.passages
 
     async def _corrected(self, question: str, toolbox: Toolbox) -> Correction:
-        """Lines 1 to 13: k, the knowledge to answer from."""
+        """Return the knowledge k to answer from (lines 1 to 13)."""
         import asyncio
 
         options = self.options
         upper, lower = self._ready(toolbox)
 
-        # Lines 1 and 2: the scores of D, and the judgement.
+        # Lines 1 and 2: score D and choose the action.
         passages = await toolbox.retrieve(question)
         texts = [self._judged_text(toolbox, one, one.text) if one.text.strip() else "" for one in passages]
         left = Allowance(options.max_judged if toolbox.asks_model(options.evaluator) else None)
@@ -127,7 +127,7 @@ class Crag:
         found = Correction(action, scores, upper, lower, passages, left)
         toolbox.note(found.judgement(borrowed=self._borrows(toolbox)))
 
-        # Lines 3 to 13: what is relevant is refined, what is not is searched for, and in doubt both are done, at once.
+        # Lines 3 to 13: refine relevant passages, search if they are not; in doubt do both, concurrently.
         async with asyncio.TaskGroup() as both:
             internal = both.create_task(self._refined(question, toolbox, found))
             external = both.create_task(self._searched(question, toolbox, found))
@@ -144,21 +144,21 @@ class Crag:
         return found
 
     async def _refined(self, question: str, toolbox: Toolbox, found: Correction) -> list[Passage]:
-        """Internal knowledge, of any action but Incorrect: the best strips of the passages."""
+        """Return the internal knowledge: the best strips of the passages, unless the action is Incorrect."""
         options = self.options
         if found.action == "incorrect" and not found.doubtful:
             return []
         if not options.refine:
             return found.retrieved
         strips = cut(found.retrieved, options.strips)
-        # Nothing that is not Incorrect is discarded whole: the best strip stays, whatever it scores.
+        # Unless the action is Incorrect, the best strip stays, whatever its score.
         least = options.keep if found.doubtful else 1
         found.internal = await self._judged(question, toolbox, strips, found.left, least)
         toolbox.note(f"strips: {kept(found.internal)} kept", strips=listed(found.internal))
         return recompose(found.internal, options.order)
 
     async def _searched(self, question: str, toolbox: Toolbox, found: Correction) -> list[Passage]:
-        """External knowledge, of any action but Correct: the best paragraphs of the pages that a search finds."""
+        """Return the external knowledge: the best paragraphs found, unless the action is Correct."""
         options = self.options
         if found.action == "correct":
             return []
@@ -171,7 +171,7 @@ class Crag:
         except CallError as error:
             found.outage, found.failure = error, f"the search failed: {error.message.rstrip('.')}"
             return []
-        # What was retrieved and not discarded is there already: found again, it would count twice.
+        # A page that repeats a retrieved passage would count twice.
         there = set() if found.action == "incorrect" else {look(given.title, given.text) for given in found.retrieved}
         passages = [page for page in found.searched if look(page.title, page.text) not in there]
         if options.select:
@@ -185,24 +185,24 @@ class Crag:
     async def _judged(
         self, question: str, toolbox: Toolbox, strips: Sequence[Strip], left: Allowance, least: int = 0
     ) -> list[Strip]:
-        """The strips with their scores, and which of them are kept."""
+        """Return the strips with their scores, and mark those to keep."""
         texts = [self._judged_text(toolbox, one.passage, one.text) if one.says_something else "" for one in strips]
         scores = await self._scores(question, toolbox, texts, left)
         return choose(strips, scores, self.options.keep, self._floor(toolbox), least)
 
     def _judged_text(self, toolbox: Toolbox, passage: Passage, text: str) -> str:
-        """A text of the passage in the form that the evaluator reads."""
+        """Return a text of the passage in the form that the evaluator reads."""
         return with_title(passage.title, text) if toolbox.titles(self.options.evaluator) else text
 
     async def _scores(self, question: str, toolbox: Toolbox, texts: Sequence[str], left: Allowance) -> list[float]:
-        """The evaluator's scores; an empty text has -1, unasked (published code), and so have those beyond `left`."""
+        """Return the scores: -1 without a call for empty texts (as in the published code) and those beyond `left`."""
         asked = left.take([number for number, text in enumerate(texts) if text])
         scores = await toolbox.score(question, [texts[number] for number in asked], evaluator=self.options.evaluator)
         given = dict(zip(asked, scores, strict=True))
         return [given.get(number, -1.0) for number in range(len(texts))]
 
     async def _query(self, question: str, toolbox: Toolbox, found: Correction) -> str:
-        """W of Algorithm 1: the question in keywords. Where a model fails to write them, `found` keeps why."""
+        """Return W of Algorithm 1, the question as keywords. `found` keeps the error if a model fails to write them."""
         how = self.options.rewrite
         if how == "off":
             return question
@@ -218,28 +218,28 @@ class Crag:
         return keywords.extracted(question) or question
 
     def _floor(self, toolbox: Toolbox) -> float:
-        """The score under which a strip says nothing, on the evaluator's own scale where that is known."""
+        """Return the score below which strips are dropped, on the evaluator's scale if it is known."""
         if self.options.floor is not None:
             return self.options.floor
         own = self._own(toolbox)
-        # That of a question's best passage is too high a bound for each: one that contradicts the others is of use.
+        # `lower` is for a question's best passage. For each strip it is too high: a dissenting one is useful, too.
         return min(_FLOOR, (own[1] - 1) / 2) if own else _FLOOR
 
     def _own(self, toolbox: Toolbox) -> tuple[float, float] | None:
-        """The evaluator's thresholds, upper and lower, unless the paper's are to be taken."""
+        """Return the evaluator's thresholds (upper, lower), or None if it has none or the paper's are configured."""
         return toolbox.thresholds(self.options.evaluator) if self.options.thresholds is None else None
 
     def _borrows(self, toolbox: Toolbox) -> bool:
-        """Whether a threshold is the paper's although nobody asked for that."""
+        """Whether a threshold is the paper's without being configured."""
         options = self.options
         return options.thresholds is None and None in (options.upper, options.lower) and self._own(toolbox) is None
 
     def _ready(self, toolbox: Toolbox) -> tuple[float, float]:
-        """The thresholds, upper and lower. ConfigError or MissingError when they, or the search, are not in order."""
+        """Return (upper, lower). Raises ConfigError or MissingError if the thresholds or the search are invalid."""
         options = self.options
         if options.search is not None:
             for error in toolbox.pool([options.search]).left_out.values():
-                raise error  # now, and not with the first question that is searched for
+                raise error  # now, not at the first question that needs a search
         upper, lower = self._own(toolbox) or PAIRS[options.thresholds or "popqa"]
         upper = upper if options.upper is None else options.upper
         lower = lower if options.lower is None else options.lower

@@ -1,4 +1,4 @@
-"""The account of a correction, JSON-ready: `Answer.details`, the notes in the trace, and the reason for people."""
+"""Report a correction as JSON: `Answer.details`, the notes in the trace, and the reason for users."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .strips import Strip
 
 @dataclass
 class Allowance:
-    """How many texts may still be judged for a question (None: any number), and how many were refused."""
+    """The number of texts that may still be judged for a question (None: no limit), and of those refused."""
 
     left: int | None
     refused: int = 0
 
     def take(self, asked: list[int]) -> list[int]:
-        """As many of `asked` as may be judged, the first ones."""
+        """Return the first of `asked`, as many as may still be judged."""
         taken = asked if self.left is None else asked[: self.left]
         self.refused += len(asked) - len(taken)
         self.left = None if self.left is None else self.left - len(taken)
@@ -29,11 +29,10 @@ class Allowance:
 
 @dataclass
 class Correction:
-    """What was made of the retrieved passages: `passages` is the knowledge to answer from (k in Algorithm 1).
+    """The result of a correction: `passages` is the knowledge to answer from (k in Algorithm 1).
 
-    `failure` says why a search that was wanted gave nothing, `outage` is the error where it, or keywords for it,
-    could not be made; `doubtful` knowledge was judged irrelevant, and is handed on because the configuration asks for
-    it.
+    `failure`: why a search gave nothing. `outage`: the error if the search or its keywords failed. `doubtful`: the
+    knowledge was judged irrelevant but is used, because the configuration says so.
     """
 
     action: Action
@@ -53,21 +52,21 @@ class Correction:
 
     @property
     def dropped(self) -> list[int]:
-        """The numbers, from 1, of the retrieved passages of which nothing is left."""
+        """The numbers, from 1, of the retrieved passages without a kept strip."""
         numbers = range(1, len(self.retrieved) + 1)
         if self.internal is not None:
             left = {strip.place + 1 for strip in self.internal if strip.kept}
-        else:  # all of them, or none, were handed on as they came
+        else:  # the passages were used whole, or not at all
             left = set(numbers) if self.doubtful or self.action != "incorrect" else set()
         return [number for number in numbers if number not in left]
 
     @property
     def empty_search(self) -> bool:
-        """Whether a search found nothing that is relevant. One that failed is none."""
+        """Whether a search succeeded but found nothing relevant."""
         return self.query is not None and self.outage is None and not self.passages
 
     def details(self) -> dict[str, Any]:
-        """Everything that was found on the way."""
+        """Return `Answer.details`."""
         return {
             "action": self.action,
             "upper": self.upper,
@@ -86,7 +85,7 @@ class Correction:
         }
 
     def judgement(self, *, borrowed: bool) -> str:
-        """The action and why, in a line; `borrowed` thresholds are the paper's, for want of others."""
+        """Return the action and its reason in one line. `borrowed`: the thresholds are the paper's by default."""
         if not self.scores:
             return f"nothing was retrieved: {self.action}"
         best = f"best score {max(self.scores):.2f} of {len(self.scores)} passages"
@@ -94,7 +93,7 @@ class Correction:
         return f"{best}: {self.action} (correct from {self.upper:g}, incorrect below {self.lower:g}{whose})"
 
     def reason(self, answer: Answer) -> str:
-        """Where the answer is from, and what the strategy that gave it says itself."""
+        """Return the origin of the answer, followed by the reason of the strategy that gave it."""
         return " ".join(part for part in (self._provenance(answer), answer.reason) if part)
 
     def _provenance(self, answer: Answer) -> str:
@@ -114,12 +113,12 @@ class Correction:
 
 
 def kept(strips: Sequence[Strip]) -> str:
-    """How many are kept, of how many."""
+    """Return how many strips are kept, as in: 3 of 7."""
     return f"{sum(strip.kept for strip in strips)} of {len(strips)}"
 
 
 def listed(strips: Sequence[Strip]) -> list[dict[str, Any]]:
-    """Strips as the trace shows them."""
+    """Return the strips as JSON for the trace."""
     return [
         {"kept": strip.kept, "score": round(strip.score, 4), "title": strip.passage.title, "text": strip.text}
         for strip in strips

@@ -1,4 +1,4 @@
-"""The action that a question's scores trigger (Yan et al. 2024, Section 4.3), and the ablations of it."""
+"""Choose the action for a question's scores (Yan et al. 2024, Section 4.3), and its ablations."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Literal, get_args
 
 Action = Literal["correct", "incorrect", "ambiguous"]
 Set = Literal["popqa", "pubqa", "arc", "bio"]
-# Tables 2 and 11: an action left out, or one for every question.
+# Tables 2 and 11: without an action, or the same one for every question.
 Ablation = Literal[
     "without-correct", "without-incorrect", "without-ambiguous", "only-correct", "only-incorrect", "only-ambiguous"
 ]
 
-# (upper, lower) of the paper's T5-large, by data set (Appendix B.3).
+# (upper, lower) for the paper's T5-large, by data set (Appendix B.3).
 PAIRS: Mapping[Set, tuple[float, float]] = {
     "popqa": (0.59, -0.99),
     "pubqa": (0.5, -0.91),
@@ -22,10 +22,10 @@ PAIRS: Mapping[Set, tuple[float, float]] = {
 
 
 def act(scores: Sequence[float], upper: float, lower: float, ablation: Ablation | None = None) -> Action:
-    """Correct when a score reaches `upper`, Incorrect when none reaches `lower`, also of no scores; else Ambiguous.
+    """Return Correct if a score is at least `upper`, Incorrect if none is at least `lower`, else Ambiguous.
 
-    A score at a threshold has reached it, as in the published code. Without Correct or Incorrect, Ambiguous takes
-    its place; without Ambiguous, `upper` alone parts the other two.
+    Without scores, returns Incorrect. The ablations replace Correct or Incorrect by Ambiguous, or without Ambiguous,
+    `upper` separates the other two.
     """
     only: Mapping[str | None, Action] = {f"only-{action}": action for action in get_args(Action)}
     if ablation in only:

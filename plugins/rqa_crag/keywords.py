@@ -1,4 +1,4 @@
-"""From a question to the words that one types into a search engine (Yan et al. 2024, Section 4.5 and Table 7)."""
+"""Turn a question into keywords for a search engine (Yan et al. 2024, Section 4.5 and Table 7)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robust_qa.kit import STOPWORDS, declines, parse_objects, printable, single_
 MOST = 3  # keywords
 _LONGEST = 80  # characters of a keyword
 _LONGEST_READ = 2000  # characters of a question or a reply
-# Also .NET, -40, °C, 10,000 and C++; a hyphen before a word is a dash.
+# Includes .NET, -40, °C, 10,000 and C++. A hyphen before a word is a dash.
 _WORD = re.compile(
     r"(?:(?<!\S)(?:\.|[-−](?=\d)|°))?[^\W_]+(?:(?:['’.&/-]|(?<=\d),(?=\d))[^\W_]+)*[+#]*[.]?(?=\s|\W|\Z)"
 )
@@ -19,8 +19,8 @@ _QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{2,80})[\"”»“]")
 _CONTRACTED = re.compile(r"(?:n['’]t|['’](?:s|re|d|ll|ve|m))\Z")
 _POSSESSIVE = re.compile(r"['’]s?\Z")
 _LABEL = re.compile(r"\s*(?:[-*\d.)]+\s*)?(?:search |web )?(?:quer(?:y|ies)|keywords?)\s*[:：=]\s*", re.IGNORECASE)
-_SEPARATOR = re.compile(r",(?!\d)|[;、，]")  # 10,000 stays whole
-# What stands around a keyword; the dot of .NET and the minus of -40 are its own.
+_SEPARATOR = re.compile(r",(?!\d)|[;、，]")  # does not split 10,000
+# Punctuation around a keyword, but not the dot of .NET or the minus of -40.
 _EDGES = re.compile(r"""\A(?:[\s"'`“”*<>\[\](){}]|-(?!\d)|\.(?!\w))+|[\s"'`“”*<>\[\](){}.-]+\Z""")
 _ITEM = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _LINKS = frozenset("of the de la le du del der van von da di al el &".split())
@@ -28,9 +28,9 @@ _STOPWORDS = STOPWORDS | frozenset("during each kind please tell type".split()) 
 
 
 def extracted(question: str) -> str:
-    """At most three keywords of `question`, parted by commas: its names, and what is asked about them.
+    """Return at most three keywords of `question`, separated by commas: its names, then other phrases.
 
-    For questions in English; in another language the words come out as they stand, without the question mark.
+    Works for English. Questions in other languages are returned unchanged, without the question mark.
     """
     question = single_line(question[:_LONGEST_READ])
     phrases = [(is_name, phrase[:_LONGEST]) for is_name, phrase in _phrases(question)]
@@ -40,9 +40,9 @@ def extracted(question: str) -> str:
 
 
 def parsed(reply: str) -> str:
-    """The keywords in a model's reply, parted by commas; empty when it has none.
+    """Return the keywords in a model's reply, separated by commas, or "" if it has none.
 
-    They are taken from the first line that has some, from all lines of a list, or from a JSON object's values.
+    They are in the first line with keywords, in all lines of a list, or in the values of a JSON object.
     """
     if declines(reply):
         return ""
@@ -53,7 +53,7 @@ def parsed(reply: str) -> str:
     for line in text.splitlines():
         item = _ITEM.match(line)
         if (found and not item) or line.rstrip().endswith((":", "：")):
-            continue  # it announces the next
+            continue  # it introduces the next line
         label = _LABEL.match(line)
         parts = _SEPARATOR.split(line[label.end() if label else item.end() if item else 0 :])
         keywords = (_EDGES.sub("", part) for part in parts)
@@ -72,7 +72,7 @@ def _strings(values: Iterable[object]) -> Iterator[str]:
 
 
 def _phrases(question: str) -> Iterator[tuple[bool, str]]:
-    """Names (runs of capitalised words, and what stands in quotes) and runs of other words that say something."""
+    """Yield names (runs of capitalised words, and quoted text) and runs of other content words."""
     end = 0
     for quoted in _QUOTED.finditer(question):
         yield from _runs(question[end : quoted.start()], opening=end == 0)
@@ -88,8 +88,8 @@ def _runs(text: str, *, opening: bool) -> Iterator[tuple[bool, str]]:
     for n, (word, following) in enumerate(pairwise([*_WORD.findall(text), ""])):
         capital, says = _capital(word), _says(word)
         if capital and n == 0 and opening and not says:
-            capital = False  # the first word of a question
-        if _first(word).isdigit():  # it begins a name that follows, or goes with the run that it stands in
+            capital = False  # every question begins with a capital
+        if _first(word).isdigit():  # a number belongs to its run, or to the name that follows
             capital = _capital(following) or (is_name if run else not _says(following))
         if run and is_name and not capital and word.lower() in _LINKS:
             links.append(word)  # as in Lord of the Rings, if another capital follows
@@ -114,7 +114,7 @@ def _capital(word: str) -> bool:
 
 
 def _says(word: str) -> bool:
-    """Whether a word says something, as "is" does not, and none does not."""
+    """Whether `word` is a content word."""
     return bool(word) and _CONTRACTED.sub("", word.lower()) not in _STOPWORDS
 
 

@@ -16,19 +16,19 @@ Spans = Iterator[tuple[int, int]]
 Mode = Literal["excerption", "fixed_num", "selection"]
 
 _SENTENCES = 3  # in a strip
-_SHORT_SENTENCE = 5  # words; one of at most so many joins the one before it
-_WINDOW = 50  # words of a strip of fixed length
-_TAIL = 10  # words; a last window of fewer joins the one before it
-_SHORTEST = 4  # words; a strip of fewer says nothing
-_PARAGRAPH = 10  # characters; a paragraph of a page has more
-# Han, kana and Hangul are written without spaces, so there every character is a word.
+_SHORT_SENTENCE = 5  # words; a sentence of at most this many joins the previous one
+_WINDOW = 50  # words in a strip of fixed length
+_TAIL = 10  # words; a shorter last window joins the previous one
+_SHORTEST = 4  # words; shorter strips are not scored
+_PARAGRAPH = 10  # characters; paragraphs of a page must be longer
+# Han and kana have no spaces, and Hangul few, so each character counts as a word.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _BLANK = re.compile(r"\n\s*\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """A piece of a passage at its character offsets; `place` is the passage's in the list it was cut from."""
+    """A part of a passage, by character offsets. `place` is the position of the passage in its list."""
 
     passage: Passage
     place: int
@@ -39,17 +39,17 @@ class Strip:
 
     @property
     def text(self) -> str:
-        """The piece, word for word."""
+        """The text of the strip."""
         return self.passage.text[self.start : self.end]
 
     @property
     def says_something(self) -> bool:
-        """Whether it is long enough to be scored; a shorter one counts as irrelevant."""
+        """Whether it is long enough to be scored; shorter strips count as irrelevant."""
         return _count(self.text) >= _SHORTEST
 
 
 def cut(passages: Sequence[Passage], mode: Mode) -> list[Strip]:
-    """The strips of the passages, in order, each title with its text once.
+    """Return the strips of the passages in order, without duplicates.
 
     "excerption": three sentences each, so that a passage of one or two is one strip; "fixed_num": 50 words each;
     "selection": whole passages.
@@ -59,12 +59,12 @@ def cut(passages: Sequence[Passage], mode: Mode) -> list[Strip]:
 
 
 def paragraphs(passages: Sequence[Passage]) -> list[Strip]:
-    """The paragraphs of pages, which blank lines part (Appendix B.3), in order, each title with its text once."""
+    """Return the paragraphs of pages, separated by blank lines (Appendix B.3), in order, without duplicates."""
     return _distinct(passages, _parted)
 
 
 def choose(strips: Sequence[Strip], scores: Sequence[float], keep: int, floor: float, least: int = 0) -> list[Strip]:
-    """The strips with their scores; the best `keep` are kept, those under `floor` only among the best `least`."""
+    """Return the strips with scores. Keeps the best `keep` that reach `floor`, and always the best `least`."""
     best = sorted(range(len(strips)), key=lambda n: -scores[n])[:keep]
     kept = {n for rank, n in enumerate(best) if rank < least or scores[n] >= floor}
     return [
@@ -74,9 +74,9 @@ def choose(strips: Sequence[Strip], scores: Sequence[float], keep: int, floor: f
 
 
 def recompose(strips: Iterable[Strip], order: Literal["text", "score"] = "text") -> list[Passage]:
-    """The kept strips as passages that are still those they were cut from, for citations.
+    """Return the kept strips as passages that keep their source, for citations.
 
-    In the order of the text, those of one passage are one again; by score, each stands for itself.
+    With order "text", the strips of a passage are joined; with "score", each is a passage of its own, best first.
     """
     kept = [strip for strip in strips if strip.kept]
     if order == "score":
@@ -90,13 +90,13 @@ def _joined(strips: Sequence[Strip]) -> Passage:
     text = strips[0].text
     for one, other in pairwise(strips):
         between = passage.text[one.end : other.start]
-        # What was left out leaves a blank line, so that no sentence runs over the gap.
+        # A blank line marks the gap, so that no sentence continues over it.
         text += (between if not between.strip() else "\n\n") + other.text
     return dataclasses.replace(passage, text=text, score=max(strip.score for strip in strips))
 
 
 def look(title: str, text: str) -> tuple[str, str]:
-    """What people see of a passage or strip; under another title the same text tells something else."""
+    """Return the visible title and text, which identify duplicates. A text with another title is no duplicate."""
     return visible(title), visible(text)
 
 

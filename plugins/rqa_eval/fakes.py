@@ -18,7 +18,7 @@ from .items import Item
 Kind: TypeAlias = tuple[str, tuple[str, ...], tuple[str, ...]]  # kind of the answer, first words, last words
 Source: TypeAlias = Literal["alike", "other"]
 
-# These many words show the kind of a question: "in what country is", "what is ... s occupation".
+# Number of first and last words that show the kind of a question: "in what country is", "what is ... s occupation".
 _LEADING, _TRAILING, _FEWEST = 4, 2, 2
 _QUESTION_WORDS = frozenset({"who", "whom", "when", "where"})  # enough as the first word
 _YES_OR_NO = "yes or no"

@@ -42,5 +42,5 @@ class StrategyResult(msgspec.Struct, frozen=True):
 
     @property
     def coverage(self) -> str:
-        """How many questions it has answers to, unless all: " (106 of 400)"."""
+        """Return " (106 of 400)" if some questions have no answer, else ""."""
         return f" ({self.rows:,} of {self.questions:,})" if self.rows < self.questions else ""

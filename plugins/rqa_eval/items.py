@@ -19,7 +19,7 @@ _OWN = frozenset({"id", "question", "answers", "passages", "fake_answer", "relev
 
 
 class Malformed(ValueError):
-    """A row is invalid. The message says why."""
+    """A row is invalid. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ _DIGEST = 12  # characters of a digest
 class Plan:
     """The settings of a run. Views show `metric`; by default that of the continued run, or the first of `metrics`.
 
-    `over`: what metrics of text read; by default as in the continued run, or the answer.
+    `over`: the text to measure, the answer or the whole reply; default: as in the continued run, or the answer.
     """
 
     folder: Path

@@ -1,4 +1,4 @@
-"""The strategies that `-s` names, and those that the configuration cannot run."""
+"""Resolve the names of `-s`, and find the strategies that the configuration cannot run."""
 
 from __future__ import annotations
 

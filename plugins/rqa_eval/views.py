@@ -15,7 +15,7 @@ Correct: TypeAlias = Mapping[str, bool | None]  # by strategy, whether its answe
 _BUCKETS = ("0%", "1-20%", "21-40%", "41-60%", "61-80%", "81-100%")
 RATE = "conflict-rate"
 CONFLICTING = "conflicting"
-MEMORY, PASSAGES = "norag", "rag"  # the strategies that show what the model knows and what the passages say
+MEMORY, PASSAGES = "norag", "rag"  # their answers show the knowledge of the model and of the passages
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""`judge`: a language model as evaluator, for comparison with a trained one (Yan et al., 2024, table 4).
+"""`judge`: a language model as evaluator, to compare with a trained one (Yan et al., 2024, Table 4).
 
     rqa evaluator calibrate questions.jsonl --evaluator judge
 
-It costs a call for each text. The paper's best such judge, few-shot, was right less often than its T5.
+It takes one call for each text. In the paper, the best such judge (few-shot) was right less often than the T5.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 _VERDICT = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _SCORES = {"yes": 1.0, "no": -1.0}
-UNCLEAR = 0.0  # the score where the reply is neither, was cut before its verdict, or refused
+UNCLEAR = 0.0  # score if the reply is neither yes nor no, was cut before its verdict, or was refused
 
 
 class Judge:
-    """Asks the language model of each text whether it answers the question: 1 for yes, -1 for no."""
+    """Asks the language model whether each text answers the question: 1 for yes, -1 for no."""
 
     needs = frozenset({"generate"})
 
@@ -36,19 +36,19 @@ class Judge:
     class Options:
         """The [evaluator.NAME] table."""
 
-        mode: Literal["plain", "cot", "few-shot"] = "plain"  # ask outright, let it think aloud first, or show examples
-        # the longest reply, in tokens; by default as the reader is configured
+        mode: Literal["plain", "cot", "few-shot"] = "plain"  # ask directly, let it reason first, or show examples
+        # maximum tokens of a reply; default: the reader's
         max_tokens: Annotated[int, Meta(ge=1)] | None = None
-        prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: plain, cot, few-shot
+        prompts: dict[str, Path] = field(default_factory=dict)  # files that replace prompts: plain, cot, few-shot
 
     def __init__(self, options: Options) -> None:
         self._options = options
         self._prompter = Prompter(Path(__file__).with_name("prompts"), options)
 
     async def score(self, question: str, texts: Sequence[str], toolbox: Toolbox) -> list[float]:
-        """The verdict on each text, all asked for at once; an empty text is not worth a call and scores -1.
+        """Return the verdict on each text, from concurrent calls. An empty text scores -1 without a call.
 
-        Raises what kept the model from a verdict when it is kept from all of them.
+        Raises the error if every call fails.
         """
         asked = [text for text in texts if text.strip()]
         verdicts = iter(await ask_each(partial(self._verdict, question, toolbox), asked))
@@ -60,7 +60,7 @@ class Judge:
         reply = await self._prompter.ask(toolbox, self._options.mode, [Passage(text)], fields=asked, temperature=0.0)
         said = _VERDICT.findall(reply.text)
         aloud = self._options.mode == "cot"
-        # Who thinks aloud weighs both words before the last, and was interrupted in that when the reply was cut.
+        # Reasoning may mention both words, so only the last one counts, and only if the reply is complete.
         if reply.finish == "length" and (aloud or not said):
             raise CutError
         if not said:

@@ -225,7 +225,7 @@ class Engine:
         def text(one: int) -> str:
             return self._piece(one, special=True).decode(errors="replace")
 
-        # In ascending order, so that of several tokens with the same text the likeliest is kept.
+        # In ascending order, so that the most likely of several tokens with equal text is kept.
         by_text = {text(one): float(logits[one]) for one in sorted(likeliest.tolist(), key=logits.__getitem__)}
         return Token(text(token), float(logits[token]), by_text)
 

@@ -84,11 +84,7 @@ def parse(name: str) -> Spec:
 
 
 def choose(files: Iterable[str], spec: Spec) -> str:
-    """Return the file for `spec`. Of a split model it is the first part.
-
-    The default is Q4_K_M, or the only model. Raises MissingError if there is no model, ConfigError if there are
-    several.
-    """
+    """Return the file for `spec`, or the first part of a split model."""
     models = sorted(name for name in files if _is_model(name))
     if not models:
         raise MissingError(
@@ -114,7 +110,7 @@ def _is_model(name: str) -> bool:
 
 
 def pulled(root: Path) -> list[str]:
-    """Return the models under `root` as relative paths. Of a split model it is the first part."""
+    """Return the models under `root` as relative paths, or the first parts of split models."""
     return sorted(name for path in root.rglob("*.gguf") if _is_model(name := path.relative_to(root).as_posix()))
 
 

@@ -1,4 +1,4 @@
-"""No RAG: the language model answers from memory, in one call. The baseline every strategy is held against."""
+"""No RAG: the language model answers from memory, in one call. The baseline for all strategies."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class NoRag:
     @dataclass
     class Options:
         abstain: bool = True  # false: do not offer "I don't know"
-        # of the sampling; by default as the reader is configured
+        # sampling temperature; default: the reader's
         temperature: Annotated[float, Meta(ge=0)] | None = None
-        # the longest reply, in tokens; by default as the reader is configured
+        # maximum tokens of a reply; default: the reader's
         max_tokens: Annotated[int, Meta(ge=1)] | None = None
-        seed: int | None = None  # of the sampling; by default as the reader is configured
-        prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: answer
+        seed: int | None = None  # sampling seed; default: the reader's
+        prompts: dict[str, Path] = field(default_factory=dict)  # files that replace prompts: answer
 
     def __init__(self, options: Options) -> None:
         self.prompter = Prompter(Path(__file__).with_name("prompts"), options)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """One call; abstains when the reply declines or is empty. CutError when it was cut: no answer is that long."""
+        """Answer in one call. Abstains if the reply declines or is empty; raises CutError if it was cut."""
         reply = await self.prompter.ask(toolbox, "answer", fields={"question": fenced(question)})
         stated = labelled_answer(reply.text)
         text = reply.text if stated is None else stated

@@ -69,7 +69,7 @@ class Client:
         """
         before = self.dialect
         reply, dialect = await self._try(self._pages[page], build, before, not_found_hint)
-        if self.dialect == before:  # of several concurrent calls, the first to finish changes the session
+        if self.dialect == before:  # the first of several concurrent calls to finish changes the session
             self.dialect = dialect
         return reply, dialect
 

@@ -1,4 +1,4 @@
-"""Standard RAG: retrieve passages, read them, answer with the sentences that carry the answer."""
+"""Standard RAG: retrieve passages, read them, and answer with the sentences that contain the answer."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Rag:
     @dataclass
     class Options:
         abstain: bool = True  # false: ask a language model for an answer even if the passages do not contain it
-        order: Order = "descending"  # of the passages in a prompt, by relevance
-        seed: int | None = None  # of the sampling and of the random order; by default as the reader is configured
-        prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: read
+        order: Order = "descending"  # order of the passages in a prompt, by relevance
+        seed: int | None = None  # for sampling and the random order; default: the reader's
+        prompts: dict[str, Path] = field(default_factory=dict)  # files that replace prompts: read
 
     def __init__(self, options: Options) -> None:
         self.options = options

@@ -50,7 +50,7 @@ class T5:
         check(self.folder)
         self.settings = read_settings(self.folder)
         self.upper, self.lower = self.settings.upper, self.settings.lower  # read by strategies with thresholds
-        self.titles = self.settings.input == "title-text"  # read by what joins a passage's title and text
+        self.titles = self.settings.input == "title-text"  # read by callers that join title and text
         self._threads = options.threads
         self._engine: Engine | None = None
         self._lock = threading.Lock()

@@ -1,8 +1,7 @@
-"""Answer refinement: the model answers from memory, then reconsiders that answer with the passages. 2 calls.
+"""Answer refinement: the model answers from memory, then reconsiders the answer with the passages. 2 calls.
 
-As in "Astute RAG: Overcoming Imperfect Retrieval Augmentation and Knowledge Conflicts for Large Language Models", ACL
-2025, Appendix C; the idea is that of Madaan et al., "Self-Refine: Iterative Refinement with Self-Feedback", NeurIPS
-2023.
+From "Astute RAG: Overcoming Imperfect Retrieval Augmentation and Knowledge Conflicts for Large Language Models", ACL
+2025, Appendix C, after Madaan et al., "Self-Refine: Iterative Refinement with Self-Feedback", NeurIPS 2023.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class AnswerRefinement:
-    """The model answers from memory, then reconsiders that answer with the passages."""
+    """Answers from memory, then reconsiders the answer with the passages."""
 
     needs = frozenset({"retrieve", "generate"})
     Options = asking.PassageOptions
@@ -30,7 +29,7 @@ class AnswerRefinement:
         self.agent = asking.Agent(options, __file__)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """2 calls. An answer that was given up is the other side of a conflict. Abstains when the last reply does."""
+        """Answer in 2 calls. An abandoned first answer is a conflict. Abstains if the last reply does."""
         import asyncio
 
         async with asyncio.TaskGroup() as both:
@@ -46,7 +45,7 @@ class AnswerRefinement:
             return refined
         if contains_words(before, refined.text) or contains_words(
             refined.text, before
-        ):  # in other words, and not given up
+        ):  # the same answer in other words
             return refined
         after = Position(refined.text, citations=refined.citations, chosen=True)
         return dataclasses.replace(refined, conflicts=(after, Position(before)))

@@ -1,4 +1,4 @@
-"""Chain-of-Note: a note on each passage's relevance, then the answer from notes or memory, or unknown. 1 call.
+"""Chain-of-Note: the model writes a note on each passage, then answers from notes or memory, or declines. 1 call.
 
 Yu et al., "Chain-of-Note: Enhancing Robustness in Retrieval-Augmented Language Models", EMNLP 2024; zero-shot.
 """
@@ -21,7 +21,7 @@ _NOTE = re.compile(r"^[^\w\n]*+note[^\w\n]++(\d{1,4})[^\w\n:：]*+[:：][\s*_]*+
 
 
 class ChainOfNote:
-    """The model notes what each passage is worth for the question, then answers from the notes."""
+    """Writes a note on the relevance of each passage, then answers from the notes."""
 
     needs = frozenset({"retrieve", "generate"})
     Options = asking.PassageOptions
@@ -30,7 +30,7 @@ class ChainOfNote:
         self.agent = asking.Agent(options, __file__)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """1 call; abstains when neither notes nor memory give an answer."""
+        """Answer in 1 call. Abstains if neither notes nor memory give an answer."""
         passages = await toolbox.retrieve(question)
         reply = await self.agent.ask(toolbox, "answer", passages)
         notes = {int(number): note.strip() for number, note in _NOTE.findall(reply)}

@@ -1,4 +1,4 @@
-"""CompAct: passages are compressed segment by segment toward the question, until the evidence is complete.
+"""CompAct: the model compresses the passages into a summary, segment by segment, until the evidence is complete.
 
 Yoon et al., "CompAct: Compressing Retrieved Documents Actively for Question Answering", EMNLP 2024. At most one call
 for each segment of five passages, and one to read.
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
 
 _COMPLETE = re.compile(r"^[^\w\n]*+complete[^\w\n:：]*+[:：][^\w\n]*+(yes|no)\b.*$", re.I | re.M)
 _MARK = re.compile(r"<<\s*SUMMARY", re.I)
-_NOTHING = re.compile(r"\W*+(?:none|nothing(?: yet)?)?\W*+", re.I)  # as the prompt has it where nothing was kept
+_NOTHING = re.compile(r"\W*+(?:none|nothing(?: yet)?)?\W*+", re.I)  # as the prompt says for an empty summary
 
 
 class CompAct:
-    """The model compresses the passages toward the question, segment by segment, and reads the summary."""
+    """Compresses the passages into a summary, segment by segment, and reads the summary."""
 
     needs = frozenset({"retrieve", "read", "generate"})
 
     @dataclass
     class Options(asking.PassageOptions):
-        segment: Annotated[int, Meta(ge=1)] = 5  # passages that are compressed at a time
+        segment: Annotated[int, Meta(ge=1)] = 5  # passages to compress at a time
 
     def __init__(self, options: Options) -> None:
         self.segment = options.segment
         self.agent = asking.Agent(options, __file__, reads=True)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """At most k / segment + 1 calls for k passages.
+        """Answer in at most k / segment + 1 calls for k passages.
 
-        The passages cited are those compressed in which the answer stands. Abstains when nothing is found, nothing is
-        left of it, or the reader sees no answer.
+        Cites the compressed passages that contain the answer. Abstains if no passage is found, the summary is empty, or
+        the reader finds no answer.
         """
         passages = await toolbox.retrieve(question)
         summary, seen, summaries = "", 0, list[str]()
@@ -52,10 +52,10 @@ class CompAct:
             segment = passages[seen : seen + self.segment]
             reply = await self.agent.ask(toolbox, "compress", segment, summary=summary or "(nothing yet)")
             found, complete = compressed(reply)
-            summary = found or summary  # an empty reply takes nothing back
+            summary = found or summary  # an empty reply keeps the last summary
             summaries.append(summary)
             seen += len(segment)
-            if complete and summary:  # of nothing there is no evidence, whatever the verdict
+            if complete and summary:  # an empty summary is not evidence
                 toolbox.note(f"the evidence is complete after {seen} of {len(passages)} passages")
                 break
         details = {"summaries": summaries, "passages_read": seen}
@@ -71,7 +71,7 @@ class CompAct:
 
 
 def compressed(reply: str) -> tuple[str, bool]:
-    """The summary in a reply, be it empty, and whether it is said to be complete; a reply in no form is the summary."""
+    """Return the summary in a reply, and whether the reply calls it complete. Without form, all is summary."""
     verdicts = _COMPLETE.findall(reply)
     marked = between(reply, "SUMMARY") or [""] if _MARK.search(reply) else [reply]
     summary = _COMPLETE.sub("", marked[-1]).strip()

@@ -1,7 +1,7 @@
-"""Context filtering: the model picks the passages that help, and only those are read. 2 calls, or 3.
+"""Context filtering: the model picks the passages that help and reads only those. 2 or 3 calls.
 
-As in "Astute RAG: Overcoming Imperfect Retrieval Augmentation and Knowledge Conflicts for Large Language Models", ACL
-2025, Appendix D, Table 5: of the retrieved passages alone, or of those and one that the model writes from memory.
+From "Astute RAG: Overcoming Imperfect Retrieval Augmentation and Knowledge Conflicts for Large Language Models", ACL
+2025, Appendix D, Table 5: with the retrieved passages alone, or also with one that the model writes from memory.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _NONE = re.compile(r"\W*none\b", re.I)
 
 
 class ContextFiltering:
-    """The model picks the passages that help, and reads only those."""
+    """Picks the passages that help, and reads only those."""
 
     needs = frozenset({"retrieve", "read", "generate"})
 
     @dataclass
     class Options(asking.PassageOptions):
-        strict: bool = False  # whether those that look plainly wrong are left out, too
-        generated: bool = False  # whether a passage that the model writes from memory is among them
+        strict: bool = False  # also leave out passages that look plainly wrong
+        generated: bool = False  # add a passage that the model writes from memory
 
     def __init__(self, options: Options) -> None:
         self.generated = options.generated
@@ -38,10 +38,10 @@ class ContextFiltering:
         self.agent = asking.Agent(options, __file__, reads=True)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """2 calls, 3 with a generated passage; no more than it takes to find that nothing is left to read.
+        """Answer in 2 calls, or 3 with a generated passage; fewer if no passage is left.
 
-        A reply that names no document, and does not say that none helps, filters nothing. Abstains when no passage
-        is left, or the reader sees no answer.
+        A reply that names no document, and does not say that none helps, filters nothing. Abstains if no passage is
+        left or the reader finds no answer.
         """
         import asyncio
 
@@ -61,6 +61,6 @@ class ContextFiltering:
         if not kept:
             return Answer(None, reason="None of the passages helps to answer the question.", details={"kept": []})
         chosen = [numbered[number - 1] for number in kept]
-        left = [passage for passage in pool if passage in chosen]  # the most relevant first
+        left = [passage for passage in pool if passage in chosen]  # in order of relevance
         reading = await self.agent.read(toolbox, question, left)
         return dataclasses.replace(read(reading, left), details={"kept": sorted(kept)})

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ChainOfThought:
-    """The model reasons step by step from memory, then answers."""
+    """Reasons step by step from memory, then answers."""
 
     needs = frozenset({"generate"})
     Options = asking.Options
@@ -28,6 +28,6 @@ class ChainOfThought:
         self.agent = asking.Agent(options, __file__)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """1 call; abstains when the reasoning leads to no answer."""
+        """Answer in 1 call. Abstains if the reasoning leads to no answer."""
         reply = await self.agent.ask(toolbox, "answer")
         return dataclasses.replace(concluded(reply), details={"thought": reply})

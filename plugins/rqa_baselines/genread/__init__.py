@@ -1,7 +1,7 @@
-"""GenRead: a passage that the model writes from memory is read along with the retrieved ones. 2 calls.
+"""GenRead: the model reads a passage that it wrote from memory together with the retrieved ones. 2 calls.
 
 Yu et al., "Generate rather than Retrieve: Large Language Models are Strong Context Generators", ICLR 2023; joined
-to retrieved passages without consolidation, as the Astute RAG paper compares it (Section 5.1).
+with retrieved passages without consolidation, as in the comparison of the Astute RAG paper (Section 5.1).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class GenRead:
-    """The model writes a passage from memory, and reads it along with the retrieved ones."""
+    """Writes a passage from memory, and reads it together with the retrieved ones."""
 
     needs = frozenset({"retrieve", "read", "generate"})
     Options = asking.PassageOptions
@@ -28,7 +28,7 @@ class GenRead:
         self.agent = asking.Agent(options, __file__, reads=True)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """2 calls; 1 when there is nothing to read. Abstains then, or when the reader sees no answer."""
+        """Answer in 2 calls, or abstain after 1 without passages. Abstains if the reader finds no answer."""
         import asyncio
 
         async with asyncio.TaskGroup() as both:

@@ -1,7 +1,7 @@
-"""InstructRAG: the model explains which passages help and how the answer follows from them, then answers. 1 call.
+"""InstructRAG: the model explains which passages help and how the answer follows, then answers. 1 call.
 
 Wei, Chen and Meng, "InstructRAG: Instructing Retrieval-Augmented Generation via Self-Synthesized Rationales", ICLR
-2025; zero-shot, without training or examples, as the Astute RAG paper compares it.
+2025; zero-shot, without training or examples, as in the comparison of the Astute RAG paper.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class InstructRag:
-    """The model explains how the answer follows from the passages that help, then answers."""
+    """Explains how the answer follows from the passages that help, then answers."""
 
     needs = frozenset({"retrieve", "generate"})
     Options = asking.PassageOptions
@@ -28,7 +28,7 @@ class InstructRag:
         self.agent = asking.Agent(options, __file__)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """1 call; abstains when the rationale leads to no answer."""
+        """Answer in 1 call. Abstains if the rationale leads to no answer."""
         passages = await toolbox.retrieve(question)
         reply = await self.agent.ask(toolbox, "answer", passages)
         return dataclasses.replace(

@@ -1,8 +1,8 @@
-"""Debate: agents with and without the passages answer, see each other's replies, and answer again; a judge concludes.
+"""Debate: agents with and without passages answer, read each other's replies and answer again; a judge decides.
 
-After MADRA: Wang et al., "Apollo's Oracle: Retrieval-Augmented Reasoning in Multi-Agent Debates", 2023, without its
-agents' own searches. Agents with passages select their own evidence first. m agents over r rounds make at most
-m (r + 1) + 1 calls, and one to select for each agent with passages.
+After MADRA: Wang et al., "Apollo's Oracle: Retrieval-Augmented Reasoning in Multi-Agent Debates", 2023, without the
+agents' own searches. Agents with passages select their evidence first. m agents in r rounds make at most m (r + 1) + 1
+calls, and one for each selection.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
 
 
 class Madra:
-    """Agents with and without the passages debate the answer until they agree, or a judge decides."""
+    """Lets agents with and without passages debate the answer until they agree or a judge decides."""
 
     needs = frozenset({"retrieve", "generate"})
 
     @dataclass
     class Options(asking.SamplingOptions):
-        # m: debaters; the first, the third and so on see the passages, the others do not
+        # m: debaters; the first, the third and so on see the passages
         agents: Annotated[int, Meta(ge=2)] = 3
-        rounds: Annotated[int, Meta(ge=0)] = 2  # r: how often they see each other's replies, at most
-        select: bool = True  # whether each agent that sees the passages first selects its own evidence among them
-        judge: bool = True  # whether the model decides when they do not agree; otherwise the majority does
+        rounds: Annotated[int, Meta(ge=0)] = 2  # r: maximum times that they see each other's replies
+        select: bool = True  # each agent with passages first selects its evidence
+        judge: bool = True  # if they disagree, let the model decide, else the majority
 
     def __init__(self, options: Options) -> None:
         self.options = options
         self.agent = asking.Agent(options, __file__)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """m calls when the agents agree at once, m more for each round until they do, and 1 for the judge.
+        """Answer in m calls if the agents agree at once, m more for each round until they do, and 1 for the judge.
 
-        One more for each agent that selects evidence. Abstains when no agent has an answer in the end.
+        Each agent with passages makes 1 more call to select evidence. Abstains if no agent has an answer in the end.
         """
         options, passages = self.options, await toolbox.retrieve(question)
         evidence = await self._evidence(toolbox, passages)
@@ -67,7 +67,7 @@ class Madra:
         return dataclasses.replace(answer, details={"evidence": selected, "rounds": debate, "judged": judged})
 
     async def _evidence(self, toolbox: Toolbox, passages: Sequence[Passage]) -> list[Sequence[Passage]]:
-        """What each agent sees. A selection that names no passage, or is cut, leaves all of them."""
+        """Return the passages of each agent. A selection without passages, or one that was cut, selects all."""
         agents = range(self.options.agents)
         if not (self.options.select and passages):
             return [passages if number % 2 == 0 else () for number in agents]
@@ -88,7 +88,7 @@ class Madra:
     async def _speak(
         self, toolbox: Toolbox, evidence: Sequence[Sequence[Passage]], before: Sequence[str], number: int
     ) -> str:
-        """What one agent says, having heard what all said before; the same again where that is too long or cut."""
+        """Return an agent's reply to the others. It repeats its last reply if this one is too long or cut."""
         seen = evidence[number]
         if not before:
             return await self.agent.ask(
@@ -102,5 +102,5 @@ class Madra:
 
 
 def agreed(replies: Sequence[str]) -> bool:
-    """Whether all replies give one answer, or none does."""
+    """Whether all replies have the same answer, or none has one."""
     return len({answer_key(find(reply).answer) for reply in replies}) == 1

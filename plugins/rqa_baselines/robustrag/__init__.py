@@ -1,4 +1,4 @@
-"""RobustRAG: each passage is read alone, and the answer is made from the keywords that many readings share.
+"""RobustRAG: the model reads each passage alone, then answers from keywords that many readings share.
 
 Xiang et al., "Certifiably Robust RAG against Retrieval Corruption", 2024, keyword aggregation. k + 1 calls for k
 passages, k of them at once.
@@ -26,28 +26,28 @@ from .keywords import keywords
 if TYPE_CHECKING:
     from robust_qa import Toolbox
 
-# Models like to say first what is missing. "I Don't Know How to Love Him" is a title.
+# Models often begin with what is missing. "I Don't Know How to Love Him" is a title.
 _DECLINING = re.compile(rf"\bI (?:do not|don['’]?t) know\b|\b{UNKNOWN}\b")
 
 
 class RobustRag:
-    """Each passage is read alone, and the answer is made from the keywords that many readings share."""
+    """Reads each passage alone, then answers from the keywords that many readings share."""
 
     needs = frozenset({"retrieve", "generate"})
 
     @dataclass
     class Options(asking.Options):
-        # share of the readings with an answer that a keyword has to be in,
+        # a keyword must be in this share of the readings with an answer,
         alpha: Annotated[float, Meta(gt=0, le=1)] = 0.3
-        beta: Annotated[int, Meta(ge=1)] = 3  # or this many of them, whichever is less
-        certify_calls: Annotated[int, Meta(ge=0)] = 0  # further calls that each step of the certificate may take
+        beta: Annotated[int, Meta(ge=1)] = 3  # or in this many, whichever is less
+        certify_calls: Annotated[int, Meta(ge=0)] = 0  # maximum extra calls for each step of the certificate
 
     def __init__(self, options: Options) -> None:
         self.options = options
         self.agent = asking.Agent(options, __file__)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """k + 1 calls, and those of the certificate. Abstains when no reading has an answer, or none agree."""
+        """Answer in k + 1 calls, plus those of the certificate. Abstains if no reading has an answer or none agree."""
         options, passages = self.options, await toolbox.retrieve(question)
         replies = await asking.at_once(lambda passage: self.agent.ask(toolbox, "isolate", [passage]), passages)
         readings = [None if abstains(reply) else keywords(reply) for reply in replies]
@@ -70,15 +70,15 @@ class RobustRag:
     async def _certified(
         self, toolbox: Toolbox, readings: Sequence[Keywords | None], answered: Keywords, text: str
     ) -> int:
-        """k': how many corrupted passages cannot change the answer, as far as `certify_calls` can tell.
+        """Return k', the number of corrupted passages that cannot change the answer.
 
-        It holds for a model that replies the same to the same prompt. Without further calls it counts the corrupted
-        passages that cannot change the kept keywords.
+        Valid if the model gives equal replies to equal prompts. Without extra calls, it counts the corrupted passages
+        that cannot change the kept keywords.
         """
         import asyncio
 
         options = self.options
-        for corrupted in range(1, len(readings)):  # with all of them corrupted nothing is certain
+        for corrupted in range(1, len(readings)):  # with all passages corrupted, nothing is certain
             sets = attainable(readings, corrupted, options.alpha, options.beta, most=options.certify_calls + 1)
             further = [some for some in sets or [] if some != answered]
             if sets is None or len(further) > options.certify_calls or not all(further):
@@ -91,10 +91,10 @@ class RobustRag:
 
 
 def abstains(reply: str) -> bool:
-    """Whether the reading of one passage has no answer."""
+    """Whether the reading of a passage has no answer."""
     return says_unknown(reply) or _DECLINING.search(reply) is not None
 
 
 def _sorted(shared: Keywords) -> list[str]:
-    """The longest first, as the model is shown them: in an order that depends on nothing else."""
+    """Return the keywords for the prompt, longest first. Their order does not depend on the passages."""
     return sorted(shared, key=lambda keyword: (-len(keyword), keyword))

@@ -1,7 +1,7 @@
-"""Which keywords are kept, and what an attacker could make of them.
+"""Select the keywords to keep, and compute how an attacker could change them.
 
 Xiang et al., "Certifiably Robust RAG against Retrieval Corruption", 2024: keyword aggregation and its certificate.
-Readings are sets of keywords in the order of their passages, None for one that abstains.
+Readings are sets of keywords in the order of their passages, or None for a reading that abstains.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Keywords = frozenset[str]
 
 
 def kept(readings: Sequence[Keywords | None], alpha: float, beta: int) -> Keywords:
-    """The keywords in at least min(beta, alpha n) of the n readings that do not abstain."""
+    """Return the keywords in at least min(beta, alpha n) of the n readings that do not abstain."""
     speaking = [reading for reading in readings if reading is not None]
     least = min(beta, alpha * len(speaking))
     return frozenset(keyword for keyword, count in _counts(speaking).items() if count >= least)
@@ -23,9 +23,9 @@ def kept(readings: Sequence[Keywords | None], alpha: float, beta: int) -> Keywor
 def attainable(
     readings: Sequence[Keywords | None], corrupted: int, alpha: float, beta: int, *, most: int
 ) -> list[Keywords] | None:
-    """Every set of keywords that can be kept when `corrupted` passages are injected and as many fall off the end.
+    """Return each set of keywords that can be kept if `corrupted` passages are inserted and as many drop off the end.
 
-    None when nothing is certain: the injected passages can bring in keywords of their own, or there are more than
+    Returns None if nothing is certain: the inserted passages can add keywords of their own, or there are more than
     `most` sets.
     """
     left = [reading for reading in readings[: max(len(readings) - corrupted, 0)] if reading is not None]

@@ -1,9 +1,9 @@
-"""Keywords and key phrases of a short answer, by rules.
+"""Extract keywords and key phrases from a short answer with rules.
 
-RobustRAG takes runs of tokens that are no verbs, adpositions, auxiliaries, conjunctions, determiners, particles,
-pronouns or punctuation, and their lemmas, from spaCy's tagger. Without a tagger this is an approximation for English:
-function words and common verbs are listed, names are runs of capitalised words and numbers, and the only lemma is the
-singular. In other languages, which have no such lists here, phrases come out longer.
+RobustRAG uses spaCy's tagger: runs of tokens other than verbs, adpositions, auxiliaries, conjunctions, determiners,
+particles, pronouns and punctuation, and their lemmas. This is an approximation for English without a tagger: function
+words and common verbs are listed, names are runs of capitalised words and numbers, and the only lemma is the singular.
+In other languages, phrases are longer.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _BREAKING = _FUNCTION_WORDS | _COMMON_VERBS
 _ALSO_NAMES = frozenset({"May", "Will"})
 _TOKEN = re.compile(r"(?:(?<![\w)])[-−](?=\d))?\w+(?:(?:['’.\-]|(?<=\d)[,:](?=\d))\w+)*|[^\w\s]")  # 2,140,526 and -40
 _NEGATED = re.compile(r"n['’]t\Z", re.I)  # wasn't
-_NO = re.compile(r"\W*no\s*(?:[,.;:!]|\Z)", re.I)  # "No, he was not": an answer, as yes is; "no man" has none
+_NO = re.compile(r"\W*no\s*(?:[,.;:!]|\Z)", re.I)  # "No, he was not" is an answer; "no man" is not
 _SIBILANT = re.compile(r"(?:ch|sh|ss|x|z)es\Z")
 
 
 def keywords(text: str) -> frozenset[str]:
-    """The words of `text` that carry meaning, their runs, the names among them, and the whole; in lower case."""
+    """Return content words, their runs, the names among them, and the whole text, in lower case."""
     tokens = _TOKEN.findall(text)
     shouted = text.isupper()
     found = {" ".join(_lemma(token) for token in tokens if _is_word(token)), "no" if _NO.match(text) else ""}
@@ -75,7 +75,7 @@ def _of_run(run: list[str]) -> set[str]:
 
 
 def _lemma(token: str) -> str:
-    """The token in lower case without a possessive, and singular unless it is a name."""
+    """Return the token in lower case, without possessive, and in the singular unless it is a name."""
     word = re.sub(r"['’]s\Z", "", token.lower().replace("−", "-"))
     if len(word) < 4 or token[0].isupper() or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word

@@ -1,4 +1,4 @@
-"""Self-consistency: several sampled lines of reasoning over the same passages, and a vote. n calls, at once.
+"""Self-consistency: sample several reasonings over the same passages and let them vote. n calls at once.
 
 Wang et al., "Self-Consistency Improves Chain of Thought Reasoning in Language Models", ICLR 2023. The majority of
 the normalised answers wins.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SelfConsistency:
-    """The model reasons over the passages several times, and the answer most often come to is taken."""
+    """Reasons over the passages several times, and takes the majority answer."""
 
     needs = frozenset({"retrieve", "generate"})
     Options = asking.RepeatingOptions
@@ -29,7 +29,7 @@ class SelfConsistency:
         self.agent = asking.Agent(options, __file__)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """n calls; abstains when no reply has an answer."""
+        """Answer in n calls. Abstains if no reply has an answer."""
         passages = await toolbox.retrieve(question)
         replies = await self.agent.sample(toolbox, "answer", self.samples, passages)
         return dataclasses.replace(voted(replies, self.agent.numbered(toolbox, passages)), details={"replies": replies})

@@ -1,12 +1,12 @@
-"""Self-RAG: the model says by reflection tokens whether it wants passages, and what each does for its answer.
+"""Self-RAG: the model's reflection tokens request passages and rate the answer after each passage.
 
-Asai et al., "Self-RAG: Learning to Retrieve, Generate, and Critique through Self-Reflection", ICLR 2024. For models
-trained to write those tokens. k + 1 calls for k passages, k of them at once; 2 calls when the model wants none. With
-T segments and a beam of B, at most (T - 1) B k calls more.
+Asai et al., "Self-RAG: Learning to Retrieve, Generate, and Critique through Self-Reflection", ICLR 2024. Needs a model
+trained to write these tokens. k + 1 calls for k passages, k of them at once; 2 calls if the model wants no passages. T
+segments and a beam of B add at most (T - 1) B k calls.
 
-As in the published inference, passages are retrieved once, a continuation is scored whole and cut where it asks for
-passages again, and the score of a path is the product of its segments'. Unlike there, a path that has ended stays in
-the beam; and a token that says no to further passages is taken at its word, whatever its probability.
+As in the published inference, passages are retrieved once, a continuation is scored whole and cut where it requests
+passages again, and the score of a path is the product of its segments' scores. Two differences: finished paths stay in
+the beam, and a token that declines further passages always counts, whatever its probability.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ _LONGEST_TITLE = 200  # characters
 
 
 class SelfRag:
-    """The model continues after each passage alone, and its reflection tokens choose the best continuation."""
+    """Continues after each passage alone, and chooses the best continuation by its reflection tokens."""
 
     needs = frozenset({"retrieve", "continue_text"})
 
     @dataclass
     class Options(asking.Options):
-        # when passages are retrieved: adaptive (when the model wants them), always or never
+        # retrieve passages: adaptive (if the model requests them), always or never
         retrieval: Literal["adaptive", "always", "never"] = "adaptive"
-        # of that wish: above this probability passages are retrieved
+        # probability above which the model's request counts
         threshold: Annotated[float, Meta(ge=0, le=1)] = 0.5
-        w_rel: float = 1.0  # weight of the relevance of the passage in the score of a segment
-        w_sup: float = 1.0  # weight of how far the passage supports the segment
-        w_use: float = 0.5  # weight of how useful the answer is
-        segments: Annotated[int, Meta(ge=1)] = 1  # T: longest path, in segments; 1 for short answers
-        beam: Annotated[int, Meta(ge=1)] = 2  # B: paths that are continued
-        closed: bool = False  # whether answers are from a fixed set, so that the scores of equal ones add up
-        max_tokens: Annotated[int, Meta(ge=1)] = 100  # bound on a continuation, in tokens
-        # likeliest tokens that are asked for at each place; OpenAI gives 5
+        w_rel: float = 1.0  # weight of the passage's relevance in a segment's score
+        w_sup: float = 1.0  # weight of the support by the passage
+        w_use: float = 0.5  # weight of the answer's usefulness
+        segments: Annotated[int, Meta(ge=1)] = 1  # T: maximum segments in a path; 1 for short answers
+        beam: Annotated[int, Meta(ge=1)] = 2  # B: paths to continue
+        closed: bool = False  # for a fixed set of answers: add up the scores of equal ones
+        max_tokens: Annotated[int, Meta(ge=1)] = 100  # maximum tokens of a continuation
+        # most likely tokens to request at each position; OpenAI returns at most 5
         alternatives: Annotated[int, Meta(ge=2)] = 20
 
     def __init__(self, options: Options) -> None:
@@ -57,9 +57,9 @@ class SelfRag:
         self.prompt = asking.Agent(options, __file__).prompts["answer"]
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """Abstains when the best path says nothing, or that the answer is not known."""
+        """Answer with the best path. Abstains if it is empty or declines."""
         messages = self.prompt.messages({"question": defused(question)})
-        prompt = "\n\n".join(message.content for message in messages) + "\n"  # as the models were trained
+        prompt = "\n\n".join(message.content for message in messages) + "\n"  # the format of the published models
         wanted, probability = await self._wants(prompt, toolbox)
         passages = await toolbox.retrieve(question) if wanted else []
         if passages:
@@ -79,7 +79,7 @@ class SelfRag:
         return Answer(best.text, citations=tuple(dict.fromkeys(cited)), details=details)
 
     async def _wants(self, prompt: str, toolbox: Toolbox) -> tuple[bool, float | None]:
-        """Whether passages are to be retrieved, and how probable it is that the model wants them, where it says."""
+        """Return whether to retrieve, and the probability that the model wants passages, if known."""
         if self.options.retrieval != "adaptive":
             return self.options.retrieval == "always", None
         probability = wish((await self._continue(prompt, toolbox, "whether to retrieve", max_tokens=1)).tokens)
@@ -92,9 +92,9 @@ class SelfRag:
         return probability > self.options.threshold, probability
 
     async def _search(self, prompt: str, passages: Sequence[Passage], toolbox: Toolbox) -> list[Path]:
-        """Segment-level beam search: all paths of the last round, the best first.
+        """Return the paths of the last round of a segment-level beam search, best first.
 
-        A passage that the provider refuses to see grows none.
+        A path is not continued over a passage that the provider refuses.
         """
         paths = [Path()]
         for _ in range(self.options.segments):
@@ -115,7 +115,7 @@ class SelfRag:
     async def _over(
         self, prompt: str, passages: Sequence[Passage], toolbox: Toolbox, asked: tuple[Path, int]
     ) -> Segment:
-        """The next segment of a path over one passage, which is cut in halves until it fits the window."""
+        """Return the next segment of a path over one passage, halved until it fits the window."""
         path, number = asked
         begun, passage = prompt + path.written, passages[number]
         title, text = defused(passage.title[:_LONGEST_TITLE]), passage.text
@@ -140,14 +140,14 @@ class SelfRag:
         )
 
     def _segment(self, continuation: Continuation, number: int | None) -> Segment:
-        """The score is f of Equations 3 and 4."""
+        """Return a segment with the score f of Equations 3 and 4."""
         options, found = self.options, critique(continuation.tokens)
         written, again, _ = continuation.text.partition(RETRIEVE)
         weighed = options.w_rel * found.relevance + options.w_sup * found.support + options.w_use * found.utility
         return Segment(number, written, bool(again), found.probability + weighed, found)
 
     def _best(self, paths: Sequence[Path]) -> Path:
-        """The path with the best score; of a closed set, the best path to the answer with the best sum of scores."""
+        """Return the path with the best score; with `closed`, that of the answer with the highest total score."""
         if not self.options.closed:
             return paths[0]
         sums: dict[str, float] = {}

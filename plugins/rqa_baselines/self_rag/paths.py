@@ -1,4 +1,4 @@
-"""What the model wrote, segment by segment, and how good it finds it."""
+"""Generated text, segment by segment, with the model's own rating."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from .reflection import IRRELEVANT, UNSUPPORTED, Critique, quoted, said
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What the model writes over the passage at a position, or over none, up to where it `asks` for passages again."""
+    """Text that the model wrote after the passage at this position, or after none (None).
+
+    It ends where the model `asks` for passages again.
+    """
 
     passage: int | None
     written: str
@@ -21,16 +24,16 @@ class Segment:
 
     @property
     def text(self) -> str:
-        """For people."""
+        """The text without reflection tokens."""
         return said(self.written)
 
     @property
     def stands(self) -> bool:
-        """Whether the model does not find its passage irrelevant, or that it says otherwise."""
+        """Whether the model finds its passage relevant and supporting, at least in part."""
         return self.passage is not None and not {IRRELEVANT, UNSUPPORTED} & set(self.critique.marks)
 
     def listed(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Return the segment as JSON."""
         return {
             "document": None if self.passage is None else self.passage + 1,
             "text": self.text,
@@ -45,7 +48,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Segments in a row; none yet at the start of a search."""
+    """Consecutive segments; empty at the start of a search."""
 
     segments: tuple[Segment, ...] = ()
 
@@ -56,23 +59,23 @@ class Path:
 
     @property
     def text(self) -> str:
-        """For people."""
+        """The text without reflection tokens."""
         return " ".join(segment.text for segment in self.segments if segment.text)
 
     @property
     def written(self) -> str:
-        """As it is put into a prompt, to be continued."""
+        """The text for a prompt that continues the path."""
         return "".join(quoted(segment.written) for segment in self.segments)
 
     @property
     def asks(self) -> bool:
-        """Whether it is to be continued."""
+        """Whether the path should be continued."""
         return not self.segments or self.segments[-1].asks
 
     def rank(self) -> tuple[bool, float]:
-        """What paths are sorted by: one that says nothing is no answer, however sure the model is of it."""
+        """Return the sort key. A path without text ranks last, because it is no answer."""
         return bool(self.text), self.score
 
     def listed(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Return the path as JSON."""
         return {"text": self.text, "score": self.score, "segments": [segment.listed() for segment in self.segments]}

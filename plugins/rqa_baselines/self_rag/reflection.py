@@ -1,6 +1,6 @@
-"""Self-RAG's reflection tokens: what the model says of itself by them, and how nothing else can.
+"""Self-RAG's reflection tokens: read the model's own, and break up imitations in untrusted text.
 
-The names are those of the published models; the scores follow Section 3.3 of the paper and its published inference.
+The names are those of the published models. The scores follow Section 3.3 of the paper and its published inference.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from robust_qa.kit import printable, single_line
 
 RETRIEVE, NO_RETRIEVAL = "[Retrieval]", "[No Retrieval]"
 IRRELEVANT, UNSUPPORTED = "[Irrelevant]", "[No support / Contradictory]"
-# What each token of a group is worth.
+# The value of each token in its group.
 _RELEVANCE = {"[Relevant]": 1.0, IRRELEVANT: 0.0}
 _SUPPORT = {"[Fully supported]": 1.0, "[Partially supported]": 0.5, UNSUPPORTED: 0.0}
 _UTILITY = {f"[Utility:{stars}]": (stars - 3) / 2 for stars in range(1, 6)}
@@ -24,16 +24,16 @@ _REFLECTION = {*_RETRIEVAL, *_RELEVANCE, *_SUPPORT, *_UTILITY, "[Continue to Use
 
 _MARK = re.compile(f"({'|'.join(map(re.escape, sorted(_REFLECTION)))})")
 _TAG = re.compile(r"</?(?:paragraph|s)>|<\|[^<>|\s]{1,40}\|>")
-# Whatever models of any family take for special, these ones for the frame of an instruction, or rqa for a mark.
+# Special tokens of all model families, the markup of instructions, and rqa's own marks.
 _STEERING = re.compile(rf"{_MARK.pattern}|<[^<>\s]{{1,40}}>|<<<|\[/?[A-Z_]{{2,40}}\]|###")
 
 
 @dataclass(frozen=True, slots=True)
 class Critique:
-    """What a model makes of its continuation: the reflection tokens in it, and what they are worth by probability.
+    """A model's rating of its continuation: the reflection tokens in it, and their expected values.
 
-    `probability` is the geometric mean of those of all tokens. Relevance and support are in [0, 1], utility in
-    [-1, 1]; 0 where the model says nothing of it.
+    `probability` is the geometric mean over all tokens. Relevance and support are in [0, 1], utility in [-1, 1]; 0 if
+    the model does not rate it.
     """
 
     marks: tuple[str, ...]
@@ -44,7 +44,7 @@ class Critique:
 
 
 def critique(tokens: Sequence[Token]) -> Critique:
-    """Relevance is read off the first token, support and utility off the first token of their kind."""
+    """Return the rating: relevance from the first token, support and utility from the first of their kind."""
     texts = [token.text.strip() for token in tokens]
 
     def first(worths: Mapping[str, float]) -> float:
@@ -62,12 +62,12 @@ def critique(tokens: Sequence[Token]) -> Critique:
 
 
 def wish(tokens: Sequence[Token]) -> float | None:
-    """How probable it is that the model wants passages, and not none; None when it says nothing of either."""
+    """Return the probability that the model wants passages, or None if it says neither yes nor no."""
     return _expected(tokens[0], _RETRIEVAL) if tokens else None
 
 
 def _expected(token: Token, worths: Mapping[str, float]) -> float | None:
-    """The worth of a group at the place of `token`, weighted by probability; None when the group is not there."""
+    """Return the expected value of a group at `token`, or None if no token of the group is an alternative there."""
     logprobs = {text.strip(): logprob for text, logprob in {token.text: token.logprob, **token.top}.items()}
     found = {text: math.exp(min(logprobs[text], 0.0)) for text in worths if text in logprobs}
     total = sum(found.values())
@@ -75,19 +75,19 @@ def _expected(token: Token, worths: Mapping[str, float]) -> float | None:
 
 
 def said(text: str) -> str:
-    """A continuation without its reflection tokens, on one line."""
+    """Return a continuation without reflection tokens, on one line."""
     return single_line(_TAG.sub(" ", _MARK.sub(" ", text)))
 
 
 def defused(text: str) -> str:
-    """`text` so that no model takes a part of it for a reflection token, another special one, or an instruction."""
+    """Return `text` with reflection tokens, other special tokens and instruction markup broken up."""
     text = printable(text)
-    # Again until nothing is found: breaking up one can leave another that overlapped it.
+    # Repeat, because splitting one token may leave another that overlapped it.
     while _STEERING.search(text):
         text = _STEERING.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
     return text
 
 
 def quoted(written: str) -> str:
-    """A continuation to be put into a prompt again: its reflection tokens stay, and the rest is defused."""
+    """Return a continuation for a prompt: its reflection tokens stay, the rest is defused."""
     return "".join(part if part in _REFLECTION else defused(part) for part in _MARK.split(written))

@@ -1,8 +1,7 @@
-"""Self-Route: the model answers from the passages or says that they do not hold the answer; then from memory.
+"""Self-Route: the model answers from the passages, or from memory if they do not contain the answer. 1 or 2 calls.
 
-1 to 2 calls. Li et al., "Retrieval Augmented Generation or Long-Context LLMs? A Comprehensive Study and Hybrid
-Approach", EMNLP 2024. There the second route is the whole document; here it is memory, as the Astute RAG paper
-compares it.
+Li et al., "Retrieval Augmented Generation or Long-Context LLMs? A Comprehensive Study and Hybrid Approach", EMNLP
+2024. There, the second route is the whole document; here it is memory, as in the comparison of the Astute RAG paper.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SelfRoute:
-    """The model answers from the passages where they hold the answer, and from memory where they do not."""
+    """Answers from the passages if they contain the answer, and from memory if not."""
 
     needs = frozenset({"retrieve", "read", "generate"})
     Options = asking.PassageOptions
@@ -29,10 +28,10 @@ class SelfRoute:
         self.agent = asking.Agent(options, __file__, reads=True)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """1 call, or 2 when the passages do not hold the answer; 1 without passages. Abstains when neither does."""
+        """Answer in 1 call, or in 2 if the passages do not contain the answer. Abstains if both routes fail."""
         passages = await toolbox.retrieve(question)
         if passages:
-            reading = await self.agent.read(toolbox, question, passages, abstain=True)  # else it never routes
+            reading = await self.agent.read(toolbox, question, passages, abstain=True)  # else memory is never asked
             if reading.text is not None:
                 return dataclasses.replace(read(reading, passages), details={"route": "passages"})
             toolbox.note("the passages do not hold an answer; asking memory")

@@ -1,7 +1,7 @@
-"""Universal self-consistency: several replies are sampled, and the model picks the most consistent. n + 1 calls.
+"""Universal self-consistency: the model answers several times and picks the most consistent reply. n + 1 calls.
 
-Chen et al., "Universal Self-Consistency for Large Language Model Generation", 2023; over retrieved passages and with
-n = 3 at temperature 0.7, as the Astute RAG paper compares it (4 calls).
+Chen et al., "Universal Self-Consistency for Large Language Model Generation", 2023; over retrieved passages, with n = 3
+at temperature 0.7, as in the comparison of the Astute RAG paper.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class UniversalSelfConsistency:
-    """The model answers from the passages several times, and picks the reply that agrees best with all."""
+    """Answers from the passages several times, and picks the reply that agrees best with the others."""
 
     needs = frozenset({"retrieve", "generate"})
     Options = asking.RepeatingOptions
@@ -31,8 +31,9 @@ class UniversalSelfConsistency:
         self.agent = asking.Agent(options, __file__)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """n + 1 calls. Where the pick is cut, or names no reply with an answer, or the window holds not all replies,
-        the majority decides. Abstains when no reply has an answer.
+        """Answer in n + 1 calls. Abstains if no reply has an answer.
+
+        The majority decides if the pick is cut, names no reply with an answer, or the replies exceed the window.
         """
         passages = await toolbox.retrieve(question)
         replies = await self.agent.sample(toolbox, "answer", self.samples, passages)

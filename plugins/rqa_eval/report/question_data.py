@@ -67,7 +67,7 @@ def _places(rows_of: Sequence[Rows]) -> list[dict[int, int]]:
 def _entry(
     runs: Sequence[Run], members: Sequence[_Member], found: Mapping[int, Row], groups: dict[str, int]
 ) -> list[Any]:
-    """Return what the list shows and the search reads. A mark is a score, "failed", "undefined" or null."""
+    """Return the entry for the list and the search. A mark is a score, "failed", "undefined" or null."""
     asked = next(iter(found.values())).asked
     names = [("set", asked.set), ("condition", asked.condition)]
     names += [(view, name) for row in found.values() for view, named in row.scored.slices.items() for name in named]
@@ -91,7 +91,7 @@ def _entry(
 
 
 def _details(runs: Sequence[Run], members: Sequence[_Member], found: Mapping[int, Row]) -> dict[str, Any]:
-    """Return what an open question shows besides its entry. `answers` is by member."""
+    """Return the details of a question for when it is opened. `answers` is by member."""
     return {
         "given": _given(runs, found),
         "answers": [_answer(found[run], strategy) if run in found else None for run, strategy in members],
