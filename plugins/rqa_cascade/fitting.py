@@ -25,7 +25,7 @@ _MOST = 50  # bounds that are tried for a step
 class Record:
     """What the steps did, in arrays of shape (steps, questions).
 
-    `confidence`: NaN for an abstention. `right`: the accuracy. `cost`: of asking the step.
+    `confidence`: NaN for an abstention. `right`: how right, from 0 to 1. `cost`: of asking the step.
     """
 
     confidence: Array

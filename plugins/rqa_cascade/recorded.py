@@ -42,17 +42,20 @@ def strategies(folder: Path) -> list[str]:
     return [one.name for one in _run(folder).strategies]
 
 
-def record(folder: Path, steps: Sequence[str], costs: Sequence[float] | None) -> tuple[Record, str]:
+def record(folder: Path, steps: Sequence[str], costs: Sequence[float] | None, metric: str) -> tuple[Record, str]:
     """Return what the steps did, over the questions that all were scored on, and the unit of the costs.
 
-    `costs` are those of each step, by default measured: money, or calls without prices. Raises InputError.
+    `metric` says how right an answer is, from 0 to 1. `costs` are those of each step, by default measured: money, or
+    calls without prices. Raises InputError.
     """
     files = {one.name: one.file for one in _run(folder).strategies}
     if missing := [step for step in steps if step not in files]:
         raise InputError(f"{folder} has no strategy {missing[0]!r}. It has: {', '.join(files)}.", hint=_HINT)
-    scores = [one for one in _lines(folder / "scores.jsonl", _Scores) if all(_scored(one, step) for step in steps)]
+    scores = [
+        one for one in _lines(folder / "scores.jsonl", _Scores) if all(_scored(one, step, metric) for step in steps)
+    ]
     if not scores:
-        raise InputError(f"{folder} has no question with an accuracy for each step.", hint=_HINT)
+        raise InputError(f"{folder} has no question with the metric {metric!r} for each step.", hint=_HINT)
     unit = "given costs" if costs else next((name for name in ("cost", "calls") if _known(scores, steps, name)), "")
     if not unit:
         raise InputError(f"The steps in {folder} cost nothing.", hint="Say what each costs a question: --costs 1,20.")
@@ -60,13 +63,13 @@ def record(folder: Path, steps: Sequence[str], costs: Sequence[float] | None) ->
     for number, step in enumerate(steps):
         answers = {one.row: one for one in _lines(folder / files[step], _Answer)}
         confidence.append([_confidence(answers.get(one.row)) for one in scores])
-        right.append([one.scores[step]["accuracy"] for one in scores])
+        right.append([one.scores[step][metric] for one in scores])
         cost.append([costs[number] if costs else one.scores[step][unit] for one in scores])
     return Record(*(np.array(rows, dtype=np.float64) for rows in (confidence, right, cost))), unit
 
 
-def _scored(line: _Scores, step: str) -> bool:
-    return line.scores.get(step, {}).get("accuracy") is not None
+def _scored(line: _Scores, step: str, metric: str) -> bool:
+    return line.scores.get(step, {}).get(metric) is not None
 
 
 def _known(scores: Sequence[_Scores], steps: Sequence[str], name: str) -> bool:

@@ -116,6 +116,7 @@ def test_steps_without_cost_need_costs(trained: Any) -> None:
         (("--accuracy", "0.9", "--budget", "1"), "Use either --accuracy or --budget"),
         (("--steps", "rag:lexical,astute"), "run has no strategy 'astute'"),
         (("--steps", "rag:lexical"), "A cascade needs two steps"),
+        (("--costs", "1,2", "--metric", "charm"), "no question with the metric 'charm'"),
     ],
 )
 def test_settings_that_cannot_be_are_errors(trained: Any, options: Any, complaint: str) -> None:
