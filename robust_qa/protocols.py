@@ -287,8 +287,8 @@ class Toolbox(Protocol):
     async def answer_with(self, strategy: str, passages: Sequence[Passage]) -> Answer:
         """Return the answer of another strategy from these passages alone, in the same trace.
 
-        Name that strategy in your `hands_to`. Raises ConfigError if it does not exist or is already answering this
-        question.
+        "rag:small" is strategy `rag` with the reader `small`. Name it in your `hands_to`. Raises ConfigError if it does
+        not exist or is already answering this question.
         """
 
     def note(self, what: str, /, **data: Any) -> None:

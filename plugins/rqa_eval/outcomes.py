@@ -44,7 +44,7 @@ class QuestionOutcomes:
 
 
 def read_outcomes(
-    folder: Folder, strategies: Mapping[str, Path], *, cost: Callable[[Usage], float | None], **judge: Any
+    folder: Folder, strategies: Mapping[str, Path], *, cost: Callable[[tuple[Step, ...]], float | None], **judge: Any
 ) -> Iterator[QuestionOutcomes]:
     """Yield the questions of the run in order. `judge` has more fields of Outcome.
 
@@ -75,7 +75,7 @@ def read_outcomes(
                 **judge,
             }
             outcomes = {
-                name: Outcome(answer=_answer(answer), failed=bool(answer.error), cost=cost(answer.usage), **common)
+                name: Outcome(answer=_answer(answer), failed=bool(answer.error), cost=cost(answer.trace), **common)
                 for name, answer in found.items()
             }
             errors = {name: str(answer.error.get("message")) for name, answer in found.items() if answer.error}

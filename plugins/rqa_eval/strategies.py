@@ -16,10 +16,15 @@ ALL = "all"  # every strategy that the configuration can run
 
 def check(run: Run, answering: Answering, names: Iterable[str]) -> None:
     """Raise ConfigError if a strategy does not exist, before anything is read or indexed."""
-    configured = run.load_config(answering.overrides()).names("strategy")
+    from robust_qa.answering import split_reader
+
+    config = run.load_config(answering.overrides())
     for name in names:
-        if name != ALL and name not in configured:
-            run.host.find("strategy", name, configured=configured)
+        strategy, reader = split_reader(name)
+        if strategy != ALL and strategy not in config.names("strategy"):
+            run.host.find("strategy", strategy, configured=config.names("strategy"))
+        if reader and reader not in config.names("reader"):
+            run.host.find("reader", reader, configured=config.names("reader"))
 
 
 def expand(session: Session, names: Sequence[str]) -> list[str]:

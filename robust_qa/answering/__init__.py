@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from .components import split_reader
 from .session import Session
 
 __all__ = [
     "Session",
+    "split_reader",
 ]

@@ -39,7 +39,7 @@ from ..kit.prompts import load_prompts
 from ..prompt import Prompt
 from ..protocols import EmbedderHandle
 from ..types import KINDS, Expression, Kind
-from .components import EXPRESSION_PROMPTS
+from .components import EXPRESSION_PROMPTS, split_reader
 from .embedding import unusable_handle
 
 
@@ -138,8 +138,12 @@ class Assembly:
     def part(self, kind: Kind, name: str) -> Part:
         """The component of that name, with the options in its table [kind.name].
 
+        A strategy may be named with a reader, as in "rag:small".
+
         Raises ConfigError if there is no such component or its table has an invalid value.
         """
+        if kind == "strategy":
+            name = self._without_reader(name)
         table = self._table(kind, name)
         registration = self._registration(kind, name, table)
         if kind == "retriever" and name in BUILT_IN:
@@ -208,7 +212,8 @@ class Assembly:
             for other_kind, attribute in references:
                 for other in getattr(component, attribute, ()):
                     with _collected(problems):
-                        self._registration(other_kind, other, self._table(other_kind, other))
+                        found = self._without_reader(other) if other_kind == "strategy" else other
+                        self._registration(other_kind, found, self._table(other_kind, found))
             if problems:
                 raise ConfigError.of(problems)
         except RqaError as error:
@@ -233,9 +238,17 @@ class Assembly:
 
     def _check_no_circle(self, strategy: Any, path: tuple[str, ...]) -> None:
         for other in getattr(strategy, "hands_to", ()):
-            if other in path:
-                raise in_circle((*path, other))
-            self._check_no_circle(self.part("strategy", other).build(unusable_handle), (*path, other))
+            name, _ = split_reader(other)
+            if name in path:
+                raise in_circle((*path, name))
+            self._check_no_circle(self.part("strategy", name).build(unusable_handle), (*path, name))
+
+    def _without_reader(self, strategy: str) -> str:
+        """The strategy in a name such as "rag:small". Raises ConfigError if there is no such reader."""
+        name, reader = split_reader(strategy)
+        if reader:
+            self._registration("reader", reader, self._table("reader", reader))
+        return name
 
     def _check_sources(self, tree: Tree) -> None:
         for name in sources(tree):
@@ -285,6 +298,7 @@ class Assembly:
 
     def own_expressions(self, kind: Kind, name: str) -> list[Tree]:
         """The retriever expressions in that component's options, with named expressions expanded."""
+        name = self._without_reader(name) if kind == "strategy" else name
         pairs = settings.expressions(self.part(kind, name).options, self._table(kind, name).values)
         return [expanded(parse_expression(text), self.expressions) for _, text in pairs]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -23,12 +23,15 @@ def _unknown(name: str) -> NoReturn:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Components by name: retrievers, strategies that correct passages, all strategies, evaluators; and expressions.
+    """Components by name: retrievers, readers, strategies that correct passages, all strategies, evaluators.
+
+    Also retriever expressions and their prompts.
 
     The functions raise ConfigError or MissingError if there is no such component.
     """
 
     retriever: Callable[[str], Pipeline] = _unknown
+    reader: Callable[[str], Pipeline] = _unknown
     corrector: Callable[[str], Any] = _unknown
     strategy: Callable[[str], Any] = _unknown
     evaluator: Callable[[str], Pipeline] = _unknown
@@ -64,6 +67,10 @@ class Components:
         """The evaluator. Raises the error of building it."""
         return self.get_evaluator()
 
+    def with_reader(self, reader: Pipeline) -> Components:
+        """The same components with another reader."""
+        return replace(self, reader=reader)
+
     def can(self, power: Power) -> bool:
         """Whether the reader or the evaluator has that power. False for "retrieve"."""
         if power == "score":
@@ -71,6 +78,12 @@ class Components:
         if power == "retrieve" or self.reader is None:
             return False
         return power == "read" or hasattr(self.reader.component, power)  # a model reads with the host's prompt
+
+
+def split_reader(name: str) -> tuple[str, str | None]:
+    """Return the strategy and the reader of a name such as "rag:small". None: the reader of the question."""
+    strategy, _, reader = name.partition(":")
+    return strategy, reader or None
 
 
 class Plan(NamedTuple):

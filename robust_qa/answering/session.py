@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -23,9 +24,9 @@ from ..host.loading import Host
 from ..kit.dates import newest_first
 from ..kit.quotes import QUOTES, cite_quote
 from ..kit.warnings import collected_warnings
-from ..types import Answer, Citation, Kind, Power, Question, Usage
+from ..types import Answer, Citation, Kind, Power, Question, Step, Usage
 from .assembly import Assembly, in_circle
-from .components import Components, Names, Plan
+from .components import Components, Names, Plan, split_reader
 from .pipelines import Pipelines
 from .retrieval import check
 from .strategies import answer_of
@@ -140,12 +141,18 @@ class Session:
 
     def toolbox_for(self, question: Question) -> Toolbox:
         """The toolbox that the configured strategy gets for `question`. Use it to call components directly."""
-        return Toolbox(question, self._components_for(question.passages is not None), Trace(detailed=False))
+        return Toolbox(question, self.components_for(has_passages=question.passages is not None), Trace(detailed=False))
 
-    def cost(self, usage: Usage) -> float | None:
-        """The price of `usage` by the reader's configured prices, cached calls included. None without prices."""
-        reader = self._chosen("reader", self.defaults.reader)
-        return reader.limits.cost(usage) if reader else None
+    def cost(self, trace: Iterable[Step]) -> float | None:
+        """The price of the calls in a trace by their readers' prices, cached calls included. None without prices."""
+        default = self._chosen("reader", self.defaults.reader)
+        costs = [default.limits.cost(Usage())] if default else []
+        for step in trace:
+            kind, _, name = step.component.partition(".")
+            if kind == "reader":
+                costs.append(self.pipeline("reader", name).limits.cost(step.usage))
+        known = [cost for cost in costs if cost is not None]
+        return math.fsum(known) if known else None
 
     def plan(self, *, has_passages: bool, strategy: str | None = None, as_given: bool = False) -> Plan:
         """The plan for questions with or without passages of their own.
@@ -158,22 +165,26 @@ class Session:
         return self._plans[key]
 
     def _plan(self, has_passages: bool, strategy: str | None, as_given: bool) -> Plan:
-        components = self._components_for(has_passages, as_given=as_given)
+        components = self.components_for(has_passages=has_passages, as_given=as_given)
         self.assembly.check_default("evaluator")
         self.assembly.check_default("embedder")
         expression = components.expression
         retrieves = has_passages if expression is None else has_passages or not names_given(expression)
 
-        def can(power: Power) -> bool:
+        def can(power: Power, components: Components = components) -> bool:
             return retrieves if power == "retrieve" else components.can(power)
 
         chosen = strategy or self.defaults.strategy
+        if chosen and (reader := split_reader(chosen)[1]):
+            components = components.with_reader(self.pipeline("reader", reader))
         if expression is not None and (chosen is None or retrieves or "retrieve" in self._strategy(chosen).needs):
             check(expression, components, has_passages=has_passages)
         name = chosen or self._best_strategy(can)
         component = self._strategy(name)
-        if lacking := frozenset(power for power in self._needs(name) if not can(power)):
-            raise self._cannot(name, lacking, components)
+        for reader, powers in self._needs(name).items():
+            reading = components if reader is None else components.with_reader(self.pipeline("reader", reader))
+            if lacking := frozenset(power for power in powers if not can(power, reading)):
+                raise self._cannot(name, lacking, reading)
         if self.judged(name, [expression] if expression else []):
             components.get_evaluator()  # a missing model is an error before the first call
         if check_strategy := getattr(component, "check", None):
@@ -181,7 +192,8 @@ class Session:
             check_strategy(Toolbox(question, components, Trace(detailed=False)))
         return Plan(name, component, components)
 
-    def _components_for(self, has_passages: bool, *, as_given: bool = False) -> Components:
+    def components_for(self, *, has_passages: bool, as_given: bool = False) -> Components:
+        """The configured components for questions with or without passages of their own."""
         expression = self.assembly.retriever
         own = has_passages and not self._prefer_retriever and not (expression and names_given(expression))
         if as_given:
@@ -231,6 +243,7 @@ class Session:
     def _names(self) -> Names:
         return Names(
             retriever=partial(self.pipeline, "retriever"),
+            reader=partial(self.pipeline, "reader"),
             corrector=self._corrector,
             strategy=self._strategy,
             evaluator=partial(self.pipeline, "evaluator"),
@@ -243,6 +256,7 @@ class Session:
         return self._strategy(name)
 
     def _strategy(self, name: str) -> Any:
+        name, _ = split_reader(name)
         if name not in self._strategies:
             strategy = self._pipelines.build("strategy", name)
             check_component("strategy", name, strategy)
@@ -253,19 +267,25 @@ class Session:
         """Whether the strategy may use the evaluator: it scores itself, or a retriever expression reranks."""
         options = self.assembly.part("strategy", strategy).registration.options
         return (
-            "score" in self._needs(strategy)
+            any("score" in powers for powers in self._needs(strategy).values())
             or any(isinstance(node, Reranked | Applied) for tree in expressions for node in nodes(tree))
             or (options is not None and bool(settings.expression_options(options)))
         )
 
-    def _needs(self, name: str, before: tuple[str, ...] = ()) -> frozenset[Power]:
-        """The powers that the strategy needs, and the strategies that it hands passages to."""
+    def _needs(self, name: str, before: tuple[str, ...] = ()) -> dict[str | None, frozenset[Power]]:
+        """The powers that the strategy needs, and the strategies that it hands passages to, by reader.
+
+        None is the reader of the question.
+        """
+        name, own = split_reader(name)
         strategy, path = self._strategy(name), (*before, name)
-        needs: frozenset[Power] = frozenset(strategy.needs)
+        needs: dict[str | None, frozenset[Power]] = {own if before else None: frozenset(strategy.needs)}
         for other in getattr(strategy, "hands_to", ()):
-            if other in path:
-                raise in_circle((*path, other))
-            needs |= self._needs(other, path) - {"retrieve"}
+            if split_reader(other)[0] in path:
+                raise in_circle((*path, split_reader(other)[0]))
+            for reader, powers in self._needs(other, path).items():
+                named = reader or (own if before else None)
+                needs[named] = needs.get(named, frozenset()) | powers - {"retrieve"}
         return needs
 
     def _advice(self) -> list[str]:

@@ -31,7 +31,7 @@ from ..kit.replies import final_reply
 from ..prompt import Prompt
 from ..types import Answer, Completion, Continuation, Decoding, Message, Order, Passage, Question, Quote, Reading
 from . import reading
-from .components import Components
+from .components import Components, split_reader
 from .context_window import Layout, fit_window, shown_order
 from .retrieval import Calls, ExpressionPool
 from .strategies import answer_of, corrected_by
@@ -336,8 +336,9 @@ class Toolbox:
 
     async def answer_with(self, strategy: str, passages: Sequence[Passage]) -> Answer:
         """The answer of another strategy from these passages alone."""
-        if strategy in self._components.within:
-            raise ConfigError(f"Strategy {strategy!r} would answer with the passages that it is handing on itself.")
+        name, _ = split_reader(strategy)
+        if name in self._components.within:
+            raise ConfigError(f"Strategy {name!r} would answer with the passages that it is handing on itself.")
         return await answer_of(
             strategy, self._components.names.strategy(strategy), self._handing_to(strategy, passages)
         )
@@ -353,8 +354,14 @@ class Toolbox:
     def _handing_to(self, strategy: str, passages: Sequence[Passage]) -> Toolbox:
         """A toolbox for another strategy, which retrieves just `passages`. The trace is shared."""
         question = dataclasses.replace(self.question, passages=tuple(passages))
-        within = self._components.within | {strategy}
-        components = dataclasses.replace(self._components, expression=None, given_k=None, within=within)
+        name, reader = split_reader(strategy)
+        components = dataclasses.replace(
+            self._components,
+            reader=self._components.names.reader(reader) if reader else self._components.reader,
+            expression=None,
+            given_k=None,
+            within=self._components.within | {name},
+        )
         return Toolbox(question, components, self.trace)
 
     def _within(self, evaluator: str) -> Toolbox:

@@ -123,11 +123,12 @@ def retrieved(session: Session, plan: Plan, without: Callable[[], Plan] | None) 
 
 
 def answered_by(session: Session, strategy: str, *, has_passages: bool, as_given: bool = False) -> dict[str, str]:
-    """The default reader and evaluator of a strategy, with digests of their content and options.
+    """The default reader and evaluator, with digests of their content and options.
 
-    A strategy may use others by its options. Raises the same errors as `Session.plan`.
+    A strategy may use others by its options or its name. Raises the same errors as `Session.plan` for `strategy`.
     """
-    chosen = session.plan(has_passages=has_passages, strategy=strategy, as_given=as_given).components
+    session.plan(has_passages=has_passages, strategy=strategy, as_given=as_given)
+    chosen = session.components_for(has_passages=has_passages, as_given=as_given)
     found = _identified({"reader": chosen.reader, "evaluator": chosen.evaluator})
     options = _options(session.assembly.config)
     for what, name in list(found.items()):

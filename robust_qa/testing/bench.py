@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any
 
-from ..answering.components import Components, Names
+from ..answering.components import Components, Names, split_reader
 from ..answering.embedding import Handle
 from ..answering.toolbox import Toolbox
 from ..calls.limits import Limits
@@ -31,7 +31,8 @@ def toolbox(
 ) -> Toolbox:
     """A real toolbox for one question. Its `trace.steps` has the calls and the strategy's notes.
 
-    `names`: further components by name, for retriever expressions, `answer_with` and `score(..., evaluator=NAME)`.
+    `names`: further components by name, for retriever expressions, `answer_with` (strategies and readers) and
+    `score(..., evaluator=NAME)`.
     `trust`: returns the weight of a passage's source.
     Pass a Question to give it passages. Failed calls are not retried.
     """
@@ -43,13 +44,13 @@ def toolbox(
         limits = Limits(retries=0)
         return Pipeline(name, component, limits, identity=None, fingerprint=fingerprint, cache=None)
 
-    def named(power: str, name: str) -> Any:
+    def named(powers: str, name: str) -> Any:
         try:
             component = retriever if name == "test" else known[name]
         except KeyError:
             component = None
-        if not hasattr(component, power):
-            raise ConfigError(f"This toolbox has no component named {name!r} that can {power}.")
+        if not any(hasattr(component, power) for power in powers.split(" or ")):
+            raise ConfigError(f"This toolbox has no component named {name!r} that can {powers}.")
         return component
 
     judge = pipeline("evaluator.test", evaluator) if evaluator else None
@@ -60,8 +61,9 @@ def toolbox(
         expression=Source("test") if retriever and question.passages is None else None,
         names=Names(
             retriever=cache(lambda name: pipeline(f"retriever.{name}", named("retrieve", name))),
+            reader=cache(lambda name: pipeline(f"reader.{name}", named("read or generate", name))),
             corrector=partial(named, "correct"),
-            strategy=partial(named, "answer"),
+            strategy=lambda name: named("answer", split_reader(name)[0]),
             evaluator=cache(lambda name: pipeline(f"evaluator.{name}", named("score", name))),
         ),
         trust=trust,

@@ -52,8 +52,18 @@ class First:
         from robust_qa import Reading
         return Reading(passages[0].text, 1.0, (0,))
 
+class Last:
+    "Reads the last passage, and writes."
+    def read(self, question, passages):
+        from robust_qa import Reading
+        return Reading("the last")
+    def generate(self, messages, decoding):
+        from robust_qa import Completion
+        return Completion("written")
+
 @hookimpl
 def rqa_register(registry):
+    registry.reader("last", Last)
     registry.strategy("hands", Hands)
     registry.strategy("reads", Reads)
     registry.strategy("writes", Writes)
@@ -96,6 +106,31 @@ async def test_a_strategy_that_is_not_there_is_named(host: Host) -> None:
     with pytest.raises(ConfigError, match="no strategy named 'reeds'") as caught:
         await ask(host, "reeds")
     assert "reads" in caught.value.hint
+
+
+async def test_another_reader_can_be_named(host: Host) -> None:
+    answer = await ask(host, "reads:last")
+    assert answer.text == "the last"
+    assert [step.component for step in answer.trace if step.kind == "read"] == ["reader.last"]
+
+
+async def test_what_the_other_needs_is_checked_with_the_reader_that_is_named(host: Host) -> None:
+    assert (await ask(host, "writes:last")).text == "written"
+    with pytest.raises(ConfigError, match=r"Strategy 'hands' needs a language model, and reader\.first"):
+        await ask(host, "writes:first", reader="last")
+
+
+async def test_a_reader_that_is_not_there_is_named(host: Host) -> None:
+    with pytest.raises(ConfigError, match="no reader named 'lost'") as caught:
+        await ask(host, "reads:lost")
+    assert "last" in caught.value.hint
+
+
+async def test_a_question_can_be_answered_with_a_strategy_and_a_reader(host: Host) -> None:
+    layer = Layer("rqa.toml", {"defaults": {"reader": "first"}, "cache": {"enabled": False}})
+    async with Session(Config([layer]), host) as session:
+        answer = await session.answer(Question("Which?", passages=PASSAGES), strategy="reads:last")
+    assert (answer.text, answer.strategy) == ("the last", "reads:last")
 
 
 async def test_a_circle_is_refused(host: Host) -> None:

@@ -732,4 +732,12 @@ async def test_cost_applies_the_readers_prices(host: Host, prices: dict[str, flo
     tree = {"reader": {"parrot": prices}}
     async with Session(Config([Layer("test.toml", tree)]), host) as session:
         answer = await session.answer(Question("Q?"))
-        assert session.cost(answer.usage) == (cost and pytest.approx(cost))
+        assert session.cost(answer.trace) == (cost and pytest.approx(cost))
+
+
+async def test_cost_applies_the_prices_of_each_reader(host: Host) -> None:
+    readers = {"parrot": {"prompt_price": 1.0}, "dear": {"plugin": "parrot", "prompt_price": 100.0}}
+    tree = {"defaults": {"reader": "parrot"}, "reader": readers}
+    async with Session(Config([Layer("test.toml", tree)]), host) as session:
+        cheap, dear = [await session.answer(Question("Q?"), strategy=name) for name in ("writes", "writes:dear")]
+        assert session.cost([*cheap.trace, *dear.trace]) == pytest.approx(7 * 1e-6 + 7 * 100e-6)

@@ -143,31 +143,42 @@ def test_trained_model_reads(base, rows, tmp_path):
     assert reader.read("where", [Passage("was born in paris . river")]).text == "paris"
     settings = Engine(tmp_path / "out" / "model", 1).settings
     assert -1 <= settings.lower <= settings.upper <= 1
-    assert settings.answer[1] > 0 and all(weight >= 0 for weight in (*settings.span[1:], *settings.judge[1:]))
+    assert settings.answer[1] > 0 and all(weight >= 0 for weight in settings.relevance[1:])
     card = (tmp_path / "out" / "model" / "MODEL_CARD.md").read_text()
     assert "int8 F1" in card
     assert "SQuAD" not in card.split("## Data")[0].split("EM and F1")[0]
 
 
-@pytest.mark.parametrize("answered", [True, False])
-def test_rows_of_one_kind_give_usable_thresholds(tmp_path, answered):
-    """Thresholds must not count every passage, or none, as relevant."""
-    folder, said, places = write_model(tmp_path / "tiny"), [], ("london", "paris", "1815")
-    rows = [
-        Row(f"who was {place} {n}", f"{place} {n} . was born in {place}", "", [place] if answered else [])
-        for place in places
-        for n in range(9)
-    ]
-    before = settings_before(None)
-    found = calibrate(Engine(folder, 1), rows, before, said.append)
-    if answered:
-        assert -0.999 < found.lower <= found.upper < 0.999
-        assert not any("lower and upper" in line for line in said)
-    else:
-        names = ("span", "judge", "answer", "lower", "upper")
-        assert [getattr(found, name) for name in names] == [getattr(before, name) for name in names]
-        assert len(said) == 4
-    assert calibrate(Engine(folder, 1), rows[:1] * 18, before, said.append).upper == before.upper  # one passage
+@pytest.fixture
+def same_kind():
+    """Rows about three places, all with the answer in their passage or all without."""
+
+    def write(answered):
+        return [
+            Row(f"who was {place} {n}", f"{place} {n} . was born in {place}", "", [place] if answered else [])
+            for place in ("london", "paris", "1815")
+            for n in range(9)
+        ]
+
+    return write
+
+
+def test_answerable_rows_alone_are_calibrated_by_leaving_out_their_passages(tmp_path, same_kind):
+    said = []
+    found = calibrate(Engine(write_model(tmp_path / "tiny"), 1), same_kind(True), settings_before(None), said.append)
+    assert found.relevance != settings_before(None).relevance
+    assert -1 <= found.lower <= found.upper <= 1
+    assert said == []
+
+
+def test_rows_that_tell_nothing_keep_the_settings_of_the_initial_model(tmp_path, same_kind):
+    engine, before = Engine(write_model(tmp_path / "tiny"), 1), settings_before(None)
+    for rows in (same_kind(False), same_kind(True)[:1] * 18):  # no answer at all, and one passage alone
+        said = []
+        found = calibrate(engine, rows, before, said.append)
+        for name in ("relevance", "answer", "threshold", "lower", "upper"):
+            assert getattr(found, name) == getattr(before, name)
+        assert len(said) == 1
 
 
 def test_weights_are_blended_with_base_and_other_runs(base, rows, tmp_path):
