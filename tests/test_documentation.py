@@ -185,8 +185,9 @@ def test_every_strategy_is_documented_with_its_prompts() -> None:
 # -- the pages themselves
 
 
-def test_the_manual_has_at_most_15000_words() -> None:
-    assert sum(len(text.split()) for text in PAGES.values()) <= 15_000
+def test_the_manual_has_at_most_15000_words_besides_the_pages_of_servers() -> None:
+    servers = {"rqa-mcp(1)", "rqa-serve(1)"}
+    assert sum(len(text.split()) for name, text in PAGES.items() if name not in servers) <= 15_000
 
 
 @pytest.mark.parametrize("name", PAGES)
