@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from robust_qa import Answer, ContextError, CutError, Order, Passage, hookimpl
-from robust_qa.kit import Filled, Prompter, final_answer
+from robust_qa.kit import Filled, Prompter, final_answer, json_preview
 
 from . import forms
 from .account import details, explained, listed, rendered
@@ -141,6 +141,7 @@ class Astute:
             pool,
             fields=self._fields(pool, rounds),
             source_aware=self.options.source_aware,
+            preview=json_preview if toolbox.structured else None,
         )
 
     def _fields(self, pool: Sequence[Passage], rounds: Sequence[Sequence[Consolidated]]) -> dict[str, str]:

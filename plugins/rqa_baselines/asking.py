@@ -106,8 +106,8 @@ class Agent:
         return [] if declines(text) else [Passage(text, id="memory-1", origin="memory")]
 
     async def read(self, toolbox: Toolbox, question: str, passages: Sequence[Passage]) -> Reading:
-        """What the reader finds in `passages`, as the strategy rag reads them."""
-        return await toolbox.read(question, passages, prompt=self.reading, order=self.order, seed=self.seed)
+        """The answer of the strategy in `passages`, read as the strategy rag reads them."""
+        return await toolbox.read(question, passages, prompt=self.reading, order=self.order, seed=self.seed, final=True)
 
 
 async def at_once(ask: Callable[[Any], Awaitable[str]], asked: Iterable[Any]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from robust_qa import Answer, CutError, hookimpl
-from robust_qa.kit import Prompter, declines, fenced
+from robust_qa.kit import Prompter, declines, fenced, prose_preview
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
@@ -34,7 +34,7 @@ class NoRag:
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """One call; abstains when the reply declines or is empty. CutError when it was cut: no answer is that long."""
-        reply = await self.prompter.ask(toolbox, "answer", fields={"question": fenced(question)})
+        reply = await self.prompter.ask(toolbox, "answer", fields={"question": fenced(question)}, preview=prose_preview)
         text = reply.text
         if reply.finish == "length":
             raise CutError

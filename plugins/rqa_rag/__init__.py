@@ -36,7 +36,9 @@ class Rag:
         passages = await toolbox.retrieve(question)
         if not passages:
             return Answer(None, reason="No passage was found for the question.")
-        reading = await toolbox.read(question, passages, prompt=self.prompt, order=options.order, seed=options.seed)
+        reading = await toolbox.read(
+            question, passages, prompt=self.prompt, order=options.order, seed=options.seed, final=True
+        )
         if reading.text is None:
             absent = "The passages do not hold an answer." if toolbox.generative else "Not sure of an answer."
             reason = reading.reason or absent

@@ -42,12 +42,12 @@ class Page:
             self.text += "\n\n" + "\n".join(f"[^{number}]: {_note(cited)}" for cited, number in self._numbers.items())
 
 
-def page_of(answer: Answer) -> Page:
+def page_of(answer: Answer, *, after: str = "") -> Page:
     """Return the answer, then the sides of a conflict, the closest passages and the footnotes.
 
-    The page begins with `lead(answer)`.
+    The page begins with `after` and `lead(answer)`.
     """
-    page = Page(lead(answer))
+    page = Page(after + lead(answer))
     page.cite(answer.citations)
     if answer.text is not None and answer.reason:
         page.text += f"\n\n{printable(answer.reason)}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ..calls.watching import Watcher
 from .session import Session
 
 __all__ = [
     "Session",
+    "Watcher",
 ]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import CutError
+from ..kit.previews import json_preview, showable
 from ..kit.prompts import load_prompts
 from ..kit.replies import final_answer, named_documents, one_line, parse_object, says_unknown, without_thoughts
 from ..types import Completion, Passage, Reading
@@ -48,6 +49,12 @@ _INLINE_ANSWER = re.compile(r"\banswer\b", re.IGNORECASE)  # the answer is on th
 def reply_format(structured: bool) -> str:
     """The instruction to the model on the format of its reply."""
     return _AS_OBJECT if structured else _AS_LINES
+
+
+def preview(reply: str) -> str:
+    """Return the answer in the first part of a reply, "" while it cannot be shown. See `Preview`."""
+    lines = [line["field"] for line in _LINE.finditer(without_thoughts(reply)) if line[1][0] not in "dD"]
+    return json_preview(reply) or showable(lines[-1] if lines else "")
 
 
 def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Reading:

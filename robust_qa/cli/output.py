@@ -119,15 +119,19 @@ def print_short(answer: Answer) -> None:
     click.echo(printable(answer.text))
 
 
-def print_answer(answer: Answer, *, cost: bool = True) -> None:
-    """Print the answer, conflicts, numbered sources and closest passages on stdout, and the cost on stderr."""
+def print_answer(answer: Answer, *, printed: bool = False, cost: bool = True) -> None:
+    """Print the answer, conflicts, numbered sources and closest passages on stdout, and the cost on stderr.
+
+    `printed`: the answer itself is on the screen already.
+    """
     from rich.text import Text
 
     out = console()
     if answer.text is None:
         out.print(Text(printable(answer.reason) or "Not sure."))
     else:
-        out.print(Text(printable(answer.text), style="bold"))
+        if not printed:
+            out.print(Text(printable(answer.text), style="bold"))
         if answer.reason:
             out.print(Text(printable(answer.reason)))
     sources = _numbered(answer)

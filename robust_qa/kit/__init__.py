@@ -16,6 +16,7 @@ from .citations import cite, cite_reading, contains_words
 from .forms import NUMBER, TEXT, Filled, Form, Labels, Prompter, in_either_form, list_of, numbers_of, object_of
 from .http import read_body, retry_after
 from .per_passage import ask_each
+from .previews import json_preview, prose_preview
 from .prompts import arrange, fenced, load_prompts
 from .quotes import cite_quote, closest_quotes, quote_windows
 from .replies import (
@@ -62,6 +63,7 @@ __all__ = [
     "in_either_form",
     "install_hint",
     "is_loopback",
+    "json_preview",
     "list_of",
     "load_prompts",
     "named_documents",
@@ -73,6 +75,7 @@ __all__ = [
     "parse_object",
     "parse_objects",
     "printable",
+    "prose_preview",
     "quote_windows",
     "read_body",
     "retry_after",

@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 from markdown_it import MarkdownIt
-from standins.openai import HANG, Fault, Server, error
+from standins.openai import HANG, Fault, Server, error, streamed
 from standins.openai import serve as endpoint
 from standins.serving import RQA, Serving, serving
 
@@ -125,6 +125,34 @@ def test_a_stream_has_the_same_text_and_at_the_end_usage(client: Any) -> None:
     )
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices) == whole
     assert chunks[-1].usage.total_tokens == 10
+
+
+def test_a_stream_begins_while_the_model_writes(tmp_path: Path) -> None:
+    words = "The engineer Ingrid Valdane built the lighthouse at Skerry Point".split()
+    slow = streamed(*(f"{word} " for word in words), pause=0.1)
+    with (
+        endpoint(lambda request, number: slow) as model,
+        serving(tmp_path, "-s", "norag", reader=model.url) as server,
+        openai.OpenAI(base_url=server.url, api_key="none") as client,
+    ):
+        stream = client.chat.completions.create(model="rqa/norag", messages=asked("Who?"), stream=True)
+        times = [(chunk.choices[0].delta.content, time.monotonic()) for chunk in stream if chunk.choices]
+        texts = [text for text, _ in times if text]
+        assert "".join(texts) == " ".join(words) and len(texts) > 3
+        assert next(moment for text, moment in times if text) < times[-1][1] - 0.3
+
+
+def test_an_answer_that_changes_follows_below(tmp_path: Path) -> None:
+    words = "The engineer Ingrid Valdane built the lighthouse at Skerry Point"
+    broken = streamed(*(f"{word} " for word in words.split()), pause=0.05, finish=None, done=False)
+    with (
+        endpoint(lambda request, number: "Bo Renn" if number else broken) as model,
+        serving(tmp_path, "-s", "norag", reader=model.url, RQA_READER__S__RETRIES="1") as server,
+        openai.OpenAI(base_url=server.url, api_key="none") as client,
+    ):
+        stream = client.chat.completions.create(model="rqa/norag", messages=asked("Who?"), stream=True)
+        text = "".join(chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices)
+        assert text == f"{words}\n\nBo Renn"
 
 
 def test_earlier_turns_are_condensed_into_the_question(client: Any, model: Server) -> None:
