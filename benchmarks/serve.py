@@ -14,7 +14,9 @@ import argparse
 import asyncio
 import gc
 import json
+import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -26,6 +28,7 @@ from endpoint import running
 from robust_qa.answering import Session
 from robust_qa.cli import Answering, Run
 from robust_qa.cli.batch_run import in_session
+from robust_qa.cli.http_server import Address
 
 _LATENCY = 0.2  # seconds of the endpoint
 _ROUNDS = 5
@@ -76,14 +79,15 @@ async def _clients(url: str, first: int, count: int, at_once: int, leaving: floa
 async def _soak(session: Session, requests: int, at_once: int, leaving: float) -> None:
     from rqa_serve.app import application
     from rqa_serve.capacity import Capacity
-    from rqa_serve.running import address, listen, serve_until_stopped
 
-    listening = listen("127.0.0.1", 0)
+    address = Address("127.0.0.1", 0, None)
     capacity = Capacity(at_once, 60.0)
     models = {"rqa/norag": "norag", "rqa/rag": "rag"}
-    app = application(session, models, capacity, token="", most=1 << 20)
-    serving = asyncio.create_task(serve_until_stopped(app, listening, 60.0))
-    url = f"{address('127.0.0.1', listening)}/v1"
+    app = application(session, models, capacity, most=1 << 20)
+    serving = asyncio.create_task(address.serve(app, seconds=60.0))
+    await asyncio.sleep(1)
+    started = asyncio.all_tasks()  # those of the server itself
+    url = f"{address.url}/v1"
     part = requests // _ROUNDS
     total: dict[str, int] = {}
     for number in range(_ROUNDS):
@@ -99,14 +103,15 @@ async def _soak(session: Session, requests: int, at_once: int, leaving: float) -
         seconds = time.perf_counter() - began
         await asyncio.sleep(1)  # connections that were closed are noticed
         gc.collect()
-        tasks = [task for task in asyncio.all_tasks() if task not in (serving, asyncio.current_task())]
+        tasks = asyncio.all_tasks() - started
         print(
             f"{(number + 1) * part} requests: {outcomes}, {seconds:.1f} s; {len(tasks)} tasks left, "
             f"{capacity.requests} requests in progress, {_memory():.1f} MiB",
             flush=True,
         )
     print(f"all: {total}")
-    serving.cancel()
+    os.kill(os.getpid(), signal.SIGTERM)
+    await serving
 
 
 def _memory() -> float:

@@ -1,23 +1,19 @@
-"""The web application: its pages, who may use them, and errors."""
+"""The web application: its pages and errors."""
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from robust_qa import RqaError
 from robust_qa.cli import as_json
-from robust_qa.kit import is_loopback
 
 from .capacity import Capacity, ClientGone, unless_gone
 from .chat import Completion
@@ -25,17 +21,17 @@ from .errors import ApiError, api_error
 from .requests import Ask, Chat, encoded, read
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import Receive, Scope, Send
 
     from robust_qa.answering import Session
 
 _LEFT = 499  # nobody reads this status, as the client has left
 
 
-def application(session: Session, models: Mapping[str, str], capacity: Capacity, *, token: str, most: int) -> Starlette:
+def application(session: Session, models: Mapping[str, str], capacity: Capacity, *, most: int) -> Starlette:
     """Return the application that answers with `session`.
 
-    `models`: strategies by name of the model. `token`: what clients must send, or "". `most`: bytes of a request.
+    `models`: strategies by name of the model. `most`: bytes of a request.
     """
     pages = _Pages(session, models, capacity, most)
     return Starlette(
@@ -46,7 +42,6 @@ def application(session: Session, models: Mapping[str, str], capacity: Capacity,
             Route("/v1/chat/completions", pages.chat, methods=["POST"]),
             Route("/v1/rqa/ask", pages.ask, methods=["POST"]),
         ],
-        middleware=[Middleware(_Access, token=token)],
         exception_handlers={ApiError: _failed, RqaError: _failed, HTTPException: _failed, ClientGone: _left},
     )
 
@@ -118,30 +113,6 @@ class _Events:
             async for event in events:
                 await send({"type": "http.response.body", "body": event, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
-
-
-class _Access:
-    """Lets in requests with the token. Without a token: requests that name this machine.
-
-    A web page can point a name of its own at this machine and read the replies. Its requests name that name.
-    """
-
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app = app
-        self._expected = f"Bearer {token}".encode() if token else b""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = dict(scope["headers"])
-        if self._expected:
-            let_in = hmac.compare_digest(headers.get(b"authorization", b""), self._expected)
-            refusal = ApiError(401, "The bearer token is missing or wrong.", "authentication_error", "invalid_api_key")
-        else:
-            let_in = is_loopback(urlsplit("//" + headers.get(b"host", b"").decode("latin-1")).hostname or "")
-            refusal = ApiError(403, "Without a token, this server answers only requests to localhost.")
-        if let_in or scope["path"] == "/health":
-            await self._app(scope, receive, send)
-        else:
-            await _json(refusal.body, refusal.status)(scope, receive, send)
 
 
 async def _failed(request: Request, error: Exception) -> Response:

@@ -7,26 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robust_qa import ConfigError, Key, MissingError
-from robust_qa.cli import Answering, StoredKey, answering_options
-from robust_qa.kit import install_hint, is_loopback
+from robust_qa import MissingError
+from robust_qa.cli import Answering, answering_options
+from robust_qa.cli.http_server import Address, address_options
+from robust_qa.kit import install_hint
 
 if TYPE_CHECKING:
+    from robust_qa import Key
     from robust_qa.answering import Session
     from robust_qa.cli import Run
 
 
 @click.command("serve", epilog="Example: rqa serve --docs notes/ -s rag,astute")
-@click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port", metavar="N", type=click.IntRange(0, 65_535), default=8765, show_default=True, help="0: a free port."
-)
-@click.option(
-    "--token",
-    metavar="NAME",
-    type=StoredKey(),
-    help="Require the stored key NAME as bearer token. Needed for addresses beyond this machine.",
-)
+@address_options
 @click.option(
     "-j",
     "--jobs",
@@ -73,26 +66,19 @@ def serve(
     """
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise MissingError("`rqa serve` needs starlette and uvicorn.", hint=f"Run `{install_hint('serve')}`.")
-    if token is None and not is_loopback(host):
-        raise ConfigError(
-            f"{host} can be reached from other machines, so requests need a token.",
-            hint="Store one with `rqa keys set serve`, and add `--token serve`.",
-        )
     from robust_qa.cli.batch_run import in_session
 
     from .app import application
     from .capacity import Capacity
     from .models import offered
-    from .running import address, listen, serve_until_stopped
 
-    with listen(host, port) as listening:
-        url = address(host, listening)
-        secret = token.reveal(url) if token else ""
+    address = Address(host, port, token)
+    with address.socket:
 
         async def work(session: Session) -> None:
             models = offered(session, strategy)
-            app = application(session, models, Capacity(jobs, timeout), token=secret, most=int(max_request * 2**20))
-            run.say(f"serving {', '.join(models)} at {url}/v1. Stop with Ctrl-C")
-            await serve_until_stopped(app, listening, timeout)
+            app = application(session, models, Capacity(jobs, timeout), most=int(max_request * 2**20))
+            run.say(f"serving {', '.join(models)} at {address.url}/v1. Stop with Ctrl-C")
+            await address.serve(app, seconds=timeout + 1, unguarded="/health")
 
         in_session(run, Answering(**answering), work)
