@@ -95,8 +95,7 @@ def command(
     elif as_json:
         output.print_json(answer)
     else:
-        printed = live.end(answer.text or "")
-        output.print_answer(answer, printed=printed, cost=run.verbosity >= 0)
+        output.print_answer(answer, shown=live.end(answer.text or ""), cost=run.verbosity >= 0)
 
 
 def _names_given(retriever: str) -> bool:

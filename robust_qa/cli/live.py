@@ -58,14 +58,12 @@ class Live:
                 timer.cancel()
             self._erase()
 
-    def end(self, answer: str) -> bool:
-        """Complete the answer on the screen. Returns False if it has to be printed anew."""
-        answer = printable(answer)
-        if not self.shown:
-            return False
-        same = answer.startswith(self.shown)
-        self._print(answer[len(self.shown) :] + "\n" if same else "\n\n")
-        return same
+    def end(self, answer: str) -> str:
+        """Return the part of the answer that is on the screen. If another one is there, end its lines and return ""."""
+        if self.shown and not printable(answer).startswith(self.shown):
+            self._print("\n\n")
+            self.shown = ""
+        return self.shown
 
     def _print(self, text: str) -> None:
         from rich.text import Text

@@ -119,10 +119,10 @@ def print_short(answer: Answer) -> None:
     click.echo(printable(answer.text))
 
 
-def print_answer(answer: Answer, *, printed: bool = False, cost: bool = True) -> None:
+def print_answer(answer: Answer, *, shown: str = "", cost: bool = True) -> None:
     """Print the answer, conflicts, numbered sources and closest passages on stdout, and the cost on stderr.
 
-    `printed`: the answer itself is on the screen already.
+    `shown`: the first part of the answer, which is on the screen already.
     """
     from rich.text import Text
 
@@ -130,8 +130,7 @@ def print_answer(answer: Answer, *, printed: bool = False, cost: bool = True) ->
     if answer.text is None:
         out.print(Text(printable(answer.reason) or "Not sure."))
     else:
-        if not printed:
-            out.print(Text(printable(answer.text), style="bold"))
+        out.print(Text(printable(answer.text)[len(shown) :], style="bold"), soft_wrap=bool(shown))
         if answer.reason:
             out.print(Text(printable(answer.reason)))
     sources = _numbered(answer)
