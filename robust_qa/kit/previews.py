@@ -8,7 +8,7 @@ import re
 from .replies import labelled_answer, one_line, says_unknown, without_thoughts
 
 # Characters of an answer before it is shown: by then `says_unknown` recognises most refusals.
-_HELD_BACK = 24
+_HELD_BACK = 36
 _TOKEN = re.compile(r'"((?:[^"\\]|\\.)*+)("?)|[{}\[\]:,]', re.DOTALL)
 _BROKEN_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z|\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
 

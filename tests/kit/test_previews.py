@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from robust_qa.answering.reading import preview
 from robust_qa.kit import json_preview, one_line, prose_preview
 
-ANSWER = "Ingrid Valdane, who was the engineer of the lighthouse"
+ANSWER = "Ingrid Valdane, who was the engineer of the lighthouse at Skerry Point"
 
 
 def shown(preview_of, reply: str) -> list[str]:
