@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,7 +19,7 @@ from robust_qa.cli import as_json
 from .capacity import Capacity, ClientGone, unless_gone
 from .chat import Completion
 from .errors import ApiError, api_error
-from .requests import Ask, Chat, encoded, read
+from .requests import Ask, Chat, read
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -132,7 +133,7 @@ async def _left(request: Request, error: Exception) -> Response:
 
 
 def _json(body: Any, status: int = 200) -> Response:
-    return Response(encoded(body), status, media_type="application/json")
+    return Response(msgspec.json.encode(body), status, media_type="application/json")
 
 
 def _model(name: str) -> dict[str, Any]:

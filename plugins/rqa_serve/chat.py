@@ -8,13 +8,15 @@ import uuid
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from robust_qa import Answer, Question, RqaError, Usage
 from robust_qa.kit import printable
 
 from .conversation import condensed
 from .errors import ApiError, api_error
 from .footnotes import lead, page_of
-from .requests import Chat, encoded
+from .requests import Chat
 
 if TYPE_CHECKING:
     from robust_qa.answering import Session, Watcher
@@ -114,7 +116,7 @@ class _Growing:
 
 
 def _event(data: Mapping[str, Any]) -> bytes:
-    return b"data: " + encoded(data) + b"\n\n"
+    return b"data: " + msgspec.json.encode(data) + b"\n\n"
 
 
 def _usage(usage: Usage) -> dict[str, int]:

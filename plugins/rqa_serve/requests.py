@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -104,8 +104,3 @@ async def read(request: Request, kind: type[T], most: int) -> T:
         return msgspec.json.decode(bytes(body), type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ApiError(400, f"The request is invalid: {error}.".replace("`$.", "`")) from error
-
-
-def encoded(body: Any) -> bytes:
-    """Return `body` as JSON."""
-    return msgspec.json.encode(body)

@@ -16,7 +16,7 @@ from .watching import Watcher
 class Trace:
     """Collects the steps of one question. Without `detailed` it collects only the usage, for long batches.
 
-    `watcher` is told of each step when it begins.
+    `watcher` gets each step when it begins.
     """
 
     def __init__(self, *, detailed: bool = True, watcher: Watcher | None = None) -> None:

@@ -8,10 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-import click
-
 from ..sanitize import printable, single_line
-from .progress import can_draw
+from .progress import can_draw, redraw
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,7 +35,7 @@ class Live:
         """Show what is being done."""
         self._step = what
         if self._drawing:
-            self._draw()
+            redraw(single_line(what))
 
     def answer(self, text: str) -> None:
         """Print what is new in the answer so far. Prints nothing if the model has changed what is on the screen."""
@@ -77,20 +75,10 @@ class Live:
     def _begin(self) -> None:
         self._drawing = not self.shown
         if self._drawing:
-            self._draw()
-
-    def _draw(self) -> None:
-        width = _width()
-        click.echo(f"\r\x1b[K{single_line(self._step)[: width - 1]}", nl=False, err=True)
+            redraw(single_line(self._step))
 
     def _erase(self) -> None:
         """Erase the step, and draw no further ones."""
         if self._drawing:
             self._drawing = False
-            click.echo("\r\x1b[K", nl=False, err=True)
-
-
-def _width() -> int:
-    import os
-
-    return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+            redraw()

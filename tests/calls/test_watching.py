@@ -14,7 +14,7 @@ PIECES = ("In ", "the year ", "1871")
 
 
 class Seen:
-    """A watcher that records what it is told."""
+    """A watcher that records the steps and answers."""
 
     def __init__(self, *, streaming: bool = True) -> None:
         self.streaming = streaming
