@@ -55,6 +55,7 @@ class Layout:
     order: Order = "descending"
     seed: int | str = 0
     source_aware: bool = False
+    trust: Callable[[Passage], float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,9 @@ def fit(
 
     def render(kept: Mapping[int, Passage]) -> list[Message]:
         shown = {numbers[n]: kept[n] for n in numbers if n in kept}
-        documents = render_passages(list(shown.values()), list(shown), source_aware=layout.source_aware)
+        documents = render_passages(
+            list(shown.values()), list(shown), source_aware=layout.source_aware, trust=layout.trust
+        )
         return prompt.messages({"passages": documents, **fields})
 
     everything = dict(enumerate(passages))

@@ -209,7 +209,7 @@ class Toolbox:
 
     def _layout(self, order: Order, seed: int | None, *, source_aware: bool = False) -> Layout:
         own_seed = (getattr(self._reader().options, "seed", None) if seed is None else seed) or 0
-        return Layout(order, f"{own_seed} {self.question.text!a}", source_aware)
+        return Layout(order, f"{own_seed} {self.question.text!a}", source_aware, self.trust)
 
     async def quote(self, passages: Sequence[Passage]) -> list[Quote]:
         """The parts of `passages` that most likely answer the question, best first: by the reader, or by words."""

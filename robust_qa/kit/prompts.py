@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +13,7 @@ from ..errors import ConfigError, RqaError, did_you_mean
 from ..prompt import Prompt
 from ..sanitize import UNSEEN, printable
 from ..types import Order, Passage
+from .dates import iso_date
 from .replies import TAGS, UNKNOWN
 
 T = TypeVar("T")
@@ -129,25 +130,34 @@ def _braced(names: Iterable[str]) -> str:
 
 
 def render_passages(
-    passages: Sequence[Passage], numbers: Sequence[int] | None = None, *, source_aware: bool = False
+    passages: Sequence[Passage],
+    numbers: Sequence[int] | None = None,
+    *,
+    source_aware: bool = False,
+    trust: Callable[[Passage], float] | None = None,
 ) -> str:
     """Return passages as numbered, fenced documents. `numbers` defaults to 1, 2, 3...
 
-    `source_aware` adds the origin of each: "memory" or "retrieval" (Astute RAG, Section 4.3), and its URL. Escapes
-    text that looks like a fence or a special token, so that a passage cannot end its document or turn.
+    `source_aware` adds the origin of each: "memory" or "retrieval" (Astute RAG, Section 4.3), its URL, its date, and
+    the user's trust in its source if `trust` gives another weight than 1. Escapes text that looks like a fence or a
+    special token, so that a passage cannot end its document or turn.
     """
     return "\n".join(
-        _render(passage, number, source_aware)
+        _render(passage, number, source_aware, trust)
         for passage, number in zip(passages, numbers or range(1, len(passages) + 1), strict=True)
     )
 
 
-def _render(passage: Passage, number: int, source_aware: bool) -> str:
+def _render(passage: Passage, number: int, source_aware: bool, trust: Callable[[Passage], float] | None) -> str:
     origin = ""
     if source_aware:
         origin = ' from="memory"' if passage.origin == "memory" else ' from="retrieval"'
         if passage.source.startswith(("http://", "https://")):  # a path would tell the server about this machine
             origin += f' source="{_attribute(passage.source)}"'
+        if date := iso_date(passage.date):
+            origin += f' date="{date}"'
+        if trust and (weight := trust(passage)) != 1:
+            origin += f' trust="{weight:g}"'
     title = f' title="{_attribute(passage.title)}"' if passage.title else ""
     return f'<document number="{number}"{origin}{title}>\n{fenced(passage.text)}\n</document>'
 

@@ -1,5 +1,6 @@
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,8 @@ import msgspec
 import pytest
 from standins.model import ScriptedModel, toolbox_over
 
-from robust_qa import Answer, Completion, ConfigError, CutError, Passage, RqaError, UnavailableError
+from robust_qa import Answer, Completion, ConfigError, CutError, Passage, Question, RqaError, UnavailableError
+from robust_qa.testing import toolbox
 from rqa_astute import Astute
 
 QUESTION = "Who wrote Emma?"
@@ -110,6 +112,14 @@ class TestAlgorithm1:
         await ask(model)
         headings = ['number="1" from="retrieval"', 'number="2" from="retrieval"', 'number="3" from="memory"']
         assert all(heading in model.prompts[1] for heading in headings)
+
+    async def test_the_model_sees_dates_and_the_users_trust(self) -> None:
+        model = ScriptedModel([MEMORY, VERDICT])
+        passages = (replace(EMMA, date="2024-05-01"), replace(FAKE, source="https://rumours.example/1"))
+        tools = toolbox(Question(QUESTION, passages=passages), reader=model, trust=lambda passage: 0.1)
+        await Astute(Astute.Options()).answer(QUESTION, tools)
+        assert 'from="retrieval" date="2024-05-01" trust="0.1"' in model.prompts[1]
+        assert 'source="https://rumours.example/1" trust="0.1"' in model.prompts[1]
 
     async def test_each_round_sees_the_pool_and_the_round_before(self) -> None:
         rounds = [f"documents: 1, 3\ntext: Outcome of round {n}." for n in (1, 2)]
