@@ -16,6 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from robust_qa.answering.assembly import Defaults
+from robust_qa.answering.history import HistorySettings
 from robust_qa.calls.cache import CacheSettings
 from robust_qa.config import environment
 from robust_qa.host.loading import GROUP, OWN_DISTRIBUTION, Host
@@ -118,7 +119,7 @@ def options(context: click.Context) -> list[click.Option]:
 def tables() -> dict[str, type[Any]]:
     """The dataclass of every table of the configuration, by the table's name."""
     components = {f"{r.kind}.{r.name}": r.options for r in Host.from_environment().components() if r.options}
-    return {"defaults": Defaults, "cache": CacheSettings, **components}
+    return {"defaults": Defaults, "cache": CacheSettings, "history": HistorySettings, **components}
 
 
 def defaults(owner: type[Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def example_tables(text: str) -> dict[str, dict[str, Any]]:
     """The tables of the example by dotted name. "" has the keys above the first table."""
     found: dict[str, dict[str, Any]] = {"": {}}
     for key, value in tomli.loads(text).items():
-        if key in ("defaults", "cache"):
+        if key in ("defaults", "cache", "history"):
             found[key] = value
         elif isinstance(value, dict):
             found.update({f"{key}.{name}": table for name, table in value.items()})

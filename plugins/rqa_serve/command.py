@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robust_qa import MissingError
-from robust_qa.cli import Answering, answering_options
+from robust_qa.cli import Answering, answering_options, history_option
 from robust_qa.cli.http_server import Address, address_options
 from robust_qa.kit import install_hint
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     help="Largest request in MiB.",
 )
 @answering_options(several=True)
+@history_option
 @click.pass_obj
 def serve(
     run: Run,
@@ -81,4 +82,4 @@ def serve(
             run.say(f"serving {', '.join(models)} at {address.url}/v1. Stop with Ctrl-C")
             await address.serve(app, seconds=timeout + 1, unguarded="/health")
 
-        in_session(run, Answering(**answering), work)
+        in_session(run, Answering(**answering), work, record="serve")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import math
 import time
@@ -28,6 +29,7 @@ from ..kit.warnings import collected_warnings
 from ..types import Answer, Citation, Kind, Power, Question, Step, Usage
 from .assembly import Assembly, in_circle
 from .components import Components, Names, Plan, split_reader
+from .history import Recorder
 from .pipelines import Pipelines
 from .retrieval import check
 from .strategies import answer_of
@@ -41,6 +43,7 @@ class Session:
 
     `overrides`: option values by kind and name that are in no file, such as the index folder of `--docs`.
     `detailed`: keep every step in the trace. If false, keep only the usage.
+    `history`: gets each answer. The session closes it.
     `prefer_retriever`: ignore a question's own passages, unless the retriever expression names them.
     """
 
@@ -51,12 +54,14 @@ class Session:
         *,
         detailed: bool = True,
         prefer_retriever: bool = False,
+        history: Recorder | None = None,
         overrides: Mapping[tuple[Kind, str], Mapping[str, Any]] | None = None,
     ) -> None:
         self.assembly = Assembly(config, host, overrides=overrides)
         self.defaults = self.assembly.defaults
         self.detailed = detailed
         self._prefer_retriever = prefer_retriever
+        self._history = history
         self._cache: Cache | None = None
         self._unclosed: list[str] = []
         self._warned = Counter[str]()  # by text, the number of questions
@@ -89,6 +94,8 @@ class Session:
         finally:
             if self._cache is not None:
                 self._cache.close()
+            if self._history is not None:
+                self._history.close()
 
     async def answer(
         self,
@@ -122,7 +129,7 @@ class Session:
             raise own_error.with_traceback(error.__traceback__) from cause
         finally:
             self._warned.update(set(warnings))
-        return dataclasses.replace(
+        answer = dataclasses.replace(
             answer,
             conflicts=newest_first(answer.conflicts),
             closest=closest,
@@ -132,6 +139,9 @@ class Session:
             seconds=time.perf_counter() - began,
             trace=tuple(toolbox.trace.steps),
         )
+        if self._history is not None:
+            await asyncio.to_thread(self._history.add, answer)
+        return answer
 
     @property
     def strategies(self) -> list[str]:

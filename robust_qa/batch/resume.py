@@ -147,9 +147,9 @@ def _options(config: Config) -> dict[str, Any]:
 
 
 def _matters(key: str) -> bool:
-    """Whether answers depend on the option. They do not depend on the cache and on limits."""
+    """Whether answers depend on the option. They do not depend on the cache, the history and limits."""
     *table, option = key.split(".")
-    return table[:1] != ["cache"] and not (len(table) == 2 and option in _LIMITS)
+    return table[:1] not in (["cache"], ["history"]) and not (len(table) == 2 and option in _LIMITS)
 
 
 def _content(key: str, value: Value) -> str:

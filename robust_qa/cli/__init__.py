@@ -5,9 +5,19 @@ To answer many questions, see `robust_qa.cli.batch_run`.
 
 from __future__ import annotations
 
+from ..encoding import as_json
 from .groups import command_group
-from .options import Answering, KeyValue, StoredKey, answering_options, jobs_option, output_option, passages_in
-from .output import as_json, console, cost_line, print_to
+from .options import (
+    Answering,
+    KeyValue,
+    StoredKey,
+    answering_options,
+    history_option,
+    jobs_option,
+    output_option,
+    passages_in,
+)
+from .output import console, cost_line, print_to
 from .run import Run
 
 __all__ = [
@@ -20,6 +30,7 @@ __all__ = [
     "command_group",
     "console",
     "cost_line",
+    "history_option",
     "jobs_option",
     "output_option",
     "passages_in",

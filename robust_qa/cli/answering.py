@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..answering.assembly import Assembly
+from ..answering.history import recorder
 from ..answering.session import Session
 from ..errors import MissingError
 from ..types import Kind
@@ -13,8 +14,11 @@ from .options import Answering
 from .run import Run
 
 
-def open_session(run: Run, answering: Answering, *, detailed: bool = True) -> Session:
-    """Return a session for the command line and the configuration. Index the files of --docs first."""
+def open_session(run: Run, answering: Answering, *, detailed: bool = True, record: str = "") -> Session:
+    """Return a session for the command line and the configuration. Index the files of --docs first.
+
+    `record`: a command, such as "ask", whose answers go to the history.
+    """
     pairs = answering.overrides()
     overrides: dict[tuple[Kind, str], Mapping[str, Any]] = {}
     if answering.docs:
@@ -47,6 +51,7 @@ def open_session(run: Run, answering: Answering, *, detailed: bool = True) -> Se
         run.host,
         detailed=detailed,
         prefer_retriever=bool(answering.retriever or answering.docs),
+        history=recorder(config, record, run.say) if record else None,
         overrides=overrides,
     )
     for kind, table in config.overridden():

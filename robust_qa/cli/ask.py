@@ -13,7 +13,7 @@ import click
 from ..errors import InputError, RqaError
 from ..stdout import descriptor, plugins_write_to_stderr
 from ..types import Answer, Question
-from .options import Answering, answering_options, output_option, passages_in
+from .options import Answering, answering_options, history_option, output_option, passages_in
 from .run import Run, pass_run
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.argument("question", metavar="[QUESTION]", nargs=-1)
 @output_option("FILE", "Write the answer to FILE. Default: - (stdout).", dir_okay=False)
 @answering_options()
+@history_option
 @click.option(
     "--passages",
     metavar="FILE",
@@ -79,7 +80,10 @@ def command(
     )
     trace = Trace(watcher=live)
     with plugins_write_to_stderr():
-        session = open_session(run, options)  # outside the event loop, so that Ctrl-C interrupts indexing
+        # Outside the event loop, so that Ctrl-C interrupts indexing.
+        session = open_session(run, options, record="ask")
+        run.hold()  # messages follow the answer, a part of which may be on the screen
+        click.get_current_context().call_on_close(run.release)
         try:
             answer = asyncio.run(_answer(session, parsed, trace, live))
         except RqaError:

@@ -68,9 +68,17 @@ class _Interrupted(Exception):
     """A signal stopped the batch."""
 
 
-def in_session(run: Run, answering: Answering, work: Callable[[Session], Awaitable[T]], *, detailed: bool = True) -> T:
+def in_session(
+    run: Run,
+    answering: Answering,
+    work: Callable[[Session], Awaitable[T]],
+    *,
+    detailed: bool = True,
+    record: str = "",
+) -> T:
     """Return the result of `work`, run with the command line's session. Plugins' prints go to stderr.
 
+    `record`: a command, such as "serve", whose answers go to the history.
     Raises KeyboardInterrupt if a signal stops the batch.
     """
     _share_arenas()
@@ -86,7 +94,7 @@ def in_session(run: Run, answering: Answering, work: Callable[[Session], Awaitab
         return result
 
     with plugins_write_to_stderr():
-        session = open_session(run, answering, detailed=detailed)
+        session = open_session(run, answering, detailed=detailed, record=record)
         try:
             return asyncio.run(work_in_session(session))
         except _Interrupted:

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from ..answering.assembly import Assembly, Defaults
+from ..answering.history import HistorySettings
 from ..calls.cache import CacheSettings
 from ..config import environment, redaction, trust
 from ..config import layers as configuration
@@ -30,12 +31,12 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print values and origins as JSON.")
 @pass_run
 def show(run: Run, as_json: bool) -> None:
-    """Show every value with its origin, and the defaults of [defaults] and [cache].
+    """Show every value with its origin, and the defaults of [defaults], [cache] and [history].
 
     Values that look like secrets are hidden.
     """
     values = {key: (value.value, value.layer.origin) for key, value in run.load_config().leaves()}
-    for table, options in (("defaults", Defaults()), ("cache", CacheSettings())):
+    for table, options in (("defaults", Defaults()), ("cache", CacheSettings()), ("history", HistorySettings())):
         for option in dataclasses.fields(options):
             if (value := getattr(options, option.name)) not in (None, {}):
                 values.setdefault(f"{table}.{option.name}", (value, "built in"))
@@ -70,6 +71,7 @@ def check(run: Run) -> None:
 
     checks: list[Callable[[], object]] = [
         partial(settings.build, CacheSettings, config.table("cache")),
+        partial(settings.build, HistorySettings, config.table("history")),
         *(partial(check_table, kind, name) for kind, name in tables),
         lambda: assembly.prompts,
     ]

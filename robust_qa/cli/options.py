@@ -34,12 +34,16 @@ class Answering:
     docs: tuple[Path, ...] = ()
     option: tuple[tuple[str, str], ...] = ()
     no_cache: bool = False
+    no_history: bool = False
 
     def overrides(self) -> list[tuple[str, str]]:
         """Return the configuration values that these options set. -s, -r, --reader and -k win over -O."""
         named = {"strategy": self.strategy, "retriever": self.retriever, "reader": self.reader, "k": self.k}
         pairs = [*self.option, *((f"defaults.{key}", str(value)) for key, value in named.items() if value)]
-        return [*pairs, ("cache.enabled", "false")] if self.no_cache else pairs
+        for table, off in (("cache", self.no_cache), ("history", self.no_history)):
+            if off:
+                pairs.append((f"{table}.enabled", "false"))
+        return pairs
 
 
 class KeyValue(click.ParamType[tuple[str, str]]):
@@ -226,6 +230,12 @@ def answering_options(*option_flags: str, several: bool = False) -> Callable[[F]
         return command
 
     return decorate
+
+
+def history_option(command: F) -> F:
+    """Add the option --no-history. Use it together with `answering_options`."""
+    add = click.option("--no-history", is_flag=True, help="Do not keep the answers in the history.")
+    return add(command)
 
 
 def passages_in(path: Path) -> tuple[Passage, ...]:

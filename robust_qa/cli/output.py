@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..encoding import as_json
 from ..errors import Exit, InputError
 from ..kit.dates import date_of
 from ..sanitize import printable, printable_json, single_line
@@ -91,27 +92,16 @@ def console(*, err: bool = False) -> Console:
     return Piped(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False, width=width, height=height)
 
 
-def as_json(answer: Answer) -> dict[str, Any]:
-    """Return the whole answer as JSON-ready data."""
-    import msgspec
-
-    built: dict[str, Any] = msgspec.to_builtins(answer)
-    text = built.pop("text")
-    if answer.withstands is None:
-        del built["withstands"]
-    return {
-        "question": built.pop("question"),
-        "answer": text,
-        "abstained": answer.abstained,
-        **built,
-    }
-
-
 def print_json(answer: Answer) -> None:
     """Print the whole answer on stdout as one JSON object."""
+    print_data(as_json(answer))
+
+
+def print_data(data: Any) -> None:
+    """Print JSON-ready data on stdout."""
     import msgspec
 
-    encoded = msgspec.json.format(msgspec.json.encode(as_json(answer)), indent=2)
+    encoded = msgspec.json.format(msgspec.json.encode(data), indent=2)
     sys.stdout.buffer.write(printable_json(encoded) + b"\n")
 
 

@@ -13,7 +13,7 @@ CONFIG = "RQA_CONFIG"  # configuration file, like --config
 PLUGINS = "RQA_PLUGINS"  # comma-separated plugins to load, or "none"
 STRICT_PLUGINS = "RQA_STRICT_PLUGINS"  # 1: fail if a plugin is broken, like --strict-plugins
 CONFIG_DIR = "RQA_CONFIG_DIR"  # user configuration, keys and trust
-DATA_DIR = "RQA_DATA_DIR"  # indexes and models
+DATA_DIR = "RQA_DATA_DIR"  # indexes, models and the history
 CACHE_DIR = "RQA_CACHE_DIR"  # cached calls and the indexes of --docs
 KEY_PREFIX = "RQA_KEY_"  # RQA_KEY_<NAME>: the key NAME
 COMPLETE = "_RQA_COMPLETE"  # set by the shell's completion script
@@ -43,7 +43,7 @@ def config_dir() -> Path:
 
 
 def data_dir() -> Path:
-    """Return the folder of indexes and models."""
+    """Return the folder of indexes, models and the history."""
     return _folder(DATA_DIR, "user_data_path")
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _FILE_NAME = "keys.json"
 _PORTS = {"http": 80, "https": 443}
+_CONVENTIONAL = "_API_KEY"  # the end of variables that hold a key
+_SHORTEST = 8  # characters of a key: local servers take keys such as "none", which are words of texts too
 
 
 class Key:
@@ -161,7 +163,7 @@ def find(name: str, *, confined: bool = False) -> Key:
     """Return the key `name` from RQA_KEY_<NAME>, the key file or <NAME>_API_KEY, without secret if unknown."""
     check_name(name)
     stored = stored_keys().get(name, Key(name))
-    conventional = re.sub(r"[^A-Z0-9]", "_", name.upper()) + "_API_KEY"
+    conventional = re.sub(r"[^A-Z0-9]", "_", name.upper()) + _CONVENTIONAL
     secret = os.environ.get(variable(name)) or stored._secret or os.environ.get(conventional, "")
     return Key(name, secret.strip(), stored.host, confined=confined)
 
@@ -191,6 +193,25 @@ def stored_keys() -> dict[str, Key]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # Not chained, because the cause contains the file's text.
         raise ConfigError(f"The key file {path} is damaged.", hint="Delete it and store the keys again.") from None
+
+
+def without_keys(encoded: str) -> str:
+    """Return JSON with all keys hidden, those that are stored and those in the environment.
+
+    Raises ConfigError if the key file cannot be read.
+    """
+    import json
+
+    from .redaction import HIDDEN
+
+    secrets = {key._secret for key in stored_keys().values()}
+    for name, value in os.environ.items():
+        if name.startswith(environment.KEY_PREFIX) or name.endswith(_CONVENTIONAL):
+            secrets.add(value.strip())
+    for secret in secrets:
+        if len(secret) >= _SHORTEST:
+            encoded = encoded.replace(json.dumps(secret)[1:-1], HIDDEN)
+    return encoded
 
 
 def store(key: Key) -> None:

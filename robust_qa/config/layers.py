@@ -18,7 +18,7 @@ from .values import Layer, Table, Tree, Value, absolute
 
 FILE_NAME = "rqa.toml"
 USER_FILE_NAME = "config.toml"
-TABLES = (*KINDS, "defaults", "cache", "trust")
+TABLES = (*KINDS, "defaults", "cache", "history", "trust")
 _VARIABLES = (*environment.NAMES, *environment.SHORTCUTS)
 
 

@@ -18,7 +18,7 @@ _NAMES_SECRET = re.compile(
 )
 _NAMES_COUNT = re.compile(r"\A(max|min)_\w*tokens(_\w*)?\Z")
 _KEY_OPTION = re.compile(r"[a-z]+\.[^.]+\.key\Z")
-_HIDDEN = "********"
+HIDDEN = "********"
 _LONGEST_SHOWN = 200  # characters of a value in an error message
 
 
@@ -37,12 +37,12 @@ def scrubbed(key: str, value: Any) -> Any:
         return value
     last = key.rpartition(".")[2]
     if _KEY_OPTION.match(key):
-        return value if is_key_name(value) else _HIDDEN
+        return value if is_key_name(value) else HIDDEN
     if _NAMES_SECRET.search(last) and not _NAMES_COUNT.match(last):
-        return _HIDDEN
-    value = re.sub(r"(?<=//)[^/\s]+@", f"{_HIDDEN}@", value)  # user name and password in a URL
+        return HIDDEN
+    value = re.sub(r"(?<=//)[^/\s]+@", f"{HIDDEN}@", value)  # user name and password in a URL
     value = re.sub(r"(?<=[?&])([^=&#\s]+)=([^&#\s]+)", _scrubbed_parameter, value)
-    return _HOLDS_SECRET.sub(_HIDDEN, value)
+    return _HOLDS_SECRET.sub(HIDDEN, value)
 
 
 def shown(key: str, value: Any) -> str:
@@ -52,4 +52,4 @@ def shown(key: str, value: Any) -> str:
 
 
 def _scrubbed_parameter(match: re.Match[str]) -> str:
-    return f"{match[1]}={_HIDDEN}" if _NAMES_SECRET.search(match[1]) else match[0]
+    return f"{match[1]}={HIDDEN}" if _NAMES_SECRET.search(match[1]) else match[0]

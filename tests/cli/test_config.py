@@ -48,6 +48,9 @@ def test_show_gives_each_value_its_origin(rqa: Rqa, own: Path, monkeypatch: pyte
         "cache.size = 1024  # built in",
         'defaults.k = "5"  # RQA_K',
         f'defaults.reader = "parrot"  # {here}',
+        "history.days = 365  # built in",
+        "history.enabled = true  # built in",
+        "history.size = 100  # built in",
         f'plugins = ["{PLUGIN}"]  # {own}',
         f"reader.parrot.window = 100  # {here}",
     ]

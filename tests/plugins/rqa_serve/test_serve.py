@@ -188,6 +188,16 @@ def test_the_whole_answer_is_that_of_rqa_ask(server: Serving) -> None:
     assert [step["kind"] for step in answer["trace"]] == ["retrieve", "generate"]
 
 
+def test_answers_are_kept_in_the_history(tmp_path: Path, model: Server) -> None:
+    with serving(tmp_path, "-s", "norag", reader=model.url) as server:
+        post(server, "/chat/completions", json={"model": "rqa/norag", "messages": asked("Who asks first?")})
+        post(server, "/rqa/ask", json={"question": "Who asks then?"})
+        env = {**os.environ, "RQA_DATA_DIR": str(tmp_path / "data")}
+        listed = subprocess.run([*RQA, "history", "--json"], env=env, capture_output=True, check=True).stdout
+    rows = [(row["command"], row["question"]) for row in json.loads(listed)]
+    assert rows == [("serve", "Who asks then?"), ("serve", "Who asks first?")]
+
+
 def test_llm_is_a_client(server: Serving, tmp_path: Path) -> None:
     if find_spec("llm") is None:
         pytest.skip("llm is not installed: pip install -e '.[dev]'")
