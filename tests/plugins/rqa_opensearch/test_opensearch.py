@@ -296,11 +296,14 @@ async def test_no_server_is_unavailable() -> None:
     await retriever.close()
 
 
-async def test_a_rate_limit_is_waited_out(server: Server, connect: Connect) -> None:
-    server.faults = [rate_limited("7")]
-    with pytest.raises(UnavailableError) as caught:
+@pytest.mark.parametrize(
+    ("fault", "wait"), [(rate_limited("7"), 7.0), (error(429, "circuit_breaking_exception", "data too large"), None)]
+)
+async def test_a_rate_limit_is_passed_on(fault: Fault, wait: float | None, server: Server, connect: Connect) -> None:
+    server.faults = [fault]
+    with pytest.raises(UnavailableError, match="status 429") as caught:
         await connect().retrieve(QUESTION, 5)
-    assert (caught.value.limited, caught.value.retry_after) == (True, 7.0)
+    assert (caught.value.limited, caught.value.retry_after) == (True, wait)
 
 
 def test_the_command_line_retries_and_answers(server: Server, rqa: Callable[..., Any], tmp_path: Path) -> None:
