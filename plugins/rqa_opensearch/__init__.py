@@ -47,7 +47,7 @@ class OpenSearch:
 
         url: Url  # the server's address
         index: Annotated[str, Meta(min_length=1)]  # an index, an alias, or several with commas and *
-        user: str | None = None  # user name whose password is `key`; default: `key` is an API key of Elasticsearch
+        user: str | None = None  # user name whose password is `key`; default: `key` is an API key
         key: Key | None = None  # name of a stored key; by default no key is sent
         fields: list[str] = field(default_factory=list)  # fields to search, as in "title^2"; default: title and text
         body: str | None = None  # JSON of a search of your own; each string "{question}" in it becomes the question

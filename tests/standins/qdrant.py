@@ -75,7 +75,8 @@ class Qdrant(Server):
         collection, using = self.collections[name], body.get("using", "")
         if using not in collection.sizes:
             raise RefusedError(400, f"Wrong input: Not existing vector name error: {using}")
-        query, size = np.array(body["query"], float), collection.sizes[using]
+        vector = body["query"]["nearest"] if isinstance(body["query"], dict) else body["query"]
+        query, size = np.array(vector, float), collection.sizes[using]
         if len(query) != size:
             raise RefusedError(400, f"Wrong input: Vector dimension error: expected dim: {size}, got {len(query)}")
         found = [
