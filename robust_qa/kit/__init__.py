@@ -34,6 +34,7 @@ from .replies import (
     says_unknown,
     without_thoughts,
 )
+from .stores import DocumentFields, JsonReply, JsonServer
 from .terms import STOPWORDS, content_terms
 from .text import answer_key, contains_answer, gold_facts, normalise, sentences, superscript, with_title, words
 from .warnings import PLAIN_TEXT, warn
@@ -45,8 +46,11 @@ __all__ = [
     "STOPWORDS",
     "TEXT",
     "UNKNOWN",
+    "DocumentFields",
     "Filled",
     "Form",
+    "JsonReply",
+    "JsonServer",
     "Labels",
     "Prompt",
     "Prompter",
