@@ -140,7 +140,7 @@ def evaluate_sets(
 
     `-s all` takes every strategy that the configuration can run.
 
-    DATA is a JSON lines file with `question`, `answers` and optionally `passages`, or a public set as published.
+    DATA is JSON lines or CSV with `question`, `answers` and optionally `passages`, or a public set as published.
     """
     resume |= retry_failed
     if resume and force:
