@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robust_qa import CallError, Citation, ContextError, MissingError, Passage
-from robust_qa.kit import Prompt, Prompter, cite_reading, parse_expression, says_unknown
+from robust_qa.kit import Prompt, Prompter, cite_reading, labelled_answer, parse_expression, says_unknown
 
 if TYPE_CHECKING:
     from robust_qa import Order, Toolbox
@@ -148,7 +148,9 @@ async def _read(
 ) -> Reply | None:
     if not passages:
         reply = await settings.recall.ask(toolbox, "recall", sample=sample, temperature=settings.temperature)
-        return None if says_unknown(reply.text) else Reply(reply.text)
+        stated = labelled_answer(reply.text)
+        text = reply.text if stated is None else stated
+        return None if says_unknown(text) else Reply(text)
     reading = await toolbox.read(
         question,
         passages,

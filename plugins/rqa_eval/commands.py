@@ -140,7 +140,7 @@ def evaluate_sets(
 
     `-s all` takes every strategy that the configuration can run.
 
-    DATA is a JSON lines file with `question`, `answers` and optionally `passages`, or a public set as published.
+    DATA is JSON lines or CSV with `question`, `answers` and optionally `passages`, or a public set as published.
     """
     resume |= retry_failed
     if resume and force:
@@ -257,6 +257,8 @@ def _passes(stored: StoredScores, scores: StoredScores, metrics: Sequence[Metric
 
 def _show(results: dict[str, Any], chosen: Sequence[str], with_cards: Path | None) -> None:
     """Print the tables of a run, or the robustness cards of the run in the folder `with_cards`."""
+    import textwrap
+
     from robust_qa.cli import console
 
     from .table import legend, tables
@@ -272,5 +274,5 @@ def _show(results: dict[str, Any], chosen: Sequence[str], with_cards: Path | Non
     for table in [] if with_cards else tables(results, chosen=chosen):
         for line in [*table.lines(width), ""]:
             click.echo(line)
-    for line in legend(results, chosen=chosen):
-        click.echo(line)
+    for note in legend(results, chosen=chosen):
+        click.echo(textwrap.fill(note, width, break_long_words=False, break_on_hyphens=False))

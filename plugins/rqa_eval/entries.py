@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from robust_qa import InputError
-from robust_qa.batch import check_rows, portable
+from robust_qa.batch import check_rows, input_rows, portable, table_delimiter, table_fields
 
 from .items import Malformed
 
@@ -58,6 +58,29 @@ def json_rows(path: Path) -> Iterator[Entry]:
     with path.open("rb") as file:
         is_list = file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
     yield from numbered(load_json(path)) if is_list else json_lines(path)
+
+
+def table_rows(path: Path) -> Iterator[Entry]:
+    """Yield the rows of a CSV or TSV file. `|` separates right answers."""
+
+    def fields(row: bytes) -> dict[str, Any]:
+        try:
+            found = table_fields(row)
+        except InputError as error:
+            raise Malformed(f"{error.message} {error.hint}") from error
+        except UnicodeDecodeError as error:
+            raise Malformed(f"it is not UTF-8 text: {error.reason}") from error
+        if isinstance(answers := found.get("answers"), str):
+            found["answers"] = [answer.strip() for answer in answers.split("|") if answer.strip()]
+        return found
+
+    with path.open("rb") as file:
+        if not table_delimiter(file.readline()):
+            raise InputError(f"{path} has no header with a column `question`.", hint=HINT)
+        file.seek(0)
+        for number, row in input_rows(file):
+            if row:
+                yield number, f"line {number}", partial(fields, row)
 
 
 def numbered(rows: Iterable[Any], name: str = "row") -> Iterator[Entry]:

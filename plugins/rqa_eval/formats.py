@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 
 from robust_qa import InputError
-from robust_qa.batch import check_rows
+from robust_qa.batch import check_rows, table_delimiter
 
 from . import public_sets
-from .entries import HINT, Entry, json_lines, load_json, loads
+from .entries import HINT, Entry, json_lines, load_json, loads, table_rows
 from .items import Item, Malformed, item
 
 _SHOWN = 5  # malformed rows that an error lists
@@ -58,11 +58,8 @@ def _detect(path: Path) -> str:
     if not head.strip():
         raise InputError(f"{path} has no questions.")
     first = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0].rstrip()
-    columns = set(first.split(b"\t"))
-    if {b"question", b"possible_answers"} <= columns:
-        return "popqa"
-    if {b"claim", b"label"} <= columns:
-        return "pubhealth"
+    if layout := _table_layout(head.partition(b"\n")[0]):
+        return layout
     if path.suffix == ".json" and first.startswith(b"["):
         rows = load_json(path)
         first = msgspec.json.encode(rows[0] if isinstance(rows, list) and rows else rows)
@@ -81,6 +78,16 @@ def _detect(path: Path) -> str:
         if fields <= row.keys():
             return layout
     raise InputError(f"Cannot detect the layout of {path} from the fields {', '.join(list(row)[:8])}.", hint=HINT)
+
+
+def _table_layout(header: bytes) -> str:
+    """Return the layout of a table, "" for other files."""
+    columns = set(header.removeprefix(b"\xef\xbb\xbf").rstrip().split(b"\t"))
+    if {b"question", b"possible_answers"} <= columns:
+        return "popqa"
+    if {b"claim", b"label"} <= columns:
+        return "pubhealth"
+    return "csv" if table_delimiter(header) else ""
 
 
 # The first layout whose fields are all in the row wins.
@@ -104,6 +111,7 @@ _SIGNS: tuple[tuple[str, set[str]], ...] = (
 
 LAYOUTS: Mapping[str, Callable[[Path], Iterator[Entry]]] = {
     "jsonl": json_lines,
+    "csv": table_rows,
     "ctxs": public_sets.ctxs,
     "squad": public_sets.squad,
     "nq-open": public_sets.nq_open,

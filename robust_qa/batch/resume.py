@@ -6,10 +6,10 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
@@ -26,6 +26,7 @@ from ..documents.lines import LONGEST
 from ..errors import InputError, RqaError
 from ..expressions import BUILT_IN, Tree, sources
 from .rows import bare, parse_row
+from .tables import input_rows
 
 if TYPE_CHECKING:
     from ..answering.session import Session
@@ -206,10 +207,15 @@ def surveyed(descriptor: int) -> tuple[str | None, bool]:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         return None, True
     content, lacking, position = hashlib.sha256(), False, os.lseek(descriptor, 0, os.SEEK_CUR)
-    with os.fdopen(os.dup(descriptor), "rb") as file:
+
+    def lines(file: BinaryIO) -> Iterator[bytes]:
         while line := file.readline(LONGEST + 1):  # a longer line is not a valid row
             content.update(line)
-            lacking = lacking or (bool(bare(line)) and _lacks_passages(line))
+            yield line
+
+    with os.fdopen(os.dup(descriptor), "rb") as file:
+        for _, row in input_rows(lines(file)):
+            lacking = lacking or (bool(bare(row)) and _lacks_passages(row))
     os.lseek(descriptor, position, os.SEEK_SET)
     return content.hexdigest(), lacking
 

@@ -1,7 +1,8 @@
 """Rows of a batch: read questions and passages, and write answers.
 
 A row is a JSON object with `question` and optionally `id` and `passages`. A line that does not begin with { or [ is
-a question. Other fields are copied to the output byte for byte, in their order, unless they are not valid JSON.
+a question. A table, such as CSV, has its fields in cells. Other fields are copied to the output byte for byte, in their
+order, unless they are not valid JSON.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ..documents.lines import LONGEST
 from ..errors import InputError, RqaError
 from ..kit.dates import iso_date
 from ..types import Answer, Passage, Question
+from .tables import table_delimiter, table_fields
 
 # The fields that rqa adds to an output line. An input field of the same name moves into `input`.
 OWN_FIELDS = frozenset(
@@ -39,8 +41,6 @@ _SIGNATURES = {
 
 _ARRAY = re.compile(rb"\[\s*\{")
 _EACH = "Write one object per line: jq -c '.[]' FILE"
-_LONGEST_HEADER = 10_000  # bytes
-_NAME = re.compile(r"[\w-]+")
 _OTHER_NAMES = "ctxs contexts context positive_ctxs paragraphs docs documents".split()  # of passages, in other tools
 
 # Matches whole strings, so that `portable` changes no text in them. Unclosed strings too: that keeps the time linear.
@@ -170,15 +170,8 @@ def check_rows(line: bytes, name: str = "The input") -> None:
         )
     if _ARRAY.match(line):
         raise InputError(f"{name} is a JSON array, but a row must be an object.", hint=_EACH)
-    header = line[:_LONGEST_HEADER].decode("utf-8", "replace").lower()
-    for mark, option in (("\t", ', delimiter="\\t"'), (",", "")):
-        names = [cell.strip().strip('"') for cell in header.split(mark)]
-        if len(names) > 1 and "question" in names and all(map(_NAME.fullmatch, names)):
-            raise InputError(
-                f"{name} is a table, but a row must be a JSON object.",
-                hint="Write one object per line: python3 -c 'import csv, json; [print(json.dumps(row)) for row in "
-                f'csv.DictReader(open(0, encoding="utf-8-sig"){option})]\' < FILE',
-            )
+    if b"\n" not in line and table_delimiter(line):
+        raise InputError(f"{name} is a table, but a row must be a JSON object.", hint="Convert it to JSON lines.")
 
 
 def unread_passages(fields: Container[str]) -> str:
@@ -188,10 +181,11 @@ def unread_passages(fields: Container[str]) -> str:
 
 
 def parse_row(line: bytes, number: int) -> Row:
-    """Parse line `number`. Raises InputError if it is not a valid row."""
+    """Parse the row at line `number`. Raises InputError if it is not valid."""
     if len(line) > LONGEST:
         raise InputError(f"The row is longer than {LONGEST >> 20} MiB.")
-    line = bare(line)
+    in_table = line.find(b"\n", 0, -1) >= 0  # below its header
+    line = line if in_table else bare(line)
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
@@ -201,6 +195,8 @@ def parse_row(line: bytes, number: int) -> Row:
         ) from error
     if "\0" in text:
         raise InputError("The row has NUL bytes. The file is binary or UTF-16 text.")
+    if in_table:
+        return Row(number, {name: Raw(_encode(value)) for name, value in table_fields(line).items()})
     if text[:1] not in ("{", "["):
         return Row(number, {"question": Raw(_encode(text))})
     return Row(number, _fields(line))

@@ -124,7 +124,7 @@ class Batch:
         self._done = done or (lambda number, line: False)
 
         self.window = max(8 * jobs, 64)
-        self._number = 0  # of the last line read
+        self._number = 0  # of the line where the last row begins
         self._begun = 0
         self._ended = 0
         self._written = 0
@@ -199,7 +199,7 @@ class Batch:
                 self._room.clear()
                 await self._room.wait()
             while (line := await self._lines.next()) is not None:
-                self._number += 1
+                self._number = self._lines.number
                 if not bare(line):
                     self.tally.blank += 1
                     self.tally.finished_bytes += len(line) + 1

@@ -1,4 +1,4 @@
-"""`rqa batch`: read questions as JSON lines, write answers as JSON lines."""
+"""`rqa batch`: read questions as JSON lines or a table, write answers as JSON lines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def command(
     """Answer the questions in IN (default: stdin). Write one output line each, in input order.
 
     A line is a plain question, or a JSON object with `question` and optionally `id` and `passages`.
-    Other fields are copied to the output.
+    IN may also be CSV or TSV with these names in its first line. Other fields are copied to the output.
     """
     resume |= retry_failed
     option = "--retry-failed" if retry_failed else "--resume"

@@ -25,7 +25,7 @@ from ..answering.session import Session
 from ..batch.output import OutFile, Stream, check_continues
 from ..batch.resume import State, retrieved, surveyed
 from ..batch.run import Batch, Tally, plan_for_first
-from ..documents.lines import Lines
+from ..batch.tables import InputRows
 from ..errors import CallError, InputError
 from ..stdout import plugins_write_to_stderr
 from .answering import open_session
@@ -122,7 +122,7 @@ async def answer_rows(
     row would fail, BrokenPipeError if the reader of the output has closed it.
     """
     survey = surveyed(descriptor) if target.keeps else (None, False)  # before any row is read
-    lines = Lines(descriptor)
+    lines = InputRows(descriptor)
     planned = partial(session.plan, strategy=strategy, as_given=as_given)
     if has_passages is None:
         plan = await plan_for_first(planned, lines, run.say)
@@ -133,7 +133,8 @@ async def answer_rows(
         done = file.has if file else None
         answer = partial(session.answer, strategy=strategy, as_given=as_given)
         batch = Batch(answer, lines, output, ordered=ordered, done=done, **how)
-        size = os.fstat(descriptor).st_size if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+        is_file = stat.S_ISREG(os.fstat(descriptor).st_mode) and not lines.is_table  # a table's rows repeat its header
+        size = os.fstat(descriptor).st_size if is_file else None
         on_terminal = target.out is None and os.isatty(stdout.descriptor())
         progress = watch(run, batch.tally, size, answers_on_terminal=on_terminal, label=strategy or "")
         watching = asyncio.create_task(progress)

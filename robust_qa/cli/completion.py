@@ -7,6 +7,12 @@ from click.shell_completion import get_completion_class
 
 from ..config import environment
 
+# After `KEY=` comes the value, not a space. fish knows that.
+_NO_SPACE = {
+    "bash": ("    return 0\n", "    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null\n    return 0\n"),
+    "zsh": ("compadd -U", "[[ $completions[1] == *= ]] && set -- -S '' || set --\n        compadd \"$@\" -U"),
+}
+
 
 @click.command("completion", epilog="Example: rqa completion bash >> ~/.bashrc")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
@@ -15,4 +21,5 @@ def command(ctx: click.Context, shell: str) -> None:
     """Print the completion script for SHELL."""
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(kind(ctx.find_root().command, {}, "rqa", environment.COMPLETE).source())
+    script = kind(ctx.find_root().command, {}, "rqa", environment.COMPLETE).source()
+    click.echo(script.replace(*_NO_SPACE.get(shell, ("", ""))))

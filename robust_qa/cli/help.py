@@ -5,14 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from ..errors import InputError, did_you_mean
 
 _PACKAGE = Path(__file__).parents[1]
 
 
+def _topics(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    root = ctx.find_root()
+    assert isinstance(root.command, click.Group)
+    topics = {*manual_pages(), *root.command.list_commands(root)}
+    return [CompletionItem(topic) for topic in sorted(topics) if topic.startswith(incomplete)]
+
+
 @click.command("help", epilog="Example: rqa help strategies")
-@click.argument("topic", required=False)
+@click.argument("topic", required=False, shell_complete=_topics)
 @click.pass_context
 def command(ctx: click.Context, topic: str | None) -> None:
     """Show the manual page of TOPIC: a command, config, expressions, plugin or strategies."""

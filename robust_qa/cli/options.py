@@ -60,6 +60,16 @@ class KeyValue(click.ParamType[tuple[str, str]]):
             self.fail(f"{value!r} is not KEY=VALUE. Example: strategy.astute.iterations=2", param, ctx)
         return key.strip(), text.strip()
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the keys of all options, each with its `=`."""
+        from .option_names import option_names
+
+        run = Run.from_params(ctx.find_root().params)
+        try:
+            return [CompletionItem(f"{key}=") for key in option_names(run) if key.startswith(incomplete)]
+        except RqaError:
+            return []
+
 
 class StoredKey(click.ParamType["Key"]):
     """The name of a stored key, converted to the Key."""
@@ -73,8 +83,13 @@ class StoredKey(click.ParamType["Key"]):
         return value if isinstance(value, keys.Key) else keys.find(str(value))
 
 
-def _names(kind: Kind) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+def _names(
+    kind: Kind, *, several: bool = False
+) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Complete the names of that kind. With `several`, the last of names that commas separate."""
+
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        before, comma, incomplete = incomplete.rpartition(",") if several else ("", "", incomplete)
         run = Run.from_params(ctx.find_root().params)
         try:
             known = {registration.name: registration.summary for registration in run.host.components(kind)}
@@ -84,7 +99,11 @@ def _names(kind: Kind) -> Callable[[click.Context, click.Parameter, str], list[C
                 known.update(_expressions(config))
         except RqaError:
             return []
-        return [CompletionItem(n, help=h) for n, h in sorted(known.items()) if n.startswith(incomplete)]
+        return [
+            CompletionItem(f"{before}{comma}{name}", help=summary)
+            for name, summary in sorted(known.items())
+            if name.startswith(incomplete)
+        ]
 
     return complete
 
@@ -187,7 +206,7 @@ def answering_options(*option_flags: str, several: bool = False) -> Callable[[F]
             metavar="NAMES" if several else "NAME",
             multiple=several,
             callback=_split if several else None,
-            shell_complete=_names("strategy"),
+            shell_complete=_names("strategy", several=several),
             help="Strategies to use, separated by commas. May be repeated. List them with `rqa plugins`."
             if several
             else "Strategy to use. List them with `rqa plugins`.",

@@ -19,9 +19,11 @@ class Lines:
     """The lines of a file descriptor, without line ends.
 
     A thread reads the stream, so that a slow pipe does not block the event loop.
+    `number`: that of the last line that `next` returned, from 1.
     """
 
     def __init__(self, descriptor: int) -> None:
+        self.number = 0
         self._descriptor = descriptor
         self._whole: deque[bytes] = deque()
         self._parts: list[bytes] = []  # of the incomplete last line
@@ -38,8 +40,9 @@ class Lines:
 
     async def next(self) -> bytes | None:
         """Return the next line, None at the end or after `close`. Only one caller at a time."""
-        if not self._whole and await self.peek() is None:
+        if not self._whole and await Lines.peek(self) is None:  # a subclass may peek at more than a line
             return None
+        self.number += 1
         return self._whole.popleft()
 
     def close(self) -> None:

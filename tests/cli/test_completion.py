@@ -1,7 +1,9 @@
 """Completion in the shell."""
 
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 
 PLUGIN = Path(__file__).parents[1] / "standins" / "plugin.py"
+EVAL = Path(__file__).parents[2] / "plugins" / "rqa_eval"
 
 Rqa = Callable[..., Any]
 
@@ -76,3 +79,76 @@ def test_a_trouble_does_not_disturb_the_tab_key(installed: str) -> None:
 def test_bash_offers_nothing_where_the_configuration_is_wrong(installed: str) -> None:
     Path("rqa.toml").write_text('[defaults]\nexpressions = "x"\n')
     assert complete(installed, "rqa ask -r ") == []
+
+
+def test_bash_completes_the_topics_of_the_manual(installed: str) -> None:
+    assert complete(installed, "rqa help strat") == ["strategies"]
+    assert complete(installed, "rqa help co") == ["completion", "config"]
+
+
+def test_bash_completes_each_of_several_strategies(installed: str) -> None:
+    command = f"rqa --plugin {PLUGIN} --plugin {EVAL} eval x.jsonl -s"
+    assert complete(installed, f"{command} jud") == ["judged"]
+    assert complete(installed, f"{command} rag,jud") == ["rag,judged"]
+
+
+def test_bash_completes_the_options_of_components_installed_and_configured(installed: str) -> None:
+    Path("rqa.toml").write_text('[reader.mine]\nplugin = "parrot"\n')
+    command = f"rqa --plugin {PLUGIN} ask -O"
+    assert complete(installed, f"{command} reader.parrot.ti") == ["reader.parrot.timeout="]
+    assert complete(installed, f"{command} reader.mine.r") == [
+        f"reader.mine.{name}=" for name in ("reply", "retries", "rpm")
+    ]
+    assert complete(installed, f"{command} defaults.s") == ["defaults.strategy="]
+    assert complete(installed, f"{command} strategy.judged.timeout") == []
+
+
+def test_completion_imports_no_engine() -> None:
+    environment = os.environ | {"_RQA_COMPLETE": "bash_complete", "COMP_WORDS": "rqa ask -O reader", "COMP_CWORD": "3"}
+    environment.pop("RQA_PLUGINS")
+    program = (
+        "import atexit, sys; atexit.register(lambda: print(*sys.modules)); from robust_qa.main import main; main()"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60)
+    *offered, modules = ended.stdout.splitlines()
+    assert "plain,reader.embedded.threshold=" in offered
+    assert {"numpy", "ctranslate2", "tantivy", "llama_cpp", "torch", "httpx"} & set(modules.split()) == set()
+
+
+def test_zsh_adds_no_space_after_the_name_of_an_option(installed: str) -> None:
+    zsh = shutil.which("zsh")
+    if zsh is None:
+        pytest.skip("needs zsh")
+    program = """
+        compdef() { }
+        compadd() { print -r -- "$@" $completions }
+        eval "$(rqa completion zsh)"
+        words=(rqa ask -O defaults.s) CURRENT=4
+        _rqa_completion
+        words=(rqa help strat) CURRENT=3
+        _rqa_completion
+    """
+    path = f"{Path(installed).parent}:{os.environ['PATH']}"
+    ended = subprocess.run(
+        [zsh, "-fc", program], env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=60
+    )
+    assert ended.stdout.splitlines() == [
+        "-S  -U -V unsorted -a completions defaults.strategy=",
+        "-U -V unsorted -a completions strategies",
+    ]
+
+
+def test_fish_completes_topics_and_options(installed: str) -> None:
+    fish = shutil.which("fish")
+    if fish is None:
+        pytest.skip("needs fish")
+    program = "rqa completion fish | source; complete -C 'rqa help strat'; complete -C 'rqa ask -O defaults.s'"
+    path = f"{Path(installed).parent}:{os.environ['PATH']}"
+    ended = subprocess.run(
+        [fish, "--no-config", "-c", program],
+        env=os.environ | {"PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ended.stdout.split() == ["strategies", "defaults.strategy="]

@@ -74,6 +74,20 @@ def run(tmp_path: Path) -> Run:
     return Run(tmp_path)
 
 
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_table_is_continued_by_row(run: Run, streamed: bool) -> None:
+    table = b'id,question\r\n1,Ada?\r\n2,"Bo,\r\n""who""?"\r\n3,crash\r\n4,Di?\r\n'
+    (run.folder / "in.csv").write_bytes(table)
+    given: dict[str, Any] = {"source": "-", "content": table} if streamed else {"source": "in.csv"}
+    assert run.finish(**given)[0] == 3
+    whole = [(row["row"], row.get("id"), row.get("answer")) for row in run.rows]
+    assert whole == [(2, "1", "Ada?"), (3, "2", 'Bo,\n"who"?'), (5, "3", None), (6, "4", "Di?")]
+    run.out.write_bytes(b"".join(run.out.read_bytes().splitlines(keepends=True)[:1]))
+    assert run.finish("--resume", **given)[0] == 3
+    assert [(row["row"], row.get("id"), row.get("answer")) for row in run.rows] == whole
+    assert run.asked["Ada?"] == 1 and run.asked["Di?"] == 2
+
+
 @pytest.mark.parametrize(
     ("file", "content"),
     [

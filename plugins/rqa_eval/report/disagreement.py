@@ -19,6 +19,7 @@ from .inconsistency import (
     relative_win_ratio,
 )
 from .members import Members, Selection
+from .overview import explained
 from .page import page, section, table
 from .tables import Cell, Column, Table, counted, share_cell
 from .voter_bound import Bound, perfect_voter
@@ -151,13 +152,19 @@ class Disagreement:
 
     def _notes(self) -> Iterator[str]:
         chosen = self.chosen
-        of = "".join(f", {part}" for part in (chosen.set, chosen.condition) if part)
+        of = "".join(f", {part}" for part in (chosen.set, explained(chosen.condition or "")) if part)
         right = "it contains a gold answer" if chosen.pool else f"{self.metric} is at least {chosen.least:g}"
         yield f"{counted(self.members.asked, 'question')}{of}. An answer is right if {right}."
         for why, count in self.members.unused.items():
             yield f"Not used: questions {why} ({count:,})."
-        yield "MRWR: share of another member's wrong answers that this member has right (mean over the others)."
-        yield "MRLR: share of this member's wrong answers that another member has right (mean over the others)."
+        yield (
+            "MRWR, the mean relative win ratio: of the wrong answers of another member, the share that this member has "
+            "right, averaged over the others. Higher is better."
+        )
+        yield (
+            "MRLR, the mean relative lose ratio: of the wrong answers of this member, the share that another member "
+            "has right, averaged over the others. Lower is better."
+        )
         if chosen.pool:
             yield f"{chosen.pool} is the vote of the others. It is compared with them, but not they with it."
         if not self.members.outcomes:

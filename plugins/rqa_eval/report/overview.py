@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..conditions import AS_GIVEN
 from ..figures import Estimate
 from ..metrics import names_of
 from .runs import Group, Metric, Run
@@ -21,6 +22,11 @@ def overalls(run: Run) -> Iterator[Group]:
     """Return the groups with all rows of a condition."""
     several = any(group.set is None for group in run.figures.groups)
     return (group for group in run.figures.groups if group.view is None and (group.set is None) == several)
+
+
+def explained(condition: str) -> str:
+    """Return the name of a condition. "as given" needs an explanation."""
+    return f"{condition} (no passage added, changed or removed)" if condition == AS_GIVEN else condition
 
 
 def metrics_of(runs: Iterable[Run]) -> dict[str, Metric]:
@@ -97,7 +103,7 @@ def _notes(runs: Sequence[Run], shown: Sequence[Metric]) -> Iterator[str]:
         for group in overalls(run):
             sizes.setdefault(group.rows, []).append(group.condition or "")
         for size, conditions in sizes.items():
-            yield f"{name}{counted(size, 'question')}, {', '.join(conditions)}."
+            yield f"{name}{counted(size, 'question')}, {', '.join(map(explained, conditions))}."
         for note in _missing_values(run, shown):
             yield f"{name}{note}"
         answering = run.plan.answering

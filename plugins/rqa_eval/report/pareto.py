@@ -19,24 +19,27 @@ _Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A strategy: its cost per question, its accuracy and the interval of the accuracy."""
+    """A strategy: its cost per question (None: unknown), its accuracy and the interval of the accuracy."""
 
     name: str
-    cost: float
+    cost: float | None
     share: float
     low: float | None = None
     high: float | None = None
 
 
 def front(points: Sequence[Point]) -> list[Point]:
-    """Return the Pareto front by cost: the points that no other point dominates."""
+    """Return the Pareto front by cost: the points with a known cost that no other such point dominates."""
+    known = [(point.cost, point) for point in points if point.cost is not None]
 
-    def dominates(other: Point, point: Point) -> bool:
-        no_worse = other.cost <= point.cost and other.share >= point.share
-        return no_worse and (other.cost, other.share) != (point.cost, point.share)
+    def dominated(cost: float, point: Point) -> bool:
+        return any(
+            other_cost <= cost and other.share >= point.share and (other_cost, other.share) != (cost, point.share)
+            for other_cost, other in known
+        )
 
-    kept = [point for point in points if not any(dominates(other, point) for other in points)]
-    return sorted(kept, key=lambda point: (point.cost, point.name))
+    kept = [(cost, point.name, point) for cost, point in known if not dominated(cost, point)]
+    return [point for *_, point in sorted(kept, key=lambda one: one[:2])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +53,12 @@ class Plot:
     kind: str = ""
 
     def draw(self, points: Sequence[Point]) -> str:
-        """Return an SVG element with the points, their intervals and their front. Needs at least one point."""
+        """Return an SVG element with the points, their intervals and their front.
+
+        A point without a known cost is a dashed line. At least one cost must be known.
+        """
         best = front(points)
-        x = _cost_axis([point.cost for point in points], _LEFT, self.width - _RIGHT)
+        x = _cost_axis([point.cost for point in points if point.cost is not None], _LEFT, self.width - _RIGHT)
         bounds = [value for p in points for value in (p.low, p.high, p.share) if value is not None]
         y = _share_axis(min(bounds), max(bounds), self.height - _BOTTOM, _TOP)
         description = "; ".join(f"{p.name}: {100 * p.share:.1f} % at {_exact(p.cost)}" for p in points)
@@ -111,9 +117,11 @@ class _Axis:
     ticks: tuple[float, ...]
     logarithmic: bool = False
 
-    def __call__(self, value: float) -> float:
-        """Return the position of a value. A logarithmic axis shows smaller values, such as 0, at its start."""
+    def __call__(self, value: float | None) -> float:
+        """Return the position of a value: the end if it is None. A logarithmic axis shows 0 at its start."""
         low, high = self.low, self.high
+        if value is None:
+            return self.end
         if self.logarithmic:
             value, low, high = math.log10(max(value, low)), math.log10(low), math.log10(high)
         return self.start + (value - low) / (high - low) * (self.end - self.start)
@@ -149,7 +157,9 @@ def _steps(low: float, high: float) -> Iterator[float]:
         yield n * step
 
 
-def _exact(value: float) -> str:
+def _exact(value: float | None) -> str:
+    if value is None:
+        return "unknown cost"
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
@@ -168,6 +178,8 @@ def _stairs(best: Sequence[Point], x: _Axis, y: _Axis) -> str:
 
 
 def _mark(point: Point, x: _Axis, y: _Axis, kind: str) -> str:
+    if point.cost is None:
+        return f'<path class="unknown" d="M{x.start:.1f} {y(point.share):.1f}H{x.end:.1f}"/>'
     at = f"{x(point.cost):.1f}"
     interval = ""
     if point.low is not None and point.high is not None:
@@ -178,6 +190,9 @@ def _mark(point: Point, x: _Axis, y: _Axis, kind: str) -> str:
 def _point_boxes(points: Sequence[Point], x: _Axis, y: _Axis) -> Iterator[_Box]:
     for point in points:
         at, up = x(point.cost), y(point.share)
+        if point.cost is None:
+            yield x.start, up - 1, x.end, up + 1
+            continue
         yield at - 5, up - 5, at + 5, up + 5
         if point.low is not None and point.high is not None:
             yield at - 1, y(point.high), at + 1, y(point.low)

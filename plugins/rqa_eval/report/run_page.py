@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .overview import metrics_of, overalls, tables
+from .overview import explained, metrics_of, overalls, tables
 from .page import asset, escape, page, section, table
 from .pareto import Plot, Point
 from .question_data import questions
@@ -39,7 +39,7 @@ def _body(runs: Sequence[Run]) -> Iterator[str]:
 
 def _costs(runs: Sequence[Run]) -> Iterator[str]:
     """Yield the section with a plot for each condition of each run."""
-    plots = []
+    plots, dashed = [], False
     for run in runs:
         known = metrics_of([run])
         metric = known.get(run.figures.metric)
@@ -48,16 +48,20 @@ def _costs(runs: Sequence[Run]) -> Iterator[str]:
         for group in overalls(run):
             cost = next((cost for cost in _COSTS if _has_values(group, cost)), "")
             points = list(_points(run, group, metric.name, cost)) if metric is not None else []
-            if metric is not None and metric.unit == "share" and len(points) > 1:
-                of = [run.name if len(runs) > 1 else "", group.condition or ""]
+            timed = [point for point in points if point.cost is not None]
+            if metric is not None and metric.unit == "share" and len(points) > 1 and timed:
+                of = [run.name if len(runs) > 1 else "", explained(group.condition or "")]
                 axes = metric.name, f"{cost} per question"
                 wide = Plot(*axes, width=860, height=420, kind="wide").draw(points)
                 narrow = Plot(*axes, width=350, height=360, kind="narrow").draw(points)
                 title = escape(" · ".join(filter(None, of)))
+                dashed = dashed or timed != points
                 plots.append(f'<figure><figcaption class="faint">{title}</figcaption>{wide}{narrow}</figure>')
     if plots:
-        note = '<p class="note">Filled: no other strategy is as accurate for less. Bars: 95 % intervals.</p>'
-        yield section("cost", "Accuracy against cost", *plots, note)
+        note = "Filled: no other strategy is as accurate for less. Bars: 95 % intervals."
+        if dashed:
+            note += " Dashed: all answers came from the cache, so their time is unknown."
+        yield section("cost", "Accuracy against cost", *plots, f'<p class="note">{note}</p>')
 
 
 def _has_values(group: Group, cost: str) -> bool:
@@ -65,11 +69,11 @@ def _has_values(group: Group, cost: str) -> bool:
 
 
 def _points(run: Run, group: Group, metric: str, cost: str) -> Iterator[Point]:
+    failed = {result.name for result in run.figures.strategies if result.state == "failed"}
     for name, figures in group.strategies.items():
-        if name in run.incomplete:
-            continue
         share, spent = figures.get(metric), figures.get(cost)
-        if share is None or share.value is None or spent is None or spent.value is None:
+        if name in run.incomplete or share is None or share.value is None or spent is None:
             continue
-        if 0 <= share.value <= 1 and spent.value >= 0:
+        from_cache = spent.value is None and cost == "seconds" and name not in failed
+        if 0 <= share.value <= 1 and (from_cache or (spent.value is not None and spent.value >= 0)):
             yield Point(name, spent.value, share.value, share.low, share.high)

@@ -22,6 +22,14 @@ async def test_citations_count_what_was_kept(ask: Ask) -> None:
     assert [c.id for c in answer.citations] == ["fake"]
 
 
+@pytest.mark.parametrize("strict", [True, False])
+async def test_only_strict_asks_to_leave_out_wrong_passages(ask: Ask, strict: bool) -> None:
+    model = ScriptedModel(["Documents: 1", READING])
+    await ask(ContextFiltering, model, strict=strict)
+    assert ("about something else, and those that are plainly wrong." in model.prompts[0]) is strict
+    assert "plainly wrong" not in model.prompts[1]
+
+
 async def test_a_generated_passage_is_filtered_with_the_others(ask: Ask) -> None:
     def reply(messages: list[object]) -> str:
         prompt = str(messages)

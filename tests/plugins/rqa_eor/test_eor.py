@@ -335,9 +335,24 @@ def test_none_asks_the_model_without_passages() -> None:
     assert answers(answer) == {"given": None, "none": "Austen"}
 
 
-def test_a_model_that_does_not_know_does_not_vote() -> None:
-    answer, _ = ask("A", reader=ScriptedModel("I don't know"), pool=["none"])
+@pytest.mark.parametrize("reply", ["I don't know", "UNKNOWN", "Answer: UNKNOWN", "<<<ANSWER>>>unknown<<</ANSWER>>>"])
+def test_a_model_that_does_not_know_does_not_vote(reply: str) -> None:
+    answer, _ = ask("A", reader=ScriptedModel(reply), pool=["none"])
     assert answer.text is None
+
+
+@pytest.mark.parametrize("reply", ["Answer: Austen", '{"answer": "Austen"}', "It is early.\n**Final answer:** Austen"])
+def test_an_answer_from_memory_is_read_without_its_label(reply: str) -> None:
+    answer, _ = ask("A", reader=ScriptedModel(reply), pool=["none"])
+    assert answer.text == "Austen"
+
+
+@pytest.mark.parametrize("abstain", [True, False])
+def test_the_model_may_say_that_it_does_not_know_unless_abstain_is_off(abstain: bool) -> None:
+    model = ScriptedModel("Austen")
+    ask("A", reader=model, pool=["none"], abstain=abstain)
+    ((messages, _),) = model.calls
+    assert ("UNKNOWN" in messages[-1].content) is abstain
 
 
 # -- failures

@@ -73,6 +73,37 @@ def test_answers_are_facts_with_alternatives(tmp_path: Path, answers: Any, gold:
     assert item.gold == gold
 
 
+@pytest.mark.parametrize(
+    ("cell", "gold"),
+    [
+        ("Rome", [["Rome"]]),
+        ("Rome | Roma|", [["Rome", "Roma"]]),
+        ('"[""Rome|Roma""]"', [["Rome|Roma"]]),
+        ('"[[""x"", ""y""], [""z""]]"', [["x", "y"], ["z"]]),
+        ("", []),
+    ],
+)
+def test_answers_in_a_table_are_separated_by_bars_or_json(tmp_path: Path, cell: str, gold: Any) -> None:
+    (item,), layout = read_set(put(tmp_path / "a.csv", f'Question,Answers,level\n"Where,\nnow?",{cell},easy\n'))
+    assert (layout, item.question, item.gold, item.rest) == ("csv", "Where,\nnow?", gold, {"level": "easy"})
+
+
+def test_an_empty_list_of_answers_in_a_table_makes_refusing_right(tmp_path: Path) -> None:
+    (item,), _ = read_set(put(tmp_path / "a.tsv", "question\tanswers\nQ\t[]\n"))
+    assert item.unanswerable
+
+
+def test_a_malformed_row_of_a_table_is_named_by_its_line(tmp_path: Path) -> None:
+    table = 'question,answers\n"Who,\nwhen?",Ada\nWho, and where?,Ada\n'
+    with pytest.raises(InputError, match=r"line 4: The row has 3 cells, but the header has 2\."):
+        read_set(put(tmp_path / "a.csv", table))
+
+
+def test_a_table_without_questions_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no header with a column `question`"):
+        read_set(put(tmp_path / "a.csv", "query,answers\nQ,A\n"), "csv")
+
+
 def test_squad_brings_its_paragraph(tmp_path: Path) -> None:
     asked = [
         {"id": "1", "question": "Q?", "answers": [{"text": "Rome", "answer_start": 0}]},
@@ -203,7 +234,6 @@ def test_a_row_that_is_not_utf8_is_reported_with_its_line(tmp_path: Path) -> Non
         (b'[{"question": "Q"}]', "is a JSON array"),
         ('{"question": "Q"}\n'.encode("utf-16"), "is UTF-16 text"),
         (gzip.compress(b"{}", mtime=0), "is compressed"),
-        (b"question,answers\nQ,A\n", "is a table"),
         (b'{\n"question": "Q"}', "is JSON over several lines"),
     ],
 )

@@ -134,6 +134,22 @@ def test_the_plot_uses_the_first_cost_with_values(spent: dict[str, float], drawn
     assert all(f"<title>accuracy against {one}" in text for one in drawn)
 
 
+def test_a_strategy_whose_answers_came_from_the_cache_stays_in_the_plot(run: Run) -> None:
+    group = run.figures.groups[0]
+    for name, figures in group.strategies.items():
+        figures |= {cost: Estimate(0.0, 1) for cost in ("tokens", "calls")}
+        figures["seconds"] = Estimate(0.3, 1) if name == "rag" else Estimate(None, 0)
+    text = "".join(run_page([run]))
+    assert "rag: 50.0 % at 0.3;" in text and "at unknown cost" in text
+    assert "Dashed: all answers came from the cache, so their time is unknown." in text
+
+
+def test_ratios_and_conditions_are_explained(run: Run) -> None:
+    text = disagreement(run)
+    assert "MRWR, the mean relative win ratio: " in text and "MRLR, the mean relative lose ratio: " in text
+    assert "as given (no passage added, changed or removed)" in written(run)
+
+
 def test_what_is_opened_has_the_trace_and_the_citations(run: Run) -> None:
     opened = unpacked(Page(written(run)), "chunk0")[2]
     rag, _, usc = opened["answers"]

@@ -77,6 +77,16 @@ def test_similar_costs_use_a_linear_axis() -> None:
     assert "tokens a question" in [e.text for e in picture.iter("text")]
 
 
+def test_a_point_of_unknown_cost_is_a_dashed_line_at_its_accuracy() -> None:
+    chosen = [Point("timed", 1, 0.5), Point("cached", None, 0.6)]
+    picture = drawn(chosen)
+    assert names(front(chosen)) == ["timed"]
+    (line,) = [e.attrib["d"] for e in picture.iter("path") if e.attrib["class"] == "unknown"]
+    assert re.fullmatch(r"M46\.0 [\d.]+H842\.0", line)
+    assert {e.text for e in picture.iter("text") if e.attrib["class"] == "name"} == {"timed", "cached"}
+    assert picture.findtext("desc") == "timed: 50.0 % at 1; cached: 60.0 % at unknown cost"
+
+
 def test_the_plot_has_a_text_description() -> None:
     description = drawn(points((500, 0.3), (1000, 0.456))).findtext("desc")
     assert description == "s0: 30.0 % at 500; s1: 45.6 % at 1,000"

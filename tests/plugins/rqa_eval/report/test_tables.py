@@ -89,7 +89,7 @@ def test_the_first_table_has_a_row_for_each_strategy_and_the_metric_that_counts_
 
 def test_notes_give_size_baseline_and_failures(run: Run) -> None:
     assert tables([run])[0].notes == (
-        "12 questions, as given.",
+        "12 questions, as given (no passage added, changed or removed).",
         "With reader local.",
         "▲ ▼: significantly above or below norag (p < 0.05).",
         "usc failed on every row: reader.local did not answer.",
@@ -123,7 +123,7 @@ def test_one_question_is_singular(tmp_path: Path) -> None:
     alone = Run.load(write_run(tmp_path / "alone", rows=1))
     groups = [structs.replace(group, rows=1) for group in alone.figures.groups]
     told = tables([replace(alone, figures=structs.replace(alone.figures, groups=groups))])[0].notes
-    assert told[0] == "1 question, as given."
+    assert told[0] == "1 question, as given (no passage added, changed or removed)."
 
 
 def test_incomplete_strategies_are_not_compared(run: Run) -> None:
@@ -156,7 +156,7 @@ def test_the_best_figure_is_the_best_under_its_condition(run: Run) -> None:
     assert first.heads == ("condition", "strategy")
     best = [keys for keys, cells in first.rows if cells[0].best]
     assert best == [("as given", "rag"), ("as given", "norag"), ("poison 0.2", "usc")]
-    assert first.notes[0] == "12 questions, as given, poison 0.2."
+    assert first.notes[0] == "12 questions, as given (no passage added, changed or removed), poison 0.2."
 
 
 @pytest.mark.parametrize(

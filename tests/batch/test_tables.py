@@ -1,0 +1,156 @@
+"""CSV and TSV questions: what a row of a table is, and what is wrong with one."""
+
+import asyncio
+import os
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import InputError
+from robust_qa.batch import input_rows, table_delimiter, table_fields
+from robust_qa.batch.resume import surveyed
+from robust_qa.batch.rows import parse_row
+from robust_qa.batch.tables import InputRows
+
+
+def fields(content: str) -> list[tuple[int, dict[str, Any]]]:
+    lines = content.encode().splitlines(keepends=True)
+    return [(number, table_fields(row)) for number, row in input_rows(lines) if row]
+
+
+def read(content: bytes) -> list[tuple[int, bytes]]:
+    descriptor, write = os.pipe()
+    with os.fdopen(write, "wb") as file:
+        file.write(content)
+
+    async def rows() -> list[tuple[int, bytes]]:
+        source, found = InputRows(descriptor), []
+        while (row := await source.next()) is not None:
+            found.append((source.number, row))
+        return found
+
+    return asyncio.run(rows())
+
+
+@pytest.mark.parametrize(
+    ("header", "delimiter"),
+    [
+        (b"question,answers\r\n", ","),
+        (b'\xef\xbb\xbf"id"\t"question"\n', "\t"),
+        (b"id;Question", ";"),
+        (b",question\n", ","),  # as pandas writes an index
+        (b"question\n", "\t"),
+        (b"A question, what is it?", ""),
+        (b"Question, what is it?", ""),
+        (b"questions,answers", ""),
+        (b'{"question": "Q, question"}', ""),
+        (b"[1]", ""),
+        (b"", ""),
+    ],
+)
+def test_a_table_begins_with_a_header_that_has_a_cell_question(header: bytes, delimiter: str) -> None:
+    assert table_delimiter(header) == delimiter
+
+
+def test_the_header_names_the_fields_and_an_empty_cell_is_no_field() -> None:
+    table = "\ufeff,ID,Question,Level\r\n0,7,Who?,\r\n1, ,Where?,easy\r\n"
+    assert fields(table) == [(2, {"id": "7", "question": "Who?"}), (3, {"question": "Where?", "Level": "easy"})]
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_a_quoted_cell_may_hold_delimiters_quotes_and_line_breaks(mark: str) -> None:
+    table = f'question{mark}id\r\n"Who{mark} and\r\n""when""?"{mark}1\r\nWhere?{mark}"2"\r\n'
+    assert fields(table) == [
+        (2, {"question": f'Who{mark} and\n"when"?', "id": "1"}),
+        (4, {"question": "Where?", "id": "2"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    "table", ['question\tid\n"Help!" was sung by whom?\t1\n', 'question,id\n"""Help!"" was sung by whom?",1\n']
+)
+def test_a_quote_inside_a_cell_is_text(table: str) -> None:
+    assert fields(table) == [(2, {"question": '"Help!" was sung by whom?', "id": "1"})]
+
+
+def test_a_quote_in_the_middle_of_a_cell_joins_no_lines() -> None:
+    assert [number for number, _ in fields('question,id\nA 5" disk,1\nA 3" disk,2\n')] == [2, 3]
+
+
+def test_a_cell_holds_json_or_text() -> None:
+    table = 'question,passages,note\nQ,"[""a"", {""text"": ""b""}]",[sic]\nQ,only one,"{""a"":\n1}"\n'
+    assert fields(table) == [
+        (2, {"question": "Q", "passages": ["a", {"text": "b"}], "note": "[sic]"}),
+        (3, {"question": "Q", "passages": ["only one"], "note": {"a": 1}}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("Who, and when?,1", "The row has 3 cells, but the header has 2."),
+        ("Who?,1,", "The row has 3 cells, but the header has 2."),
+        ('"Who?,1\nWhere?,2', "A quote in the row, which has 2 lines, is not closed"),
+        ('"Who" was it?,1', "A quote in the row, which has 1 line, is not closed"),
+    ],
+)
+def test_a_wrong_row_is_an_error_and_not_another_question(row: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        fields(f"question,id\n{row}\n")
+    assert caught.value.hint
+
+
+def test_a_row_of_a_table_is_parsed_like_any_other() -> None:
+    ((number, row),) = read(b"\tquestion\tid\n0\tWho?\t7")
+    question = parse_row(row, number).question()
+    assert (number, question.text, question.id) == (2, "Who?", "7")
+
+
+def test_lines_that_are_no_table_are_rows_as_they_are() -> None:
+    assert read(b'{"question": "Q"}\n\nWho?\nquestion,id\n') == [
+        (1, b'{"question": "Q"}'), (2, b""), (3, b"Who?"), (4, b"question,id"),
+    ]  # fmt: skip
+
+
+def test_a_row_of_empty_cells_is_blank() -> None:
+    assert read(b"question,id\n,\n\nWho?,1\n") == [(2, b""), (3, b""), (4, b"question,id\nWho?,1")]
+
+
+def test_a_stopped_input_returns_no_incomplete_row() -> None:
+    descriptor, write = os.pipe()
+    os.write(write, b'question\n"Who\n')
+
+    async def stopped() -> bytes | None:
+        rows = InputRows(descriptor)
+        waiting = asyncio.create_task(rows.next())
+        await asyncio.sleep(0.05)
+        rows.close()
+        return await waiting
+
+    assert asyncio.run(stopped()) is None
+    os.close(write)
+
+
+@pytest.mark.parametrize(("passages", "lacking"), [("P", False), ("", True)])
+def test_survey_finds_rows_without_passages(tmp_path: Path, passages: str, lacking: bool) -> None:
+    (tmp_path / "in").write_text(f"question,passages\nQ,P\nQ,{passages}\n")
+    with (tmp_path / "in").open("rb", buffering=0) as file:
+        assert surveyed(file.fileno())[1] is lacking
+
+
+def test_an_open_quote_does_not_take_the_whole_table_into_memory() -> None:
+    def lines() -> Iterator[bytes]:
+        yield b"question\n"
+        yield b'"Who?\n'
+        for _ in range(100_000):
+            yield b"x" * 999 + b"\n"
+
+    tracemalloc.start()
+    try:
+        assert max(len(row) for _, row in input_rows(lines())) < 20_000_000
+        assert tracemalloc.get_traced_memory()[1] < 60_000_000
+    finally:
+        tracemalloc.stop()
