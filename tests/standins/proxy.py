@@ -1,8 +1,8 @@
 """A stand-in for an HTTP proxy that tunnels CONNECT requests, on loopback.
 
-    with tunnel(server_port) as proxy:
-        ...  # set HTTPS_PROXY to proxy.url
-        assert proxy.heads == ["CONNECT models.invalid:443 HTTP/1.1\\r\\n..."]
+with tunnel(server_port) as proxy:
+    ...  # set HTTPS_PROXY to proxy.url
+    assert proxy.heads == ["CONNECT models.invalid:443 HTTP/1.1\\r\\n..."]
 """
 
 from __future__ import annotations
