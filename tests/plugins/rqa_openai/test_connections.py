@@ -211,12 +211,10 @@ async def test_the_environments_certificates_are_trusted_and_tls_connections_are
 
 async def test_an_unknown_certificate_is_not_trusted(connect, certificate):
     _, tls = certificate
-    with (
-        serve(lambda request, n: "Paris.", tls=tls) as server,
-        pytest.raises(UnavailableError, match="No connection to .* certificate"),
-    ):
-        url = server.url.replace("http://127.0.0.1", "https://localhost")
-        await connect(url).generate(ASKED, Decoding())
+    with serve(lambda request, n: "Paris.", tls=tls) as server:
+        reader = connect(server.url.replace("http://127.0.0.1", "https://localhost"))
+        with pytest.raises(UnavailableError, match=r"No connection to .* certificate"):
+            await reader.generate(ASKED, Decoding())
     assert server.count == 0
 
 
