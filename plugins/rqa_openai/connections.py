@@ -17,6 +17,7 @@ from robust_qa import CallTimeout, ConfigError, UnavailableError, __version__
 from robust_qa.kit import is_loopback, read_body
 
 from .replies import Endpoint, Reply
+from .streams import Stream
 
 CONNECT_SECONDS = 10.0  # timeout for connecting; the host limits the whole call
 IDLE_SECONDS = 30.0  # unused connections are closed after this time
@@ -45,8 +46,11 @@ class Connections:
         self._endpoint = endpoint
         self._session: aiohttp.ClientSession | None = None
 
-    async def post(self, content: bytes) -> Reply:
+    async def post(self, content: bytes, stream: Stream | None = None) -> Reply:
         """Return the reply, whatever its status. Redirects are not followed.
+
+        `stream` gets server-sent events when they are there. The reply is then what the endpoint would have sent at
+        once.
 
         Raises CallTimeout or UnavailableError if there is no reply, ReplyError if it is too long.
         """
@@ -54,8 +58,11 @@ class Connections:
         data = content if len(content) < _LARGE else BytesIO(content)
         try:
             async with session.post(self._url, data=data, allow_redirects=False) as response:
-                body = await read_body(response, BODY_BYTES, server=str(self._endpoint))
-                return Reply(response.status, response.headers, body)
+                if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
+                    stream = None  # an error, or the endpoint does not stream
+                on_part = stream.add if stream else None
+                body = await read_body(response, BODY_BYTES, server=str(self._endpoint), on_part=on_part)
+                return Reply(response.status, response.headers, stream.reply() if stream else body)
         except aiohttp.ServerTimeoutError as cause:
             raise CallTimeout(
                 f"No connection to {self._endpoint} within {CONNECT_SECONDS:g} s.",
