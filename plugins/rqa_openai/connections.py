@@ -22,7 +22,6 @@ from .streams import Stream
 CONNECT_SECONDS = 10.0  # timeout for connecting; the host limits the whole call
 IDLE_SECONDS = 30.0  # unused connections are closed after this time
 BODY_BYTES = 16 << 20  # maximum size of a reply
-_LARGE = 1 << 20  # bytes; aiohttp sends a larger body in parts only if it is a file
 
 
 class Connections:
@@ -55,7 +54,7 @@ class Connections:
         Raises CallTimeout or UnavailableError if there is no reply, ReplyError if it is too long.
         """
         session = self._session = self._session or self._open()
-        data = content if len(content) < _LARGE else BytesIO(content)
+        data = BytesIO(content)  # aiohttp sends a file in parts, and warns of long bytes
         try:
             async with session.post(self._url, data=data, allow_redirects=False) as response:
                 if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
@@ -112,7 +111,7 @@ class Connections:
 def _proxy(url: URL) -> URL | None:
     """Return the proxy that the environment sets for `url`. Servers on this machine have none. Raises ValueError."""
     host = url.host or ""
-    if is_loopback(host) or proxy_bypass(host):
+    if is_loopback(host) or proxy_bypass(f"{host}:{url.port}"):
         return None
     proxies = getproxies()
     address = proxies.get(url.scheme) or proxies.get("all")

@@ -161,7 +161,7 @@ def overflow_warning(completion: Completion, messages: Sequence[Message], limit:
     read, written = completion.usage.prompt_tokens, completion.usage.completion_tokens
     most = _CHARACTERS_PER_TOKEN * max(read, _SMALLEST_WINDOW)
     sent = sum(len(message.content) for message in messages)
-    if read and sent > most:  # only then leave out repeated spaces, which cost few tokens
+    if sent > most:  # repeated spaces cost few tokens
         sent = sum(len(" ".join(message.content.split())) for message in messages)
     if read and sent > most:
         return f"the endpoint read only {read} tokens of {sent} characters: the prompt may exceed its window"

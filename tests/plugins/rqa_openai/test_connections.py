@@ -122,10 +122,11 @@ async def test_no_proxy_is_used_for_a_server_on_this_machine(connect, monkeypatc
     assert (proxy.count, server.count) == (0, 2)
 
 
-async def test_a_host_in_no_proxy_is_called_directly(connect, monkeypatch):
+@pytest.mark.parametrize("direct", ["models.invalid", ".invalid", "models.invalid:80"])
+async def test_a_host_in_no_proxy_is_called_directly(connect, monkeypatch, direct):
     with serve(lambda request, n: "Paris.") as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
-        monkeypatch.setenv("NO_PROXY", "models.invalid")
+        monkeypatch.setenv("NO_PROXY", direct)
         with pytest.raises(UnavailableError):
             await connect("http://models.invalid/v1").generate(ASKED, Decoding())
     assert proxy.count == 0
