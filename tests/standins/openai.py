@@ -157,6 +157,9 @@ class Server:
             with suppress(asyncio.IncompleteReadError, ConnectionError):
                 while await self._exchange(reader, writer):
                     pass
+        except asyncio.CancelledError:
+            writer.transport.abort()  # close() would wait until a client that left has read the rest
+            raise
         finally:
             writer.close()
 
