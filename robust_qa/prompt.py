@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from .types import Message, Role
 
 _FIELD = re.compile(r"\{([a-z_]+)\}")
+_RULE = re.compile(r"^---\n", re.MULTILINE)
 
 
 class Prompt:
@@ -20,12 +21,13 @@ class Prompt:
         self.name = name
         self.template = template.strip()
         self.fields = frozenset(_FIELD.findall(template))
+        *system, user = _RULE.split(self.template, maxsplit=1)
+        parts: tuple[tuple[Role, str], ...] = (("system", "".join(system).strip()), ("user", user.strip()))
+        self._parts = [(role, text) for role, text in parts if text]
 
     def messages(self, fields: Mapping[str, str]) -> list[Message]:
         """Return the messages with their fields filled in. Ignores fields that the template does not use."""
-        *system, user = re.split(r"^---\n", self.template, maxsplit=1, flags=re.MULTILINE)
-        parts: tuple[tuple[Role, str], ...] = (("system", "".join(system)), ("user", user))
-        return [Message(role, self._fill(text.strip(), fields)) for role, text in parts if text.strip()]
+        return [Message(role, self._fill(text, fields)) for role, text in self._parts]
 
     @staticmethod
     def _fill(text: str, fields: Mapping[str, str]) -> str:

@@ -62,7 +62,18 @@ def test_the_import_contracts_hold() -> None:
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_a_plugin_is_imported_without_its_engine(plugin: str) -> None:
     # It happens at every start.
-    heavy = {"httpx", "tantivy", "numpy", "llama_cpp", "huggingface_hub", "pypdf", "rich", "sqlite3", "trafilatura"}
+    heavy = {
+        "aiohttp",
+        "httpx",
+        "tantivy",
+        "numpy",
+        "llama_cpp",
+        "huggingface_hub",
+        "pypdf",
+        "rich",
+        "sqlite3",
+        "trafilatura",
+    }
     heavy |= {"ctranslate2", "tokenizers", "torch", "transformers"}
     program = f"import sys; sys.path[:0] = {[str(ROOT), str(ROOT / 'plugins')]!r}; import {plugin}; "
     program += f"print(*({heavy!r} & sys.modules.keys()))"

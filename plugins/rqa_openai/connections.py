@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import Mapping, Sequence
+from io import BytesIO
+from urllib.request import getproxies, proxy_bypass
 
-import httpx
+import aiohttp
+import certifi
+from multidict import CIMultiDict
+from yarl import URL
 
 from robust_qa import CallTimeout, ConfigError, UnavailableError, __version__
 from robust_qa.kit import is_loopback, read_body
@@ -19,18 +25,14 @@ BODY_BYTES = 16 << 20  # maximum size of a reply
 
 
 class Connections:
-    """Sends POST requests to one URL.
-
-    Each call uses an httpx client with a single connection, the most recently used one first. httpx's own pool
-    checks all of its connections on each call: with 64 calls in flight, a call costs four times as much.
-    """
+    """Sends POST requests to one URL. There is a connection for each call in flight; the host limits the calls."""
 
     def __init__(self, url: str, headers: Sequence[Mapping[str, str]], endpoint: Endpoint) -> None:
         try:
-            self._url = httpx.URL(url)
-        except httpx.InvalidURL as cause:
+            self._url = URL(url)
+        except ValueError as cause:
             raise ConfigError(f"The address of {endpoint} is not valid: {cause}.") from cause
-        self._headers = httpx.Headers(
+        self._headers = CIMultiDict(
             {
                 "Content-Type": "application/json",
                 "Accept": "application/json",
@@ -41,9 +43,7 @@ class Connections:
         for extra in headers:
             self._headers.update(extra)
         self._endpoint = endpoint
-        self._clients: list[httpx.AsyncClient] = []
-        self._idle: list[httpx.AsyncClient] = []
-        self._tls: ssl.SSLContext | None = None
+        self._session: aiohttp.ClientSession | None = None
 
     async def post(self, content: bytes, stream: Stream | None = None) -> Reply:
         """Return the reply, whatever its status. Redirects are not followed.
@@ -53,61 +53,79 @@ class Connections:
 
         Raises CallTimeout or UnavailableError if there is no reply, ReplyError if it is too long.
         """
-        client = self._idle.pop() if self._idle else self._new_client()
+        session = self._session = self._session or self._open()
+        data = BytesIO(content)  # aiohttp sends a file in parts, and warns of long bytes
         try:
-            return await self._send(client, content, stream)
-        except httpx.TimeoutException as cause:
+            async with session.post(self._url, data=data, allow_redirects=False) as response:
+                if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
+                    stream = None  # an error, or the endpoint does not stream
+                on_part = stream.add if stream else None
+                body = await read_body(response, BODY_BYTES, server=str(self._endpoint), on_part=on_part)
+                return Reply(response.status, response.headers, stream.reply() if stream else body)
+        except aiohttp.ServerTimeoutError as cause:
             raise CallTimeout(
                 f"No connection to {self._endpoint} within {CONNECT_SECONDS:g} s.",
                 hint="Check `base_url` and your network connection.",
                 general=True,
             ) from cause
-        except httpx.TransportError as cause:
-            reason = self._endpoint.excerpt(str(cause)) or type(cause).__name__
-            if isinstance(cause, httpx.ConnectError):
-                raise UnavailableError(
-                    f"No connection to {self._endpoint}: {reason}",
-                    hint="Check that the server is running and that `base_url` is correct.",
-                    general=True,
-                ) from cause
+        except aiohttp.ClientConnectorError as cause:
+            raise UnavailableError(
+                f"No connection to {self._endpoint}: {self._reason(cause.__cause__ or cause)}",
+                hint="Check that the server is running and that `base_url` is correct.",
+                general=True,
+            ) from cause
+        except aiohttp.ClientResponseError as cause:  # its text has the proxy's address, which may hold a password
+            reason = f"status {cause.status}: {self._endpoint.excerpt(cause.message)}"
             raise UnavailableError(f"Lost the connection to {self._endpoint}: {reason}") from cause
-        finally:
-            if not client.is_closed:
-                self._idle.append(client)
+        except aiohttp.ClientError as cause:
+            raise UnavailableError(f"Lost the connection to {self._endpoint}: {self._reason(cause)}") from cause
 
-    def _new_client(self) -> httpx.AsyncClient:
+    def _reason(self, error: BaseException) -> str:
+        return self._endpoint.excerpt(str(error)) or type(error).__name__
+
+    def _open(self) -> aiohttp.ClientSession:
         try:
-            # All clients share one TLS context: creating one reads the certificates from disk.
-            self._tls = self._tls or httpx.create_ssl_context()
-            client = httpx.AsyncClient(
-                verify=self._tls,
-                trust_env=not is_loopback(self._url.host),  # no proxy for servers on this machine
-                timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
-                limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
-            )
-        except (httpx.InvalidURL, ValueError, OSError, ImportError) as cause:
+            proxy = _proxy(self._url)
+            tls = _tls() if "https" in (self._url.scheme, proxy and proxy.scheme) else True
+        except (ValueError, OSError) as cause:
             raise ConfigError(
                 f"Cannot call {self._endpoint}: a proxy or certificate setting in the environment is wrong: {cause}",
                 hint="Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR.",
             ) from cause
-        self._clients.append(client)
-        return client
-
-    async def _send(self, client: httpx.AsyncClient, content: bytes, stream: Stream | None) -> Reply:
-        # A request built here is not merged with the client's headers, cookies and parameters on every call.
-        request = httpx.Request("POST", self._url, headers=self._headers, content=content)
-        response = await client.send(request, stream=True, follow_redirects=False)
-        try:
-            if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
-                stream = None  # an error, or the endpoint does not stream
-            on_part = stream.add if stream else None
-            body = await read_body(response, BODY_BYTES, server=str(self._endpoint), on_part=on_part)
-        finally:
-            await response.aclose()
-        return Reply(response.status_code, response.headers, stream.reply() if stream else body)
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_SECONDS, ssl=tls),
+            headers=self._headers,
+            proxy=proxy,
+            timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS),
+            auto_decompress=False,  # read_body counts bytes while it decompresses
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
 
     async def close(self) -> None:
         """Close every connection. Calls in flight fail."""
-        clients, self._clients, self._idle = self._clients, [], []
-        for client in clients:
-            await client.aclose()
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+
+def _proxy(url: URL) -> URL | None:
+    """Return the proxy that the environment sets for `url`. Servers on this machine have none. Raises ValueError."""
+    host = url.host or ""
+    if is_loopback(host) or proxy_bypass(f"{host}:{url.port}"):
+        return None
+    proxies = getproxies()
+    address = proxies.get(url.scheme) or proxies.get("all")
+    if not address:
+        return None
+    proxy = URL(address if "://" in address else f"http://{address}")
+    if proxy.scheme not in ("http", "https"):
+        raise ValueError(f"a proxy of the scheme {proxy.scheme!r} is not supported, only http and https")
+    return proxy
+
+
+def _tls() -> ssl.SSLContext:
+    """Return a context that trusts the certificates which the environment names, or those of the package certifi."""
+    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    if file or not folder:
+        return ssl.create_default_context(cafile=file or certifi.where())
+    return ssl.create_default_context(capath=folder)

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -64,8 +65,7 @@ class Dialect:
         if schema is None or self.structured == "none":
             return request
         if self.structured == "json_schema":
-            envelope = {"name": "reply", "schema": dict(schema), "strict": _is_strict(schema)}
-            return {**request, "response_format": {"type": "json_schema", "json_schema": envelope}}
+            return {**request, "response_format": _schema_format(msgspec.json.encode(dict(schema)))}
         return {
             **request,
             "messages": _with_schema(messages, schema),
@@ -163,6 +163,13 @@ def _with_schema(messages: Sequence[Message], schema: Mapping[str, Any]) -> list
     schema_json = msgspec.json.encode(dict(schema)).decode()
     instruction = f"Reply with one JSON object and nothing else. It has to fit this JSON schema:\n{schema_json}"
     return [*before, replace(last, content=f"{last.content}\n\n{instruction}")]
+
+
+@lru_cache(maxsize=256)  # strategies send few schemas, with every call
+def _schema_format(schema: bytes) -> dict[str, Any]:
+    decoded = msgspec.json.decode(schema)
+    envelope = {"name": "reply", "schema": decoded, "strict": _is_strict(decoded)}
+    return {"type": "json_schema", "json_schema": envelope}
 
 
 def _is_strict(schema: Any) -> bool:

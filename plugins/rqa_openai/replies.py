@@ -159,8 +159,11 @@ def overflow_warning(completion: Completion, messages: Sequence[Message], limit:
     maximum length of the reply in tokens, 0 if unknown.
     """
     read, written = completion.usage.prompt_tokens, completion.usage.completion_tokens
-    sent = sum(len(" ".join(message.content.split())) for message in messages)
-    if read and sent > _CHARACTERS_PER_TOKEN * max(read, _SMALLEST_WINDOW):
+    most = _CHARACTERS_PER_TOKEN * max(read, _SMALLEST_WINDOW)
+    sent = sum(len(message.content) for message in messages)
+    if sent > most:  # repeated spaces cost few tokens
+        sent = sum(len(" ".join(message.content.split())) for message in messages)
+    if read and sent > most:
         return f"the endpoint read only {read} tokens of {sent} characters: the prompt may exceed its window"
     if completion.finish == "length" and 0 < written < limit - _UNCOUNTED:
         return f"the reply ended after {written} of {limit} tokens: the endpoint's window may be full"

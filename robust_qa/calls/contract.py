@@ -221,11 +221,11 @@ def _builtin(item: Any) -> Any:
 
 
 def _has_surrogates(plain: Any) -> bool:
-    if isinstance(plain, str):
-        return not plain.isascii() and whole_characters(plain) is not plain
-    if isinstance(plain, dict):
-        return any(_has_surrogates(key) or _has_surrogates(value) for key, value in plain.items())
-    return isinstance(plain, list | tuple) and any(map(_has_surrogates, plain))
+    try:
+        msgspec.json.encode(plain, enc_hook=str)
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _encodable(plain: Any) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -333,11 +333,14 @@ class Pipeline:
     def _hashed(self, power: str, arguments: Any) -> str | None:
         if self._identity is None:
             return None
-        with attributed(self.name):
-            age = getattr(self.component, "max_age", None)
-            period = time.time() // age if age else 0  # older results have other keys
+        period = time.time() // self._max_age if self._max_age else 0  # older results have other keys
         content = _encoded((self._identity, period, power, arguments))
         return hashlib.sha256(content).hexdigest() if content else None
+
+    @cached_property
+    def _max_age(self) -> float | None:
+        with attributed(self.name):
+            return getattr(self.component, "max_age", None)
 
     def _entries(self, key: str | None, call: Call[Any], result: Any) -> Iterator[tuple[str | None, bytes | None]]:
         """Yield the keys and values to cache: one, or for an embedder one for each text."""

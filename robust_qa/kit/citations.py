@@ -84,6 +84,11 @@ def _cite_original(summary: Passage, answer: str | None, sentence: str) -> Citat
     return cite(max(summary.made_of, key=lambda passage: len(wanted & set(words(passage.text)))), sentence)
 
 
+def _nearest(text: str, spans: Sequence[tuple[int, int]], answer: str) -> tuple[int, int]:
+    wanted = set(words(answer))
+    return max(spans, key=lambda span: len(wanted & set(words(text[slice(*span)]))))
+
+
 def _quote(text: str, answer: str, start: int | None) -> str:
     spans = sentences(text)
     if not spans:
@@ -91,11 +96,10 @@ def _quote(text: str, answer: str, start: int | None) -> str:
     if start is not None:
         chosen = next((span for span in spans if span[0] <= start < span[1]), spans[0])
     else:
-        needle, wanted = normalise(answer), set(words(answer))
+        needle = normalise(answer)
         whole = (span for span in spans if contains_words(answer, text[slice(*span)]))
         part = (span for span in spans if needle and needle in normalise(text[slice(*span)]))
-        found = next(whole, None) or next(part, None)
-        chosen = found or max(spans, key=lambda span: len(wanted & set(words(text[slice(*span)]))))
+        chosen = next(whole, None) or next(part, None) or _nearest(text, spans, answer)
     quote = " ".join(text[slice(*chosen)].split())
     if len(quote) <= _LONGEST_QUOTE:
         return quote

@@ -13,30 +13,32 @@ from ..errors import ReplyError
 from ..sanitize import single_line
 
 if TYPE_CHECKING:
-    import httpx  # slow to import, and only plugins need it
+    import aiohttp  # slow to import, and only plugins need them
+    import httpx
 
 _GZIP = 16 + zlib.MAX_WBITS
 
 
 async def read_body(
-    response: httpx.Response,
+    response: httpx.Response | aiohttp.ClientResponse,
     limit: int,
     *,
     server: str = "",
     on_cut: Callable[[], None] | None = None,
     on_part: Callable[[bytes], None] | None = None,
 ) -> bytes:
-    """Return the body of a streamed httpx response, decompressed, at most `limit` bytes of it.
+    """Return the body of a streamed response of httpx or aiohttp, decompressed, at most `limit` bytes of it.
 
     Memory use stays near `limit`, because bytes are counted while they are decompressed. Send
-    `Accept-Encoding: gzip` with the request: only gzip and uncompressed bodies are read. `server` names the server
-    in errors; by default it is the host of the URL. If the body is longer than `limit`, `on_cut` is called and the
-    first `limit` bytes are returned. `on_part` gets each part of the body when it is there.
+    `Accept-Encoding: gzip` with the request: only gzip and uncompressed bodies are read. A session of aiohttp needs
+    `auto_decompress=False`. `server` names the server in errors; by default it is the host of the URL. If the body is
+    longer than `limit`, `on_cut` is called and the first `limit` bytes are returned. `on_part` gets each part of the
+    body when it is there.
 
     Raises ReplyError if the body is longer than `limit` and there is no `on_cut`, if it has another content coding
-    or several of them, or if it does not decompress. Raises what httpx raises if the connection fails.
+    or several of them, or if it does not decompress. Raises what the library raises if the connection fails.
     """
-    server = server or response.url.host
+    server = server or response.url.host or ""
     codings = response.headers.get("Content-Encoding", "").lower().split(",")
     match [coding for text in codings if (coding := text.strip()) not in ("", "identity")]:
         case []:
@@ -51,7 +53,8 @@ async def read_body(
             )
     body = bytearray()
     begun = ended = False
-    async for chunk in response.aiter_raw():
+    chunks = response.aiter_raw() if hasattr(response, "aiter_raw") else response.content.iter_any()
+    async for chunk in chunks:
         begun, before = True, len(body)
         if inflate is None:
             body += chunk
@@ -82,7 +85,7 @@ def _size(limit: int) -> str:
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds to wait by `retry-after-ms` or `Retry-After` (RFC 9110, 10.2.3), None if neither is valid.
 
-    `headers` must ignore case, as those of httpx do.
+    `headers` must ignore case, as those of httpx and aiohttp do.
     """
     value = headers.get("retry-after", "")
     parsers: tuple[Callable[[], float], ...] = (

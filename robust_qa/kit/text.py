@@ -29,13 +29,14 @@ _ITEM = re.compile(r"(?:\A|\n)[ \t*_]*\d{1,2}\Z")
 _MARK = re.compile(r"[\d\s,;–-]+|\[[^\n]{1,28}\]|\S")  # a note mark: 3, [note 4], *
 _SIGNED = re.compile(r"[-+−–]?\d")
 _CLOSED, _ENDED = frozenset(")]}"), frozenset('.,;:!?"’”')
-_ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WORD = re.compile(r"\w+(?:['’.\-]\w+)*")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_BETWEEN_DIGITS = re.compile(r"(?<=\d)[.-]+(?=\d)")
+# The next four run over whole passages. A pattern that starts with a character is searched several times faster.
+_ARTICLES = re.compile(r"(?:a(?<!\wa)n?|t(?<!\wt)he)\b")
+_THOUSANDS = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
+_NO_ZERO = re.compile(r"\.(?<![\w.]\.)(?=\d)")  # .5
+_BETWEEN_DIGITS = re.compile(r"[.-](?<=\d[.-])[.-]*(?=\d)")
 _SCORE = re.compile(r"(?<!\d)(\d):(?=\d(?!\d))")  # 3:2 is 3-2
 _DATE = re.compile(r"(?<!\d)(\d+)[.-](\d+)[.-](?=\d)")
-_NO_ZERO = re.compile(r"(?<![\w.])(?=\.\d)")  # .5
 _NEGATIVE = re.compile(r"(?:(?<![\w.,)‐-–-])[-−‐-–]|\bminus )(?=[$£€]?\d)", re.IGNORECASE)
 # The signs of C++, C# and O+, and comparison signs before a number.
 _SIGNS = re.compile(r"(?<=[^\W\d_])[+#]+(?![^\W\d_])|(?<![\w\"'/=\n-])[<>≤≥]=?\s*(?=(?:minus)?[$£€]?\d)")
@@ -100,7 +101,7 @@ def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: i
 
 def words(text: str) -> list[str]:
     """Return the words of `text` in lower case, with inner apostrophes and hyphens."""
-    return [match.group().lower() for match in _WORD.finditer(text)]
+    return [word.lower() for word in _WORD.findall(text)]
 
 
 def with_title(title: str | None, text: str) -> str:
@@ -136,7 +137,7 @@ def answer_key(answer: str) -> str:
         text = unicodedata.normalize("NFKC", _POWER.sub(" power ", text))
     digits = _DIGIT.search(text) is not None
     if digits:
-        text = _NO_ZERO.sub("0", _THOUSANDS.sub("", text))
+        text = _NO_ZERO.sub("0.", _THOUSANDS.sub("", text))
         if "-" in text or not text.isascii() or "minus" in text.lower():
             text = _NEGATIVE.sub("minus", text)
     if not _SIGN_MARKS.isdisjoint(text):

@@ -309,12 +309,12 @@ def imported(arguments: list[str]) -> list[str]:
 @pytest.mark.parametrize("arguments", [["--version"], ["ask", "--help"], ["index", "--help"], ["keys", "list"]])
 def test_commands_do_not_import_heavy_modules(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RQA_PLUGINS")
-    heavy = {"httpx", "tantivy", "rich", "msgspec", "llama_cpp", "numpy", "sqlite3", "tomli", "filelock"}
+    heavy = {"aiohttp", "httpx", "tantivy", "rich", "msgspec", "llama_cpp", "numpy", "sqlite3", "tomli", "filelock"}
     assert [name for name in imported(arguments) if name in heavy or name.startswith("rqa_")] == []
 
 
 def test_a_list_of_all_commands_begins_no_session() -> None:
-    assert {"robust_qa.session", "httpx", "tantivy", "numpy", "ctranslate2"}.isdisjoint(imported(["--help"]))
+    assert {"robust_qa.session", "aiohttp", "httpx", "tantivy", "numpy", "ctranslate2"}.isdisjoint(imported(["--help"]))
 
 
 def test_it_starts_as_quickly_as_click(installed: str) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import tracemalloc
+from collections.abc import Awaitable, Callable
 
+import aiohttp
 import httpx
 import pytest
 from standins.openai import Fault
@@ -12,13 +14,29 @@ from standins.web import serve
 
 from robust_qa import ReplyError, kit
 
+Body = Callable[..., Awaitable[bytes]]
 BOMB = gzip.compress(bytes(64 << 20))
 
 
-async def body(fault: Fault, limit: int = 1000, **how: object) -> bytes:
-    with serve({"/": fault}) as web:
-        async with httpx.AsyncClient(trust_env=False) as client, client.stream("GET", web.url) as response:
-            return await kit.read_body(response, limit, **how)
+async def over_httpx(url: str, limit: int, **how: object) -> bytes:
+    async with httpx.AsyncClient(trust_env=False) as client, client.stream("GET", url) as response:
+        return await kit.read_body(response, limit, **how)
+
+
+async def over_aiohttp(url: str, limit: int, **how: object) -> bytes:
+    async with aiohttp.ClientSession(auto_decompress=False) as session, session.get(url) as response:
+        return await kit.read_body(response, limit, **how)
+
+
+@pytest.fixture(params=[over_httpx, over_aiohttp])
+def body(request: pytest.FixtureRequest) -> Body:
+    """Return a function that reads the body of a reply, with one of the two libraries."""
+
+    async def read(fault: Fault, limit: int = 1000, **how: object) -> bytes:
+        with serve({"/": fault}) as web:
+            return await request.param(web.url, limit, **how)
+
+    return read
 
 
 def zipped(content: bytes, coding: str = "gzip") -> Fault:
@@ -35,7 +53,7 @@ def zipped(content: bytes, coding: str = "gzip") -> Fault:
         (Fault(), 1000, b""),
     ],
 )
-async def test_a_body_within_the_limit_is_read_whole(fault: Fault, limit: int, read: bytes) -> None:
+async def test_a_body_within_the_limit_is_read_whole(body: Body, fault: Fault, limit: int, read: bytes) -> None:
     assert await body(fault, limit) == read
 
 
@@ -51,7 +69,7 @@ async def test_a_body_within_the_limit_is_read_whole(fault: Fault, limit: int, r
     ],
 )
 async def test_a_body_that_is_too_long_or_coded_otherwise_is_a_reply_error_in_little_memory(
-    fault: Fault, why: str
+    body: Body, fault: Fault, why: str
 ) -> None:
     tracemalloc.start()
     try:
@@ -62,7 +80,7 @@ async def test_a_body_that_is_too_long_or_coded_otherwise_is_a_reply_error_in_li
         tracemalloc.stop()
 
 
-async def test_the_start_of_a_body_that_is_too_long_is_returned_on_request() -> None:
+async def test_the_start_of_a_body_that_is_too_long_is_returned_on_request(body: Body) -> None:
     cuts: list[str] = []
     assert await body(zipped(BOMB), on_cut=lambda: cuts.append("cut")) == bytes(1000)
     assert cuts == ["cut"]

@@ -102,7 +102,7 @@ async def test_a_wrong_option_is_named(host: Host, options: dict[str, Any], comp
 
 def test_importing_them_loads_no_engine_and_no_event_loop() -> None:
     modules = "rqa_norag, rqa_rag, rqa_astute, rqa_activerag"
-    check = f"import sys, {modules}; print(*{{'asyncio', 'httpx'}} & set(sys.modules))"
+    check = f"import sys, {modules}; print(*{{'asyncio', 'aiohttp', 'httpx'}} & set(sys.modules))"
     path = os.pathsep.join([str(PLUGINS), str(PLUGINS.parent)])
     done = subprocess.run([sys.executable, "-c", check], env={"PYTHONPATH": path}, capture_output=True, text=True)
     assert (done.stdout.strip(), done.stderr) == ("", "")

@@ -157,6 +157,9 @@ class Server:
             with suppress(asyncio.IncompleteReadError, ConnectionError):
                 while await self._exchange(reader, writer):
                     pass
+        except asyncio.CancelledError:
+            writer.transport.abort()  # close() would wait until a client that left has read the rest
+            raise
         finally:
             writer.close()
 
@@ -234,12 +237,14 @@ def running(server: Server) -> Iterator[Server]:
 
 
 @contextmanager
-def serve(script: Script, *, latency: float = 0.0, record: bool = True) -> Iterator[Server]:
+def serve(
+    script: Script, *, latency: float = 0.0, record: bool = True, tls: ssl.SSLContext | None = None
+) -> Iterator[Server]:
     """A stand-in for an endpoint, running.
 
     `latency` is the least time to a reply, in seconds; `record = False` keeps no requests, for long runs.
     """
-    with running(Server(script, latency, record)) as server:
+    with running(Server(script, latency, record, tls)) as server:
         yield server
 
 

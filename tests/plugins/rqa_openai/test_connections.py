@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import socket
+import ssl
+import subprocess
+from base64 import b64encode
 from contextlib import closing
 
 import pytest
 from standins.openai import HANG, RESET, TRUNCATED, Fault, serve
+from standins.proxy import tunnel
 
 from robust_qa import CallTimeout, ConfigError, Decoding, Message, RefusedError, UnavailableError
 from rqa_openai import connections
@@ -117,7 +122,32 @@ async def test_no_proxy_is_used_for_a_server_on_this_machine(connect, monkeypatc
     assert (proxy.count, server.count) == (0, 2)
 
 
-@pytest.mark.parametrize("proxy", ["gopher://user:password@proxy.invalid", "http://user:password@proxy:notaport"])
+@pytest.mark.parametrize("direct", ["models.invalid", ".invalid", "models.invalid:80"])
+async def test_a_host_in_no_proxy_is_called_directly(connect, monkeypatch, direct):
+    with serve(lambda request, n: "Paris.") as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
+        monkeypatch.setenv("NO_PROXY", direct)
+        with pytest.raises(UnavailableError):
+            await connect("http://models.invalid/v1").generate(ASKED, Decoding())
+    assert proxy.count == 0
+
+
+async def test_a_proxy_gets_its_user_and_password(connect, monkeypatch):
+    with serve(lambda request, n: "Paris.") as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1").replace("://", "://user:password@"))
+        with pytest.raises(RefusedError):
+            await connect("http://models.invalid/v1").generate(ASKED, Decoding())
+    assert proxy.requests[0].headers["proxy-authorization"] == f"Basic {b64encode(b'user:password').decode()}"
+
+
+@pytest.mark.parametrize(
+    "proxy",
+    [
+        "gopher://user:password@proxy.invalid",
+        "http://user:password@proxy:notaport",
+        "socks5://user:password@proxy.invalid",
+    ],
+)
 async def test_an_invalid_proxy_is_a_configuration_error(connect, monkeypatch, proxy):
     monkeypatch.setenv("HTTP_PROXY", proxy)
     with pytest.raises(ConfigError, match="proxy") as raised:
@@ -133,3 +163,90 @@ async def test_close_works_before_and_after_calls_and_twice(connect):
         await asyncio.gather(*(reader.generate(ASKED, Decoding()) for _ in range(3)))
         await reader.close()
         await reader.close()
+
+
+async def test_a_call_fails_when_its_connection_is_closed(connect):
+    with serve(lambda request, n: HANG) as server:
+        reader = connect(server.url)
+        asking = asyncio.create_task(reader.generate(ASKED, Decoding()))
+        while not server.requests:
+            await asyncio.sleep(0.01)
+        await reader.close()
+        with pytest.raises(UnavailableError, match="Lost the connection"):
+            await asking
+
+
+async def test_a_prompt_of_several_megabytes_is_sent(connect):
+    with serve(lambda request, n: str(len(request["messages"][0]["content"]))) as server:
+        prompt = [Message("user", "word " * 1_000_000)]
+        assert (await connect(server.url).generate(prompt, Decoding())).text == "5000000"
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """Return the certificate file of localhost and models.invalid, and a TLS context of a server that has it."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl, which makes the certificate, is not installed")
+    key, file = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    names = "-subj /CN=localhost -addext subjectAltName=DNS:localhost,DNS:models.invalid"
+    made = f"req -x509 -newkey rsa:2048 -nodes -days 2 {names}"
+    subprocess.run([openssl, *made.split(), "-keyout", key, "-out", file], check=True, capture_output=True)
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(file, key)
+    return file, tls
+
+
+async def test_the_environments_certificates_are_trusted_and_tls_connections_are_reused(
+    connect, certificate, monkeypatch
+):
+    file, tls = certificate
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    with serve(lambda request, n: "Paris.", tls=tls) as server:
+        reader = connect(server.url.replace("http://127.0.0.1", "https://localhost"))
+        for _ in range(2):
+            assert (await reader.generate(ASKED, Decoding())).text == "Paris."
+        await reader.close()
+        assert server.connections == 1
+
+
+async def test_an_unknown_certificate_is_not_trusted(connect, certificate):
+    _, tls = certificate
+    with serve(lambda request, n: "Paris.", tls=tls) as server:
+        reader = connect(server.url.replace("http://127.0.0.1", "https://localhost"))
+        with pytest.raises(UnavailableError, match=r"No connection to .* certificate"):
+            await reader.generate(ASKED, Decoding())
+    assert server.count == 0
+
+
+async def test_a_missing_certificate_file_is_a_configuration_error(connect, monkeypatch, tmp_path):
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
+    with pytest.raises(ConfigError, match="certificate setting") as raised:
+        await connect("https://models.invalid/v1").generate(ASKED, Decoding())
+    assert "SSL_CERT_FILE" in raised.value.hint
+
+
+async def test_a_tls_endpoint_is_called_through_a_tunnel_of_the_proxy(connect, certificate, monkeypatch):
+    file, tls = certificate
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    with (
+        serve(lambda request, n: "Paris.", tls=tls) as server,
+        tunnel(int(server.url.split(":")[2].removesuffix("/v1"))) as proxy,
+    ):
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url.replace("://", "://user:password@"))
+        reader = connect("https://models.invalid/v1")
+        for _ in range(2):
+            assert (await reader.generate(ASKED, Decoding())).text == "Paris."
+        await reader.close()
+    (head,) = proxy.heads
+    assert head.startswith("CONNECT models.invalid:443 ")
+    assert f"Proxy-Authorization: Basic {b64encode(b'user:password').decode()}" in head
+    assert "proxy-authorization" not in server.requests[0].headers
+
+
+async def test_a_proxy_that_refuses_a_tunnel_is_unavailable_and_its_password_is_not_shown(connect, monkeypatch):
+    with tunnel(0, refusal="407 Proxy Authentication Required") as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url.replace("://", "://user:password@"))
+        with pytest.raises(UnavailableError, match="407: Proxy Authentication Required") as raised:
+            await connect("https://models.invalid/v1").generate(ASKED, Decoding())
+    assert "password" not in str(raised.value)
