@@ -23,9 +23,10 @@ COMMAND = 'rqa ask --docs examples/harbour "When was the lighthouse at Skerry Po
 
 
 def run(rqa: str) -> str:
-    """Return the output of the command on a terminal, with colours, without the user's configuration or cache."""
+    """Return the output of the command on a terminal, with colours, without the user's configuration and files."""
     with tempfile.TemporaryDirectory() as folder:
         private = {f"RQA_{name}_DIR": folder for name in ("CONFIG", "DATA", "CACHE")}
+        private["RQA_HISTORY__ENABLED"] = "false"
         variables = {**os.environ, **private, "FORCE_COLOR": "1", "COLUMNS": str(WIDTH)}
         done = subprocess.run(
             [rqa, *shlex.split(COMMAND)[1:]], cwd=ROOT, env=variables, text=True, check=True,

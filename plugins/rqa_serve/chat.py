@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from robust_qa import Answer, Question, RqaError, Usage
+from robust_qa.answering import condensed
 from robust_qa.kit import printable
 
-from .conversation import condensed
 from .errors import ApiError, api_error
 from .footnotes import lead, page_of
 from .requests import Chat

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from robust_qa import Passage, Question
+from robust_qa import Message, Passage, Question
 
 from .errors import ApiError
+from .footnotes import without_notes
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -38,6 +39,11 @@ class Turn(msgspec.Struct):
             raise ApiError(400, f"Messages with {other[0]!r} are not supported, only text.")
         return "\n".join(part.text for part in self.content).strip()
 
+    @property
+    def message(self) -> Message:
+        """The turn of a user, or of rqa without its footnotes."""
+        return Message("user" if self.role == "user" else "assistant", without_notes(self.text))
+
 
 class StreamOptions(msgspec.Struct):
     """What a stream contains besides the text."""
@@ -53,12 +59,12 @@ class Chat(msgspec.Struct):
     stream: bool | None = None
     stream_options: StreamOptions | None = None
 
-    def question(self) -> tuple[str, list[Turn]]:
-        """Return the text of the last user message and the turns before it. Raises ApiError if there is none."""
+    def question(self) -> tuple[str, list[Message]]:
+        """Return the text of the last user message and the messages before it. Raises ApiError if there is none."""
         turns = [turn for turn in self.messages if turn.role in ("user", "assistant") and turn.text]
         if not turns or turns[-1].role != "user":
             raise ApiError(400, "The last of `messages` must be a question of the role `user`.")
-        return turns[-1].text, turns[:-1]
+        return turns[-1].text, [turn.message for turn in turns[:-1]]
 
 
 class _Given(msgspec.Struct):

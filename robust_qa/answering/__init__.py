@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from ..calls.watching import Watcher
 from .components import split_reader
+from .conversation import condensed
 from .session import Session
 
 __all__ = [
     "Session",
     "Watcher",
+    "condensed",
     "split_reader",
 ]

@@ -191,7 +191,8 @@ class Recorder:
         except Exception as error:
             if not self._failed:
                 self._failed = True
-                self._say(f"the answer is not in the history. {error} {getattr(error, 'hint', '')}".rstrip())
+                hint = getattr(error, "hint", "Use --no-history if you need no history.")
+                self._say(f"the answer is not in the history. {error} {hint}")
             return
         if new:
             self._say(

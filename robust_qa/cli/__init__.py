@@ -17,7 +17,7 @@ from .options import (
     output_option,
     passages_in,
 )
-from .output import console, cost_line, print_to
+from .output import complain, console, cost_line, print_answer, print_sources, print_to
 from .run import Run
 
 __all__ = [
@@ -28,11 +28,14 @@ __all__ = [
     "answering_options",
     "as_json",
     "command_group",
+    "complain",
     "console",
     "cost_line",
     "history_option",
     "jobs_option",
     "output_option",
     "passages_in",
+    "print_answer",
+    "print_sources",
     "print_to",
 ]

@@ -34,7 +34,7 @@ def _list_options(command: F) -> F:
 @_list_options
 @click.pass_context
 def command(ctx: click.Context, /, *, limit: int, as_json: bool) -> None:
-    """Show, search or delete the answers of `rqa ask` and `rqa serve`.
+    """Show, search or delete the answers of `rqa ask`, `rqa chat` and `rqa serve`.
 
     Without a command: list the newest answers.
     """

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 from ..sanitize import printable, single_line
+from .output import console
 from .progress import can_draw, redraw
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _STEPS_AFTER = 0.3  # seconds
 
@@ -27,7 +23,7 @@ class Live:
         self.shown = ""
         self.streaming = streaming
         self._steps = steps and can_draw()
-        self._out: Console | None = None
+        self._out = console() if streaming else None  # on this stdout: for plugins it is stderr soon
         self._step = ""
         self._drawing = False
 
@@ -66,11 +62,9 @@ class Live:
     def _print(self, text: str) -> None:
         from rich.text import Text
 
-        from .output import console
-
-        self._out = self._out or console()
+        assert self._out
         self._out.print(Text(text, style="bold"), end="", soft_wrap=True)
-        sys.stdout.flush()
+        self._out.file.flush()
 
     def _begin(self) -> None:
         self._drawing = not self.shown

@@ -112,10 +112,10 @@ def print_short(answer: Answer) -> None:
     click.echo(printable(answer.text))
 
 
-def print_answer(answer: Answer, *, shown: str = "", cost: bool = True) -> None:
+def print_answer(answer: Answer, *, shown: str = "", cost: bool = True, quotes: bool = True) -> None:
     """Print the answer, conflicts, numbered sources and closest passages on stdout, and the cost on stderr.
 
-    `shown`: the first part of the answer, which is on the screen already.
+    `shown`: the first part of the answer, which is on the screen already. `quotes`: also quote the sources.
     """
     from rich.text import Text
 
@@ -142,25 +142,33 @@ def print_answer(answer: Answer, *, shown: str = "", cost: bool = True) -> None:
                 when = f"{'newer' if date == max(ages) else 'older'}, {date}: "
             who = ", ".join(f"[{sources[citation]}]" for citation in dict.fromkeys(position.citations)) or "no source"
             _print_indented(out, Text(f"{mark} {when}{single_line(position.text)}{confidence}: {who}"), 2)
-    if sources:
-        out.print()
-    for citation, number in sources.items():
-        _print_source(out, citation, number)
-    if answer.closest:
-        out.print()
-        out.print(Text("Other passages that may help:" if answer.citations else "The closest passages:"))
-    for number, citation in enumerate(answer.closest, start=len(sources) + 1):
-        _print_source(out, citation, number)
+    print_sources(answer, quotes=quotes)
     if cost:
         aside = console(err=True)
         aside.print()
         aside.print(Text(f"{single_line(answer.strategy)} · {cost_line(answer)}", style="dim"))
 
 
-def _print_source(out: Console, citation: Citation, number: int) -> None:
+def print_sources(answer: Answer, *, quotes: bool = True) -> None:
+    """Print the numbered sources and closest passages on stdout."""
+    from rich.text import Text
 
+    out = console()
+    sources = _numbered(answer)
+    if sources:
+        out.print()
+    for citation, number in sources.items():
+        _print_source(out, citation, number, quotes)
+    if answer.closest:
+        out.print()
+        out.print(Text("Other passages that may help:" if answer.citations else "The closest passages:"))
+    for number, citation in enumerate(answer.closest, start=len(sources) + 1):
+        _print_source(out, citation, number, quotes)
+
+
+def _print_source(out: Console, citation: Citation, number: int, quotes: bool) -> None:
     out.print(_source_line(citation, number))
-    if citation.quote:
+    if citation.quote and quotes:
         _print_indented(out, _quoted(citation), 4)
 
 

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from standins.openai import Fault, completion, serve, streamed
@@ -28,7 +28,7 @@ def tokens(text: str) -> list[str]:
 class Screen:
     """What a terminal receives, with times."""
 
-    def __init__(self, arguments: Sequence[str], folder: Path, url: str) -> None:
+    def __init__(self, arguments: Sequence[str], folder: Path, url: str, errors: IO[bytes] | None = None) -> None:
         self.text = ""
         self.parts: list[tuple[float, str]] = []
         (folder / "found.json").write_text(json.dumps(["Ingrid Valdane built the lighthouse in 1871."]))
@@ -37,7 +37,7 @@ class Screen:
         ours, theirs = pty.openpty()
         command = [*RQA, "ask", "--passages", "found.json", "--no-cache", *arguments, "Who built it?"]
         env = {**os.environ, **environment, "TERM": "xterm", "COLUMNS": "200"}
-        process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=env, cwd=folder)
+        process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=errors or theirs, env=env, cwd=folder)
         os.close(theirs)
         while select.select([ours], [], [], 20)[0]:
             try:
@@ -61,9 +61,9 @@ class Screen:
         raise AssertionError(f"{words!r} is not in {seen!r}")
 
 
-def ask(folder: Path, reply: Any, *arguments: str) -> tuple[Screen, list[Any]]:
+def ask(folder: Path, reply: Any, *arguments: str, errors: IO[bytes] | None = None) -> tuple[Screen, list[Any]]:
     with serve(lambda request, n: reply(n) if callable(reply) else reply) as server:
-        return Screen(arguments, folder, server.url), server.requests
+        return Screen(arguments, folder, server.url, errors), server.requests
 
 
 @pytest.mark.parametrize(("strategy", "reply"), [("rag", f"Documents: 1\nAnswer: {ANSWER}"), ("norag", ANSWER)])
@@ -84,6 +84,18 @@ def test_an_answer_that_changes_is_printed_below(tmp_path: Path) -> None:
 
     screen, _ = ask(tmp_path, reply, "-s", "norag")
     assert screen.first("Skerry Point") < screen.first("Bo Renn")
+
+
+def test_the_answer_is_on_the_screen_if_stderr_is_a_file(tmp_path: Path) -> None:
+    with (tmp_path / "errors").open("wb") as errors:
+        screen, _ = ask(tmp_path, streamed(*tokens(ANSWER), pause=PAUSE), "-s", "norag", errors=errors)
+    assert ANSWER in screen.text
+    assert ANSWER not in (tmp_path / "errors").read_text()
+
+
+def test_messages_are_lines_of_their_own_below_the_answer(tmp_path: Path) -> None:
+    screen, _ = ask(tmp_path, streamed(*tokens(ANSWER), pause=PAUSE), "-s", "norag")
+    assert "\nrqa: answers are kept in" in screen.text.partition(ANSWER)[2]
 
 
 def test_no_stream_prints_the_answer_at_the_end(tmp_path: Path) -> None:

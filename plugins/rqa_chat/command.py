@@ -1,0 +1,43 @@
+"""The command `rqa chat`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from robust_qa import MissingError
+from robust_qa.cli import Answering, answering_options, history_option
+from robust_qa.kit import install_hint
+
+if TYPE_CHECKING:
+    from robust_qa.answering import Session
+    from robust_qa.cli import Run
+
+
+@click.command("chat", epilog="Example: rqa chat --docs notes/")
+@click.option("--no-stream", is_flag=True, help="Do not print answers while the model writes them.")
+@answering_options()
+@history_option
+@click.pass_obj
+def chat(run: Run, /, *, no_stream: bool, **answering: Any) -> None:
+    """Ask questions in a conversation, in the terminal.
+
+    /strategy shows or changes the strategy, /sources quotes the sources of the last answer, and /quit ends.
+    """
+    if not find_spec("prompt_toolkit"):
+        raise MissingError("`rqa chat` needs prompt_toolkit.", hint=f"Run `{install_hint('chat')}`.")
+    screen = sys.stdout  # within `in_session`, sys.stdout is stderr
+    if not (sys.stdin.isatty() and os.isatty(screen.fileno())):
+        raise click.UsageError('`rqa chat` needs a terminal. For one question: rqa ask "QUESTION"')
+    from robust_qa.cli.batch_run import in_session
+
+    from .conversation import Conversation
+
+    async def work(session: Session) -> None:
+        await Conversation(run, session, screen, streaming=not no_stream).hold()
+
+    in_session(run, Answering(**answering), work, record="chat")
