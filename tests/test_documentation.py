@@ -191,3 +191,57 @@ def test_every_strategy_is_documented_with_its_prompts() -> None:
 # -- the pages themselves
 
 
+def test_the_basic_pages_of_the_manual_have_at_most_15000_words() -> None:
+    basic = (
+        "rqa(1) rqa-ask(1) rqa-batch(1) rqa-eval(1) rqa-config(5) rqa-strategies(7) rqa-expressions(7) rqa-plugin(7)"
+    )
+    assert sum(len(PAGES[name].split()) for name in basic.split()) <= 15_000
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_its_form(name: str) -> None:
+    title, _, body = PAGES[name].partition("\n")
+    stem = name.partition("(")[0]
+    assert title == f"# {name}"
+    assert [*sections(name)][1:4] == ["Name", "Synopsis", "Examples"]
+    assert re.fullmatch(rf"\n{stem} - .+\n?", sections(name)["Name"])
+    assert [line for line in body.splitlines() if line.startswith("|") and line.count(" |") > 4] == []
+
+
+@pytest.mark.parametrize("name", [*PAGES, "README.md"])
+def test_links_and_cross_references_exist(name: str) -> None:
+    text = PAGES.get(name) or README.read_text("utf-8")
+    folder = ROOT / "man" if name in PAGES else ROOT
+    links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if "://" not in link]
+    assert [link for link in links if not (folder / link).exists()] == []
+    assert set(re.findall(r"\brqa(?:-[a-z]+)?\(\d\)", text)) - set(PAGES) == set()
+
+
+def test_the_roff_pages_are_not_stale() -> None:
+    pytest.importorskip("pypandoc", reason="pandoc writes them: pip install -e '.[dev]'")
+    ran = subprocess.run([sys.executable, ROOT / "man" / "build.py", "--check"], capture_output=True, text=True)
+    assert ran.returncode == 0, f"{ran.stdout}{ran.stderr}Run: python man/build.py"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_man_shows_the_page_without_warnings(name: str) -> None:
+    version = subprocess.run(["man", "--version"], capture_output=True, text=True) if shutil.which("man") else None
+    if not version or "man 2." not in version.stdout:
+        pytest.skip("man is not man-db")
+    variables = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "MANWIDTH": "80"}
+    page = ROOT / "man" / name.replace("(", ".").rstrip(")")
+    command = ["man", "--warnings", "-l", str(page)]
+    shown = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
+    assert shown.stderr == ""
+    assert shown.stdout.startswith(name.upper())
+    assert f"NAME\n       {name.partition('(')[0]} - " in shown.stdout
+
+
+def test_every_page_is_in_the_wheel() -> None:
+    wheel = tomli.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
+    pages = [name.replace("(", ".").rstrip(")") for name in PAGES]
+    assert wheel["force-include"] == {
+        **{f"man/{page}.md": f"robust_qa/man/{page}.md" for page in pages},
+        "config.example.toml": "robust_qa/config.example.toml",
+    }
+    assert wheel["shared-data"] == {f"man/{page}": f"share/man/man{page[-1]}/{page}" for page in pages}
