@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import signal
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, TextIO
@@ -13,7 +14,7 @@ from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.output import create_output
 from prompt_toolkit.shortcuts import CompleteStyle
 
-from robust_qa import Answer, Message, Question, RqaError
+from robust_qa import Answer, Message, Question, RqaError, Usage
 from robust_qa.answering import condensed
 from robust_qa.cli import complain, print_answer, print_sources
 from robust_qa.cli.live import Live
@@ -75,10 +76,11 @@ class Conversation:
         finally:
             loop.remove_signal_handler(signal.SIGINT)
             self._run.release()
+            click.echo(file=self._screen)
 
     async def _ask(self, text: str) -> None:
         self._run.hold()  # messages follow the answer, a part of which may be on the screen
-        question = await self._alone(text)
+        question, usage = await self._alone(text)
         if question != text:
             self._print(f"→ {question}", dim=True)
         live = self._live(streaming=self._streaming)
@@ -88,6 +90,7 @@ class Conversation:
         except BaseException:
             live.end("")
             raise
+        answer = dataclasses.replace(answer, usage=usage + answer.usage)
         with redirect_stdout(self._screen):
             shown = live.end(answer.text or "")
             print_answer(answer, shown=shown, cost=self._run.verbosity >= 0, quotes=answer.abstained)
@@ -95,13 +98,12 @@ class Conversation:
         told = answer.reason or "Not sure." if answer.text is None else answer.text
         self._turns += [Message("user", text), Message("assistant", told)]
 
-    async def _alone(self, text: str) -> str:
-        """Return the question as it can be understood without the conversation."""
+    async def _alone(self, text: str) -> tuple[str, Usage]:
+        """Return the question as it can be understood without the conversation, and what it cost to write."""
         live = self._live(streaming=False)
         async with live.drawing():
             live.step("reading the conversation")
-            question, _ = await condensed(self._session, text, self._turns)
-        return question
+            return await condensed(self._session, text, self._turns)
 
     def _live(self, *, streaming: bool) -> Live:
         with redirect_stdout(self._screen):

@@ -156,7 +156,8 @@ def test_what_cannot_be_a_prompt_is_no_hindrance(path: Path, tmp_path: Path) -> 
 
 def test_what_changes_no_answer_is_no_change(path: Path) -> None:
     limits = {"concurrency": 3, "rpm": 60, "timeout": 5, "retries": 0}
-    begun(path, line(1), state=state_of({"reader": {"m": {"model": "x"}}, "cache": {"enabled": False}}))
+    off = {"cache": {"enabled": False}, "history": {"enabled": False}}
+    begun(path, line(1), state=state_of({"reader": {"m": {"model": "x"}}, **off}))
     resumed(path, state_of({"reader": {"m": {"model": "x", **limits}}})).close()
 
 

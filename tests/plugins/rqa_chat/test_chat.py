@@ -126,7 +126,7 @@ def test_questions_are_answered_in_the_light_of_earlier_ones(tmp_path: Path, mod
     with chatting(tmp_path, model=model.url) as terminal:
         first = terminal.ask("When was the lighthouse built?", "1 call")
         assert "In 1871" in first and "[1] The light · light.jsonl" in first and PASSAGE not in first
-        second = terminal.ask("And by whom?", "1 call")
+        second = terminal.ask("And by whom?", "2 calls")
         assert f"→ {CONDENSED}" in second and ENGINEER in second.partition("→")[2]
         condensing = model.requests[-2].body["messages"][-1]["content"]
         assert "user: When was the lighthouse built?\nassistant: In 1871" in condensing
