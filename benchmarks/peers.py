@@ -83,6 +83,7 @@ def spent(run: Callable[[Path, str], float], rows: Path, url: str) -> tuple[floa
 def compare(runs: dict[str, Callable[[Path, str], float]], rows: Path, one: Path, count: int) -> None:
     """Print questions a second of each run, in alternations, and their ratio."""
     rates: dict[str, list[float]] = {name: [] for name in runs}
+    costs: dict[str, list[float]] = {name: [] for name in runs}
     ratios = []
     with running() as url:
         print(f"endpoint alone: {ceiling(url):.0f} calls/s")
@@ -95,6 +96,7 @@ def compare(runs: dict[str, Callable[[Path, str], float]], rows: Path, one: Path
                 rate = count / (seconds - start_up)
                 rates[name].append(rate)
                 cost = (busy - idle) / count / CALLS * 1000
+                costs[name].append(cost)
                 print(
                     f"round {number}, {name}: {rate:.0f} questions/s, {cost:.2f} ms of processor time a call",
                     flush=True,
@@ -103,7 +105,10 @@ def compare(runs: dict[str, Callable[[Path, str], float]], rows: Path, one: Path
             ratios.append(ours / theirs)
             print(f"round {number}: {ratios[-1]:.2f} times", flush=True)
     for name, found in rates.items():
-        print(f"{name}: median {statistics.median(found):.0f} questions/s ({min(found):.0f} to {max(found):.0f})")
+        print(
+            f"{name}: median {statistics.median(found):.0f} questions/s ({min(found):.0f} to {max(found):.0f}), "
+            f"{statistics.median(costs[name]):.2f} ms of processor time a call"
+        )
     print(f"ratio: median {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
 
 
