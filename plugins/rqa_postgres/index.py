@@ -1,0 +1,149 @@
+"""The tables of an index, and the search in them.
+
+    NAME_settings   one row: the embedder of the vectors, and the language
+    NAME_files      the indexed files, each with its stamp
+    NAME_passages   the passages of the files, with their words and vectors
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from psycopg import Connection, sql
+
+from robust_qa import ConfigError, MissingError, Passage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .database import Database
+
+_DEPTH = 100  # passages of each ranking that are fused
+_MOST_CANDIDATES = 1000  # of a search in the HNSW index
+
+_TABLES = """
+create table if not exists {settings} (embedder text not null, language regconfig not null);
+create table if not exists {files} (file text primary key, stamp text not null);
+create table if not exists {passages} (
+  number bigint generated always as identity primary key,
+  file text not null references {files} on delete cascade,
+  id text not null, title text not null, text text not null, source text not null, date text not null,
+  vector vector({width}) not null,
+  words tsvector not null generated always as (
+    setweight(to_tsvector({language}, left(title, 100000)), 'A') || to_tsvector({language}, left(text, 100000))
+  ) stored
+);
+create index if not exists {by_file} on {passages} (file);
+"""
+# Made after the first files, because an index over many rows is faster to build than to extend.
+_INDEXES = """
+create index if not exists {by_word} on {passages} using gin (words);
+create index if not exists {by_vector} on {passages} using hnsw (vector vector_cosine_ops);
+"""
+
+_COLUMNS = "text, id, title, coalesce(nullif(source, ''), file), date, file"
+# Title words count double, as in the local index.
+_RANK = "ts_rank_cd('{{1, 1, 1, 2}}', words, query, 1)"
+_BY_ALL_WORDS = f"""
+select {_COLUMNS} from {{passages}}, websearch_to_tsquery({{language}}, %(question)s) as query
+where words @@ query order by {_RANK} desc, number limit %(n)s
+"""
+_BY_ANY_WORD = f"""
+select {_COLUMNS}
+from {{passages}}, cast(replace(plainto_tsquery({{language}}, %(question)s)::text, ' & ', ' | ') as tsquery) as query
+where words @@ query order by {_RANK} desc, number limit %(n)s
+"""
+_BY_VECTOR = f"select {_COLUMNS} from {{passages}} order by vector <=> %(vector)s::vector limit %(n)s"
+
+
+class Index:
+    """The tables whose names start with `name`."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        self.database, self.name = database, name
+
+    def rankings(self, question: str, vector: NDArray[np.float32], embedder: str, k: int) -> list[list[Passage]]:
+        """Return the first passages by words and by vectors.
+
+        Passages with all words of the question come before those with any. Raises MissingError if there is no index.
+        """
+        n = max(k, _DEPTH)
+        with self.database.reading() as connection:
+            language = self._language(connection, embedder)
+
+            def ranking(statement: str) -> list[Passage]:
+                values = {"question": question, "vector": written(vector), "n": n}
+                rows = connection.execute(self.statement(statement, language=language), values)
+                return [
+                    Passage(text, id, title, source, date=date, file=file)
+                    for text, id, title, source, date, file in rows
+                ]
+
+            by_words = ranking(_BY_ALL_WORDS)
+            if len(by_words) < n:
+                by_words = list(dict.fromkeys([*by_words, *ranking(_BY_ANY_WORD)]))[:n]
+            candidates = str(min(n, _MOST_CANDIDATES))
+            connection.execute("select set_config('hnsw.ef_search', %s, true)", [candidates])
+            return [by_words, ranking(_BY_VECTOR)]
+
+    def create(self, connection: Connection[Any], embedder: str, width: int, language: str) -> None:
+        """Create the tables unless they exist. Raises ConfigError if they are of another embedder or language."""
+        self.lock(connection, "")
+        connection.execute("create extension if not exists vector")
+        connection.execute(self.statement(_TABLES, language=language, width=width))
+        settings = connection.execute(
+            self.statement("select embedder, language::text from {settings}")
+        ).fetchone()
+        if settings is None:
+            connection.execute(self.statement("insert into {settings} values (%s, %s)"), [embedder, language])
+        elif settings[0] != embedder:
+            raise self._other("vectors of another embedder", "embedder")
+        elif settings[1] != language:
+            raise self._other(f"the language {settings[1]}", "language")
+
+    def finish(self, connection: Connection[Any]) -> int:
+        """Create the indexes unless they exist. Return the number of passages."""
+        self.lock(connection, "")
+        connection.execute(self.statement(_INDEXES))
+        connection.execute(self.statement("analyze {passages}"))
+        [count] = connection.execute(self.statement("select count(*) from {passages}")).fetchone() or [0]
+        return int(count)
+
+    def lock(self, connection: Connection[Any], file: str) -> None:
+        """Wait until no other transaction works on `file`, or on the tables if it is ""."""
+        connection.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"rqa {self.name} {file}"])
+
+    def statement(self, text: str, *, language: str = "", width: int = 0) -> sql.Composed:
+        """Return `text` with the names of the tables and these values, quoted."""
+        kinds = ("settings", "files", "passages", "by_file", "by_word", "by_vector")
+        names = {kind: sql.Identifier(f"{self.name}_{kind}") for kind in kinds}
+        values = {"language": sql.SQL("{}::regconfig").format(sql.Literal(language)), "width": sql.Literal(width)}
+        return sql.SQL(text).format(**names, **values)  # type: ignore[arg-type]
+
+    def _language(self, connection: Connection[Any], embedder: str) -> str:
+        known = connection.execute("select to_regclass(%s)", [f"{self.name}_settings"]).fetchone()
+        row = known and known[0] and connection.execute(
+            self.statement("select embedder, language::text from {settings}")
+        ).fetchone()
+        if not row:
+            raise MissingError(f"There is no index {self.name!r}.", hint="Fill it with `rqa index -r NAME PATH`.")
+        if row[0] != embedder:
+            raise self._other("vectors of another embedder", "embedder")
+        return str(row[1])
+
+    def _other(self, what: str, option: str) -> ConfigError:
+        return ConfigError(
+            f"The index {self.name!r} has {what}.",
+            hint=f"Change the option `{option}`, or index again under another name in the option `table`.",
+        )
+
+
+def written(vector: NDArray[np.float32]) -> str:
+    """Return a vector as pgvector reads it."""
+    return "[" + ",".join(f"{value:.7g}" for value in vector.tolist()) + "]"
+
+
+def storable(text: str) -> str:
+    """Return `text` without what Postgres cannot store: NUL and lone surrogates."""
+    return text.replace("\0", " ").encode("utf-8", "backslashreplace").decode()
