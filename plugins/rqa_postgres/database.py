@@ -83,7 +83,9 @@ class Database:
         if isinstance(error, OperationalError):
             return UnavailableError(f"Postgres cannot be reached: {text}", hint="Check the server and the stored DSN.")
         if isinstance(error, errors.FeatureNotSupported | errors.UndefinedFile) and "vector" in text:
-            return MissingError(f"Postgres has no pgvector: {text}", hint="Install pgvector 0.5 or newer on the server.")
+            return MissingError(
+                f"Postgres has no pgvector: {text}", hint="Install pgvector 0.5 or newer on the server."
+            )
         return RefusedError(f"Postgres refused a statement: {text}", general=True)
 
 

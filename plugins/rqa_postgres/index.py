@@ -1,8 +1,8 @@
 """The tables of an index, and the search in them.
 
-    NAME_settings   one row: the embedder of the vectors, and the language
-    NAME_files      the indexed files, each with its stamp
-    NAME_passages   the passages of the files, with their words and vectors
+NAME_settings   one row: the embedder of the vectors, and the language
+NAME_files      the indexed files, each with its stamp
+NAME_passages   the passages of the files, with their words and vectors
 """
 
 from __future__ import annotations
@@ -42,19 +42,15 @@ create index if not exists {by_word} on {passages} using gin (words);
 create index if not exists {by_vector} on {passages} using hnsw (vector vector_cosine_ops);
 """
 
-_COLUMNS = "text, id, title, coalesce(nullif(source, ''), file), date, file"
 # Title words count double, as in the local index.
-_RANK = "ts_rank_cd('{{1, 1, 1, 2}}', words, query, 1)"
-_BY_ALL_WORDS = f"""
-select {_COLUMNS} from {{passages}}, websearch_to_tsquery({{language}}, %(question)s) as query
-where words @@ query order by {_RANK} desc, number limit %(n)s
+_BY_ALL_WORDS = """
+select {columns} from {passages}, websearch_to_tsquery({language}, %(question)s) as query
+where words @@ query order by ts_rank_cd('{{0.5, 0.5, 0.5, 1}}', words, query, 1) desc, number limit %(n)s
 """
-_BY_ANY_WORD = f"""
-select {_COLUMNS}
-from {{passages}}, cast(replace(plainto_tsquery({{language}}, %(question)s)::text, ' & ', ' | ') as tsquery) as query
-where words @@ query order by {_RANK} desc, number limit %(n)s
-"""
-_BY_VECTOR = f"select {_COLUMNS} from {{passages}} order by vector <=> %(vector)s::vector limit %(n)s"
+_ANY_WORD = "cast(replace(plainto_tsquery({language}, %(question)s)::text, ' & ', ' | ') as tsquery)"
+_BY_ANY_WORD = _BY_ALL_WORDS.replace("websearch_to_tsquery({language}, %(question)s)", _ANY_WORD)
+_BY_VECTOR = "select {columns} from {passages} order by vector <=> %(vector)s::vector limit %(n)s"
+_COLUMNS = sql.SQL("text, id, title, coalesce(nullif(source, ''), file), date, file")
 
 
 class Index:
@@ -87,14 +83,19 @@ class Index:
             connection.execute("select set_config('hnsw.ef_search', %s, true)", [candidates])
             return [by_words, ranking(_BY_VECTOR)]
 
+    def stamps(self) -> dict[str, str]:
+        """Return the stamp of each indexed file, none if there is no index."""
+        with self.database.reading() as connection:
+            if not self._exists(connection):
+                return {}
+            return dict(connection.execute(self.statement("select file, stamp from {files}")).fetchall())
+
     def create(self, connection: Connection[Any], embedder: str, width: int, language: str) -> None:
         """Create the tables unless they exist. Raises ConfigError if they are of another embedder or language."""
         self.lock(connection, "")
         connection.execute("create extension if not exists vector")
         connection.execute(self.statement(_TABLES, language=language, width=width))
-        settings = connection.execute(
-            self.statement("select embedder, language::text from {settings}")
-        ).fetchone()
+        settings = self._settings(connection)
         if settings is None:
             connection.execute(self.statement("insert into {settings} values (%s, %s)"), [embedder, language])
         elif settings[0] != embedder:
@@ -118,19 +119,28 @@ class Index:
         """Return `text` with the names of the tables and these values, quoted."""
         kinds = ("settings", "files", "passages", "by_file", "by_word", "by_vector")
         names = {kind: sql.Identifier(f"{self.name}_{kind}") for kind in kinds}
-        values = {"language": sql.SQL("{}::regconfig").format(sql.Literal(language)), "width": sql.Literal(width)}
-        return sql.SQL(text).format(**names, **values)  # type: ignore[arg-type]
+        values = {
+            "language": sql.SQL("{}::regconfig").format(sql.Literal(language)),
+            "width": sql.Literal(width),
+            "columns": _COLUMNS,
+        }
+        return sql.SQL(text).format(**names, **values)
+
+    def _exists(self, connection: Connection[Any]) -> bool:
+        row = connection.execute("select to_regclass(%s)", [f"{self.name}_settings"]).fetchone()
+        return row is not None and row[0] is not None
 
     def _language(self, connection: Connection[Any], embedder: str) -> str:
-        known = connection.execute("select to_regclass(%s)", [f"{self.name}_settings"]).fetchone()
-        row = known and known[0] and connection.execute(
-            self.statement("select embedder, language::text from {settings}")
-        ).fetchone()
-        if not row:
+        """Return the language of the index. Raises MissingError if there is none."""
+        settings = self._settings(connection) if self._exists(connection) else None
+        if settings is None:
             raise MissingError(f"There is no index {self.name!r}.", hint="Fill it with `rqa index -r NAME PATH`.")
-        if row[0] != embedder:
+        if settings[0] != embedder:
             raise self._other("vectors of another embedder", "embedder")
-        return str(row[1])
+        return settings[1]
+
+    def _settings(self, connection: Connection[Any]) -> tuple[str, str] | None:
+        return connection.execute(self.statement("select embedder, language::text from {settings}")).fetchone()
 
     def _other(self, what: str, option: str) -> ConfigError:
         return ConfigError(

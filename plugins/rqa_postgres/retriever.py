@@ -32,7 +32,7 @@ class Postgres:
         """The database, and either how files are indexed or a query of your own."""
 
         key: Key  # name of the stored key that holds the DSN: postgresql://user:password@host/database
-        query: str = ""  # instead of an index: a select of id, title, text; %(question)s and %(k)s are bound
+        query: str | None = None  # instead of an index: a select of id, title, text; %(question)s and %(k)s are bound
         table: Annotated[str, Meta(pattern=r"\A[a-z_][a-z0-9_]{0,40}\Z")] = "rqa"  # start of the tables' names
         language: str = "english"  # text search configuration of a new index; "simple": no stemming
         embedder: EmbedderName | None = None  # default: the one in [defaults]
@@ -47,9 +47,7 @@ class Postgres:
         """Raises ConfigError if an untrusted file names the key or the DSN is wrong, MissingError if there is none."""
         self._options, self._embedder = options, embedder
         self.concurrency = options.connections
-        self._database = Database(
-            options.key, connections=options.connections, timeout=options.statement_timeout
-        )
+        self._database = Database(options.key, connections=options.connections, timeout=options.statement_timeout)
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:
         """Return the `k` best passages. Raises MissingError if there is no index."""
@@ -59,7 +57,7 @@ class Postgres:
             return []
         question = storable(query)
         if self._options.query:
-            return await asyncio.to_thread(self._queried, question, k)
+            return await asyncio.to_thread(self._queried, self._options.query, question, k)
         [vector] = await self._embedder.embed([question])
         index = Index(self._database, self._options.table)
         return fused(await asyncio.to_thread(index.rankings, question, vector, self._embedder.identity, k), k)
@@ -85,7 +83,7 @@ class Postgres:
     def close(self) -> None:
         self._database.close()
 
-    def _queried(self, question: str, k: int) -> list[Passage]:
+    def _queried(self, query: str, question: str, k: int) -> list[Passage]:
         from psycopg.rows import dict_row
 
         # A cursor of the server takes a single select, and sends no more rows than needed.
@@ -93,7 +91,7 @@ class Postgres:
             self._database.reading() as connection,
             connection.cursor("rqa", row_factory=dict_row) as cursor,
         ):
-            cursor.execute(self._options.query.encode(), {"question": question, "k": k})
+            cursor.execute(query.encode(), {"question": question, "k": k})
             return [_passage(row) for row in cursor.fetchmany(k)]
 
 

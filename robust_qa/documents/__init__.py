@@ -8,7 +8,7 @@ from .charsets import charset
 from .cutting import Cut, Excerpt
 from .formats import Document, Report, Unreadable, read, unreadable_on_failure
 from .updating import Entry, FileReader, check_known, removed
-from .walk import MARKER, Found, Skipped, find, is_gone, places, shown
+from .walk import MARKER, Found, Skipped, find, is_gone, shown
 
 __all__ = [
     "MARKER",
@@ -26,7 +26,6 @@ __all__ = [
     "check_known",
     "find",
     "is_gone",
-    "places",
     "read",
     "removed",
     "shown",
