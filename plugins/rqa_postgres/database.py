@@ -62,7 +62,9 @@ class Database:
             if self._pool is None:
                 # The pool retries in the background and does not raise the reason.
                 connect(self._dsn, connect_timeout=max(2, round(self._timeout))).close()
-                self._pool = ConnectionPool(self._dsn, min_size=1, max_size=self._connections, open=True)
+                # A prepared statement has one plan for frequent and rare words.
+                kwargs = {"prepare_threshold": None}
+                self._pool = ConnectionPool(self._dsn, kwargs=kwargs, min_size=1, max_size=self._connections, open=True)
             return self._pool
 
     def _translated(self, error: Exception) -> RqaError:

@@ -7,6 +7,7 @@ NAME_passages   the passages of the files, with their words and vectors
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from psycopg import Connection, sql
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 _DEPTH = 100  # passages of each ranking that are fused
 _MOST_CANDIDATES = 1000  # of a search in the HNSW index
-_LONGEST_QUESTION = 2000  # characters; the search for more words takes minutes
+_MOST_RANKED = 10_000  # passages of a search by words, because Postgres computes each rank from the whole passage
+_LONGEST_QUESTION = 2000  # characters
 
 _TABLES = """
 create table if not exists {settings} (embedder text not null, language regconfig not null);
@@ -44,13 +46,20 @@ create index if not exists {by_word} on {passages} using gin (words);
 create index if not exists {by_vector} on {passages} using hnsw (vector vector_cosine_ops);
 """
 
-# Title words count double, as in the local index.
-_BY_ALL_WORDS = """
-select {columns} from {passages}, websearch_to_tsquery({language}, %(question)s) as query
-where words @@ query order by ts_rank_cd('{{0.5, 0.5, 0.5, 1}}', words, query, 1) desc, number limit %(n)s
+# The words of a question, rarest first, and how many passages have them or a rarer one. Counts only frequent words.
+_WORDS = """
+select lexeme, sum(coalesce(share * reltuples, 0)) over (order by share nulls first, lexeme)
+from pg_class, unnest(to_tsvector({language}, %(question)s)) left join (
+  select unnest(most_common_elems::text::text[]) as lexeme, unnest(most_common_elem_freqs) as share
+  from pg_stats where tablename = %(table)s and schemaname = any(current_schemas(false)) and attname = 'words'
+) as frequent using (lexeme) where oid = to_regclass(%(table)s) order by 2
 """
-_ANY_WORD = "cast(replace(plainto_tsquery({language}, %(question)s)::text, ' & ', ' | ') as tsquery)"
-_BY_ANY_WORD = _BY_ALL_WORDS.replace("websearch_to_tsquery({language}, %(question)s)", _ANY_WORD)
+_ALL_WORDS = "select websearch_to_tsquery({language}, %(question)s)::text"
+# Title words count double, as in the local index.
+_BY_WORDS = """
+select {columns} from (select * from {passages} where words @@ %(wanted)s::tsquery limit %(most)s) as found
+order by ts_rank_cd('{{0.5, 0.5, 0.5, 1}}', words, %(ranked)s::tsquery, 1) desc, number limit %(n)s
+"""
 _BY_VECTOR = "select {columns} from {passages} order by vector <=> %(vector)s::vector limit %(n)s"
 _COLUMNS = sql.SQL("text, id, title, coalesce(nullif(source, ''), file), date, file")
 
@@ -69,21 +78,17 @@ class Index:
         n = max(k, _DEPTH)
         with self.database.reading() as connection:
             language = self._language(connection, embedder)
-
-            def ranking(statement: str) -> list[Passage]:
-                values = {"question": question[:_LONGEST_QUESTION], "vector": written(vector), "n": n}
-                rows = connection.execute(self.statement(statement, language=language), values)
-                return [
-                    Passage(text, id, title, source, date=date, file=file)
-                    for text, id, title, source, date, file in rows
-                ]
-
-            by_words = ranking(_BY_ALL_WORDS)
+            values = {"question": question[:_LONGEST_QUESTION], "table": f"{self.name}_passages"}
+            [[all_words]] = connection.execute(self.statement(_ALL_WORDS, language=language), values)
+            by_words = self._found(connection, _BY_WORDS, n, wanted=all_words, ranked=all_words)
             if len(by_words) < n:
-                by_words = list(dict.fromkeys([*by_words, *ranking(_BY_ANY_WORD)]))[:n]
+                words = connection.execute(self.statement(_WORDS, language=language), values).fetchall()
+                rare = [word for word, passages in words if passages <= _MOST_RANKED] or [word for word, _ in words[:1]]
+                any_word = any_of(word for word, _ in words)
+                by_words += self._found(connection, _BY_WORDS, n, wanted=any_of(rare), ranked=any_word)
             candidates = str(min(n, _MOST_CANDIDATES))
             connection.execute("select set_config('hnsw.ef_search', %s, true)", [candidates])
-            return [by_words, ranking(_BY_VECTOR)]
+            return [list(dict.fromkeys(by_words))[:n], self._found(connection, _BY_VECTOR, n, vector=written(vector))]
 
     def stamps(self) -> dict[str, str]:
         """Return the stamp of each indexed file, none if there is no index."""
@@ -141,6 +146,10 @@ class Index:
         """Wait until no other transaction works on `file`, or on the tables if it is ""."""
         connection.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"rqa {self.name} {file}"])
 
+    def _found(self, connection: Connection[Any], statement: str, n: int, **values: str) -> list[Passage]:
+        rows = connection.execute(self.statement(statement), {**values, "n": n, "most": _MOST_RANKED})
+        return [Passage(text, id, title, source, date=date, file=file) for text, id, title, source, date, file in rows]
+
     def _exists(self, connection: Connection[Any]) -> bool:
         row = connection.execute("select to_regclass(%s)", [f"{self.name}_settings"]).fetchone()
         return row is not None and row[0] is not None
@@ -162,6 +171,11 @@ class Index:
             f"The index {self.name!r} has {what}.",
             hint=f"Change the option `{option}`, or index again under another name in the option `table`.",
         )
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Return a tsquery for any of these lexemes."""
+    return " | ".join("'" + word.replace("\\", "\\\\").replace("'", "''") + "'" for word in words)
 
 
 def written(vector: NDArray[np.float32]) -> str:

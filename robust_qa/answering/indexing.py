@@ -42,7 +42,7 @@ def indexing_retriever(assembly: Assembly, *, named: bool, in_folder: bool = Fal
         raise ConfigError(
             f"`{tree}` names several retrievers that have an index: {', '.join(candidates)}."
             if candidates
-            else f"Retriever {str(tree)!r} has no index.",
+            else f"Retriever {str(tree)!r} has no index{' in a folder' if in_folder else ''}.",
             hint="Name one that has an index with -r. `rqa plugins` lists them.",
         )
     if candidates:

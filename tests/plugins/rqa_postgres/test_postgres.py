@@ -122,6 +122,18 @@ def test_passages_with_all_words_come_first(tmp_path: Path, pg: Callable[..., Po
     assert rankings[0].text.startswith("The harbour has a crane")
 
 
+def test_a_rare_word_counts_more_than_one_of_many_passages(
+    docs: Path, pg: Callable[..., Postgres], execute: Callable[..., object]
+) -> None:
+    index(pg(), docs)
+    execute("drop index rqa_by_vector")
+    execute("""insert into rqa_passages (file, id, title, text, source, date, vector)
+        select file, id, title, case when n = 20000 then 'A quay.' else 'Harbour ' || n end, source, date, vector
+        from (select * from rqa_passages limit 1) as one, generate_series(1, 20000) as n""")
+    execute("analyze rqa_passages")
+    assert "A quay." in ask(pg(), "harbour quay", 3)
+
+
 def test_the_score_is_the_sum_of_reciprocal_ranks(docs: Path, pg: Callable[..., Postgres]) -> None:
     index(pg(), docs)
     [best, *_] = asyncio.run(pg().retrieve("panda bamboo", 3))
@@ -418,13 +430,20 @@ def test_rqa_indexes_and_asks(
     answered = rqa("ask", "-r", "pg", "--json", "What does a panda eat?")
     assert "bamboo" in answered.out  # type: ignore[attr-defined]
     documents = rqa("ask", "-r", "pg", "--docs", docs, "--json", "What does a panda eat?")
-    assert documents.code == 2 and "has no index" in documents.err  # type: ignore[attr-defined]
+    assert documents.code == 2 and "no index in a folder" in documents.err  # type: ignore[attr-defined]
 
 
-def test_an_untrusted_configuration_cannot_use_the_environment(
-    rqa: Callable[..., object], dsn: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("yours", "found"),
+    [("", 'key = "notes-db"'), ('key = "notes-db"', 'query = "select text from notes"')],
+)
+def test_an_untrusted_configuration_cannot_use_the_database(
+    yours: str, found: str, rqa: Callable[..., object], dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RQA_KEY_NOTES_DB", dsn)
-    Path("rqa.toml").write_text('[retriever.pg]\nkey = "notes-db"\nquery = "select text from notes"\n')
+    own = Path(os.environ["RQA_CONFIG_DIR"])
+    own.mkdir(parents=True, exist_ok=True)
+    (own / "config.toml").write_text(f"[retriever.pg]\n{yours}\n")
+    Path("rqa.toml").write_text(f"[retriever.pg]\n{found}\n")
     ended = rqa("ask", "-r", "pg", "panda")
     assert ended.code == 2 and "untrusted file" in ended.err  # type: ignore[attr-defined]
