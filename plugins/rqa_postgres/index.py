@@ -25,6 +25,7 @@ _DEPTH = 100  # passages of each ranking that are fused
 _MOST_CANDIDATES = 1000  # of a search in the HNSW index
 _MOST_RANKED = 10_000  # passages of a search by words, because Postgres computes each rank from the whole passage
 _LONGEST_QUESTION = 2000  # characters
+_WIDEST = 2000  # numbers of a vector in an HNSW index
 
 _TABLES = """
 create table if not exists {settings} (embedder text not null, language regconfig not null);
@@ -78,17 +79,10 @@ class Index:
         n = max(k, _DEPTH)
         with self.database.reading() as connection:
             language = self._language(connection, embedder)
-            values = {"question": question[:_LONGEST_QUESTION], "table": f"{self.name}_passages"}
-            [[all_words]] = connection.execute(self.statement(_ALL_WORDS, language=language), values)
-            by_words = self._found(connection, _BY_WORDS, n, wanted=all_words, ranked=all_words)
-            if len(by_words) < n:
-                words = connection.execute(self.statement(_WORDS, language=language), values).fetchall()
-                rare = [word for word, passages in words if passages <= _MOST_RANKED] or [word for word, _ in words[:1]]
-                any_word = any_of(word for word, _ in words)
-                by_words += self._found(connection, _BY_WORDS, n, wanted=any_of(rare), ranked=any_word)
+            by_words = self._by_words(connection, question[:_LONGEST_QUESTION], language, n)
             candidates = str(min(n, _MOST_CANDIDATES))
             connection.execute("select set_config('hnsw.ef_search', %s, true)", [candidates])
-            return [list(dict.fromkeys(by_words))[:n], self._found(connection, _BY_VECTOR, n, vector=written(vector))]
+            return [by_words, self._found(connection, _BY_VECTOR, n, vector=written(vector))]
 
     def stamps(self) -> dict[str, str]:
         """Return the stamp of each indexed file, none if there is no index."""
@@ -98,7 +92,15 @@ class Index:
             return dict(connection.execute(self.statement("select file, stamp from {files}")).fetchall())
 
     def create(self, connection: Connection[Any], embedder: str, width: int, language: str) -> None:
-        """Create the tables unless they exist. Raises ConfigError if they are of another embedder or language."""
+        """Create the tables unless they exist.
+
+        Raises ConfigError if they are of another embedder or language, or if the vectors are too wide.
+        """
+        if width > _WIDEST:
+            raise ConfigError(
+                f"The embedder makes vectors of {width:,} numbers. An HNSW index takes {_WIDEST:,} at most.",
+                hint="Set the option `dimensions` of the embedder if it has one, or choose another embedder.",
+            )
         self._lock(connection, "")
         connection.execute("create extension if not exists vector")
         connection.execute(self.statement(_TABLES, language=language, width=width))
@@ -125,6 +127,7 @@ class Index:
         return row and row[0]
 
     def add(self, connection: Connection[Any], file: str, stamp: str) -> None:
+        """Add a file without passages."""
         connection.execute(self.statement("insert into {files} values (%s, %s)"), [file, stamp])
 
     def delete(self, connection: Connection[Any], file: str) -> None:
@@ -145,6 +148,18 @@ class Index:
     def _lock(self, connection: Connection[Any], file: str) -> None:
         """Wait until no other transaction works on `file`, or on the tables if it is ""."""
         connection.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"rqa {self.name} {file}"])
+
+    def _by_words(self, connection: Connection[Any], question: str, language: str, n: int) -> list[Passage]:
+        """Return the passages with all words of the question, then those with any of its rarest words."""
+        values = {"question": question, "table": f"{self.name}_passages"}
+        [[all_words]] = connection.execute(self.statement(_ALL_WORDS, language=language), values)
+        found = self._found(connection, _BY_WORDS, n, wanted=all_words, ranked=all_words)
+        if len(found) < n:
+            words = connection.execute(self.statement(_WORDS, language=language), values).fetchall()
+            rarest = [word for word, passages in words if passages <= _MOST_RANKED] or [word for word, _ in words[:1]]
+            any_word = any_of(word for word, _ in words)
+            found += self._found(connection, _BY_WORDS, n, wanted=any_of(rarest), ranked=any_word)
+        return list(dict.fromkeys(found))[:n]
 
     def _found(self, connection: Connection[Any], statement: str, n: int, **values: str) -> list[Passage]:
         rows = connection.execute(self.statement(statement), {**values, "n": n, "most": _MOST_RANKED})

@@ -248,6 +248,15 @@ def test_another_embedder_is_an_error(docs: Path, pg: Callable[..., Postgres]) -
         ask(pg(Handle("b")), "panda")
 
 
+def test_too_wide_vectors_are_an_error(docs: Path, pg: Callable[..., Postgres]) -> None:
+    class Wide(Handle):
+        async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            return np.ones((len(texts), 2001), np.float32)
+
+    with pytest.raises(ConfigError, match="takes 2,000 at most"):
+        index(pg(Wide()), docs)
+
+
 def test_another_language_is_an_error(docs: Path, pg: Callable[..., Postgres]) -> None:
     index(pg(), docs)
     with pytest.raises(ConfigError, match="the language english"):
@@ -354,7 +363,7 @@ def test_a_query_returns_at_most_k_passages(pg: Callable[..., Postgres], execute
 @pytest.mark.parametrize(
     "query",
     [
-        "delete from notes returning text",
+        "insert into notes values (3, 'Bears', 'A bear eats honey.') returning text",
         "with gone as (delete from notes returning text) select text from gone",
         "select text from notes; delete from notes",
         "select text from erase()",
