@@ -179,12 +179,12 @@ def postgres(
     disk, hnsw, gin = sizes
     show("postgres", report, build, disk, search(retriever.retrieve, questions))
     print(f"  of these HNSW {hnsw / 1e6:,.0f} MB and GIN {gin / 1e6:,.0f} MB", flush=True)
-    stages(dsn, handle, questions, vectors)
+    show_recall(dsn, handle, questions, vectors)
     retriever.close()
 
 
-def stages(dsn: str, handle: Precomputed, questions: Sequence[str], vectors: Floats) -> None:
-    """Print the recall and the time of the search by vectors, and the time of the search by words."""
+def show_recall(dsn: str, handle: Precomputed, questions: Sequence[str], vectors: Floats) -> None:
+    """Print the share of the nearest passages that the search by vectors finds."""
     from rqa_postgres.database import Database
     from rqa_postgres.index import Index
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from .database import Database
 
 _DEPTH = 100  # passages of each ranking that are fused
-_MOST_CANDIDATES = 1000  # of a search in the HNSW index
+_CANDIDATES = 4  # times the passages wanted from the HNSW index; with fewer, it misses all of them for some questions
+_MOST_CANDIDATES = 1000  # of pgvector
 _MOST_RANKED = 10_000  # passages of a search by words, because Postgres computes each rank from the whole passage
 _LONGEST_QUESTION = 2000  # characters
 _WIDEST = 2000  # numbers of a vector in an HNSW index
@@ -80,7 +81,7 @@ class Index:
         with self.database.reading() as connection:
             language = self._language(connection, embedder)
             by_words = self._by_words(connection, question[:_LONGEST_QUESTION], language, n)
-            candidates = str(min(n, _MOST_CANDIDATES))
+            candidates = str(min(_CANDIDATES * n, _MOST_CANDIDATES))
             connection.execute("select set_config('hnsw.ef_search', %s, true)", [candidates])
             return [by_words, self._found(connection, _BY_VECTOR, n, vector=written(vector))]
 
