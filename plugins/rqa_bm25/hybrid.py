@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from robust_qa import EmbedderName
-from robust_qa.kit import with_title
+from robust_qa.kit import fused, with_title
 from rqa_bm25.retriever import Bm25
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ _DEPTH = 100  # passages of each ranking that are fused
 _QUICK_DEPTH = 30  # with `quick`: passages that are embedded for a query
 _MOST_EMBEDDED = 20_000  # passages whose vectors are kept in memory
 _BATCH = 256  # passages embedded at once, and then written
-# Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009), with a small constant: the first ranks count most.
-_CONSTANT = 5
 
 
 class Hybrid(Bm25):
@@ -131,16 +129,3 @@ class Hybrid(Bm25):
                     progress(files, files, len(live))
             vectors.finish(live, generation)
         return report
-
-
-def fused(rankings: Iterable[Sequence[Passage]], k: int) -> list[Passage]:
-    """Return the `k` passages with the highest sums of 1 / (5 + rank) over the rankings, with this sum as score."""
-    scores: dict[tuple[str, str], float] = {}
-    passages: dict[tuple[str, str], Passage] = {}
-    for ranking in rankings:
-        for rank, passage in enumerate(ranking, start=1):
-            key = passage.title, passage.text
-            passages.setdefault(key, passage)
-            scores[key] = scores.get(key, 0.0) + 1 / (_CONSTANT + rank)
-    best = sorted(scores, key=lambda key: -scores[key])[:k]
-    return [replace(passages[key], score=scores[key]) for key in best]

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 import tantivy
 
-from robust_qa import IndexProgress, IndexReport, InputError
-from robust_qa.documents import (
-    Cut,
-    Document,
-    Excerpt,
-    Found,
-    Skipped,
-    Unreadable,
-    find,
-    is_gone,
-    places,
-    read,
-    shown,
-    unreadable_on_failure,
-)
+from robust_qa import IndexProgress, IndexReport
+from robust_qa.documents import FileReader, Skipped, Unreadable, check_known, find, is_gone, removed, shown
 from rqa_bm25.index import Index, decoded, key_of, searched
 
-_REPORTED_ROWS = 20  # bad rows of one file that are listed; the rest are counted
 _PROGRESS_EVERY = 1000  # passages
 _MOST_DELETED = 0.1  # of all passages on disk; above it the index is rewritten
 _PAGE = 10_000  # passages in one search
@@ -38,35 +22,28 @@ _PAGE = 10_000  # passages in one search
 def update(
     index: Index,
     paths: Sequence[Path],
-    cut: Cut,
+    reader: FileReader,
     *,
     language: str,
     memory: int,
-    file_megabytes: int,
-    file_dates: bool = False,
     progress: IndexProgress | None = None,
 ) -> IndexReport:
     """Update `index` with the files at and under `paths`. `memory` is in megabytes.
 
-    Skips files larger than `file_megabytes`. With `file_dates`, a document without a date has that of its file.
     If it is interrupted, the index stays unchanged.
 
     Raises BusyError while another process writes, InputError for a path that neither exists nor was indexed, and
     ConfigError if the folder or the language does not match.
     """
-    missing = [path for path in paths if is_gone(path)]
-    if missing and index.language() is None:
-        raise _path_error(missing[0])
+    if index.language() is None:
+        check_known(paths, ())
     with index.writing(language) as engine:
         stamps = index.stamps(engine)
-        for path in missing:
-            if not any(_is_under(file, places([path])) for file in stamps):
-                raise _path_error(path)
-        found = find(path for path in paths if path not in missing)
+        check_known(paths, stamps)
+        found = find(path for path in paths if not is_gone(path))
         with _transaction(index, engine, memory) as writer:
-            named = places(paths)
-            run = _Run(index, writer, stamps, cut, file_megabytes, file_dates, found.skipped, progress)
-            run.remove(_removed_files(stamps, named, found))
+            run = _Run(index, writer, stamps, reader, found.skipped, progress)
+            run.remove(removed(stamps, paths, found))
             run.read(found.files)
             run.commit(engine)
         engine.reload()
@@ -76,35 +53,6 @@ def update(
             skipped=tuple(found.skipped),
             folder=str(index.folder),
         )
-
-
-def _path_error(path: Path) -> InputError:
-    return InputError(f"There is no file or folder {path}.", hint="Check the path. Nothing was indexed.")
-
-
-def _removed_files(stamps: Mapping[str, str], named: Set[Path], found: Found) -> Iterator[str]:
-    """Yield the indexed files under the paths in `named` that were not found again.
-
-    A hidden file is found only by its own path, so it is removed only when it no longer exists.
-    """
-    here = {shown(path) for path in found.files}
-    for file in stamps:
-        unseen = file not in here and _is_under(file, named) and not _is_under(file, found.closed)
-        if unseen and (_is_visible(file, named) or is_gone(Path(file))):
-            yield file
-
-
-def _is_under(file: str, named: Set[Path]) -> bool:
-    path = Path(file)
-    return path in named or not named.isdisjoint(path.parents)
-
-
-def _is_visible(file: str, named: Set[Path]) -> bool:
-    """Whether a walk from one of `named` meets `file`, because nothing on the way is hidden."""
-    path = Path(file)
-    while path not in named and not path.name.startswith(".") and path != path.parent:
-        path = path.parent
-    return path in named
 
 
 @contextmanager
@@ -129,9 +77,7 @@ class _Run:
     index: Index
     writer: tantivy.IndexWriter
     stamps: Mapping[str, str]
-    cut: Cut
-    file_megabytes: int
-    file_dates: bool
+    reader: FileReader
     skipped: Skipped
     progress: IndexProgress | None
     counts: dict[str, int] = field(
@@ -173,9 +119,7 @@ class _Run:
         file = shown(path)
         known = self.stamps.get(file)
         try:
-            size = path.stat().st_size
-            too_large = size > self.file_megabytes * 1_000_000
-            stamp = "" if too_large else self._stamp(path)
+            stamp = self.reader.stamp(path)
         except OSError as error:  # possibly temporary, so its passages stay
             self.skipped.append((file, f"it cannot be opened: {error.strerror}"))
             return
@@ -186,9 +130,6 @@ class _Run:
             self._drop(file)
         before = self.passages
         try:
-            if too_large:
-                limit = f"{self.file_megabytes:,} MB, the limit of the option `file_megabytes`"
-                raise Unreadable(f"it has {size / 1e6:,.1f} MB, more than {limit}")
             self._add(path, stamp)
             reason = "it has no text"
         except (OSError, Unreadable) as error:
@@ -201,51 +142,26 @@ class _Run:
             self.counts["removed"] += known is not None
             self.skipped.append((file, reason))
 
-    def _stamp(self, path: Path) -> str:
-        """Return a hash of the file's bytes and of the options for cutting.
-
-        It is computed before the file is read, so the next run reads a file again that changed meanwhile.
-        """
-        options = f"{self.cut.words} {self.cut.overlap} {self._date(path)}".encode()
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, lambda: hashlib.sha256(options)).hexdigest()
-
-    def _date(self, path: Path) -> str:
-        """Return the date of the last change of the file, "" without `file_dates`."""
-        if not self.file_dates:
-            return ""
-        return datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
-
     def _add(self, path: Path, stamp: str) -> None:
-        file, date = shown(path), self._date(path)
-        rows = _BadRows(file)
-        for document, passages in self._cut(path, rows):
-            for number, passage in enumerate(passages, start=1):
-                title, text = passage.title, passage.text
-                entry = tantivy.Document(file=file, key=key_of(title, text).hex(), words=searched(title, text))
-                entry.add_bytes("title", _bytes(title))
-                entry.add_bytes("text", _bytes(text))
-                entry.add_bytes("id", _bytes(document.id if len(passages) == 1 else f"{document.id}#{number}"))
-                if document.source != str(path):
-                    entry.add_bytes("source", _bytes(document.source))
-                if shown_date := document.date or date:
-                    entry.add_bytes("date", _bytes(shown_date))
-                if stamp:
-                    entry.add_bytes("stamp", stamp.encode())
-                    entry.add_boolean("first", True)
-                    stamp = ""
-                with self.index.guarded("Writing"):
-                    self.writer.add_document(entry)
-                self.passages += 1
-                if self.passages % _PROGRESS_EVERY == 0:
-                    self._report()
-        self.skipped += rows.reported()
-
-    def _cut(self, path: Path, rows: _BadRows) -> Iterator[tuple[Document, list[Excerpt]]]:
-        """Yield the documents in the file, each with its passages."""
-        with unreadable_on_failure():  # not around the caller: errors of the index end the run
-            for document in read(path, rows, self.file_megabytes * 1_000_000):
-                yield document, list(self.cut.passages(document))
+        for each in self.reader.entries(path, self.skipped):
+            title, text = each.title, each.text
+            entry = tantivy.Document(file=shown(path), key=key_of(title, text).hex(), words=searched(title, text))
+            entry.add_bytes("title", _bytes(title))
+            entry.add_bytes("text", _bytes(text))
+            entry.add_bytes("id", _bytes(each.id))
+            if each.source:
+                entry.add_bytes("source", _bytes(each.source))
+            if each.date:
+                entry.add_bytes("date", _bytes(each.date))
+            if stamp:
+                entry.add_bytes("stamp", stamp.encode())
+                entry.add_boolean("first", True)
+                stamp = ""
+            with self.index.guarded("Writing"):
+                self.writer.add_document(entry)
+            self.passages += 1
+            if self.passages % _PROGRESS_EVERY == 0:
+                self._report()
 
     def _drop(self, file: str) -> None:
         self.dropped.add(file)
@@ -255,24 +171,6 @@ class _Run:
     def _report(self) -> None:
         if self.progress:
             self.progress(self.done, self.total, self.passages)
-
-
-class _BadRows:
-    """The bad rows of one file: the first few, and the number of the others."""
-
-    def __init__(self, file: str) -> None:
-        self._file = file
-        self._first: Skipped = []
-        self._count = 0
-
-    def __call__(self, place: str, reason: str) -> None:
-        self._count += 1
-        if len(self._first) < _REPORTED_ROWS:
-            self._first.append((place, reason))
-
-    def reported(self) -> Skipped:
-        more = self._count - len(self._first)
-        return [*self._first, (self._file, f"{more} more rows like these")] if more else self._first
 
 
 def _bytes(text: str) -> bytes:

@@ -61,19 +61,17 @@ class Bm25:
         Files elsewhere stay in the index. A deleted file is removed when `paths` has the file or its folder.
         Raises BusyError while another process writes, InputError if a path does not exist and was never indexed.
         """
-        from robust_qa.documents import Cut
+        from robust_qa.documents import Cut, FileReader
         from rqa_bm25.indexing import update
 
         options = self._options
-        cut = Cut(options.words, options.overlap)
+        reader = FileReader(Cut(options.words, options.overlap), options.file_megabytes, options.file_dates)
         return update(
             self._index,
             paths,
-            cut,
+            reader,
             language=options.language,
             memory=options.writer_memory,
-            file_megabytes=options.file_megabytes,
-            file_dates=options.file_dates,
             progress=progress,
         )
 

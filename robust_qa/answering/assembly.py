@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
@@ -175,20 +175,25 @@ class Assembly:
             raise ConfigError.of(problems)
         return Part(registration, limits, options)
 
-    def keeps_index(self, name: str) -> bool:
-        """Whether the retriever `name` has an index. Raises ConfigError if there is no such retriever."""
-        return hasattr(self._registration("retriever", name, self._table("retriever", name)).factory, "index")
+    def keeps_index(self, name: str, *, in_folder: bool = False) -> bool:
+        """Whether the retriever `name` has an index, with `in_folder` in a folder that is its option `index`.
+
+        Raises ConfigError if there is no such retriever.
+        """
+        registration = self._registration("retriever", name, self._table("retriever", name))
+        names = {each.name for each in fields(registration.options or Limits)}
+        return hasattr(registration.factory, "index") and (not in_folder or "index" in names)
 
     def indexes_quickly(self, name: str) -> bool:
         """Whether that retriever has the option `quick`, which `--docs` sets."""
         options = self.part("retriever", name).options
         return isinstance(getattr(options, "quick", None), bool)
 
-    def indexing(self, names: Iterable[str]) -> Iterator[str]:
+    def indexing(self, names: Iterable[str], *, in_folder: bool = False) -> Iterator[str]:
         """The retrievers in `names` that have an index. Skips those whose plugin or embedder is not installed."""
         for name in names:
             with suppress(ConfigError):
-                if self.keeps_index(name) and self.has_embedders("retriever", name):
+                if self.keeps_index(name, in_folder=in_folder) and self.has_embedders("retriever", name):
                     yield name
 
     def has_embedders(self, kind: Kind, name: str) -> bool:

@@ -28,26 +28,27 @@ _LOCK_TIMEOUT = 60.0  # seconds to wait for another process that indexes the sam
 _KEEP_UNUSED = 30 * 24 * 3600  # seconds to keep a --docs index after its last use
 
 
-def indexing_retriever(assembly: Assembly, *, named: bool) -> str:
+def indexing_retriever(assembly: Assembly, *, named: bool, in_folder: bool = False) -> str:
     """The retriever to index with: the configured one that has an index, else the installed one of highest rank.
 
-    `named`: the command line names the retriever. Then exactly one retriever in it must have an index.
+    `named`: the command line names the retriever. Then exactly one retriever in it must have an index. `in_folder`:
+    the index must be in a folder, which is the option `index`.
     Raises ConfigError if no retriever fits.
     """
     tree = assembly.retriever
     configured = [name for name in sources(tree) if name not in BUILT_IN] if tree else []
-    candidates = [name for name in configured if assembly.keeps_index(name)]
+    candidates = [name for name in configured if assembly.keeps_index(name, in_folder=in_folder)]
     if named and configured and len(candidates) != 1:
         raise ConfigError(
             f"`{tree}` names several retrievers that have an index: {', '.join(candidates)}."
             if candidates
-            else f"Retriever {str(tree)!r} has no index.",
+            else f"Retriever {str(tree)!r} has no index{' in a folder' if in_folder else ''}.",
             hint="Name one that has an index with -r. `rqa plugins` lists them.",
         )
     if candidates:
         return candidates[0]
     installed = (registration.name for registration in assembly.host.components("retriever"))
-    for name in assembly.indexing((*assembly.config.names("retriever"), *installed)):
+    for name in assembly.indexing((*assembly.config.names("retriever"), *installed), in_folder=in_folder):
         return name
     raise ConfigError("No installed retriever has an index.", hint="`rqa plugins` lists installed and broken plugins.")
 
@@ -101,7 +102,7 @@ def for_documents(
 
     `named` as in `indexing_retriever`.
     """
-    name = indexing_retriever(Assembly(config, host), named=named)
+    name = indexing_retriever(Assembly(config, host), named=named, in_folder=True)
     parent = environment.cache_dir() / "docs"
 
     quick = {"quick": True} if Assembly(config, host).indexes_quickly(name) else {}

@@ -7,23 +7,27 @@ from .blocks import Block
 from .charsets import charset
 from .cutting import Cut, Excerpt
 from .formats import Document, Report, Unreadable, read, unreadable_on_failure
-from .walk import MARKER, Found, Skipped, find, is_gone, places, shown
+from .updating import Entry, FileReader, check_known, removed
+from .walk import MARKER, Found, Skipped, find, is_gone, shown
 
 __all__ = [
     "MARKER",
     "Block",
     "Cut",
     "Document",
+    "Entry",
     "Excerpt",
+    "FileReader",
     "Found",
     "Report",
     "Skipped",
     "Unreadable",
     "charset",
+    "check_known",
     "find",
     "is_gone",
-    "places",
     "read",
+    "removed",
     "shown",
     "tidy",
     "unreadable_on_failure",

@@ -15,6 +15,7 @@ from .batches import even_batches
 from .citations import cite, cite_reading, contains_words
 from .dates import iso_date
 from .forms import ANSWER, NUMBER, TEXT, Filled, Form, Labels, Prompter, in_either_form, list_of, numbers_of, object_of
+from .fusion import fused
 from .http import read_body, retry_after
 from .per_passage import ask_each
 from .previews import json_preview, prose_preview
@@ -72,6 +73,7 @@ __all__ = [
     "fenced",
     "final_answer",
     "final_reply",
+    "fused",
     "gold_facts",
     "in_either_form",
     "install_hint",

@@ -1,0 +1,132 @@
+"""Update an index of files: which files changed or are gone, and the passages of each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Set
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..errors import InputError
+from .cutting import Cut, Excerpt
+from .formats import Document, Unreadable, read, unreadable_on_failure
+from .walk import Found, Skipped, is_gone, places, shown
+
+_REPORTED_ROWS = 20  # bad rows of one file that are listed; the rest are counted
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A passage of a file as an index stores it. `source` is "" if it is the file, `date` "" if unknown."""
+
+    id: str
+    title: str
+    text: str
+    source: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileReader:
+    """Reads files into passages.
+
+    Skips files larger than `megabytes`. With `dates`, a document without a date has that of its file.
+    """
+
+    cut: Cut
+    megabytes: int = 200
+    dates: bool = False
+
+    def stamp(self, path: Path) -> str:
+        """Return a hash of the file's bytes and of the options for cutting, "" if the file is too large.
+
+        Compute it before the file is read, so that the next run reads a file again that changed meanwhile.
+        Raises OSError if the file cannot be opened.
+        """
+        if self._too_large(path):
+            return ""
+        options = f"{self.cut.words} {self.cut.overlap} {self._date(path)}".encode()
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, lambda: hashlib.sha256(options)).hexdigest()
+
+    def entries(self, path: Path, skipped: Skipped) -> Iterator[Entry]:
+        """Yield the passages of the file, and add its bad rows to `skipped`. Raises OSError and Unreadable."""
+        if self._too_large(path):
+            limit = f"{self.megabytes:,} MB, the limit of the option `file_megabytes`"
+            raise Unreadable(f"it has {path.stat().st_size / 1e6:,.1f} MB, more than {limit}")
+        date = self._date(path)
+        rows = _BadRows(shown(path))
+        for document, passages in self._cut(path, rows):
+            for number, passage in enumerate(passages, start=1):
+                yield Entry(
+                    document.id if len(passages) == 1 else f"{document.id}#{number}",
+                    passage.title,
+                    passage.text,
+                    "" if document.source == str(path) else document.source,
+                    document.date or date,
+                )
+        skipped += rows.reported()
+
+    def _cut(self, path: Path, rows: _BadRows) -> Iterator[tuple[Document, list[Excerpt]]]:
+        """Yield the documents in the file, each with its passages."""
+        with unreadable_on_failure():  # not around the caller: errors of the index end the run
+            for document in read(path, rows, self.megabytes * 1_000_000):
+                yield document, list(self.cut.passages(document))
+
+    def _too_large(self, path: Path) -> bool:
+        return path.stat().st_size > self.megabytes * 1_000_000
+
+    def _date(self, path: Path) -> str:
+        """Return the date of the last change of the file, "" without `dates`."""
+        return datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat() if self.dates else ""
+
+
+def check_known(paths: Iterable[Path], indexed: Collection[str]) -> None:
+    """Raise InputError for a path that neither exists nor has files in `indexed`, the names of indexed files."""
+    for path in paths:
+        if is_gone(path) and not any(_is_under(file, places([path])) for file in indexed):
+            raise InputError(f"There is no file or folder {path}.", hint="Check the path. Nothing was indexed.")
+
+
+def removed(indexed: Iterable[str], paths: Iterable[Path], found: Found) -> Iterator[str]:
+    """Yield the indexed files at and under `paths` that were not found again.
+
+    A hidden file is found only by its own path, so it is removed only when it no longer exists.
+    """
+    here, named = {shown(path) for path in found.files}, places(paths)
+    for file in indexed:
+        unseen = file not in here and _is_under(file, named) and not _is_under(file, found.closed)
+        if unseen and (_is_visible(file, named) or is_gone(Path(file))):
+            yield file
+
+
+def _is_under(file: str, named: Set[Path]) -> bool:
+    path = Path(file)
+    return path in named or not named.isdisjoint(path.parents)
+
+
+def _is_visible(file: str, named: Set[Path]) -> bool:
+    """Whether a walk from one of `named` meets `file`, because nothing on the way is hidden."""
+    path = Path(file)
+    while path not in named and not path.name.startswith(".") and path != path.parent:
+        path = path.parent
+    return path in named
+
+
+class _BadRows:
+    """The bad rows of one file: the first few, and the number of the others."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._first: Skipped = []
+        self._count = 0
+
+    def __call__(self, place: str, reason: str) -> None:
+        self._count += 1
+        if len(self._first) < _REPORTED_ROWS:
+            self._first.append((place, reason))
+
+    def reported(self) -> Skipped:
+        more = self._count - len(self._first)
+        return [*self._first, (self._file, f"{more} more rows like these")] if more else self._first

@@ -1,0 +1,458 @@
+"""The retriever `pg` on a real Postgres."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from robust_qa import (
+    CallTimeout,
+    ConfigError,
+    IndexReport,
+    InputError,
+    Key,
+    MissingError,
+    RefusedError,
+    ReplyError,
+    UnavailableError,
+)
+from robust_qa.testing import assert_conforms
+from rqa_embedded.engine import Engine
+from rqa_postgres import Postgres
+
+CAR = "The automobile broke down twice last week."
+PANDA = "A panda eats bamboo for twelve hours a day."
+BREAD = "Knead the dough for ten minutes and let it rise."
+PASSWORD = "s3cret-pw"
+
+
+class Handle:
+    """The packaged model as an embedder that counts what it embeds."""
+
+    name = "embedded"
+
+    def __init__(self, identity: str = "a") -> None:
+        self.identity = identity
+        self.embedded: list[str] = []
+        self._engine = Engine(threads=1)
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.embedded += texts
+        return self._engine.embed(texts)
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for name, text in {"car": CAR, "panda": PANDA, "bread": BREAD}.items():
+        (folder / f"{name}.txt").write_text(text)
+    return folder
+
+
+@pytest.fixture
+def pg(dsn: str) -> Iterator[Callable[..., Postgres]]:
+    """Return a function that makes retrievers for the database. They are closed after the test."""
+    made: list[Postgres] = []
+
+    def build(handle: Handle | None = None, *, key: Key | None = None, **options: object) -> Postgres:
+        settings = Postgres.Options(key=key or Key("db", dsn), **options)  # type: ignore[arg-type]
+        made.append(Postgres(settings, embedder=handle or Handle()))
+        return made[-1]
+
+    yield build
+    for retriever in made:
+        retriever.close()
+
+
+@pytest.fixture
+def execute(dsn: str) -> Callable[..., list[tuple[object, ...]]]:
+    """Return a function that executes a statement in the database and returns its rows."""
+    import psycopg
+
+    def run(statement: str, *values: object) -> list[tuple[object, ...]]:
+        with psycopg.connect(dsn) as connection:
+            cursor = connection.execute(statement, values or None)  # type: ignore[arg-type]
+            return cursor.fetchall() if cursor.description else []
+
+    return run
+
+
+def index(retriever: Postgres, *paths: Path) -> IndexReport:
+    return asyncio.run(retriever.index(paths))
+
+
+def ask(retriever: Postgres, query: str, k: int = 3) -> list[str]:
+    return [passage.text for passage in asyncio.run(retriever.retrieve(query, k))]
+
+
+# -- searching an index
+
+
+def test_it_conforms(docs: Path, pg: Callable[..., Postgres]) -> None:
+    index(pg(), docs)
+    assert_conforms("retriever", pg(), query="What do pandas eat?")
+
+
+def test_a_passage_is_found_by_a_word_of_a_question(docs: Path, pg: Callable[..., Postgres]) -> None:
+    index(pg(), docs)
+    assert ask(pg(), "Which animal eats bamboo on Tuesdays in Wales?", 1) == [PANDA]
+
+
+def test_a_passage_is_found_by_other_words(docs: Path, pg: Callable[..., Postgres]) -> None:
+    index(pg(), docs)
+    assert ask(pg(), "vehicle trouble", 1) == [CAR]
+
+
+def test_passages_with_all_words_come_first(tmp_path: Path, pg: Callable[..., Postgres]) -> None:
+    (tmp_path / "a.txt").write_text("Harbour harbour harbour harbour.")
+    (tmp_path / "b.txt").write_text("The harbour has a crane, says the guide to the town and its buildings.")
+    index(pg(), tmp_path)
+    rankings = asyncio.run(pg().retrieve("harbour crane", 2))
+    assert rankings[0].text.startswith("The harbour has a crane")
+
+
+def test_a_rare_word_counts_more_than_one_of_many_passages(
+    docs: Path, pg: Callable[..., Postgres], execute: Callable[..., object]
+) -> None:
+    index(pg(), docs)
+    execute("drop index rqa_by_vector")
+    execute("""insert into rqa_passages (file, id, title, text, source, date, vector)
+        select file, id, title, case when n = 20000 then 'A quay.' else 'Harbour ' || n end, source, date, vector
+        from (select * from rqa_passages limit 1) as one, generate_series(1, 20000) as n""")
+    execute("analyze rqa_passages")
+    assert "A quay." in ask(pg(), "harbour quay", 3)
+
+
+def test_the_score_is_the_sum_of_reciprocal_ranks(docs: Path, pg: Callable[..., Postgres]) -> None:
+    index(pg(), docs)
+    [best, *_] = asyncio.run(pg().retrieve("panda bamboo", 3))
+    assert best.score == pytest.approx(2 / 6)
+
+
+def test_a_passage_names_its_file(docs: Path, pg: Callable[..., Postgres]) -> None:
+    index(pg(), docs)
+    [passage] = asyncio.run(pg().retrieve("panda", 1))
+    assert (passage.source, passage.file, passage.title) == (str(docs / "panda.txt"), str(docs / "panda.txt"), "panda")
+
+
+def test_passages_of_equal_text_are_returned_once(tmp_path: Path, pg: Callable[..., Postgres]) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.md").write_text(f"# Animals\n\n{PANDA}")
+    index(pg(), tmp_path)
+    assert ask(pg(), "panda", 5) == [PANDA]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "???",
+        "of the and",
+        "'; drop table rqa_passages; --",
+        """It's "half a quote""",
+        "a & | ! <-> (",
+        "-panda or -",
+        "\0",
+        "\ud800",
+        "%s %",
+        "x" * 100_000,
+        "".join(f'"panda {number}" or ' for number in range(6000)),
+    ],
+    ids=lambda query: query[:12],
+)
+def test_any_text_is_a_question(query: str, docs: Path, pg: Callable[..., Postgres]) -> None:
+    index(pg(), docs)
+    assert len(ask(pg(), query)) == 3
+
+
+def test_a_language_stems_its_words(tmp_path: Path, pg: Callable[..., Postgres]) -> None:
+    (tmp_path / "a.txt").write_text("Die Häuser am Hafen.")
+    (tmp_path / "b.txt").write_text("Ein Brot aus Roggen.")
+    index(pg(language="german"), tmp_path)
+    assert ask(pg(language="german"), "Haus", 1) == ["Die Häuser am Hafen."]
+
+
+def test_the_vectors_have_an_hnsw_index(
+    docs: Path, pg: Callable[..., Postgres], execute: Callable[..., object]
+) -> None:
+    index(pg(), docs)
+    found = str(execute("select indexdef from pg_indexes where tablename = 'rqa_passages'"))
+    assert "hnsw (vector vector_cosine_ops)" in found
+    assert "gin (words)" in found
+
+
+def test_without_an_index_there_is_an_error(pg: Callable[..., Postgres]) -> None:
+    with pytest.raises(MissingError, match="no index 'rqa'"):
+        ask(pg(), "panda")
+
+
+# -- updating an index
+
+
+def test_only_changed_files_are_read_again(docs: Path, pg: Callable[..., Postgres]) -> None:
+    first = index(pg(), docs)
+    assert (first.added, first.passages) == (3, 3)
+    (docs / "car.txt").write_text("The car is red.")
+    (docs / "bread.txt").unlink()
+    (docs / "new.txt").write_text("Tea is ready.")
+    again = Handle()
+    report = index(pg(again), docs)
+    assert (report.added, report.changed, report.removed, report.unchanged, report.passages) == (1, 1, 1, 1, 3)
+    assert [text for text in again.embedded if "car" in text or "Tea" in text] == again.embedded[1:]
+    assert CAR not in ask(pg(), "automobile", 5)
+
+
+def test_files_elsewhere_stay(docs: Path, tmp_path: Path, pg: Callable[..., Postgres]) -> None:
+    index(pg(), docs)
+    (tmp_path / "other.txt").write_text("Tea is ready.")
+    assert index(pg(), tmp_path / "other.txt").passages == 4
+
+
+def test_other_options_of_cutting_read_files_again(docs: Path, pg: Callable[..., Postgres]) -> None:
+    index(pg(), docs)
+    assert index(pg(words=50), docs).changed == 3
+
+
+def test_a_file_that_cannot_be_read_is_skipped_and_its_passages_go(docs: Path, pg: Callable[..., Postgres]) -> None:
+    index(pg(), docs)
+    (docs / "car.txt").write_bytes(b" ")
+    report = index(pg(), docs)
+    assert (report.removed, report.passages) == (1, 2)
+    assert [Path(file).name for file, _ in report.skipped] == ["car.txt"]
+
+
+def test_an_unknown_path_is_an_error_and_creates_nothing(
+    tmp_path: Path, pg: Callable[..., Postgres], execute: Callable[..., object]
+) -> None:
+    with pytest.raises(InputError, match="no file or folder"):
+        index(pg(), tmp_path / "missing")
+    assert execute("select 1 from pg_tables where tablename like 'rqa%'") == []
+
+
+def test_another_embedder_is_an_error(docs: Path, pg: Callable[..., Postgres]) -> None:
+    index(pg(), docs)
+    with pytest.raises(ConfigError, match="vectors of another embedder"):
+        index(pg(Handle("b")), docs)
+    with pytest.raises(ConfigError, match="vectors of another embedder"):
+        ask(pg(Handle("b")), "panda")
+
+
+def test_too_wide_vectors_are_an_error(docs: Path, pg: Callable[..., Postgres]) -> None:
+    class Wide(Handle):
+        async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            return np.ones((len(texts), 2001), np.float32)
+
+    with pytest.raises(ConfigError, match="takes 2,000 at most"):
+        index(pg(Wide()), docs)
+
+
+def test_another_language_is_an_error(docs: Path, pg: Callable[..., Postgres]) -> None:
+    index(pg(), docs)
+    with pytest.raises(ConfigError, match="the language english"):
+        index(pg(language="german"), docs)
+
+
+def test_two_indexes_are_apart(docs: Path, tmp_path: Path, pg: Callable[..., Postgres]) -> None:
+    (tmp_path / "tea.txt").write_text("Tea is ready.")
+    index(pg(), docs)
+    index(pg(table="tea"), tmp_path / "tea.txt")
+    assert ask(pg(table="tea"), "panda") == ["Tea is ready."]
+
+
+def test_several_writers_index_at_once(docs: Path, pg: Callable[..., Postgres]) -> None:
+    for number in range(20):
+        (docs / f"{number}.txt").write_text(f"Number {number} is here.")
+    reports: list[IndexReport] = []
+    writers = [pg() for _ in range(3)]
+    threads = [threading.Thread(target=lambda each=each: reports.append(index(each, docs))) for each in writers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(report.added for report in reports) == 23  # no file was written twice
+    report = index(pg(), docs)
+    assert (report.unchanged, report.passages) == (23, 23)
+
+
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+from robust_qa import Key
+from rqa_embedded.engine import Engine
+from rqa_postgres import Postgres
+
+class Handle:
+    name, identity, engine = "embedded", "a", Engine(threads=1)
+    async def embed(self, texts):
+        if any("STOP" in text for text in texts):
+            print("writing", flush=True)
+            sys.stdin.readline()
+            await asyncio.sleep(0)
+        return self.engine.embed(list(texts))
+
+retriever = Postgres(Postgres.Options(key=Key("db", sys.argv[1])), embedder=Handle())
+asyncio.run(retriever.index([Path(sys.argv[2])]))
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_an_interrupted_writer_leaves_the_finished_files(
+    how: signal.Signals, docs: Path, dsn: str, pg: Callable[..., Postgres]
+) -> None:
+    (docs / "a.txt").write_text("Tea is ready.")
+    index(pg(), docs / "a.txt")
+    (docs / "a.txt").write_text("STOP: half of this file is written.")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, dsn, str(docs)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment,
+    ) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "writing\n"
+        writer.send_signal(how)
+        if how == signal.SIGINT:
+            writer.communicate("\n", timeout=20)
+        assert writer.wait(20) != 0
+    assert ask(pg(), "tea", 1) == ["Tea is ready."]
+    report = index(pg(), docs)
+    assert (report.added, report.changed, report.passages) == (3, 1, 4)
+
+
+# -- a query of the user's own
+
+NOTES = """create table notes (id int, title text, text text);
+insert into notes values (1, 'Pandas', 'A panda eats bamboo.'), (2, null, 'A koala sleeps.')"""
+QUERY = "select id, title, text from notes where text ilike '%%' || %(question)s || '%%' order by id limit %(k)s"
+
+
+def test_a_query_finds_passages(pg: Callable[..., Postgres], execute: Callable[..., object]) -> None:
+    execute(NOTES)
+    found = asyncio.run(pg(query=QUERY).retrieve("a", 2))
+    assert [(passage.id, passage.title, passage.text) for passage in found] == [
+        ("1", "Pandas", "A panda eats bamboo."),
+        ("2", "", "A koala sleeps."),
+    ]
+
+
+def test_a_question_is_bound_as_a_parameter(pg: Callable[..., Postgres], execute: Callable[..., object]) -> None:
+    execute(NOTES)
+    assert ask(pg(query=QUERY), "'; delete from notes; --") == []
+    assert execute("select count(*) from notes") == [(2,)]
+
+
+def test_a_query_returns_at_most_k_passages(pg: Callable[..., Postgres], execute: Callable[..., object]) -> None:
+    execute(NOTES)
+    assert ask(pg(query="select text from notes"), "x", 1) == ["A panda eats bamboo."]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "insert into notes values (3, 'Bears', 'A bear eats honey.') returning text",
+        "with gone as (delete from notes returning text) select text from gone",
+        "select text from notes; delete from notes",
+        "select text from erase()",
+    ],
+)
+def test_a_query_cannot_write(query: str, pg: Callable[..., Postgres], execute: Callable[..., object]) -> None:
+    execute(NOTES)
+    execute("create function erase() returns setof notes language sql as 'delete from notes returning id, title, text'")
+    with pytest.raises(RefusedError, match="Postgres refused"):
+        ask(pg(query=query), "panda")
+    assert execute("select count(*) from notes") == [(2,)]
+
+
+def test_a_slow_query_is_stopped(pg: Callable[..., Postgres]) -> None:
+    with pytest.raises(CallTimeout, match=r"within 0\.2 seconds"):
+        ask(pg(query="select pg_sleep(20)::text as text", statement_timeout=0.2), "panda")
+
+
+def test_a_query_without_text_is_an_error(pg: Callable[..., Postgres]) -> None:
+    with pytest.raises(ReplyError, match="no column `text` with text, only id"):
+        ask(pg(query="select 1 as id"), "panda")
+
+
+def test_a_query_has_no_index(docs: Path, pg: Callable[..., Postgres]) -> None:
+    with pytest.raises(ConfigError, match="has no index"):
+        index(pg(query=QUERY), docs)
+
+
+# -- the key
+
+
+def test_an_untrusted_file_cannot_name_the_database(dsn: str, pg: Callable[..., Postgres]) -> None:
+    with pytest.raises(ConfigError, match="untrusted file cannot use the database"):
+        pg(key=Key("db", dsn, confined=True))
+
+
+def test_a_missing_key_is_an_error_with_the_fix(pg: Callable[..., Postgres]) -> None:
+    with pytest.raises(MissingError) as caught:
+        pg(key=Key("notes-db"))
+    assert "rqa keys set notes-db < FILE" in caught.value.hint
+
+
+def test_a_key_may_be_bound_to_a_host(docs: Path, dsn: str, pg: Callable[..., Postgres]) -> None:
+    index(pg(key=Key("db", dsn, "https://db.example.org")), docs)
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        f"nonsense {PASSWORD}",
+        f"postgresql://ada:{PASSWORD}@127.0.0.1:1/notes",
+        f"postgresql://ada:{PASSWORD}@127.0.0.1:1/notes?sslmode={PASSWORD}",
+    ],
+)
+def test_no_error_shows_the_password(dsn: str, pg: Callable[..., Postgres]) -> None:
+    with pytest.raises((ConfigError, UnavailableError, RefusedError)) as caught:
+        ask(pg(key=Key("db", dsn)), "panda")
+    assert PASSWORD not in f"{caught.value} {caught.value.hint} {caught.value.__cause__}"
+
+
+# -- in rqa
+
+
+def test_rqa_indexes_and_asks(
+    rqa: Callable[..., object], docs: Path, dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RQA_KEY_NOTES_DB", dsn)
+    own = Path(os.environ["RQA_CONFIG_DIR"])
+    own.mkdir(parents=True, exist_ok=True)
+    (own / "config.toml").write_text('[retriever.pg]\nkey = "notes-db"\n')
+    indexed = rqa("index", "-r", "pg", docs)
+    assert indexed.code == 0 and "pg: 3 passages; files: 3 added" in indexed.err  # type: ignore[attr-defined]
+    answered = rqa("ask", "-r", "pg", "--json", "What does a panda eat?")
+    assert "bamboo" in answered.out  # type: ignore[attr-defined]
+    documents = rqa("ask", "-r", "pg", "--docs", docs, "--json", "What does a panda eat?")
+    assert documents.code == 2 and "no index in a folder" in documents.err  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("yours", "found"),
+    [("", 'key = "notes-db"'), ('key = "notes-db"', 'query = "select text from notes"')],
+)
+def test_an_untrusted_configuration_cannot_use_the_database(
+    yours: str, found: str, rqa: Callable[..., object], dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RQA_KEY_NOTES_DB", dsn)
+    own = Path(os.environ["RQA_CONFIG_DIR"])
+    own.mkdir(parents=True, exist_ok=True)
+    (own / "config.toml").write_text(f"[retriever.pg]\n{yours}\n")
+    Path("rqa.toml").write_text(f"[retriever.pg]\n{found}\n")
+    ended = rqa("ask", "-r", "pg", "panda")
+    assert ended.code == 2 and "untrusted file" in ended.err  # type: ignore[attr-defined]
