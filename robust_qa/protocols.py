@@ -8,6 +8,7 @@ not part of a protocol; see rqa-plugin(7).
 from __future__ import annotations
 
 from collections.abc import Awaitable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +23,7 @@ from .types import (
     Passage,
     Question,
     Reading,
+    Tally,
 )
 
 if TYPE_CHECKING:
@@ -293,6 +295,131 @@ class Toolbox(Protocol):
 
     def note(self, what: str, /, **data: Any) -> None:
         """Record a decision in the trace. Raises TypeError if `data` cannot be written as JSON."""
+
+
+class Worker(Protocol):
+    """Answers rows in the process that opened it."""
+
+    async def answer(self, number: int, line: bytes, tally: Tally, /) -> bytes | None:
+        """Return the output line of a row and count it in `tally`. None if every further row would fail."""
+
+    @property
+    def trouble(self) -> RqaError | None:
+        """Why every further row would fail, or None."""
+
+    def warnings(self) -> str:
+        """Return what the user should know at the end, one warning a line."""
+
+
+class Recipe(Protocol):
+    """Everything that a process on any machine needs to answer the rows of a job. It can be pickled.
+
+    It contains secrets, such as API keys: never write it to a file or a log.
+    """
+
+    @property
+    def most_workers(self) -> int:
+        """The number of workers that the concurrency limits allow."""
+
+    def open(self, number: int, count: int, /) -> AbstractAsyncContextManager[Worker]:
+        """Return worker `number` (from 0) of `count`, with its share of the rate and concurrency limits.
+
+        A worker loads each model once. Raises ConfigError or MissingError if this machine cannot answer.
+        """
+
+    def jobs(self, number: int, count: int, /) -> int:
+        """Return the number of questions that worker `number` of `count` may have in flight."""
+
+
+class Runner(Protocol):
+    """A run in progress, as the host sees it. `trouble` says why it stopped by itself."""
+
+    stopped: bool
+    trouble: RqaError | None
+
+    def stop(self) -> None:
+        """Start no more rows. A second call ends those in flight."""
+
+    def save(self, seconds: float, /) -> None:
+        """Write all finished rows within `seconds`, because the process ends. Called from another thread."""
+
+
+class OutputFile(Protocol):
+    """The rows of a job in one JSON lines file, which a later run can continue. A write does not wait for a reader."""
+
+    @property
+    def blocking(self) -> bool: ...
+
+    def has(self, number: int, line: bytes, /) -> bool:
+        """Whether the file has that row. Raises InputError if it has another question under that number."""
+
+    def write(self, lines: Sequence[bytes], /) -> None:
+        """Append lines."""
+
+    def put_in_order(self) -> None:
+        """Sort the lines by row number, unless they are sorted."""
+
+
+class Job(Protocol):
+    """An engine's only way to the host: the rows to answer, and how.
+
+    `source` and `out` are as the user gave them: paths or URLs, "-" and None for standard input and output. `resume`,
+    `retry` and `force` say what to do with an existing output. `jobs` is the number of questions in flight at once,
+    of all workers together. `tally` counts rows for the progress line and the summary: keep it up to date.
+    """
+
+    source: str
+    out: str | None
+    resume: bool
+    retry: bool
+    force: bool
+    ordered: bool
+    jobs: int
+    tally: Tally
+
+    @property
+    def worker(self) -> Worker:
+        """A worker in this process."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """What workers in other processes are made from."""
+
+    def say(self, text: str, /) -> None:
+        """Print one line on stderr."""
+
+    def plan(self, first: bytes | None) -> None:
+        """Check the configuration with the first row of the input. Call it before `state`.
+
+        Raises ConfigError or MissingError if it cannot answer the row, InputError if the input has no rows.
+        """
+
+    def state(self, digest: str | None, *, lacking: bool) -> bytes:
+        """Return what the answers depend on, as JSON without secrets. Store it with the output.
+
+        `digest` identifies the input. `lacking`: whether some row has no passages.
+        """
+
+    def check_continues(self, stored: bytes, state: bytes, what: str) -> None:
+        """Raise InputError if the answers in `what`, written with the state `stored`, do not belong to this run."""
+
+    def lacks_passages(self, line: bytes) -> bool:
+        """Return whether the row is valid and has no passages."""
+
+    def file(self, state: bytes) -> AbstractContextManager[OutputFile]:
+        """Open `out`, a local JSON lines file. Raises InputError if it is of another run, BusyError if it is in use."""
+
+    def attended(self, runner: Runner, *, size: int | None, resumable: bool) -> AbstractAsyncContextManager[None]:
+        """Show progress, and stop `runner` on Ctrl-C, while inside. Afterwards print the summary.
+
+        `size`: bytes of all rows with their line ends, None if unknown. `resumable`: a later run can continue.
+        """
+
+
+class Engine(Protocol):
+    """Answers the rows of a batch: in this process, or on other machines."""
+
+    async def run(self, job: Job, /) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,8 +146,8 @@ def test_every_configuration_key_is_documented_with_its_default() -> None:
 
 
 def configuration() -> dict[str, str]:
-    """The sections of rqa-config(5). One that has the options of another one contains its text."""
-    parts = sections("rqa-config(5)")
+    """The sections of rqa-config(5), and of rqa-ray(1). One that has the options of another one contains its text."""
+    parts = sections("rqa-ray(1)") | sections("rqa-config(5)")
     for name, text in parts.items():
         for other in re.findall(r"has the options of `(\[[\w.]+\])`", text):
             parts[name] = text + parts[other]
@@ -188,7 +188,7 @@ def test_every_strategy_is_documented_with_its_prompts() -> None:
 
 
 def test_the_manual_has_at_most_15000_words() -> None:
-    own = {"rqa-papers(7)", "rqa-lint(1)", "rqa-testset(1)"}  # looked up, or of commands that stand alone
+    own = {"rqa-papers(7)", "rqa-lint(1)", "rqa-ray(1)", "rqa-testset(1)"}  # looked up, or of commands that stand alone
     assert sum(len(text.split()) for name, text in PAGES.items() if name not in own) <= 15_000
 
 

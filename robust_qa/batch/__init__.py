@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from ..protocols import Engine, Job, OutputFile, Recipe, Runner, Worker
+from ..types import Tally
 from .resume import answered_by
-from .rows import check_rows, portable, unread_passages
+from .rows import bare, check_rows, portable, unread_passages
 
 __all__ = [
+    "Engine",
+    "Job",
+    "OutputFile",
+    "Recipe",
+    "Runner",
+    "Tally",
+    "Worker",
     "answered_by",
+    "bare",
     "check_rows",
     "portable",
     "unread_passages",

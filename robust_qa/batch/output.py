@@ -23,7 +23,7 @@ from .rows import parse_row
 _LINES_KEPT = "The lines written so far are complete. Free some disk space and continue with --resume."
 _START_AGAIN = "Start again with --force."
 _MOST_ROWS = 10_000_000  # row numbers that any output may have: 40 MB of hashes
-_NEW_RUN = "Use `--force` to start again and replace the file."
+NEW_RUN = "Use `--force` to start again and replace the file."
 
 
 class Stream:
@@ -89,7 +89,7 @@ class OutFile:
         if self._compare and self._hashes[number] not in _hashes_of(line, number):
             raise InputError(
                 f"Row {number} of the input is not the row that {self.path} answers.",
-                hint=f"Use the same input as before. {_NEW_RUN}",
+                hint=f"Use the same input as before. {NEW_RUN}",
             )
         return True
 
@@ -170,7 +170,7 @@ class OutFile:
             return
         if not resume:
             raise InputError(
-                f"{self.path} already exists.", hint=f"Use `--resume` to continue the run that wrote it. {_NEW_RUN}"
+                f"{self.path} already exists.", hint=f"Use `--resume` to continue the run that wrote it. {NEW_RUN}"
             )
         check_continues(self.path, state, retry=retry)
         if retry:
@@ -204,7 +204,7 @@ class OutFile:
                     raise _changed(f"Line {number} of {self.path} is nested too deeply.") from error
                 except msgspec.DecodeError as error:
                     raise InputError(
-                        f"Line {number} of {self.path} was not written by a batch.", hint=_NEW_RUN
+                        f"Line {number} of {self.path} was not written by a batch.", hint=NEW_RUN
                     ) from error
 
 
@@ -218,11 +218,11 @@ def check_continues(path: Path, state: State, *, retry: bool = False) -> None:
     except RecursionError as error:
         raise _changed(f"{_state_file(path)} is nested too deeply.") from error
     except InputError as error:
-        raise InputError(f"{path} cannot be continued: {error.message}", hint=_NEW_RUN) from error
+        raise InputError(f"{path} cannot be continued: {error.message}", hint=NEW_RUN) from error
     if changes:
         raise InputError(
             f"{path} cannot be continued: {'; '.join(changes)}.",
-            hint=f"Use the same input and configuration as before. {_NEW_RUN}",
+            hint=f"Use the same input and configuration as before. {NEW_RUN}",
         )
 
 

@@ -147,9 +147,11 @@ def _options(config: Config) -> dict[str, Any]:
 
 
 def _matters(key: str) -> bool:
-    """Whether answers depend on the option. They do not depend on the cache and on limits."""
+    """Whether answers depend on the option. They do not depend on the cache, the engine and limits."""
     *table, option = key.split(".")
-    return table[:1] != ["cache"] and not (len(table) == 2 and option in _LIMITS)
+    if table[:1] in (["cache"], ["engine"]) or key == "defaults.engine":
+        return False
+    return not (len(table) == 2 and option in _LIMITS)
 
 
 def _content(key: str, value: Value) -> str:
@@ -209,12 +211,13 @@ def surveyed(descriptor: int) -> tuple[str | None, bool]:
     with os.fdopen(os.dup(descriptor), "rb") as file:
         while line := file.readline(LONGEST + 1):  # a longer line is not a valid row
             content.update(line)
-            lacking = lacking or (bool(bare(line)) and _lacks_passages(line))
+            lacking = lacking or (bool(bare(line)) and lacks_passages(line))
     os.lseek(descriptor, position, os.SEEK_SET)
     return content.hexdigest(), lacking
 
 
-def _lacks_passages(line: bytes) -> bool:
+def lacks_passages(line: bytes) -> bool:
+    """Whether the row is valid and has no passages."""
     try:
         fields = parse_row(line, 0).fields
     except InputError:

@@ -6,7 +6,7 @@ To answer many questions, see `robust_qa.cli.batch_run`.
 from __future__ import annotations
 
 from .groups import command_group
-from .options import Answering, KeyValue, answering_options, jobs_option, output_option, passages_in
+from .options import Answering, KeyValue, answering_options, engine_options, jobs_option, output_option, passages_in
 from .output import console, cost_line, print_to
 from .run import Run
 
@@ -18,6 +18,7 @@ __all__ = [
     "command_group",
     "console",
     "cost_line",
+    "engine_options",
     "jobs_option",
     "output_option",
     "passages_in",

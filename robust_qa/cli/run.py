@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from ..config.layers import Config
     from ..errors import RqaError
     from ..host.loading import Host
+    from ..protocols import Engine
 
+LOCAL = "local"  # the name of the host's own engine
 _BREAKS = re.compile(r"\s*[\t\n]\s*")
 _SILENT = 100  # times -q: no messages during shell completion
 
@@ -66,6 +68,7 @@ class Run:
         host = Host.from_environment(files=[*configured, *self._plugin_files], strict=self._strict_plugins)
         for line in host.troubles():
             self.say(line)
+        host.add_built_in(lambda registry: registry.engine(LOCAL, _local, summary="answers in this process"))
         return host
 
     def load_config(self, overrides: Sequence[tuple[str, str]] = ()) -> Config:
@@ -93,6 +96,12 @@ class Run:
         buffered, self._buffered = self._buffered or [], None
         for text in buffered:
             self.say(text)
+
+
+def _local() -> Engine:
+    from ..batch.local import Local
+
+    return Local()
 
 
 pass_run = click.make_pass_decorator(Run)

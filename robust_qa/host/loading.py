@@ -82,8 +82,9 @@ class Host:
         self._pluggy = pluggy.PluginManager(GROUP)
         self._pluggy.add_hookspecs(Hooks)
         self._strict = strict
+        self._only = None if only is None else [*only]
         with redirect_stdout(sys.stderr):  # keep plugins' prints out of the command's output
-            self._load_installed(None if only is None else frozenset(only))
+            self._load_installed(None if self._only is None else frozenset(self._only))
             for file in files:
                 self.load_file(file)
 
@@ -95,6 +96,11 @@ class Host:
         if wanted:
             only = [] if wanted == "none" else [name.strip() for name in wanted.split(",") if name.strip()]
         return cls(only=only, files=files, strict=strict or environment.flag(environment.STRICT_PLUGINS))
+
+    def __reduce__(self) -> tuple[Callable[..., Host], tuple[Any, ...]]:
+        """Pickle what to load: another process imports the plugins anew."""
+        files = [Path(plugin.distribution) for plugin in self.plugins if Path(plugin.distribution).is_absolute()]
+        return _load_host, (self._only, files)
 
     def _load_installed(self, only: frozenset[str] | None) -> None:
         # Built-in plugins first, so that no other distribution can take their names.
@@ -123,6 +129,13 @@ class Host:
             seen.add(distribution.name)
             for entry in distribution.entry_points.select(group=GROUP):
                 yield Plugin(entry.name, distribution.name, distribution.version), entry
+
+    def add_built_in(self, register: Callable[[Registry], None]) -> None:
+        """Add components of the host itself. A plugin of the same name was there first."""
+        registry = Registry(Plugin("rqa", OWN_DISTRIBUTION, importlib.metadata.version(OWN_DISTRIBUTION)))
+        register(registry)
+        for registration in registry.staged:
+            self._add(registration)
 
     def load_file(self, path: Path) -> None:
         """Load a plugin from a Python file or a package folder, once."""
@@ -260,6 +273,10 @@ class Host:
         if troubles and self._strict:
             raise PluginError(f"{troubles[0][0].upper()}{troubles[0][1:]}.")
         return troubles
+
+
+def _load_host(only: Sequence[str] | None, files: Sequence[Path]) -> Host:
+    return Host(only=only, files=files)
 
 
 def _import(plugin: Plugin, entry: importlib.metadata.EntryPoint) -> Any:

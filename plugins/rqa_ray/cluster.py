@@ -1,0 +1,57 @@
+"""The connection to a Ray cluster."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import ray
+
+from robust_qa import UnavailableError
+
+if TYPE_CHECKING:
+    from . import Ray
+
+_STORE = 100_000_000  # bytes of shared memory of a local cluster: a chunk has some kilobytes
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[None]:
+    """Connect to the cluster at `address`, or start one on this machine that ends with the run."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    own = {"include_dashboard": False, "object_store_memory": _STORE} if address is None else {}
+    try:
+        ray.init(
+            address or "local",
+            log_to_driver=False,
+            configure_logging=False,
+            logging_level=logging.ERROR,
+            **own,
+        )
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        where = f"Cannot connect to the Ray cluster {address}" if address else "Cannot start Ray on this machine"
+        raise UnavailableError(
+            f"{where}: {str(error).strip().splitlines()[0]}",
+            hint="Check the address with `ray status --address HOST:PORT`.",
+        ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def places(options: Ray.Options, most: int) -> tuple[int, float]:
+    """Return the number of workers and the CPUs of each. `most` is the number that the limits allow."""
+    total = ray.cluster_resources()
+    cpus = max(total.get("CPU", 1.0), 1.0)
+    room = int(cpus / (options.cpus or 1.0))
+    if options.gpus:
+        room = min(room, int(total.get("GPU", 0.0) / options.gpus))
+    count = max(min(options.workers or room, most), 1)
+    # Rounded down: Ray counts in ten-thousandths.
+    return count, options.cpus or min(1.0, int(cpus / count * 1000) / 1000)
