@@ -222,7 +222,7 @@ class Pool:
         if self._losses > _MOST_LOSSES * self._count:
             self._end(UnavailableError(f"The workers end before they answer: {_first_line(error)}."))
         elif not self.stopped and not self._over.is_set():
-            self._job.say(f"worker {number + 1} was lost; its rows are answered again: {_first_line(error)}")
+            self._job.say(f"worker {number + 1} was lost ({type(error).__name__}); its rows are answered again")
 
     async def _tell_if_waiting(self) -> None:
         waited = 0.0
