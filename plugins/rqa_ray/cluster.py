@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from robust_qa import UnavailableError
 if TYPE_CHECKING:
     from . import Ray
 
+_CONNECT = 10.0  # seconds
 _STORE = 100_000_000  # bytes of shared memory of a local cluster: a chunk has some kilobytes
 
 
@@ -26,6 +28,7 @@ def connected(address: str | None) -> Iterator[None]:
     logging.getLogger("ray").setLevel(logging.ERROR)
     own = {"include_dashboard": False, "object_store_memory": _STORE} if address is None else {}
     try:
+        _reach(address)
         ray.init(
             address or "local",
             log_to_driver=False,
@@ -33,7 +36,7 @@ def connected(address: str | None) -> Iterator[None]:
             logging_level=logging.ERROR,
             **own,
         )
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         where = f"Cannot connect to the Ray cluster {address}" if address else "Cannot start Ray on this machine"
         raise UnavailableError(
             f"{where}: {str(error).strip().splitlines()[0]}",
@@ -43,6 +46,13 @@ def connected(address: str | None) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def _reach(address: str | None) -> None:
+    """Raise OSError if nothing listens at HOST:PORT: Ray would wait for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if host and port.isdecimal() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT).close()
 
 
 def places(options: Ray.Options, most: int) -> tuple[int, float]:
