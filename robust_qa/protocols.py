@@ -23,6 +23,7 @@ from .types import (
     Passage,
     Question,
     Reading,
+    Survey,
     Tally,
 )
 
@@ -306,75 +307,21 @@ class Toolbox(Protocol):
         """Record a decision in the trace. Raises TypeError if `data` cannot be written as JSON."""
 
 
-class Worker(Protocol):
-    """Answers rows in the process that opened it."""
+class Engine(Protocol):
+    """Answers the rows of a batch: in this process, or on other machines."""
 
-    async def answer(self, number: int, line: bytes, tally: Tally, /) -> bytes | None:
-        """Return the output line of a row and count it in `tally`. None if every further row would fail."""
-
-    @property
-    def trouble(self) -> RqaError | None:
-        """Why every further row would fail, or None."""
-
-    def warnings(self) -> str:
-        """Return what the user should know at the end, one warning a line."""
-
-
-class Recipe(Protocol):
-    """Everything that a process on any machine needs to answer the rows of a job. It can be pickled.
-
-    It contains secrets, such as API keys: never write it to a file or a log.
-    """
-
-    @property
-    def most_workers(self) -> int:
-        """The number of workers that the concurrency limits allow."""
-
-    def open(self, number: int, count: int, /) -> AbstractAsyncContextManager[Worker]:
-        """Return worker `number` (from 0) of `count`, with its share of the rate and concurrency limits.
-
-        A worker loads each model once. Raises ConfigError or MissingError if this machine cannot answer.
-        """
-
-    def jobs(self, number: int, count: int, /) -> int:
-        """Return the number of questions that worker `number` of `count` may have in flight."""
-
-
-class Runner(Protocol):
-    """A run in progress, as the host sees it. `trouble` says why it stopped by itself."""
-
-    stopped: bool
-    trouble: RqaError | None
-
-    def stop(self) -> None:
-        """Start no more rows. A second call ends those in flight."""
-
-    def save(self, seconds: float, /) -> None:
-        """Write all finished rows within `seconds`, because the process ends. Called from another thread."""
-
-
-class OutputFile(Protocol):
-    """The rows of a job in one JSON lines file, which a later run can continue. A write does not wait for a reader."""
-
-    @property
-    def blocking(self) -> bool: ...
-
-    def has(self, number: int, line: bytes, /) -> bool:
-        """Whether the file has that row. Raises InputError if it has another question under that number."""
-
-    def write(self, lines: Sequence[bytes], /) -> None:
-        """Append lines."""
-
-    def put_in_order(self) -> None:
-        """Sort the lines by row number, unless they are sorted."""
+    async def run(self, job: Job, /) -> None:
+        """Answer the rows of the job and write the answers to its output."""
 
 
 class Job(Protocol):
-    """An engine's only way to the host: the rows to answer, and how.
+    """The rows of a batch and how to answer them: all that an engine knows of the host.
 
-    `source` and `out` are as the user gave them: paths or URLs, "-" and None for standard input and output. `resume`,
-    `retry` and `force` say what to do with an existing output. `jobs` is the number of questions in flight at once,
-    of all workers together. `tally` counts rows for the progress line and the summary: keep it up to date.
+    `source`: a path, a URL, or "-" for standard input. `out`: a path, a URL, or None for standard output.
+    `resume`, `retry` and `force` say what to do with answers that are in `out` already.
+    `ordered`: write the answers in the order of the rows.
+    `jobs`: the number of questions in flight, of all workers together.
+    `tally`: what the progress line and the summary show. The engine counts in it.
     """
 
     source: str
@@ -386,49 +333,98 @@ class Job(Protocol):
     jobs: int
     tally: Tally
 
+    def plan(self, first: bytes | None, /) -> None:
+        """Check that the configuration can answer the first row. None if there is none. Call it before all others.
+
+        Raises ConfigError or MissingError if it cannot, InputError if the input has no rows.
+        """
+
+    def state(self, survey: Survey, /) -> bytes:
+        """Return what the answers depend on, as JSON without secrets. Store it with the output."""
+
+    def check_continues(self, stored: bytes, state: bytes, what: str, /) -> None:
+        """Raise InputError if the answers in `what`, which have the state `stored`, are of another run."""
+
+    def file(self, state: bytes, /) -> AbstractContextManager[OutputFile]:
+        """Open `out` as a JSON lines file. Raises InputError if it is of another run, BusyError if it is in use."""
+
     @property
     def worker(self) -> Worker:
-        """A worker in this process."""
+        """A worker in this process, for `jobs` questions in flight."""
 
     @property
     def recipe(self) -> Recipe:
-        """What workers in other processes are made from."""
+        """A recipe for workers in other processes."""
+
+    def supervised(self, runner: Runner, /, *, size: int | None, resumable: bool) -> AbstractAsyncContextManager[None]:
+        """Show progress, and stop `runner` on Ctrl-C, while inside. Afterwards print the summary.
+
+        `size`: bytes of the input, None if unknown. `resumable`: a later run can continue this one.
+        Raises CallError if `runner` has stopped because of trouble.
+        """
 
     def say(self, text: str, /) -> None:
         """Print one line on stderr."""
 
-    def plan(self, first: bytes | None) -> None:
-        """Check the configuration with the first row of the input. Call it before `state`.
 
-        Raises ConfigError or MissingError if it cannot answer the row, InputError if the input has no rows.
+class Worker(Protocol):
+    """Answers rows in the process that opened it."""
+
+    async def answer(self, number: int, line: bytes, tally: Tally, /) -> bytes | None:
+        """Return the output line of a row and count it in `tally`. None if a later run has to answer it."""
+
+    @property
+    def trouble(self) -> RqaError | None:
+        """The reason why every further row would fail, or None."""
+
+    def warnings(self) -> str:
+        """Return warnings for the end of the run, one a line."""
+
+
+class Recipe(Protocol):
+    """Opens workers in any process of any machine. It can be pickled.
+
+    It contains API keys: never write it to a file or a log.
+    """
+
+    @property
+    def max_workers(self) -> int:
+        """The number of workers that `jobs` and the concurrency limits allow."""
+
+    def open(self, number: int, count: int, /) -> AbstractAsyncContextManager[Worker]:
+        """Open worker `number` (from 0) of `count`, with its share of the rate and concurrency limits.
+
+        A worker loads each model once. Raises ConfigError or MissingError if this machine cannot answer.
         """
 
-    def state(self, digest: str | None, *, lacking: bool) -> bytes:
-        """Return what the answers depend on, as JSON without secrets. Store it with the output.
-
-        `digest` identifies the input. `lacking`: whether some row has no passages.
-        """
-
-    def check_continues(self, stored: bytes, state: bytes, what: str) -> None:
-        """Raise InputError if the answers in `what`, written with the state `stored`, do not belong to this run."""
-
-    def lacks_passages(self, line: bytes) -> bool:
-        """Return whether the row is valid and has no passages."""
-
-    def file(self, state: bytes) -> AbstractContextManager[OutputFile]:
-        """Open `out`, a local JSON lines file. Raises InputError if it is of another run, BusyError if it is in use."""
-
-    def attended(self, runner: Runner, *, size: int | None, resumable: bool) -> AbstractAsyncContextManager[None]:
-        """Show progress, and stop `runner` on Ctrl-C, while inside. Afterwards print the summary.
-
-        `size`: bytes of all rows with their line ends, None if unknown. `resumable`: a later run can continue.
-        """
+    def jobs(self, number: int, count: int, /) -> int:
+        """Return the number of questions that worker `number` of `count` may have in flight."""
 
 
-class Engine(Protocol):
-    """Answers the rows of a batch: in this process, or on other machines."""
+class Runner(Protocol):
+    """A run in progress. `stopped`: it ended early. `trouble`: the reason why it stopped by itself."""
 
-    async def run(self, job: Job, /) -> None: ...
+    stopped: bool
+    trouble: RqaError | None
+
+    def stop(self) -> None:
+        """Start no more rows. A second call ends those in flight."""
+
+    def save(self, seconds: float, /) -> None:
+        """Write finished rows within `seconds`, because the process ends. Called from another thread."""
+
+
+class OutputFile(Protocol):
+    """A JSON lines file with the answers of a job. A later run can continue it."""
+
+    def has(self, number: int, line: bytes, /) -> bool:
+        """Whether the file has that row. Raises InputError if it has another question under that number."""
+
+    def write(self, lines: Sequence[bytes], /) -> None:
+        """Append lines."""
+
+    def put_in_order(self) -> None:
+        """Sort the lines by row number, unless they are sorted."""
 
 
 @dataclass(frozen=True, slots=True)

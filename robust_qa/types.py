@@ -260,6 +260,19 @@ class Question:
     repetition: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The input of a batch, read as a whole before the first call.
+
+    `digest`: its SHA-256, None for a stream. `lacking`: whether some row has no passages.
+    """
+
+    digest: str | None = None
+    size: int | None = None  # bytes
+    first: bytes | None = None  # line
+    lacking: bool = True
+
+
 @dataclass(slots=True)
 class Tally:
     """The progress of a run, in rows.

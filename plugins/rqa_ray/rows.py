@@ -6,34 +6,18 @@ byte and numbers the lines, also the blank ones.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from robust_qa import InputError, MissingError
-from robust_qa.batch import bare
-
-if TYPE_CHECKING:
-    from robust_qa.batch import Job
 
 _PARQUET = ".parquet"
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".txt", _PARQUET)
 _BATCH = 256  # rows of a Parquet file in memory
 _LONGEST = 256 * 1024 * 1024  # bytes of a line
-
-
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """The whole input: its SHA-256 as JSON lines, its bytes, its first row, and whether some row has no passages."""
-
-    digest: str
-    size: int
-    first: bytes | None
-    lacking: bool
 
 
 class Rows:
@@ -60,16 +44,6 @@ class Rows:
                 for line in lines:
                     number += 1
                     yield number, line
-
-    def survey(self, job: Job) -> Survey:
-        """Read the input once from start to end."""
-        content, size, first, lacking = hashlib.sha256(), 0, None, False
-        for number, line in self:
-            content.update(line)
-            size += len(line)
-            first = line if number == 1 else first
-            lacking = lacking or (bool(bare(line)) and job.lacks_passages(line))
-        return Survey(content.hexdigest(), size, first, lacking)
 
     def _find(self, path: str) -> list[str]:
         if "*" in path:

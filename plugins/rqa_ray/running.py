@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from robust_qa.batch import bare
+from robust_qa.batch import bare, survey
 
 from .cluster import connected, places
 from .output import Output, opened
@@ -24,27 +24,27 @@ _LEAST_CHUNK, _MOST_CHUNK = 8, 256  # rows
 async def run(job: Job, options: Ray.Options) -> None:
     """Answer the rows of the job on a cluster."""
     rows = Rows(job.source)
-    survey = rows.survey(job)
-    job.plan(survey.first)
-    state = job.state(survey.digest, lacking=survey.lacking)
+    found = survey(line for _, line in rows)
+    job.plan(found.first)
+    state = job.state(found)
     with (
         opened(job, state, form=options.format, shard_rows=options.shard_rows) as output,
         connected(options.address),
     ):
-        count, cpus = places(options, job.recipe.most_workers)
+        count, cpus = places(options, job.recipe.max_workers)
         if options.workers and count < options.workers:
             job.say(f"{count} workers, because --jobs or `concurrency` allow no more")
         rows_of_chunk = min(max(2 * job.recipe.jobs(0, count), _LEAST_CHUNK), _MOST_CHUNK)
-        found = chunks(rows, output, job.tally, shard_rows=options.shard_rows, rows_of_chunk=rows_of_chunk)
+        waiting = chunks(rows, output, job.tally, shard_rows=options.shard_rows, rows_of_chunk=rows_of_chunk)
         pool = Pool(
             job,
-            found,
+            waiting,
             lambda chunk, lines: output.add(chunk.shard, lines),
             count=count,
             cpus=cpus,
             gpus=options.gpus,
         )
-        async with job.attended(pool, size=survey.size, resumable=True):
+        async with job.supervised(pool, size=found.size, resumable=True):
             await pool.run()
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..protocols import Engine, Job, OutputFile, Recipe, Runner, Worker
-from ..types import Tally
-from .resume import answered_by
+from ..types import Survey, Tally
+from .resume import answered_by, survey
 from .rows import bare, check_rows, portable, unread_passages
 
 __all__ = [
@@ -13,11 +13,13 @@ __all__ = [
     "OutputFile",
     "Recipe",
     "Runner",
+    "Survey",
     "Tally",
     "Worker",
     "answered_by",
     "bare",
     "check_rows",
     "portable",
+    "survey",
     "unread_passages",
 ]

@@ -13,9 +13,10 @@ from .. import stdout
 from ..documents.lines import Lines
 from ..errors import InputError
 from ..protocols import Job
-from .output import OutFile, Stream
-from .resume import surveyed
-from .run import Batch
+from ..types import Survey
+from .output import Stream
+from .resume import survey_file
+from .run import Batch, Output
 
 _STDIN = 0
 
@@ -26,20 +27,23 @@ class Local:
     async def run(self, job: Job) -> None:
         """Answer the rows of the job."""
         with open_input(job.source) as descriptor:
-            keeps = is_file(job.out)
-            digest, lacking = surveyed(descriptor) if keeps else (None, False)  # before any row is read
+            resumable = is_file(job.out)
+            survey = survey_file(descriptor) if resumable else Survey()  # before any row is read
             lines = Lines(descriptor)
             job.plan(await lines.peek())
-            with job.file(job.state(digest, lacking=lacking)) if keeps else _stream(job) as output:
-                file = output if isinstance(output, OutFile) else None
-                done = file.has if file else None
-                how: dict[str, Any] = {"jobs": job.jobs, "ordered": job.ordered, "tally": job.tally}
-                batch = Batch(job.worker, lines, output, done=done, **how)
-                status = os.fstat(descriptor)
-                size = status.st_size if stat.S_ISREG(status.st_mode) else None
-                async with job.attended(batch, size=size, resumable=file is not None):
+
+            async def answer(output: Output, **how: Any) -> None:
+                batch = Batch(job.worker, lines, output, jobs=job.jobs, ordered=job.ordered, tally=job.tally, **how)
+                async with job.supervised(batch, size=_size(descriptor), resumable=resumable):
                     await batch.run()
-                if file and job.resume and job.ordered:
+
+            if not resumable:
+                with _stream(job) as stream:
+                    await answer(stream, blocking=stream.blocking)
+                return
+            with job.file(job.state(survey)) as file:
+                await answer(file, done=file.has)
+                if job.resume and job.ordered:
                     file.put_in_order()
 
 
@@ -60,6 +64,11 @@ def open_input(source: str) -> Iterator[int]:
         raise InputError(f"Cannot read {source}: {error.strerror}.") from error
     with file:
         yield file.fileno()
+
+
+def _size(descriptor: int) -> int | None:
+    status = os.fstat(descriptor)
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 @contextmanager

@@ -6,8 +6,9 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +26,13 @@ from ..config.values import Value
 from ..documents.lines import LONGEST
 from ..errors import InputError, RqaError
 from ..expressions import BUILT_IN, Tree, sources
+from ..types import Survey
 from .rows import bare, parse_row
 
 if TYPE_CHECKING:
     from ..answering.session import Session
 
+NEW_RUN = "Use `--force` to start again and replace the answers."
 _LACKING, _NOTHING = "retriever of rows without passages", "nothing"
 _OF_EVALUATORS = ("evaluator.", "defaults.evaluator")
 _LIMITS = RESERVED - {"plugin"}
@@ -84,11 +87,19 @@ class State(msgspec.Struct, frozen=True):
         except OSError as error:
             raise InputError(f"Cannot write {path}: {error.strerror}.") from error
 
-    def changes(self, now: State, *, retry: bool = False) -> list[str]:
-        """The differences between this state and `now`, one phrase each.
+    def check_continues(self, now: State, what: str, *, retry: bool = False) -> None:
+        """Raise InputError if `what`, which has answers with this state, cannot be continued by a run with `now`.
 
         With `retry`, a retriever may be new: the rows that needed one failed before and run again.
         """
+        if changes := self._changes(now, retry=retry):
+            raise InputError(
+                f"{what} cannot be continued: {'; '.join(changes)}.",
+                hint=f"Use the same input and configuration as before. {NEW_RUN}",
+            )
+
+    def _changes(self, now: State, *, retry: bool) -> list[str]:
+        """The differences between this state and `now`, one phrase each."""
         phrases = []
         retriever_may_be_new = retry and self.plan.get(_LACKING) == _NOTHING
         if self.rqa != now.rqa:
@@ -200,24 +211,29 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def surveyed(descriptor: int) -> tuple[str | None, bool]:
-    """The SHA-256 of the unread part of a regular file, and whether one of its rows has no passages.
+def survey(lines: Iterable[bytes]) -> Survey:
+    """Survey the lines of an input, each with its end."""
+    content, size, first, lacking = hashlib.sha256(), 0, None, False
+    for line in lines:
+        first = line if first is None else first
+        content.update(line)
+        size += len(line)
+        lacking = lacking or (bool(bare(line)) and _lacks_passages(line))
+    return Survey(content.hexdigest(), size, first, lacking)
 
-    Keeps the file position. A stream has no digest, and may have such rows.
-    """
+
+def survey_file(descriptor: int) -> Survey:
+    """Survey the unread part of a regular file, and keep the file position. Of a stream nothing is known."""
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return None, True
-    content, lacking, position = hashlib.sha256(), False, os.lseek(descriptor, 0, os.SEEK_CUR)
+        return Survey()
+    position = os.lseek(descriptor, 0, os.SEEK_CUR)
     with os.fdopen(os.dup(descriptor), "rb") as file:
-        while line := file.readline(LONGEST + 1):  # a longer line is not a valid row
-            content.update(line)
-            lacking = lacking or (bool(bare(line)) and lacks_passages(line))
+        found = survey(iter(partial(file.readline, LONGEST + 1), b""))  # a longer line is not a valid row
     os.lseek(descriptor, position, os.SEEK_SET)
-    return content.hexdigest(), lacking
+    return found
 
 
-def lacks_passages(line: bytes) -> bool:
-    """Whether the row is valid and has no passages."""
+def _lacks_passages(line: bytes) -> bool:
     try:
         fields = parse_row(line, 0).fields
     except InputError:

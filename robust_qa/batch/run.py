@@ -23,10 +23,7 @@ _MAX_BUFFERED = 64 * 1024 * 1024  # bytes of finished rows that wait for a slowe
 
 
 class Output(Protocol):
-    """Where finished lines are written, one write each. A write to a `blocking` output may wait."""
-
-    @property
-    def blocking(self) -> bool: ...
+    """Where finished lines are written, one write each."""
 
     def write(self, lines: Sequence[bytes]) -> None: ...
 
@@ -126,6 +123,7 @@ class Batch:
     `ordered`: write answers in input order. A finished row waits for slower ones before it. New rows start until 64 MiB
     of finished rows wait. While a write waits, at most `window` rows are started and not yet written.
     `done`: whether an earlier run wrote the row, by line number and line.
+    `blocking`: a write to `output` may wait for its reader, as for a pipe.
 
     The run stops if every further row would fail, and `trouble` says why.
     """
@@ -139,6 +137,7 @@ class Batch:
         jobs: int = 8,
         ordered: bool = True,
         done: Callable[[int, bytes], bool] | None = None,
+        blocking: bool = False,
         tally: Tally | None = None,
     ) -> None:
         self.tally = tally or Tally()
@@ -150,6 +149,7 @@ class Batch:
         self._jobs = jobs
         self._ordered = ordered
         self._done = done or (lambda number, line: False)
+        self._blocking = blocking
 
         self.window = max(8 * jobs, 64)
         self._number = 0  # of the last line read
@@ -249,7 +249,7 @@ class Batch:
 
     async def _write(self) -> None:
         # Its own thread: all threads of the session may be busy.
-        thread = ThreadPoolExecutor(1, thread_name_prefix="rqa-output") if self._output.blocking else None
+        thread = ThreadPoolExecutor(1, thread_name_prefix="rqa-output") if self._blocking else None
         while not self._ending:
             await self._line_ready.wait()
             self._line_ready.clear()
@@ -264,7 +264,7 @@ class Batch:
 
         Gives up after `seconds`. Does nothing for a pipe, because the write could wait forever.
         """
-        if not self._output.blocking and self._saving.acquire(timeout=seconds):  # never released
+        if not self._blocking and self._saving.acquire(timeout=seconds):  # never released
             self._output.write(self._rest())
 
     def _due(self) -> list[bytes]:

@@ -43,11 +43,11 @@ class SessionRecipe:
     strategy: str | None
     as_given: bool
     in_flight: int
-    output: Mapping[str, Any]
+    how: Mapping[str, Any]
 
     @classmethod
     def of(
-        cls, session: Session, *, strategy: str | None, as_given: bool, jobs: int, output: Mapping[str, Any]
+        cls, session: Session, *, strategy: str | None, as_given: bool, jobs: int, how: Mapping[str, Any]
     ) -> SessionRecipe:
         """The recipe for sessions like `session`."""
         assembly = session.assembly
@@ -72,11 +72,11 @@ class SessionRecipe:
             strategy,
             as_given,
             jobs,
-            output,
+            how,
         )
 
     @property
-    def most_workers(self) -> int:
+    def max_workers(self) -> int:
         """The number of workers that get at least one question and one call of each limited component."""
         return min([self.in_flight, *(limits.concurrency for limits in self.limits.values() if limits.concurrency)])
 
@@ -104,7 +104,7 @@ class SessionRecipe:
         ) as session:
             answer = partial(session.answer, strategy=self.strategy, as_given=self.as_given)
             jobs = self.jobs(number, count)
-            yield Answerer(answer, jobs=jobs, warnings=lambda: session.trouble, **self.output)
+            yield Answerer(answer, jobs=jobs, warnings=lambda: session.trouble, **self.how)
 
     def _share_of_limits(self, number: int, count: int) -> Layer:
         tree: dict[str, Any] = {}

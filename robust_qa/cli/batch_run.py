@@ -25,7 +25,7 @@ from ..answering.session import Session
 from ..batch.job import BatchJob
 from ..batch.local import open_input
 from ..batch.output import check_continues
-from ..batch.resume import surveyed
+from ..batch.resume import survey_file
 from ..errors import CallError, InputError
 from ..protocols import Runner
 from ..stdout import plugins_write_to_stderr
@@ -57,13 +57,12 @@ class Target:
         """Raise InputError if the file holds answers of a different run, before any call."""
         path = Path(self.out) if self.out is not None else None
         if path is not None and path.is_file() and path.stat().st_size:
-            attend = _Attendance(Run(), "").attend  # not used: nothing runs here
             how: dict[str, Any] = {"strategy": strategy, "as_given": as_given, "has_passages": has_passages}
-            job = BatchJob(session, str(source), str(path), say=Run().say, attend=attend, **how)
+            job = BatchJob(session, str(source), str(path), **how)
             job.plan(None)
             with open_input(job.source) as descriptor:
-                digest, lacking = surveyed(descriptor)
-            check_continues(path.resolve(), job.run_state(digest, lacking=lacking), retry=self.retry)
+                state = job.state_of(survey_file(descriptor))
+            check_continues(path.resolve(), state, retry=self.retry)
 
 
 class _Interrupted(Exception):
@@ -116,13 +115,11 @@ async def answer_rows(
     Raises ConfigError or MissingError before any call if the rows cannot be answered, CallError if every further
     row would fail, BrokenPipeError if the reader of the output has closed it.
     """
-    attendance = _Attendance(run, strategy or "")
+    supervision = _Supervision(run, strategy or "")
     job = BatchJob(
         session,
         str(source),
         None if target.out is None else str(target.out),
-        say=run.say,
-        attend=attendance.attend,
         resume=target.resume,
         retry=target.retry,
         force=target.force,
@@ -132,10 +129,12 @@ async def answer_rows(
         as_given=as_given,
         has_passages=has_passages,
         how=how,
+        say=run.say,
+        supervise=supervision.supervise,
     )
     part = session.assembly.part("engine", session.defaults.engine or LOCAL)
     await part.build(unusable_handle).run(job)
-    if attendance.resumable:
+    if supervision.resumable:
         _say_failures(run, job.tally)
     return job.tally
 
@@ -166,8 +165,8 @@ def _same(source: str, out: Path | str | None) -> bool:
     return stat.S_ISREG(status.st_mode) and os.path.samestat(status, other)
 
 
-class _Attendance:
-    """What the user sees of a run, and the signals that stop it. `label` begins each line."""
+class _Supervision:
+    """The progress of a run, its summary, and the signals that stop it. `label` begins each line."""
 
     def __init__(self, run: Run, label: str) -> None:
         self.resumable = False
@@ -175,7 +174,9 @@ class _Attendance:
         self._label = label
 
     @asynccontextmanager
-    async def attend(self, job: BatchJob, runner: Runner, *, size: int | None, resumable: bool) -> AsyncIterator[None]:
+    async def supervise(
+        self, job: BatchJob, runner: Runner, *, size: int | None, resumable: bool
+    ) -> AsyncIterator[None]:
         """Show progress while inside. Afterwards print the summary, or raise an error if the run stopped early."""
         self.resumable = resumable
         on_terminal = job.out is None and os.isatty(stdout.descriptor())

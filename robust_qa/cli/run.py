@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..config.layers import Config
     from ..errors import RqaError
     from ..host.loading import Host
+    from ..host.registry import Registry
     from ..protocols import Engine
 
 LOCAL = "local"  # the name of the host's own engine
@@ -65,10 +66,9 @@ class Run:
         configured, refused = loaded.plugin_files(self.problems)
         for line in refused:
             self.say(line)
-        host = Host.from_environment(files=[*configured, *self._plugin_files], strict=self._strict_plugins)
+        host = Host.from_environment(files=[*configured, *self._plugin_files], strict=self._strict_plugins, own=_own)
         for line in host.troubles():
             self.say(line)
-        host.add_built_in(lambda registry: registry.engine(LOCAL, _local, summary="answers in this process"))
         return host
 
     def load_config(self, overrides: Sequence[tuple[str, str]] = ()) -> Config:
@@ -96,6 +96,10 @@ class Run:
         buffered, self._buffered = self._buffered or [], None
         for text in buffered:
             self.say(text)
+
+
+def _own(registry: Registry) -> None:
+    registry.engine(LOCAL, _local, summary="answers in this process")
 
 
 def _local() -> Engine:

@@ -73,9 +73,17 @@ class Host:
     """The plugins and their components.
 
     `only` names the entry points to load; None loads all. With `strict` a broken plugin raises PluginError.
+    `own` registers the host's own components, whose names no plugin can take.
     """
 
-    def __init__(self, *, only: Iterable[str] | None = None, files: Sequence[Path] = (), strict: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        only: Iterable[str] | None = None,
+        files: Sequence[Path] = (),
+        strict: bool = False,
+        own: Callable[[Registry], None] | None = None,
+    ) -> None:
         self.plugins: list[Plugin] = []
         self.refused: list[Registration] = []
         self._components: dict[tuple[Kind, str], Registration] = {}
@@ -83,19 +91,26 @@ class Host:
         self._pluggy.add_hookspecs(Hooks)
         self._strict = strict
         self._only = None if only is None else [*only]
+        if own:
+            registry = Registry(Plugin("rqa", OWN_DISTRIBUTION, importlib.metadata.version(OWN_DISTRIBUTION)))
+            own(registry)
+            for registration in registry.staged:
+                self._add(registration)
         with redirect_stdout(sys.stderr):  # keep plugins' prints out of the command's output
             self._load_installed(None if self._only is None else frozenset(self._only))
             for file in files:
                 self.load_file(file)
 
     @classmethod
-    def from_environment(cls, *, files: Sequence[Path] = (), strict: bool = False) -> Host:
+    def from_environment(
+        cls, *, files: Sequence[Path] = (), strict: bool = False, own: Callable[[Registry], None] | None = None
+    ) -> Host:
         """Create a host as RQA_PLUGINS and RQA_STRICT_PLUGINS say."""
         wanted = os.environ.get(environment.PLUGINS)
         only = None
         if wanted:
             only = [] if wanted == "none" else [name.strip() for name in wanted.split(",") if name.strip()]
-        return cls(only=only, files=files, strict=strict or environment.flag(environment.STRICT_PLUGINS))
+        return cls(only=only, files=files, strict=strict or environment.flag(environment.STRICT_PLUGINS), own=own)
 
     def __reduce__(self) -> tuple[Callable[..., Host], tuple[Any, ...]]:
         """Pickle what to load: another process imports the plugins anew."""
@@ -129,13 +144,6 @@ class Host:
             seen.add(distribution.name)
             for entry in distribution.entry_points.select(group=GROUP):
                 yield Plugin(entry.name, distribution.name, distribution.version), entry
-
-    def add_built_in(self, register: Callable[[Registry], None]) -> None:
-        """Add components of the host itself. A plugin of the same name was there first."""
-        registry = Registry(Plugin("rqa", OWN_DISTRIBUTION, importlib.metadata.version(OWN_DISTRIBUTION)))
-        register(registry)
-        for registration in registry.staged:
-            self._add(registration)
 
     def load_file(self, path: Path) -> None:
         """Load a plugin from a Python file or a package folder, once."""

@@ -73,7 +73,7 @@ def begin(
     **options: Any,
 ) -> Batch:
     worker = Answerer(answer, jobs=jobs, passages=passages, details=details, trace=trace)
-    return Batch(worker, lines, output, jobs=jobs, **options)
+    return Batch(worker, lines, output, jobs=jobs, blocking=output.blocking, **options)
 
 
 async def answer_all(session: Session, *questions: str, **options: Any) -> Memory:

@@ -31,16 +31,6 @@ def test_without_ray_the_command_says_how_to_install_it(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_an_unknown_engine_is_named_with_the_known_ones(tmp_path: Path) -> None:
-    code, err = rqa(tmp_path, "batch", rows(tmp_path), "-o", "out.jsonl", "--engine", "rays")
-    assert code == 2 and "no engine named 'rays'" in err and "Did you mean 'ray'?" in err
-
-
-def test_an_address_needs_an_engine(tmp_path: Path) -> None:
-    code, err = rqa(tmp_path, "batch", rows(tmp_path), "-o", "out.jsonl", "--address", "auto")
-    assert code == 2 and "--address needs --engine" in err
-
-
 def test_other_commands_do_not_import_ray(tmp_path: Path) -> None:
     code = "import atexit, sys; atexit.register(lambda: print('ray' in sys.modules, file=sys.stderr));"
     code += "from robust_qa.main import main; main()"
