@@ -24,7 +24,7 @@ _STORE = 100_000_000  # bytes of shared memory of a local cluster: a chunk has s
 def connected(address: str | None) -> Iterator[None]:
     """Connect to the cluster at `address`, or start one on this machine that ends with the run."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Ray's coming default; without it Ray warns
     logging.getLogger("ray").setLevel(logging.ERROR)
     own = {"include_dashboard": False, "object_store_memory": _STORE} if address is None else {}
     try:

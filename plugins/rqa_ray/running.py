@@ -33,7 +33,7 @@ async def run(job: Job, options: Ray.Options) -> None:
     ):
         count, cpus = places(options, job.recipe.max_workers)
         if options.workers and count < options.workers:
-            job.say(f"{count} workers, because --jobs or `concurrency` allow no more")
+            job.say(f"workers: {count}, because --jobs or `concurrency` allows no more")
         rows_of_chunk = min(max(2 * job.recipe.jobs(0, count), _LEAST_CHUNK), _MOST_CHUNK)
         waiting = chunks(rows, output, job.tally, shard_rows=options.shard_rows, rows_of_chunk=rows_of_chunk)
         pool = Pool(

@@ -1,18 +1,19 @@
-"""A cluster of two nodes."""
+"""A cluster of two nodes, and a run on it that several tests look at."""
 
 import logging
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from standins.ray_batch import MEMORY, MORTAL, Batch
+from standins.ray_batch import MEMORY, Batch
 
 INSTALL = "Ray is not installed: pip install -e '.[ray]'"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Two nodes with a CPU each. They have no configuration and no keys."""
     pytest.importorskip("ray", reason=INSTALL)
@@ -29,10 +30,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": MEMORY}
         started = Cluster(initialize_head=True, head_node_args=head)
         started.add_node(num_cpus=1, object_store_memory=MEMORY)
-        try:
-            yield started
-        finally:
-            started.shutdown()
+    yield started
+    started.shutdown()
 
 
 @pytest.fixture
@@ -40,8 +39,20 @@ def batch(cluster: Any, tmp_path: Path) -> Batch:
     return Batch(tmp_path, cluster.address)
 
 
+@pytest.fixture(scope="session")
+def first_run(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Batch:
+    """A finished run over 50 rows, of which row 30 failed. The rows wait until both workers have some."""
+    batch = Batch(tmp_path_factory.mktemp("run"), cluster.address)
+    rows = [f"meet {batch.folder}/met {n}" for n in range(50)]
+    rows[29] = "crash"
+    batch.write(rows)
+    code, err = batch.run("--details")
+    assert code == 3, err
+    return batch
+
+
 @pytest.fixture
-def mortal(cluster: Any, tmp_path: Path) -> Batch:
-    """The same with a strategy that can end its worker."""
-    (tmp_path / "mortal.py").write_text(MORTAL)
-    return Batch(tmp_path, cluster.address, tmp_path / "mortal.py", "mortal")
+def finished(first_run: Batch, tmp_path: Path) -> Batch:
+    """A copy of that run."""
+    shutil.copytree(first_run.folder, tmp_path, dirs_exist_ok=True)
+    return Batch(tmp_path, first_run.address)

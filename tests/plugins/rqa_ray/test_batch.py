@@ -4,165 +4,144 @@ import hashlib
 import json
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from standins.ray_batch import MEMORY, Batch
 
-SHARDS = ("-O", "engine.ray.shard_rows=20")
+Rqa = Callable[..., Any]
 
 
-def questions(count: int, work: str = "q") -> list[str]:
-    return [f"{work} {n}" for n in range(count)]
+def numbers(batch: Batch) -> list[int]:
+    return [row["row"] for row in batch.rows]
 
 
-def test_the_shards_have_every_row_once_and_in_order(batch: Batch) -> None:
-    batch.write(questions(50))
-    code, err = batch.run(*SHARDS)
-    assert code == 0, err
-    assert "50 rows in" in err and "rows/s" in err
-    assert batch.finished == ["part-000000.jsonl", "part-000001.jsonl", "part-000002.jsonl"]
-    assert [(row["row"], row["answer"]) for row in batch.rows] == [(n + 1, f"q {n}") for n in range(50)]
+def untimed(path: Path) -> list[dict[str, Any]]:
+    return [{**json.loads(line), "seconds": 0} for line in path.read_bytes().splitlines()]
 
 
-def test_the_manifest_identifies_input_configuration_and_shards(batch: Batch) -> None:
-    batch.write(questions(30))
-    assert batch.run(*SHARDS)[0] == 0
-    manifest = batch.manifest
-    assert manifest["state"]["input"] == hashlib.sha256((batch.folder / "in.jsonl").read_bytes()).hexdigest()
-    assert manifest["state"]["configuration"] == {"defaults.strategy": "scripted"}
-    assert [shard["rows"] for shard in manifest["shards"].values()] == [20, 10]
-    for shard in manifest["shards"].values():
-        assert shard["sha256"] == hashlib.sha256((batch.folder / "out" / shard["name"]).read_bytes()).hexdigest()
+def test_the_shards_have_every_row_once_and_in_order(finished: Batch) -> None:
+    assert finished.shards == ["part-000000.jsonl", "part-000001.jsonl", "part-000002.jsonl"]
+    assert numbers(finished) == list(range(1, 51))
+    assert finished.rows[49]["answer"].endswith("met 49") and "error" in finished.rows[29]
 
 
-def test_both_nodes_work_and_each_worker_keeps_one_session(mortal: Batch) -> None:
-    mortal.write(questions(300))
-    assert mortal.run("--details")[0] == 0
-    pids = [row["details"]["pid"] for row in mortal.rows]
-    assert len(set(pids)) == 2
+def test_both_nodes_work_and_each_worker_keeps_one_session(finished: Batch) -> None:
+    assert len({row["details"]["pid"] for row in finished.rows if "details" in row}) == 2
 
 
-def test_a_killed_worker_loses_no_row_and_no_row_is_there_twice(mortal: Batch) -> None:
-    mortal.write([f"die {mortal.folder}/grave" if n == 150 else f"q {n}" for n in range(300)])
-    code, err = mortal.run(*SHARDS)
-    assert (code, (mortal.folder / "grave").exists()) == (0, True), err
+def test_the_manifest_identifies_input_configuration_and_shards(finished: Batch) -> None:
+    state, shards = finished.manifest["state"], finished.manifest["shards"].values()
+    assert state["input"] == hashlib.sha256((finished.folder / "in.jsonl").read_bytes()).hexdigest()
+    assert state["configuration"] == {"defaults.strategy": "mortal"}
+    assert [(shard["rows"], shard["failed"]) for shard in shards] == [(20, 0), (20, 1), (10, 0)]
+    for shard in shards:
+        assert shard["sha256"] == hashlib.sha256((finished.folder / "out" / shard["name"]).read_bytes()).hexdigest()
+
+
+def test_a_killed_worker_loses_no_row_and_no_row_is_there_twice(batch: Batch) -> None:
+    batch.write([f"die {batch.folder}/grave" if n == 60 else f"q {n}" for n in range(120)])
+    code, err = batch.run()
+    assert (code, (batch.folder / "grave").exists()) == (0, True), err
     assert "was lost" in err
-    assert [row["row"] for row in mortal.rows] == list(range(1, 301))
+    assert numbers(batch) == list(range(1, 121))
 
 
-def test_a_row_that_kills_every_worker_stops_the_run(mortal: Batch) -> None:
-    mortal.write([*questions(60), "perish"])
-    code, err = mortal.run(*SHARDS)
+def test_a_row_that_ends_every_worker_stops_the_run(batch: Batch) -> None:
+    batch.write([*(f"q {n}" for n in range(40)), "perish"])
+    code, err = batch.run()
     assert code == 5
     assert "3 workers ended while they answered rows" in err and "--resume" in err
-    assert {row["row"] for row in mortal.rows} <= set(range(1, 61))
+    assert set(numbers(batch)) <= set(range(1, 41))
 
 
 def test_a_removed_node_loses_no_row_and_no_row_is_there_twice(cluster: Any, batch: Batch) -> None:
-    node = cluster.add_node(num_cpus=4, object_store_memory=MEMORY)
-    batch.write(questions(600, "sleep 0.1"))
-    with batch.start(*SHARDS, "-j", "48", "--workers", "6") as process:
+    node = cluster.add_node(num_cpus=2, object_store_memory=MEMORY)
+    batch.write([f"sleep 0.1 {n}" for n in range(400)])
+    with batch.start("-j", "24", "--workers", "4") as process:
         batch.wait_for_shards(process, 5)
         cluster.remove_node(node, allow_graceful=False)
         _, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert "was lost" in err
-    assert [row["row"] for row in batch.rows] == list(range(1, 601))
+    assert numbers(batch) == list(range(1, 401))
 
 
 def test_a_killed_command_continues_with_the_unfinished_shards(batch: Batch) -> None:
-    log = ("-O", f"strategy.scripted.log={batch.folder}/asked")
-    batch.write(questions(200, "sleep 0.05"))
-    with batch.start(*SHARDS, *log) as process:
+    log = ("-O", f"strategy.mortal.log={batch.folder}/asked")
+    batch.write([f"sleep 0.05 {n}" for n in range(160)])
+    with batch.start(*log) as process:
         batch.wait_for_shards(process, 3)
         process.kill()
     kept = {row["question"] for row in batch.rows}
     time.sleep(1)  # until the workers of the killed command have ended
     (batch.folder / "asked").unlink()
-    code, err = batch.run(*SHARDS, *log, "--resume")
+    code, err = batch.run(*log, "--resume")
     assert code == 0, err
     assert f"{len(kept)} were done before" in err
     assert kept.isdisjoint(batch.asked)
-    assert [row["row"] for row in batch.rows] == list(range(1, 201))
+    assert numbers(batch) == list(range(1, 161))
 
 
 def test_ctrl_c_keeps_the_finished_shards(batch: Batch) -> None:
-    batch.write(questions(400, "sleep 0.05"))
-    with batch.start(*SHARDS) as process:
+    batch.write([f"sleep 0.05 {n}" for n in range(400)])
+    with batch.start() as process:
         batch.wait_for_shards(process, 2)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "continue with: rqa" in err and "--resume" in err
-    assert len(batch.finished) >= 2
-    code, err = batch.run(*SHARDS, "--resume")
-    assert code == 0, err
-    assert [row["row"] for row in batch.rows] == list(range(1, 401))
+    assert len(batch.shards) >= 2
 
 
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        (["-O", "strategy.scripted.tone=warm"], "strategy.scripted.tone"),
-        (["-O", "engine.ray.shard_rows=10"], "shard_rows"),
-        (["-O", "engine.ray.format=parquet"], "format"),
+        ("strategy.mortal.tone=warm", "`strategy.mortal.tone` was"),
+        ("engine.ray.shard_rows=10", "`shard_rows` was"),
+        ("engine.ray.format=parquet", "`format` was"),
     ],
 )
-def test_a_resume_under_other_settings_is_refused(batch: Batch, changed: list[str], named: str) -> None:
-    batch.write(questions(5))
-    assert batch.run(*SHARDS)[0] == 0
-    code, err = batch.run(*SHARDS, *changed, "--resume")
-    assert code == 2
-    assert "cannot be continued" in err and f"`{named}` was" in err
+def test_a_resume_under_other_settings_is_refused(finished: Batch, rqa: Rqa, changed: str, named: str) -> None:
+    ended = rqa(*finished.command("-O", changed, "--resume"))
+    assert ended.code == 2
+    assert "cannot be continued" in ended.err and named in ended.err
 
 
-def test_a_resume_with_another_input_is_refused(batch: Batch) -> None:
-    batch.write(questions(5))
-    assert batch.run()[0] == 0
-    batch.write(questions(6))
-    code, err = batch.run("--resume")
-    assert code == 2 and "the input has changed" in err
+def test_a_resume_with_another_input_is_refused(finished: Batch, rqa: Rqa) -> None:
+    finished.write(["other"])
+    ended = rqa(*finished.command("--resume"))
+    assert ended.code == 2 and "the input has changed" in ended.err
 
 
-def test_answers_are_replaced_only_with_force(batch: Batch) -> None:
-    batch.write(questions(50))
-    assert batch.run(*SHARDS)[0] == 0
-    batch.write(["other"])
-    code, err = batch.run(*SHARDS)
-    assert code == 2 and "already has answers" in err
-    assert batch.run(*SHARDS, "--force")[0] == 0
-    assert [row["answer"] for row in batch.rows] == ["other"]
-    assert sorted(path.name for path in (batch.folder / "out").glob("*.jsonl")) == ["part-000000.jsonl"]
+def test_answers_are_replaced_only_with_force(finished: Batch, rqa: Rqa) -> None:
+    finished.write(["other"])
+    ended = rqa(*finished.command())
+    assert ended.code == 2 and "already has answers" in ended.err
+    assert finished.run("--force")[0] == 0
+    assert [row["answer"] for row in finished.rows] == ["other"]
+    assert sorted(path.name for path in (finished.folder / "out").glob("*.jsonl")) == ["part-000000.jsonl"]
 
 
-def test_failed_rows_are_retried_alone(batch: Batch) -> None:
-    log = ("-O", f"strategy.scripted.log={batch.folder}/asked")
-    batch.write(["good", "crash", "better"])
-    code, err = batch.run(*log)
-    assert code == 3 and "failed rows: 1" in err
-    (batch.folder / "asked").unlink()
-    assert batch.run(*log, "--retry-failed")[0] == 3
-    assert batch.asked == {"crash": 1}
-    assert [row["row"] for row in batch.rows] == [1, 2, 3]
+def test_only_failed_rows_are_retried(finished: Batch) -> None:
+    code, err = finished.run("--retry-failed", "--details")
+    assert code == 3 and "1 row in" in err and "49 were done before" in err and "failed rows: 1" in err
+    assert numbers(finished) == list(range(1, 51))
 
 
-def test_one_file_has_the_same_rows_as_the_local_engine_and_each_continues_the_other(batch: Batch) -> None:
-    batch.write(questions(40))
-    assert batch.run(engine="local", out="local.jsonl")[0] == 0
-    lines = (batch.folder / "local.jsonl").read_bytes().splitlines(keepends=True)
-    assert batch.run(out="ray.jsonl")[0] == 0
-
-    def untimed(name: str) -> list[dict[str, Any]]:
-        rows = [json.loads(line) for line in (batch.folder / name).read_bytes().splitlines()]
-        return [{**row, "seconds": 0} for row in rows]
-
-    assert untimed("ray.jsonl") == untimed("local.jsonl")
-    (batch.folder / "local.jsonl").write_bytes(b"".join(lines[5:20]))
-    code, err = batch.run("--resume", out="local.jsonl")
-    assert code == 0 and "15 were done before" in err
-    assert untimed("local.jsonl") == untimed("ray.jsonl")
+def test_one_file_has_the_rows_of_the_local_engine_and_each_continues_the_other(batch: Batch, rqa: Rqa) -> None:
+    rows = [f'{{"question": "q {n}", "big": 12345678901234567890123, "one": 1.0}}\n' for n in range(40)]
+    (batch.folder / "in.jsonl").write_text("".join(rows))
+    local, ray = batch.folder / "local.jsonl", batch.folder / "ray.jsonl"
+    assert rqa(*batch.command(engine="local", out=local)).code == 0
+    ray.write_bytes(b"".join(local.read_bytes().splitlines(keepends=True)[5:20]))
+    (batch.folder / "ray.jsonl.state.json").write_bytes((batch.folder / "local.jsonl.state.json").read_bytes())
+    code, err = batch.run("--resume", out=ray)
+    assert code == 0 and "25 rows in" in err and "15 were done before" in err
+    assert untimed(ray) == untimed(local)
+    assert "nothing to do" in rqa(*batch.command("--resume", engine="local", out=ray)).err
 
 
 def test_parquet_in_and_out(batch: Batch) -> None:
@@ -181,7 +160,7 @@ def test_parquet_in_and_out(batch: Batch) -> None:
     assert json.loads(found[0]["line"])["kind"] == "x"
 
 
-def test_a_folder_and_a_url_are_read_in_the_order_of_names(batch: Batch) -> None:
+def test_the_files_of_a_url_are_read_in_the_order_of_names(batch: Batch) -> None:
     (batch.folder / "in").mkdir()
     (batch.folder / "in" / "b.jsonl").write_text("third\n\nfourth\n")
     (batch.folder / "in" / "a.jsonl").write_text("first\nsecond\n")
@@ -189,42 +168,31 @@ def test_a_folder_and_a_url_are_read_in_the_order_of_names(batch: Batch) -> None
     url = f"file://{batch.folder}"
     code, err = batch.run(source=f"{url}/in", out=f"{url}/out")
     assert code == 0, err
-    assert [(row["row"], row["answer"]) for row in batch.rows] == [
-        (1, "first"),
-        (2, "second"),
-        (3, "third"),
-        (5, "fourth"),
-    ]
+    answers = [(row["row"], row["answer"]) for row in batch.rows]
+    assert answers == [(1, "first"), (2, "second"), (3, "third"), (5, "fourth")]
 
 
-def test_fields_are_copied_byte_for_byte(batch: Batch) -> None:
-    (batch.folder / "in.jsonl").write_text('{"question": "q", "big": 12345678901234567890123, "one": 1.0}\n')
-    assert batch.run()[0] == 0
-    (line,) = (batch.folder / "out" / "part-000000.jsonl").read_text().splitlines()
-    assert '"big":12345678901234567890123' in line and '"one":1.0' in line
-
-
-@pytest.mark.parametrize(("source", "out", "named"), [("-", "out/", "standard input"), ("in.jsonl", "-", "-o FILE")])
-def test_streams_are_refused(batch: Batch, source: str, out: str, named: str) -> None:
+@pytest.mark.parametrize(("source", "out", "named"), [("-", "", "standard input"), ("", "-", "-o FILE")])
+def test_streams_are_refused(batch: Batch, rqa: Rqa, source: str, out: str, named: str) -> None:
     batch.write(["q"])
-    code, err = batch.run(source=source, out=out)
-    assert code == 2 and named in err
+    ended = rqa(*batch.command(source=source, out=out), stdin="q\n")
+    assert ended.code == 2 and named in ended.err
 
 
-def test_two_commands_cannot_write_one_folder(batch: Batch) -> None:
-    batch.write(questions(100, "sleep 0.2"))
-    with batch.start(*SHARDS) as process:
+def test_two_commands_cannot_write_one_folder(batch: Batch, rqa: Rqa) -> None:
+    batch.write([f"sleep 0.2 {n}" for n in range(100)])
+    with batch.start() as process:
         while not (batch.folder / "out" / "manifest.json").exists():
             time.sleep(0.02)
-        code, err = batch.run(*SHARDS, "--resume")
+        ended = rqa(*batch.command("--resume"))
         process.kill()
-    assert code == 1 and "Another process is writing" in err
+    assert ended.code == 1 and "Another process is writing" in ended.err
 
 
 def test_without_an_address_the_run_has_a_cluster_of_its_own(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="Ray is not installed: pip install -e '.[ray]'")
     batch = Batch(tmp_path, address="")
-    batch.write(questions(20))
+    batch.write([f"q {n}" for n in range(20)])
     code, err = batch.run("--workers", "2")
     assert code == 0, err
     assert [line.partition(" in ")[0] for line in err.splitlines()] == ["rqa: 20 rows"]
