@@ -5,6 +5,7 @@ import json
 import signal
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -189,8 +190,8 @@ def test_two_commands_cannot_write_one_folder(batch: Batch, rqa: Rqa) -> None:
     assert ended.code == 1 and "Another process is writing" in ended.err
 
 
+@pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install -e '.[ray]'")
 def test_without_an_address_the_run_has_a_cluster_of_its_own(tmp_path: Path) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed: pip install -e '.[ray]'")
     batch = Batch(tmp_path, address="")
     batch.write([f"q {n}" for n in range(20)])
     code, err = batch.run("--workers", "2")

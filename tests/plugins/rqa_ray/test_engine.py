@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,8 @@ def test_other_engines_do_not_import_ray(tmp_path: Path, rows: Path) -> None:
     assert ended == 0 and err.splitlines()[-1] == "False"
 
 
+@pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install -e '.[ray]'")
 def test_no_cluster_at_the_address_is_an_error(tmp_path: Path, rows: Path) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed: pip install -e '.[ray]'")
     ray = ("--engine", "ray", "--address", "127.0.0.1:9")
     code, err = started(tmp_path, CALL, "batch", rows, "-o", "out/", "-s", "rag", *ray)
     assert code == 5 and "127.0.0.1:9" in err and "ray status" in err
