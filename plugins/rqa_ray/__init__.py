@@ -39,9 +39,10 @@ class Ray:
     async def run(self, job: Job) -> None:
         """Answer the rows of the job."""
         if not (find_spec("ray") and find_spec("pyarrow") and find_spec("fsspec")):
+            from robust_qa.kit import install_hint
+
             raise MissingError(
-                "Engine 'ray' needs Ray, which is not installed.",
-                hint="Install it: `pip install 'robust-qa[ray]'`, or in a checkout `pip install '.[ray]'`.",
+                "Engine 'ray' needs Ray, which is not installed.", hint=f"Install it: `{install_hint('ray')}`."
             )
         from .running import run
 

@@ -161,13 +161,13 @@ def test_parquet_in_and_out(batch: Batch) -> None:
     assert json.loads(found[0]["line"])["kind"] == "x"
 
 
-def test_the_files_of_a_url_are_read_in_the_order_of_names(batch: Batch) -> None:
+@pytest.mark.parametrize("source", ["in/*.jsonl", "file://{}/in"])
+def test_the_files_of_a_pattern_or_a_url_are_read_in_the_order_of_names(batch: Batch, source: str) -> None:
     (batch.folder / "in").mkdir()
     (batch.folder / "in" / "b.jsonl").write_text("third\n\nfourth\n")
     (batch.folder / "in" / "a.jsonl").write_text("first\nsecond\n")
     (batch.folder / "in" / "notes.md").write_text("not a row\n")
-    url = f"file://{batch.folder}"
-    code, err = batch.run(source=f"{url}/in", out=f"{url}/out")
+    code, err = batch.run(source=source.format(batch.folder), out=f"file://{batch.folder}/out")
     assert code == 0, err
     answers = [(row["row"], row["answer"]) for row in batch.rows]
     assert answers == [(1, "first"), (2, "second"), (3, "third"), (5, "fourth")]
