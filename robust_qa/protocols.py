@@ -8,6 +8,7 @@ not part of a protocol; see rqa-plugin(7).
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +23,8 @@ from .types import (
     Passage,
     Question,
     Reading,
+    Survey,
+    Tally,
 )
 
 if TYPE_CHECKING:
@@ -302,6 +305,126 @@ class Toolbox(Protocol):
 
     def note(self, what: str, /, **data: Any) -> None:
         """Record a decision in the trace. Raises TypeError if `data` cannot be written as JSON."""
+
+
+class Engine(Protocol):
+    """Answers the rows of a batch: in this process, or on other machines."""
+
+    async def run(self, job: Job, /) -> None:
+        """Answer the rows of the job and write the answers to its output."""
+
+
+class Job(Protocol):
+    """The rows of a batch and how to answer them: all that an engine knows of the host.
+
+    `source`: a path, a URL, or "-" for standard input. `out`: a path, a URL, or None for standard output.
+    `resume`, `retry` and `force` say what to do with answers that are in `out` already.
+    `ordered`: write the answers in the order of the rows.
+    `jobs`: the number of questions in flight, of all workers together.
+    `tally`: what the progress line and the summary show. The engine counts in it.
+    """
+
+    source: str
+    out: str | None
+    resume: bool
+    retry: bool
+    force: bool
+    ordered: bool
+    jobs: int
+    tally: Tally
+
+    def plan(self, first: bytes | None, /) -> None:
+        """Check that the configuration can answer the first row. None if there is none. Call it before all others.
+
+        Raises ConfigError or MissingError if it cannot, InputError if the input has no rows.
+        """
+
+    def state(self, survey: Survey, /) -> bytes:
+        """Return what the answers depend on, as JSON without secrets. Store it with the output."""
+
+    def check_continues(self, stored: bytes, state: bytes, what: str, /) -> None:
+        """Raise InputError if the answers in `what`, which have the state `stored`, are of another run."""
+
+    def file(self, state: bytes, /) -> AbstractContextManager[OutputFile]:
+        """Open `out` as a JSON lines file. Raises InputError if it is of another run, BusyError if it is in use."""
+
+    @property
+    def worker(self) -> Worker:
+        """A worker in this process, for `jobs` questions in flight."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """A recipe for workers in other processes."""
+
+    def supervised(self, runner: Runner, /, *, size: int | None, resumable: bool) -> AbstractAsyncContextManager[None]:
+        """Show progress, and stop `runner` on Ctrl-C, while inside. Afterwards print the summary.
+
+        `size`: bytes of the input, None if unknown. `resumable`: a later run can continue this one.
+        Raises CallError if `runner` has stopped because of trouble.
+        """
+
+    def say(self, text: str, /) -> None:
+        """Print one line on stderr."""
+
+
+class Worker(Protocol):
+    """Answers rows in the process that opened it."""
+
+    async def answer(self, number: int, line: bytes, tally: Tally, /) -> bytes | None:
+        """Return the output line of a row and count it in `tally`. None if a later run has to answer it."""
+
+    @property
+    def trouble(self) -> RqaError | None:
+        """The reason why every further row would fail, or None."""
+
+    def warnings(self) -> str:
+        """Return warnings for the end of the run, one a line."""
+
+
+class Recipe(Protocol):
+    """Opens workers in any process of any machine. It can be pickled.
+
+    It contains API keys: never write it to a file or a log.
+    """
+
+    @property
+    def max_workers(self) -> int:
+        """The number of workers that `jobs` and the concurrency limits allow."""
+
+    def open(self, number: int, count: int, /) -> AbstractAsyncContextManager[Worker]:
+        """Open worker `number` (from 0) of `count`, with its share of the rate and concurrency limits.
+
+        A worker loads each model once. Raises ConfigError or MissingError if this machine cannot answer.
+        """
+
+    def jobs(self, number: int, count: int, /) -> int:
+        """Return the number of questions that worker `number` of `count` may have in flight."""
+
+
+class Runner(Protocol):
+    """A run in progress. `stopped`: it ended early. `trouble`: the reason why it stopped by itself."""
+
+    stopped: bool
+    trouble: RqaError | None
+
+    def stop(self) -> None:
+        """Start no more rows. A second call ends those in flight."""
+
+    def save(self, seconds: float, /) -> None:
+        """Write finished rows within `seconds`, because the process ends. Called from another thread."""
+
+
+class OutputFile(Protocol):
+    """A JSON lines file with the answers of a job. A later run can continue it."""
+
+    def has(self, number: int, line: bytes, /) -> bool:
+        """Whether the file has that row. Raises InputError if it has another question under that number."""
+
+    def write(self, lines: Sequence[bytes], /) -> None:
+        """Append lines."""
+
+    def put_in_order(self) -> None:
+        """Sort the lines by row number, unless they are sorted."""
 
 
 @dataclass(frozen=True, slots=True)

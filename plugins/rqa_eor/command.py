@@ -98,8 +98,7 @@ def eor(
 
     async def answer_all(session: Session) -> Any:
         """Answer every row and return the options of the strategy."""
-        with data.open("rb", buffering=0) as rows:
-            await answer_rows(run, session, rows.fileno(), target, jobs=jobs, passages=False, details=True)
+        await answer_rows(run, session, data, target, jobs=jobs, passages=False, details=True)
         return session.plan(has_passages=True).strategy.options
 
     answering = Answering("eor", reader=reader, option=tuple(settings))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 import click
 
 from robust_qa import Exit, Order
-from robust_qa.cli import Answering, answering_options, jobs_option, output_option
+from robust_qa.cli import Answering, answering_options, engine_options, jobs_option, output_option
 
 from .attacks import ALL, ATTACKS
 
@@ -107,6 +107,7 @@ SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Se
 )
 @click.option("--order", metavar="ORDERS", type=ORDERS, help="Give the passages in these orders.")
 @jobs_option
+@engine_options
 @answering_options(several=True)
 @click.pass_obj
 def evaluate_sets(

@@ -107,20 +107,19 @@ async def _evaluate(
     _check_continues(session, folder, targets, has_passages=has_passages)
     folder.remove_scores()
     for name, target in targets.items():
-        with folder.questions.open("rb", buffering=0) as questions:
-            await answer_rows(
-                run,
-                session,
-                questions.fileno(),
-                target,
-                strategy=name,
-                as_given=True,
-                has_passages=has_passages,
-                jobs=plan.jobs,
-                passages=False,
-                details=True,
-                trace=True,
-            )
+        await answer_rows(
+            run,
+            session,
+            folder.questions,
+            target,
+            strategy=name,
+            as_given=True,
+            has_passages=has_passages,
+            jobs=plan.jobs,
+            passages=False,
+            details=True,
+            trace=True,
+        )
     left_out = [StrategyResult(name, "left out", message=error.message) for name, error in errors.items()]
     scored = [one["name"] for one in whole["strategies"] if one["name"] in running or one["name"] not in names]
     plan = replace(
@@ -151,18 +150,15 @@ def _have_passages(folder: Folder) -> bool:
 
 def _check_continues(session: Session, folder: Folder, targets: Mapping[str, Target], *, has_passages: bool) -> None:
     """Raise InputError if a strategy has earlier answers from other settings, before any strategy runs."""
-    with folder.questions.open("rb", buffering=0) as questions:
-        for name, target in targets.items():
-            try:
-                target.check_continues(
-                    session, questions.fileno(), has_passages=has_passages, strategy=name, as_given=True
-                )
-            except InputError as error:
-                file = folder.answers(name).relative_to(folder.path)
-                raise InputError(
-                    error.message,
-                    hint=f"Use the settings of the first run, or delete {file}* to run this strategy again.",
-                ) from error
+    for name, target in targets.items():
+        try:
+            target.check_continues(session, folder.questions, has_passages=has_passages, strategy=name, as_given=True)
+        except InputError as error:
+            file = folder.answers(name).relative_to(folder.path)
+            raise InputError(
+                error.message,
+                hint=f"Use the settings of the first run, or delete {file}* to run this strategy again.",
+            ) from error
 
 
 def _description(session: Session, plan: Plan, folder: Folder, names: Sequence[str]) -> dict[str, Any]:

@@ -52,6 +52,7 @@ class Defaults:
     reader: str | None = None  # a reader
     evaluator: str | None = None  # an evaluator
     embedder: str | None = None  # an embedder
+    engine: str | None = None  # an engine of `rqa batch` and `rqa eval`; default: local
     k: Annotated[int, Meta(ge=1, le=10_000)] = 10  # passages a question retrieves
     expressions: dict[str, Expression] = field(default_factory=dict)  # retriever expressions by names of your choice
     prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: background, compress
@@ -106,7 +107,7 @@ class Assembly:
     ) -> None:
         self.config = config
         self.host = host
-        self._overrides = overrides or {}
+        self.overrides = overrides or {}
 
     @cached_property
     def defaults(self) -> Defaults:
@@ -360,7 +361,7 @@ class Assembly:
 
     def _table(self, kind: Kind, name: str) -> Table:
         table = self.config.table(kind, name)
-        extra = self._overrides.get((kind, name))
+        extra = self.overrides.get((kind, name))
         if not extra:
             return table
         layer = Layer("the command line", {})

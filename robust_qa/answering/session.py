@@ -60,8 +60,8 @@ class Session:
         self.assembly = Assembly(config, host, overrides=overrides)
         self.defaults = self.assembly.defaults
         self.detailed = detailed
-        self._prefer_retriever = prefer_retriever
         self._history = history
+        self.prefer_retriever = prefer_retriever
         self._cache: Cache | None = None
         self._unclosed: list[str] = []
         self._warned = Counter[str]()  # by text, the number of questions
@@ -213,7 +213,7 @@ class Session:
     def components_for(self, *, has_passages: bool, as_given: bool = False) -> Components:
         """The configured components for questions with or without passages of their own."""
         expression = self.assembly.retriever
-        own = has_passages and not self._prefer_retriever and not (expression and names_given(expression))
+        own = has_passages and not self.prefer_retriever and not (expression and names_given(expression))
         if as_given:
             own, expression = True, None
         if not own and expression is None and (chosen := self._chosen("retriever", None)):
@@ -225,7 +225,7 @@ class Session:
             k=self.defaults.k,
             given_k=expression.k if own and isinstance(expression, Top) else self.defaults.k if k_is_set else None,
             expression=None if own else expression,
-            asked_for=self._prefer_retriever and not own,
+            asked_for=self.prefer_retriever and not own,
             names=self._names,
             trust=self.assembly.trust.weight,
         )

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from .resume import answered_by
-from .rows import check_rows, portable, unread_passages
+from ..protocols import Engine, Job, OutputFile, Recipe, Runner, Worker
+from ..types import Survey, Tally
+from .resume import answered_by, survey
+from .rows import bare, check_rows, portable, unread_passages
 from .tables import input_rows, table_delimiter, table_fields
 
 __all__ = [
+    "Engine",
+    "Job",
+    "OutputFile",
+    "Recipe",
+    "Runner",
+    "Survey",
+    "Tally",
+    "Worker",
     "answered_by",
+    "bare",
     "check_rows",
     "input_rows",
     "portable",
+    "survey",
     "table_delimiter",
     "table_fields",
     "unread_passages",

@@ -17,13 +17,12 @@ from msgspec import Meta, Raw
 
 from ..errors import BusyError, InputError, RqaError
 from ..sanitize import printable_json
-from .resume import State
+from .resume import NEW_RUN, State
 from .rows import parse_row
 
 _LINES_KEPT = "The lines written so far are complete. Free some disk space and continue with --resume."
 _START_AGAIN = "Start again with --force."
 _MOST_ROWS = 10_000_000  # row numbers that any output may have: 40 MB of hashes
-_NEW_RUN = "Use `--force` to start again and replace the file."
 
 
 class Stream:
@@ -52,8 +51,6 @@ class OutFile:
     `failed` is the number of rows in it with an error. `unreadable` counts those whose input was not a valid row.
     Finished rows stay in the file after a crash. An incomplete last line is removed and its row runs again.
     """
-
-    blocking = False
 
     def __init__(
         self, path: Path, state: State, *, resume: bool = False, retry: bool = False, force: bool = False
@@ -89,7 +86,7 @@ class OutFile:
         if self._compare and self._hashes[number] not in _hashes_of(line, number):
             raise InputError(
                 f"Row {number} of the input is not the row that {self.path} answers.",
-                hint=f"Use the same input as before. {_NEW_RUN}",
+                hint=f"Use the same input as before. {NEW_RUN}",
             )
         return True
 
@@ -170,7 +167,7 @@ class OutFile:
             return
         if not resume:
             raise InputError(
-                f"{self.path} already exists.", hint=f"Use `--resume` to continue the run that wrote it. {_NEW_RUN}"
+                f"{self.path} already exists.", hint=f"Use `--resume` to continue the run that wrote it. {NEW_RUN}"
             )
         check_continues(self.path, state, retry=retry)
         if retry:
@@ -204,26 +201,22 @@ class OutFile:
                     raise _changed(f"Line {number} of {self.path} is nested too deeply.") from error
                 except msgspec.DecodeError as error:
                     raise InputError(
-                        f"Line {number} of {self.path} was not written by a batch.", hint=_NEW_RUN
+                        f"Line {number} of {self.path} was not written by a batch.", hint=NEW_RUN
                     ) from error
 
 
 def check_continues(path: Path, state: State, *, retry: bool = False) -> None:
     """Raises InputError if the lines at `path` were written by a run with another `state`.
 
-    `retry` as in `State.changes`.
+    `retry` as in `State.check_continues`.
     """
     try:
-        changes = State.load(_state_file(path)).changes(state, retry=retry)
+        stored = State.load(_state_file(path))
     except RecursionError as error:
         raise _changed(f"{_state_file(path)} is nested too deeply.") from error
     except InputError as error:
-        raise InputError(f"{path} cannot be continued: {error.message}", hint=_NEW_RUN) from error
-    if changes:
-        raise InputError(
-            f"{path} cannot be continued: {'; '.join(changes)}.",
-            hint=f"Use the same input and configuration as before. {_NEW_RUN}",
-        )
+        raise InputError(f"{path} cannot be continued: {error.message}", hint=NEW_RUN) from error
+    stored.check_continues(state, str(path), retry=retry)
 
 
 def _changed(how: str) -> InputError:

@@ -6,10 +6,11 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -25,12 +26,14 @@ from ..config.values import Value
 from ..documents.lines import LONGEST
 from ..errors import InputError, RqaError
 from ..expressions import BUILT_IN, Tree, sources
+from ..types import Survey
 from .rows import bare, parse_row
 from .tables import input_rows
 
 if TYPE_CHECKING:
     from ..answering.session import Session
 
+NEW_RUN = "Use `--force` to start again and replace the answers."
 _LACKING, _NOTHING = "retriever of rows without passages", "nothing"
 _OF_EVALUATORS = ("evaluator.", "defaults.evaluator")
 _LIMITS = RESERVED - {"plugin"}
@@ -85,11 +88,19 @@ class State(msgspec.Struct, frozen=True):
         except OSError as error:
             raise InputError(f"Cannot write {path}: {error.strerror}.") from error
 
-    def changes(self, now: State, *, retry: bool = False) -> list[str]:
-        """The differences between this state and `now`, one phrase each.
+    def check_continues(self, now: State, what: str, *, retry: bool = False) -> None:
+        """Raise InputError if `what`, which has answers with this state, cannot be continued by a run with `now`.
 
         With `retry`, a retriever may be new: the rows that needed one failed before and run again.
         """
+        if changes := self._changes(now, retry=retry):
+            raise InputError(
+                f"{what} cannot be continued: {'; '.join(changes)}.",
+                hint=f"Use the same input and configuration as before. {NEW_RUN}",
+            )
+
+    def _changes(self, now: State, *, retry: bool) -> list[str]:
+        """The differences between this state and `now`, one phrase each."""
         phrases = []
         retriever_may_be_new = retry and self.plan.get(_LACKING) == _NOTHING
         if self.rqa != now.rqa:
@@ -148,9 +159,11 @@ def _options(config: Config) -> dict[str, Any]:
 
 
 def _matters(key: str) -> bool:
-    """Whether answers depend on the option. They do not depend on the cache, the history and limits."""
+    """Whether answers depend on the option. They do not depend on the cache, the history, the engine and limits."""
     *table, option = key.split(".")
-    return table[:1] not in (["cache"], ["history"]) and not (len(table) == 2 and option in _LIMITS)
+    if table[:1] in (["cache"], ["history"], ["engine"]) or key == "defaults.engine":
+        return False
+    return not (len(table) == 2 and option in _LIMITS)
 
 
 def _content(key: str, value: Value) -> str:
@@ -199,25 +212,27 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def surveyed(descriptor: int) -> tuple[str | None, bool]:
-    """The SHA-256 of the unread part of a regular file, and whether one of its rows has no passages.
+def survey(rows: Iterable[bytes]) -> Survey:
+    """Survey the rows of an input: lines with their ends, or those of a table as `input_rows` returns them."""
+    content, size, first, lacking = hashlib.sha256(), 0, None, False
+    for row in rows:
+        first = row if first is None else first
+        content.update(row)
+        size += len(row)
+        lacking = lacking or (bool(bare(row)) and _lacks_passages(row))
+    return Survey(content.hexdigest(), size, first, lacking)
 
-    Keeps the file position. A stream has no digest, and may have such rows.
-    """
+
+def survey_file(descriptor: int) -> Survey:
+    """Survey the unread part of a regular file, and keep the file position. Of a stream nothing is known."""
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return None, True
-    content, lacking, position = hashlib.sha256(), False, os.lseek(descriptor, 0, os.SEEK_CUR)
-
-    def lines(file: BinaryIO) -> Iterator[bytes]:
-        while line := file.readline(LONGEST + 1):  # a longer line is not a valid row
-            content.update(line)
-            yield line
-
+        return Survey()
+    position = os.lseek(descriptor, 0, os.SEEK_CUR)
     with os.fdopen(os.dup(descriptor), "rb") as file:
-        for _, row in input_rows(lines(file)):
-            lacking = lacking or (bool(bare(row)) and _lacks_passages(row))
+        lines = iter(partial(file.readline, LONGEST + 1), b"")  # a longer line is not a valid row
+        found = survey(row for _, row in input_rows(lines))
     os.lseek(descriptor, position, os.SEEK_SET)
-    return content.hexdigest(), lacking
+    return found
 
 
 def _lacks_passages(line: bytes) -> bool:

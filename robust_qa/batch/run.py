@@ -7,14 +7,14 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from ..answering.components import Plan
 from ..calls.contract import cancellations, passes
 from ..documents.lines import Lines
 from ..errors import InputError, PluginError, RqaError, UnavailableError
-from ..types import Answer, Question, Usage
+from ..protocols import Worker
+from ..types import Answer, Question, Tally, Usage
 from .rows import Row, bare, check_rows, parse_row, unread_passages
 
 GRACE = 5.0  # seconds that rows in flight get to finish after an interrupt
@@ -23,58 +23,17 @@ _MAX_BUFFERED = 64 * 1024 * 1024  # bytes of finished rows that wait for a slowe
 
 
 class Output(Protocol):
-    """Where finished lines are written, one write each. A write to a `blocking` output may wait."""
-
-    @property
-    def blocking(self) -> bool: ...
+    """Where finished lines are written, one write each."""
 
     def write(self, lines: Sequence[bytes]) -> None: ...
 
 
-@dataclass(slots=True)
-class Tally:
-    """The progress of a run, in rows.
-
-    `unreadable`: failed rows that are not valid. They would fail again.
-    `general`: failed rows whose error has nothing to do with the row, such as an unreachable server.
-    `blank`: empty lines, which have no output line.
-    `done`: rows that an earlier run answered.
-    """
-
-    answered: int = 0
-    abstained: int = 0
-    failed: int = 0
-    unreadable: int = 0
-    general: int = 0
-    blank: int = 0
-    done: int = 0
-    done_bytes: int = 0  # of input
-    finished_bytes: int = 0  # of input, blank lines included
-    usage: Usage = field(default_factory=Usage)
-    first_error: str = ""
-    reported: bool = False  # whether the first error was printed
-    began: float = field(default_factory=time.monotonic)
-
-    @property
-    def finished(self) -> int:
-        """The number of rows that this run answered, abstained on or failed."""
-        return self.answered + self.abstained + self.failed
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the run began."""
-        return time.monotonic() - self.began
-
-
-async def plan_for_first(plan: Callable[..., Plan], lines: Lines, say: Callable[[str], object]) -> Plan | None:
-    """The result of `plan(has_passages=...)` for the first row, None if there is no row.
+def plan_for_first(plan: Callable[..., Plan], line: bytes, say: Callable[[str], object]) -> Plan:
+    """The result of `plan(has_passages=...)` for the first row.
 
     Calls `say` with a warning if the row's passages seem to be in another field.
     Raises ConfigError or MissingError if the configuration cannot answer the row, InputError if the input has no rows.
     """
-    line = await lines.peek()
-    if line is None:
-        return None
     check_rows(line)
     try:
         row = parse_row(line, 1)
@@ -86,42 +45,111 @@ async def plan_for_first(plan: Callable[..., Plan], lines: Lines, say: Callable[
     return plan(has_passages=has_passages)
 
 
-class Batch:
-    """One run over `lines`, with `jobs` questions in flight. `answer` answers each of them.
+class Answerer:
+    """Answers rows one at a time with `answer`, for a run with `jobs` questions in flight.
 
-    `ordered`: write answers in input order. A finished row waits for slower ones before it. New rows start until 64 MiB
-    of finished rows wait. While a write waits, at most `window` rows are started and not yet written.
-    `done`: whether an earlier run wrote the row, by line number and line.
-
-    The run stops if every further row would fail, and `trouble` says why: the provider asks for too long a pause, or
-    many rows in a row failed for a general reason.
+    `trouble`: why every further row would fail: the provider asks for too long a pause, or many rows in a row failed
+    for a general reason. None while rows can be answered.
     """
 
     def __init__(
         self,
         answer: Callable[[Question], Awaitable[Answer]],
+        *,
+        jobs: int = 8,
+        passages: bool = True,
+        details: bool = False,
+        trace: bool = False,
+        warnings: Callable[[], str] = str,
+    ) -> None:
+        self.trouble: RqaError | None = None
+        self.warnings = warnings
+        self._ask = answer
+        self._passages = passages
+        self._details = details
+        self._trace = trace
+        self._most_failures = max(jobs, _MAX_GENERAL_FAILURES)
+        self._general_failures = 0  # since a call succeeded
+
+    async def answer(self, number: int, line: bytes, tally: Tally) -> bytes | None:
+        """The output line. None if the run stops at this row, which a later run answers."""
+        row, spent = Row(number, {}), Usage()
+        try:
+            row = parse_row(line, number)
+            answer = await asyncio.ensure_future(self._ask(row.question()))  # a task, so that the worker survives it
+            spent = answer.usage
+            written = row.answered(answer, details=self._details, trace=self._trace, passages=self._passages)
+        except RqaError as error:
+            if isinstance(error, UnavailableError) and error.limited and error.general:
+                tally.usage += error.usage
+                self.trouble = self.trouble or error
+                return None
+            return self._fail(row, error, tally)
+        except BaseException as error:  # one row must not end the run
+            if passes(error) or isinstance(error, SystemExit):
+                raise
+            failure = PluginError(f"The row failed with {type(error).__name__}: {error}.")
+            failure.usage = spent
+            return self._fail(row, failure, tally)
+        self._count(answer, tally)
+        return written
+
+    def _fail(self, row: Row, error: RqaError, tally: Tally) -> bytes:
+        tally.failed += 1
+        tally.usage += error.usage
+        tally.unreadable += isinstance(error, InputError)
+        tally.first_error = tally.first_error or f"row {row.number}: {error.message}"
+        tally.general += error.general
+        self._general_failures += error.general
+        if self._general_failures >= self._most_failures:
+            self.trouble = self.trouble or error
+        return row.failed(error, passages=self._passages)
+
+    def _count(self, answer: Answer, tally: Tally) -> None:
+        calls = answer.usage.calls
+        # An answer from the cache, or an abstention without a call, does not show that calls work.
+        if answer.usage.cached < calls or (answer.text is not None and not calls):
+            self._general_failures = 0
+        if answer.text is None:
+            tally.abstained += 1
+        else:
+            tally.answered += 1
+        tally.usage += answer.usage
+
+
+class Batch:
+    """One run over `lines`, with `jobs` questions in flight. `worker` answers each of them.
+
+    `ordered`: write answers in input order. A finished row waits for slower ones before it. New rows start until 64 MiB
+    of finished rows wait. While a write waits, at most `window` rows are started and not yet written.
+    `done`: whether an earlier run wrote the row, by line number and line.
+    `blocking`: a write to `output` may wait for its reader, as for a pipe.
+
+    The run stops if every further row would fail, and `trouble` says why.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
         lines: Lines,
         output: Output,
         *,
         jobs: int = 8,
         ordered: bool = True,
-        passages: bool = True,
-        details: bool = False,
-        trace: bool = False,
         done: Callable[[int, bytes], bool] | None = None,
+        blocking: bool = False,
+        tally: Tally | None = None,
     ) -> None:
-        self.tally = Tally()
+        self.tally = tally or Tally()
         self.stopped = False
         self.trouble: RqaError | None = None
-        self._ask = answer
+        self._worker = worker
         self._lines = lines
         self._output = output
         self._jobs = jobs
         self._ordered = ordered
-        self._passages = passages
-        self._details = details
-        self._trace = trace
         self._done = done or (lambda number, line: False)
+        self._blocking = blocking
 
         self.window = max(8 * jobs, 64)
         self._number = 0  # of the line where the last row begins
@@ -136,7 +164,6 @@ class Batch:
         self._room = asyncio.Event()
         self._line_ready = asyncio.Event()
         self._ending = False
-        self._general_failures = 0  # since a call succeeded
         self._workers: asyncio.Task[None] | None = None
         self._writer: asyncio.Task[None] | None = None
 
@@ -185,7 +212,10 @@ class Batch:
         # A component may swallow the cancellation of this task, so check for it.
         while not cancellations() and (row := await self._next()) is not None:
             place, line, number = row
-            written = await self._answer(line, number)
+            written = await self._worker.answer(number, line, self.tally)
+            if self._worker.trouble and not self.stopped:
+                self.trouble = self._worker.trouble
+                self.stop()
             self.tally.finished_bytes += len(line) + 1
             if written is not None:
                 self._finish(place, written)
@@ -211,56 +241,6 @@ class Batch:
                     return self._begun - 1, line, self._number
             return None
 
-    async def _answer(self, line: bytes, number: int) -> bytes | None:
-        """The output line. None if the run stops at this row, which a later run answers."""
-        row, spent = Row(number, {}), Usage()
-        try:
-            row = parse_row(line, number)
-            answer = await asyncio.ensure_future(self._ask(row.question()))  # a task, so that the worker survives it
-            spent = answer.usage
-            written = row.answered(answer, details=self._details, trace=self._trace, passages=self._passages)
-        except RqaError as error:
-            if isinstance(error, UnavailableError) and error.limited and error.general:
-                self.tally.usage += error.usage
-                self._end(error)
-                return None
-            return self._fail(row, error)
-        except BaseException as error:  # one row must not end the run
-            if passes(error) or isinstance(error, SystemExit):
-                raise
-            failure = PluginError(f"The row failed with {type(error).__name__}: {error}.")
-            failure.usage = spent
-            return self._fail(row, failure)
-        self._count(answer)
-        return written
-
-    def _fail(self, row: Row, error: RqaError) -> bytes:
-        self.tally.failed += 1
-        self.tally.usage += error.usage
-        self.tally.unreadable += isinstance(error, InputError)
-        self.tally.first_error = self.tally.first_error or f"row {row.number}: {error.message}"
-        self.tally.general += error.general
-        self._general_failures += error.general
-        if self._general_failures >= max(self._jobs, _MAX_GENERAL_FAILURES):
-            self._end(error)
-        return row.failed(error, passages=self._passages)
-
-    def _end(self, error: RqaError) -> None:
-        if not self.stopped:
-            self.trouble = error
-            self.stop()
-
-    def _count(self, answer: Answer) -> None:
-        calls = answer.usage.calls
-        # An answer from the cache, or an abstention without a call, does not show that calls work.
-        if answer.usage.cached < calls or (answer.text is not None and not calls):
-            self._general_failures = 0
-        if answer.text is None:
-            self.tally.abstained += 1
-        else:
-            self.tally.answered += 1
-        self.tally.usage += answer.usage
-
     def _finish(self, place: int, line: bytes) -> None:
         self._finished[place if self._ordered else self._ended] = line
         self._ended += 1
@@ -269,7 +249,7 @@ class Batch:
 
     async def _write(self) -> None:
         # Its own thread: all threads of the session may be busy.
-        thread = ThreadPoolExecutor(1, thread_name_prefix="rqa-output") if self._output.blocking else None
+        thread = ThreadPoolExecutor(1, thread_name_prefix="rqa-output") if self._blocking else None
         while not self._ending:
             await self._line_ready.wait()
             self._line_ready.clear()
@@ -284,7 +264,7 @@ class Batch:
 
         Gives up after `seconds`. Does nothing for a pipe, because the write could wait forever.
         """
-        if not self._output.blocking and self._saving.acquire(timeout=seconds):  # never released
+        if not self._blocking and self._saving.acquire(timeout=seconds):  # never released
             self._output.write(self._rest())
 
     def _due(self) -> list[bytes]:

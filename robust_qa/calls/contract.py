@@ -30,6 +30,7 @@ _METHODS: dict[str, tuple[str, ...]] = {
     "reader": ("read", "generate"),
     "evaluator": ("score",),
     "embedder": ("embed",),
+    "engine": ("run",),
 }
 _COUNT, _NUMBER = (Integral, 1, "a whole number of 1 or more"), (Real, -math.inf, "a number")
 # Optional numbers of a component, by kind: type, minimum, and a description of both.

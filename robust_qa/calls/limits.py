@@ -36,8 +36,8 @@ RESERVED = frozenset({"plugin", *(field.name for field in dataclasses.fields(Lim
 
 
 def reserved(kind: Kind) -> frozenset[str]:
-    """The option names that the host reads in tables of that kind. Strategies have no limits.
+    """The option names that the host reads in tables of that kind. Strategies and engines have no limits.
 
     A component that has an option of the same name gets its value too.
     """
-    return frozenset({"plugin"}) if kind == "strategy" else RESERVED
+    return frozenset({"plugin"}) if kind in ("strategy", "engine") else RESERVED

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from ..errors import Exit
-from .options import Answering, answering_options, jobs_option, output_option
+from .options import Answering, answering_options, engine_options, jobs_option, output_option
 from .run import Run, pass_run
 
 
@@ -18,12 +17,13 @@ from .run import Run, pass_run
     "rqa batch questions.jsonl -o answers.jsonl --resume\n\n"
     "rqa batch -d notes/ < questions.txt | jq -r .answer",
 )
-@click.argument("source", metavar="[IN]", required=False, type=click.Path(path_type=Path, allow_dash=True))
-@output_option("OUT", "Write answers to OUT. Default: - (stdout).")
+@click.argument("source", metavar="[IN]", required=False, type=click.Path(path_type=str, allow_dash=True))
+@output_option("OUT", "Write answers to OUT. Default: - (stdout).", urls=True)
 @click.option("--resume", is_flag=True, help="Continue the interrupted run that wrote OUT.")
 @click.option("--retry-failed", is_flag=True, help="Like --resume, and also retry the failed rows.")
 @click.option("--force", is_flag=True, help="Replace OUT.")
 @jobs_option
+@engine_options
 @click.option("--unordered", is_flag=True, help="Write each answer when it is ready, not in input order.")
 @click.option("--no-passages", is_flag=True, help="Do not copy the rows' passages to the output.")
 @click.option("--details", is_flag=True, help="Add the strategy's details to each answer.")
@@ -34,8 +34,8 @@ def command(
     run: Run,
     /,
     *,
-    source: Path | None,
-    out: Path | None,
+    source: str | None,
+    out: str | None,
     resume: bool,
     retry_failed: bool,
     force: bool,
@@ -61,7 +61,7 @@ def command(
 
     failed = answer_stream(
         run,
-        source or Path("-"),
+        source or "-",
         Target(out, resume=resume, force=force, retry=retry_failed),
         Answering(**answering),
         jobs=jobs,

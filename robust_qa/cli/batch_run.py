@@ -4,34 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import errno
 import os
 import shlex
 import signal
 import stat
 import sys
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from .. import stdout
-from ..answering.components import Plan
+from ..answering.embedding import unusable_handle
 from ..answering.session import Session
-from ..batch.output import OutFile, Stream, check_continues
-from ..batch.resume import State, retrieved, surveyed
-from ..batch.run import Batch, Tally, plan_for_first
-from ..batch.tables import InputRows
+from ..batch.job import BatchJob
+from ..batch.local import open_input
+from ..batch.output import check_continues
+from ..batch.resume import survey_file
 from ..errors import CallError, InputError
+from ..protocols import Runner
 from ..stdout import plugins_write_to_stderr
+from ..types import Tally
 from .answering import open_session
 from .options import Answering
 from .progress import print_first_failure, rate, watch
-from .run import Run
+from .run import LOCAL, Run
 from .stopping import stoppable
 
 T = TypeVar("T")
@@ -42,26 +44,25 @@ _M_ARENA_MAX = -8  # of malloc.h
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The output of a batch: the file `out`, or standard output if it is None."""
+    """The output of a batch: the file, folder or URL `out`, or standard output if it is None."""
 
-    out: Path | None
+    out: Path | str | None
     resume: bool
     force: bool
     retry: bool = False  # retry the failed rows of a resumed run
 
-    @property
-    def keeps(self) -> bool:
-        """Whether the output is a regular file, not a pipe or a device."""
-        return self.out is not None and (self.out.is_file() or not self.out.exists())
-
     def check_continues(
-        self, session: Session, descriptor: int, *, has_passages: bool, strategy: str, as_given: bool
+        self, session: Session, source: Path, *, has_passages: bool, strategy: str, as_given: bool
     ) -> None:
         """Raise InputError if the file holds answers of a different run, before any call."""
-        if self.out is not None and self.out.is_file() and self.out.stat().st_size:
-            planned = partial(session.plan, strategy=strategy, as_given=as_given)
-            state = _state(session, planned, planned(has_passages=has_passages), surveyed(descriptor))
-            check_continues(self.out.resolve(), state, retry=self.retry)
+        path = Path(self.out) if self.out is not None else None
+        if path is not None and path.is_file() and path.stat().st_size:
+            how: dict[str, Any] = {"strategy": strategy, "as_given": as_given, "has_passages": has_passages}
+            job = BatchJob(session, str(source), str(path), **how)
+            job.plan(None)
+            with open_input(job.source) as descriptor:
+                state = job.state_of(survey_file(descriptor))
+            check_continues(path.resolve(), state, retry=self.retry)
 
 
 class _Interrupted(Exception):
@@ -104,122 +105,98 @@ def in_session(
 async def answer_rows(
     run: Run,
     session: Session,
-    descriptor: int,
+    source: Path | str,
     target: Target,
     *,
     strategy: str | None = None,
     as_given: bool = False,
     has_passages: bool | None = None,
     ordered: bool = True,
-    **how: Any,
+    jobs: int = 8,
+    **how: bool,
 ) -> Tally:
-    """Answer the rows of an open file. Call it only inside `in_session`.
+    """Answer the rows of `source` with the configured engine. Call it only inside `in_session`.
 
-    `has_passages` says whether the rows bring passages. None: the first row decides. `how` goes to Batch. The
+    `has_passages` says whether the rows bring passages. None: the first row decides. `how` goes to Answerer. The
     returned tally includes failures of earlier runs.
 
     Raises ConfigError or MissingError before any call if the rows cannot be answered, CallError if every further
     row would fail, BrokenPipeError if the reader of the output has closed it.
     """
-    survey = surveyed(descriptor) if target.keeps else (None, False)  # before any row is read
-    lines = InputRows(descriptor)
-    planned = partial(session.plan, strategy=strategy, as_given=as_given)
-    if has_passages is None:
-        plan = await plan_for_first(planned, lines, run.say)
-    else:
-        plan = planned(has_passages=has_passages)
-    with _output(target, partial(_state, session, planned, plan, survey)) as output:
-        file = output if isinstance(output, OutFile) else None
-        done = file.has if file else None
-        answer = partial(session.answer, strategy=strategy, as_given=as_given)
-        batch = Batch(answer, lines, output, ordered=ordered, done=done, **how)
-        is_file = stat.S_ISREG(os.fstat(descriptor).st_mode) and not lines.is_table  # a table's rows repeat its header
-        size = os.fstat(descriptor).st_size if is_file else None
-        on_terminal = target.out is None and os.isatty(stdout.descriptor())
-        progress = watch(run, batch.tally, size, answers_on_terminal=on_terminal, label=strategy or "")
+    supervision = _Supervision(run, strategy or "")
+    job = BatchJob(
+        session,
+        str(source),
+        None if target.out is None else str(target.out),
+        resume=target.resume,
+        retry=target.retry,
+        force=target.force,
+        ordered=ordered,
+        jobs=jobs,
+        strategy=strategy,
+        as_given=as_given,
+        has_passages=has_passages,
+        how=how,
+        say=run.say,
+        supervise=supervision.supervise,
+    )
+    part = session.assembly.part("engine", session.defaults.engine or LOCAL)
+    await part.build(unusable_handle).run(job)
+    if supervision.resumable:
+        _say_failures(run, job.tally)
+    return job.tally
+
+
+def answer_stream(run: Run, source: str, target: Target, answering: Answering, **how: Any) -> int:
+    """Answer the rows of `source`, see `answer_rows`. Return the number of failed rows, including earlier runs."""
+    if source == "-":
+        if sys.stdin is not None and sys.stdin.isatty():
+            raise click.UsageError("Missing questions: give a file, or pipe them to stdin.")
+    elif not ("://" in source or "*" in source or Path(source).exists()):
+        raise InputError(f"Cannot read {source}: {os.strerror(errno.ENOENT)}.")
+    if _same(source, target.out):
+        raise click.UsageError(f"{target.out or 'Standard output'} is also the input file.")
+
+    async def work(session: Session) -> int:
+        return (await answer_rows(run, session, source, target, **how)).failed
+
+    return in_session(run, answering, work, detailed=bool(how.get("trace")))
+
+
+def _same(source: str, out: Path | str | None) -> bool:
+    """Return whether the output is the same regular file as the input."""
+    try:
+        status = os.fstat(stdout.descriptor()) if out is None else Path(out).stat()
+        other = os.fstat(_STDIN) if source == "-" else Path(source).stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and os.path.samestat(status, other)
+
+
+class _Supervision:
+    """The progress of a run, its summary, and the signals that stop it. `label` begins each line."""
+
+    def __init__(self, run: Run, label: str) -> None:
+        self.resumable = False
+        self._run = run
+        self._label = label
+
+    @asynccontextmanager
+    async def supervise(
+        self, job: BatchJob, runner: Runner, *, size: int | None, resumable: bool
+    ) -> AsyncIterator[None]:
+        """Show progress while inside. Afterwards print the summary, or raise an error if the run stopped early."""
+        self.resumable = resumable
+        on_terminal = job.out is None and os.isatty(stdout.descriptor())
+        progress = watch(self._run, job.tally, size, answers_on_terminal=on_terminal, label=self._label)
         watching = asyncio.create_task(progress)
-        resumable = file is not None
         try:
-            with stoppable(batch, partial(_say_interrupted, run, batch.tally, resumable=resumable)):
-                await batch.run()
+            with stoppable(runner, partial(_say_interrupted, self._run, job.tally, resumable=resumable)):
+                yield
         finally:
             watching.cancel()
             await asyncio.wait({watching})
-        _finish(run, batch, strategy or "", resumable=resumable)
-        if file:
-            batch.tally.failed += file.failed
-            if target.resume and ordered:
-                file.put_in_order()
-            batch.tally.unreadable += file.unreadable
-            _say_failures(run, batch.tally)
-        return batch.tally
-
-
-def answer_stream(run: Run, source: Path, target: Target, answering: Answering, **how: Any) -> int:
-    """Answer the rows of `source`, see `answer_rows`. Return the number of failed rows, including earlier runs."""
-    with _open_input(source) as descriptor:
-        if _same(stdout.descriptor() if target.out is None else target.out, descriptor):
-            raise click.UsageError(f"{target.out or 'Standard output'} is also the input file.")
-
-        async def work(session: Session) -> int:
-            return (await answer_rows(run, session, descriptor, target, **how)).failed
-
-        return in_session(run, answering, work, detailed=bool(how.get("trace")))
-
-
-@contextmanager
-def _open_input(source: Path) -> Iterator[int]:
-    """Return the input's file descriptor."""
-    if source == Path("-"):
-        if sys.stdin is not None and sys.stdin.isatty():
-            raise click.UsageError("Missing questions: give a file, or pipe them to stdin.")
-        yield _STDIN
-        return
-    try:
-        file = source.open("rb", buffering=0)
-    except OSError as error:
-        raise InputError(f"Cannot read {source}: {error.strerror}.") from error
-    with file:
-        yield file.fileno()
-
-
-def _state(session: Session, planned: Callable[..., Plan], plan: Plan | None, survey: tuple[str | None, bool]) -> State:
-    content, lacking = survey
-    if plan is None:
-        return State.of(session.assembly.config, None, content)
-    found = retrieved(session, plan, partial(planned, has_passages=False) if lacking else None)
-    judged = session.judged(plan.name, chain(*found.values()))
-    return State.of(session.assembly.config, plan, content, found, judged=judged)
-
-
-@contextmanager
-def _output(target: Target, state: Callable[[], State]) -> Iterator[OutFile | Stream]:
-    if target.out is None:
-        yield Stream(stdout.descriptor(), "standard output")
-    elif target.keeps:
-        output = OutFile(target.out, state(), resume=target.resume, retry=target.retry, force=target.force)
-        try:
-            yield output
-        finally:
-            output.close()
-    elif target.resume:
-        raise InputError(f"Cannot resume: {target.out} is not a regular file.")
-    else:
-        try:
-            file = target.out.open("ab", buffering=0)
-        except OSError as error:
-            raise InputError(f"Cannot write {target.out}: {error.strerror}.") from error
-        with file:
-            yield Stream(file.fileno(), str(target.out))
-
-
-def _same(output: int | Path, descriptor: int) -> bool:
-    """Return whether the output is the same file as the input."""
-    try:
-        status = os.fstat(output) if isinstance(output, int) else output.stat()
-    except OSError:
-        return False
-    return stat.S_ISREG(status.st_mode) and os.path.samestat(status, os.fstat(descriptor))
+        _finish(self._run, runner, job.tally, self._label, resumable=resumable)
 
 
 def _share_arenas() -> None:
@@ -228,17 +205,17 @@ def _share_arenas() -> None:
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
 
 
-def _finish(run: Run, batch: Batch, label: str, *, resumable: bool) -> None:
-    """Print the summary. Raise an error if the batch stopped early."""
-    if batch.tally.finished or not batch.trouble:
-        _summarise(run, batch.tally, label)
-    if batch.trouble:
+def _finish(run: Run, runner: Runner, tally: Tally, label: str, *, resumable: bool) -> None:
+    """Print the summary. Raise an error if the run stopped early."""
+    if tally.finished or not runner.trouble:
+        _summarise(run, tally, label)
+    if runner.trouble:
         raise CallError(
-            f"Stopped, because every further row would fail: {batch.trouble.message}",
-            hint=f"{batch.trouble.hint}\n{_how_to_continue(batch.tally, resumable=resumable)}".strip(),
+            f"Stopped, because every further row would fail: {runner.trouble.message}",
+            hint=f"{runner.trouble.hint}\n{_how_to_continue(tally, resumable=resumable)}".strip(),
         )
-    if batch.stopped:
-        _say_interrupted(run, batch.tally, resumable=resumable)
+    if runner.stopped:
+        _say_interrupted(run, tally, resumable=resumable)
         raise _Interrupted
 
 

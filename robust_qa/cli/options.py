@@ -35,11 +35,22 @@ class Answering:
     option: tuple[tuple[str, str], ...] = ()
     no_cache: bool = False
     no_history: bool = False
+    engine: str | None = None
+    address: str | None = None
+    workers: int | None = None
 
     def overrides(self) -> list[tuple[str, str]]:
         """Return the configuration values that these options set. -s, -r, --reader and -k win over -O."""
-        named = {"strategy": self.strategy, "retriever": self.retriever, "reader": self.reader, "k": self.k}
+        named = {
+            "strategy": self.strategy,
+            "retriever": self.retriever,
+            "reader": self.reader,
+            "k": self.k,
+            "engine": self.engine,
+        }
         pairs = [*self.option, *((f"defaults.{key}", str(value)) for key, value in named.items() if value)]
+        of_engine = {"address": self.address, "workers": self.workers}
+        pairs += [(f"engine.{self.engine}.{key}", str(value)) for key, value in of_engine.items() if value]
         for table, off in (("cache", self.no_cache), ("history", self.no_history)):
             if off:
                 pairs.append((f"{table}.enabled", "false"))
@@ -124,8 +135,8 @@ def _expressions(config: Config) -> dict[str, str]:
 class _Output(click.Path):
     """The path of an output file or folder. Rejects KEY=VALUE, which belongs to -O."""
 
-    def __init__(self, *, stdout: bool, **kinds: bool) -> None:
-        super().__init__(path_type=Path, **kinds)
+    def __init__(self, *, stdout: bool, urls: bool, **kinds: bool) -> None:
+        super().__init__(path_type=str if urls else Path, **kinds)
         self._stdout = stdout
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -158,13 +169,21 @@ def _refuse_key_value(
 
 
 def output_option(
-    metavar: str, help: str, *, name: str = "out", required: bool = False, stdout: bool = True, **kinds: bool
+    metavar: str,
+    help: str,
+    *,
+    name: str = "out",
+    required: bool = False,
+    stdout: bool = True,
+    urls: bool = False,
+    **kinds: bool,
 ) -> Callable[[F], F]:
     """Add the option -o, --output. The parameter `name` holds the path, or None for standard output.
 
-    `-` means standard output if `stdout` is true and is an error otherwise. `kinds` go to click.Path.
+    `-` means standard output if `stdout` is true and is an error otherwise. With `urls` the parameter is text that may
+    be a URL. `kinds` go to click.Path.
     """
-    kind = _Output(stdout=stdout, **kinds)
+    kind = _Output(stdout=stdout, urls=urls, **kinds)
     return click.option("-o", "--output", name, metavar=metavar, type=kind, required=required, help=help)
 
 
@@ -186,6 +205,38 @@ def jobs_option(command: F) -> F:
         help="Questions in flight at once.",
     )
     return add(command)
+
+
+def engine_options(command: F) -> F:
+    """Add the options that choose an engine and say where it works."""
+
+    def needs_engine(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+        if value is not None and not ctx.params.get("engine"):
+            raise click.UsageError(f"{param.opts[0]} needs --engine NAME: the engine `local` has one process.", ctx)
+        return value
+
+    options = (
+        click.option(
+            "--engine",
+            metavar="NAME",
+            is_eager=True,
+            shell_complete=_names("engine"),
+            help="Engine that answers the rows. List them with `rqa plugins`. Default: local.",
+        ),
+        click.option(
+            "--address", metavar="CLUSTER", callback=needs_engine, help="Cluster of the engine. Default: this machine."
+        ),
+        click.option(
+            "--workers",
+            metavar="N",
+            type=click.IntRange(1, 10_000),
+            callback=needs_engine,
+            help="Processes that the engine starts.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def _split(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:

@@ -8,14 +8,14 @@ import shlex
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import ConfigError, MissingError, RqaError, did_you_mean
 from ..host.registry import Plugin, Registration
 from ..sanitize import printable
-from ..types import KINDS, Kind
+from ..types import ANSWERING_KINDS, Kind
 from .run import Run, pass_run
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _plugin_row(plugin: Plugin) -> dict[str, Any]:
 
 @command.command("new", epilog="Example: rqa plugins new my-notes --kind retriever")
 @click.argument("name")
-@click.option("--kind", type=click.Choice(get_args(Kind)), default="retriever", help="Kind of component.")
+@click.option("--kind", type=click.Choice(ANSWERING_KINDS), default="retriever", help="Kind of component.")
 @click.option(
     "--into", metavar="FOLDER", type=click.Path(path_type=Path), default=Path(), help="Create the project in FOLDER."
 )
@@ -103,7 +103,7 @@ def new(name: str, kind: Kind, into: Path) -> None:
 
 @command.command("check", epilog="Example: rqa plugins check lexical --kind reader")
 @click.argument("name")
-@click.option("--kind", type=click.Choice(get_args(Kind)), help="Kind of component, if two kinds share the name.")
+@click.option("--kind", type=click.Choice(ANSWERING_KINDS), help="Kind of component, if two kinds share the name.")
 @click.option(
     "--query",
     metavar="TEXT",
@@ -160,8 +160,8 @@ def check(run: Run, name: str, kind: Kind | None, query: str, seconds: float) ->
 
 def _kind_of(name: str, assembly: Assembly) -> Kind:
     """Return the kind of the component `name`. Raises ConfigError if none or several have that name."""
-    names = {k: {r.name for r in assembly.host.components(k)} | set(assembly.config.names(k)) for k in KINDS}
-    found = [k for k in KINDS if name in names[k]]
+    names = {k: {r.name for r in assembly.host.components(k)} | set(assembly.config.names(k)) for k in ANSWERING_KINDS}
+    found = [k for k in ANSWERING_KINDS if name in names[k]]
     if not found:
         known = sorted(set().union(*names.values()))
         hint = did_you_mean(name, known) or "List the components with `rqa plugins`."

@@ -17,7 +17,7 @@ from ..protocols import IndexProgress
 from .run import Run
 
 if TYPE_CHECKING:
-    from ..batch.run import Tally
+    from ..types import Tally
 
 _LINE_EVERY = 30.0  # seconds between plain lines
 _BAR_AFTER = 0.5  # seconds before the bar appears

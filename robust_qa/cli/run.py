@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from ..config.layers import Config
     from ..errors import RqaError
     from ..host.loading import Host
+    from ..host.registry import Registry
+    from ..protocols import Engine
 
+LOCAL = "local"  # the name of the host's own engine
 _BREAKS = re.compile(r"\s*[\t\n]\s*")
 _SILENT = 100  # times -q: no messages during shell completion
 
@@ -63,7 +66,7 @@ class Run:
         configured, refused = loaded.plugin_files(self.problems)
         for line in refused:
             self.say(line)
-        host = Host.from_environment(files=[*configured, *self._plugin_files], strict=self._strict_plugins)
+        host = Host.from_environment(files=[*configured, *self._plugin_files], strict=self._strict_plugins, own=_own)
         for line in host.troubles():
             self.say(line)
         return host
@@ -93,6 +96,16 @@ class Run:
         buffered, self._buffered = self._buffered or [], None
         for text in buffered:
             self.say(text)
+
+
+def _own(registry: Registry) -> None:
+    registry.engine(LOCAL, _local, summary="answers in this process")
+
+
+def _local() -> Engine:
+    from ..batch.local import Local
+
+    return Local()
 
 
 pass_run = click.make_pass_decorator(Run)

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ _FILE_NAME = "keys.json"
 _PORTS = {"http": 80, "https": 443}
 _CONVENTIONAL = "_API_KEY"  # the end of variables that hold a key
 _SHORTEST = 8  # characters of a key: local servers take keys such as "none", which are words of texts too
+
+
+_from_driver: dict[str, Key] | None = None  # the keys of a worker process; None: this machine's
 
 
 class Key:
@@ -163,15 +167,31 @@ def find(name: str, *, confined: bool = False) -> Key:
     """Return the key `name` from RQA_KEY_<NAME>, the key file or <NAME>_API_KEY, without secret if unknown."""
     check_name(name)
     stored = stored_keys().get(name, Key(name))
+    if _from_driver is not None:
+        return Key(name, stored._secret, stored.host, confined=confined)
     conventional = re.sub(r"[^A-Z0-9]", "_", name.upper()) + _CONVENTIONAL
     secret = os.environ.get(variable(name)) or stored._secret or os.environ.get(conventional, "")
     return Key(name, secret.strip(), stored.host, confined=confined)
+
+
+def for_worker(used: Iterable[Key]) -> dict[str, Key]:
+    """Return the keys that a worker process needs: the `used` ones, and the hosts of the others without secrets."""
+    hosts = {name: Key(name, host=key.host) for name, key in stored_keys().items()}
+    return hosts | {key.name: Key(key.name, key._secret, key.host) for key in used}
+
+
+def use(keys: dict[str, Key]) -> None:
+    """Use these keys in this process, and no key of this machine."""
+    global _from_driver  # noqa: PLW0603  (a worker process has one configuration)
+    _from_driver = keys
 
 
 def stored_keys() -> dict[str, Key]:
     """Return the keys of the key file by name. Raises ConfigError if other users can read the file."""
     import json
 
+    if _from_driver is not None:
+        return dict(_from_driver)
     path = key_file()
     try:
         mode = path.stat().st_mode

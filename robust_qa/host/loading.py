@@ -73,28 +73,49 @@ class Host:
     """The plugins and their components.
 
     `only` names the entry points to load; None loads all. With `strict` a broken plugin raises PluginError.
+    `own` registers the host's own components, whose names no plugin can take.
     """
 
-    def __init__(self, *, only: Iterable[str] | None = None, files: Sequence[Path] = (), strict: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        only: Iterable[str] | None = None,
+        files: Sequence[Path] = (),
+        strict: bool = False,
+        own: Callable[[Registry], None] | None = None,
+    ) -> None:
         self.plugins: list[Plugin] = []
         self.refused: list[Registration] = []
         self._components: dict[tuple[Kind, str], Registration] = {}
         self._pluggy = pluggy.PluginManager(GROUP)
         self._pluggy.add_hookspecs(Hooks)
         self._strict = strict
+        self._only = None if only is None else [*only]
+        if own:
+            registry = Registry(Plugin("rqa", OWN_DISTRIBUTION, importlib.metadata.version(OWN_DISTRIBUTION)))
+            own(registry)
+            for registration in registry.staged:
+                self._add(registration)
         with redirect_stdout(sys.stderr):  # keep plugins' prints out of the command's output
-            self._load_installed(None if only is None else frozenset(only))
+            self._load_installed(None if self._only is None else frozenset(self._only))
             for file in files:
                 self.load_file(file)
 
     @classmethod
-    def from_environment(cls, *, files: Sequence[Path] = (), strict: bool = False) -> Host:
+    def from_environment(
+        cls, *, files: Sequence[Path] = (), strict: bool = False, own: Callable[[Registry], None] | None = None
+    ) -> Host:
         """Create a host as RQA_PLUGINS and RQA_STRICT_PLUGINS say."""
         wanted = os.environ.get(environment.PLUGINS)
         only = None
         if wanted:
             only = [] if wanted == "none" else [name.strip() for name in wanted.split(",") if name.strip()]
-        return cls(only=only, files=files, strict=strict or environment.flag(environment.STRICT_PLUGINS))
+        return cls(only=only, files=files, strict=strict or environment.flag(environment.STRICT_PLUGINS), own=own)
+
+    def __reduce__(self) -> tuple[Callable[..., Host], tuple[Any, ...]]:
+        """Pickle what to load: another process imports the plugins anew."""
+        files = [Path(plugin.distribution) for plugin in self.plugins if Path(plugin.distribution).is_absolute()]
+        return _load_host, (self._only, files)
 
     def _load_installed(self, only: frozenset[str] | None) -> None:
         # Built-in plugins first, so that no other distribution can take their names.
@@ -260,6 +281,10 @@ class Host:
         if troubles and self._strict:
             raise PluginError(f"{troubles[0][0].upper()}{troubles[0][1:]}.")
         return troubles
+
+
+def _load_host(only: Sequence[str] | None, files: Sequence[Path]) -> Host:
+    return Host(only=only, files=files)
 
 
 def _import(plugin: Plugin, entry: importlib.metadata.EntryPoint) -> Any:

@@ -13,7 +13,16 @@ from ..protocols import are_names
 from ..types import Kind, Power
 
 if TYPE_CHECKING:
-    from ..protocols import AssistedEvaluator, Embedder, Evaluator, ExtractiveReader, LanguageModel, Retriever, Strategy
+    from ..protocols import (
+        AssistedEvaluator,
+        Embedder,
+        Engine,
+        Evaluator,
+        ExtractiveReader,
+        LanguageModel,
+        Retriever,
+        Strategy,
+    )
 
 NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
 
@@ -94,6 +103,10 @@ class Registry:
     def strategy(self, name: str, factory: Callable[..., Strategy], *, rank: int = 0, summary: str = "") -> None:
         """Register a strategy, which answers a question."""
         self._stage("strategy", name, factory, rank, summary)
+
+    def engine(self, name: str, factory: Callable[..., Engine], *, summary: str = "") -> None:
+        """Register an engine, which answers the rows of a batch."""
+        self._stage("engine", name, factory, 0, summary)
 
     def _stage(
         self, kind: Kind, name: str, factory: Callable[..., Any], rank: int, summary: str, *, advice: str = ""

@@ -14,7 +14,7 @@ from pathlib import Path
 from .. import __version__
 from ..errors import ConfigError, InputError, did_you_mean
 from ..expressions import BUILT_IN
-from ..types import KINDS
+from ..types import ANSWERING_KINDS
 from .loading import GROUP
 
 _TEMPLATES = Path(__file__).parent / "templates" / "plugin"
@@ -38,9 +38,11 @@ def write_plugin(name: str, kind: str, folder: Path) -> list[Path]:
     Never changes existing files. Raises ConfigError if the kind or the name is invalid, InputError if the project
     folder exists or cannot be written.
     """
-    if kind not in KINDS:
-        hint = did_you_mean(kind, KINDS)
-        raise ConfigError(f"There is no component kind {kind!r}. The kinds are {', '.join(KINDS)}.", hint=hint)
+    if kind not in ANSWERING_KINDS:
+        hint = did_you_mean(kind, ANSWERING_KINDS)
+        raise ConfigError(
+            f"There is no component kind {kind!r}. The kinds are {', '.join(ANSWERING_KINDS)}.", hint=hint
+        )
     name = plugin_name(name, kind)
     fields = _fields(name, kind)
     root = folder / fields["project"]

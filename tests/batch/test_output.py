@@ -12,7 +12,7 @@ import pytest
 
 from robust_qa import Answer, BusyError, InputError, RqaError
 from robust_qa.batch.output import OutFile, Stream
-from robust_qa.batch.resume import State, surveyed
+from robust_qa.batch.resume import State, survey_file
 from robust_qa.batch.rows import Row, parse_row
 from robust_qa.config.layers import Config
 from robust_qa.config.values import Layer
@@ -290,7 +290,7 @@ def test_the_digest_is_of_what_is_still_to_be_read_and_reads_nothing(tmp_path: P
     (tmp_path / "b").write_bytes(b"56789")
     with (tmp_path / "a").open("rb", buffering=0) as a, (tmp_path / "b").open("rb", buffering=0) as b:
         a.seek(5)
-        assert surveyed(a.fileno())[0] == surveyed(b.fileno())[0]
+        assert survey_file(a.fileno()).digest == survey_file(b.fileno()).digest
         assert a.tell() == 5
 
 
@@ -309,7 +309,7 @@ def test_the_digest_is_of_what_is_still_to_be_read_and_reads_nothing(tmp_path: P
 def test_survey_finds_rows_without_passages(tmp_path: Path, line: str, lacking: bool) -> None:
     (tmp_path / "in").write_text(f'{{"question": "Q", "passages": ["P"]}}\n{line}\n')
     with (tmp_path / "in").open("rb", buffering=0) as file:
-        assert surveyed(file.fileno())[1] is lacking
+        assert survey_file(file.fileno()).lacking is lacking
 
 
 def test_a_long_line_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,14 +317,14 @@ def test_a_long_line_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest
     with (tmp_path / "in").open("wb+", buffering=0) as file:
         file.truncate(50_000_000)
         tracemalloc.start()
-        surveyed(file.fileno())
+        survey_file(file.fileno())
         assert tracemalloc.get_traced_memory()[1] < 5_000_000
         tracemalloc.stop()
 
 
 def test_a_pipe_has_no_digest() -> None:
     read, write = os.pipe()
-    assert surveyed(read)[0] is None
+    assert survey_file(read).digest is None
     os.close(read)
     os.close(write)
 

@@ -17,7 +17,7 @@ import pytest
 from robust_qa import Answer, ConfigError, InputError, MissingError, Question, RqaError, UnavailableError, Usage
 from robust_qa.answering.session import Session
 from robust_qa.batch import run as batch
-from robust_qa.batch.run import Batch, plan_for_first
+from robust_qa.batch.run import Answerer, Batch, plan_for_first
 from robust_qa.cli.progress import share
 from robust_qa.config.layers import Config
 from robust_qa.config.values import Layer
@@ -61,9 +61,24 @@ def lines_of(content: bytes) -> Lines:
     return Lines(read)
 
 
+def begin(
+    answer: Callable[[Question], Awaitable[Answer]],
+    lines: Lines,
+    output: Memory,
+    *,
+    jobs: int = 8,
+    passages: bool = True,
+    details: bool = False,
+    trace: bool = False,
+    **options: Any,
+) -> Batch:
+    worker = Answerer(answer, jobs=jobs, passages=passages, details=details, trace=trace)
+    return Batch(worker, lines, output, jobs=jobs, blocking=output.blocking, **options)
+
+
 async def answer_all(session: Session, *questions: str, **options: Any) -> Memory:
     output = Memory()
-    await Batch(session.answer, lines_of("\n".join(questions).encode()), output, **options).run()
+    await begin(session.answer, lines_of("\n".join(questions).encode()), output, **options).run()
     return output
 
 
@@ -99,7 +114,7 @@ async def test_no_more_rows_are_in_flight_than_jobs(session: Session) -> None:
 async def test_a_slow_row_holds_up_no_others(session: Session) -> None:
     questions = ["sleep 0.5", *map(str, range(200))]
     output = Memory()
-    run = Batch(session.answer, lines_of("\n".join(questions).encode()), output, jobs=2)
+    run = begin(session.answer, lines_of("\n".join(questions).encode()), output, jobs=2)
     running = asyncio.create_task(run.run())
     while run.tally.finished < 200:
         await asyncio.sleep(0.01)
@@ -125,7 +140,7 @@ async def test_a_slow_row_holds_up_the_others_when_too_many_bytes_wait(
 
     output = Memory()
     async with asyncio.timeout(10):
-        await Batch(answer, lines_of(b"slow\n" + b"fast\n" * 50), output, jobs=2).run()
+        await begin(answer, lines_of(b"slow\n" + b"fast\n" * 50), output, jobs=2).run()
     assert 1 < begun[0] < 10
     assert output.answers == ["x" * 500] * 51
 
@@ -133,7 +148,7 @@ async def test_a_slow_row_holds_up_the_others_when_too_many_bytes_wait(
 async def test_a_row_is_written_as_soon_as_nothing_slower_is_before_it(session: Session) -> None:
     read, write = os.pipe()
     output = Memory()
-    running = asyncio.create_task(Batch(session.answer, Lines(read), output).run())
+    running = asyncio.create_task(begin(session.answer, Lines(read), output).run())
     os.write(write, b"first\n")
     await asyncio.sleep(0.1)
     assert output.answers == ["first"]
@@ -173,7 +188,7 @@ def half_a_pair(session: Session) -> Callable[[Question], Awaitable[Answer]]:
 
 async def test_a_row_whose_answer_cannot_be_written_says_so_and_the_others_go_on(session: Session) -> None:
     output = Memory()
-    await Batch(half_a_pair(session), lines_of(b"a\nunwritable\nc\n"), output, jobs=1).run()
+    await begin(half_a_pair(session), lines_of(b"a\nunwritable\nc\n"), output, jobs=1).run()
     assert output.answers == ["a", None, "c"]
     assert output.rows[1]["error"]["message"].startswith("The row failed with UnicodeEncodeError")
 
@@ -191,7 +206,7 @@ async def test_a_cancellation_of_its_own_is_its_rows_fault_also_behind_a_task_gr
 @pytest.mark.parametrize(("jobs", "failures"), [(4, 20), (30, 30)])
 async def test_general_failures_stop_the_run(jobs: int, failures: int) -> None:
     error = RqaError("The key is wrong.", general=True)
-    run = Batch(failing(error), lines_of(b"a\n" * 100), Memory(), jobs=jobs)
+    run = begin(failing(error), lines_of(b"a\n" * 100), Memory(), jobs=jobs)
     await run.run()
     assert failures <= run.tally.failed < failures + jobs  # those in flight come to their end
     assert run.trouble is error
@@ -206,7 +221,7 @@ async def test_rows_without_calls_do_not_reset_the_failure_count(other: Answer) 
             raise error
         return other
 
-    run = Batch(answer, lines_of(b"a\nb\n" * 100), Memory(), jobs=1)
+    run = begin(answer, lines_of(b"a\nb\n" * 100), Memory(), jobs=1)
     await run.run()
     assert (run.tally.failed, run.tally.finished, run.trouble) == (20, 39, error)
 
@@ -218,7 +233,7 @@ async def test_rows_answered_by_a_call_reset_the_failure_count(other: Answer) ->
             raise RqaError("No connection.", general=True)
         return other
 
-    run = Batch(answer, lines_of(b"a\nb\n" * 100), Memory(), jobs=1)
+    run = begin(answer, lines_of(b"a\nb\n" * 100), Memory(), jobs=1)
     await run.run()
     assert (run.tally.failed, run.trouble) == (100, None)
 
@@ -226,7 +241,7 @@ async def test_rows_answered_by_a_call_reset_the_failure_count(other: Answer) ->
 async def test_a_rate_limit_of_one_row_does_not_stop_the_run() -> None:
     error = UnavailableError("Too many requests.", limited=True)
     output = Memory()
-    run = Batch(failing(error, "b"), lines_of(b"a\nb\nc\n"), output, jobs=1)
+    run = begin(failing(error, "b"), lines_of(b"a\nb\nc\n"), output, jobs=1)
     await run.run()
     assert (output.answers, run.tally.failed, run.trouble) == (["a", None, "c"], 1, None)
 
@@ -237,7 +252,7 @@ async def test_blank_lines_have_no_output_and_keep_their_numbers(session: Sessio
 
 
 async def test_the_tally_counts_rows_calls_and_tokens(session: Session) -> None:
-    run = Batch(half_a_pair(session), lines_of(b"a\n\nabstain\nrefuse\nb\nunwritable\n"), Memory(), jobs=1)
+    run = begin(half_a_pair(session), lines_of(b"a\n\nabstain\nrefuse\nb\nunwritable\n"), Memory(), jobs=1)
     await run.run()
     tally = run.tally
     assert (tally.answered, tally.abstained, tally.failed, tally.blank, tally.finished) == (2, 1, 2, 1, 5)
@@ -246,7 +261,7 @@ async def test_the_tally_counts_rows_calls_and_tokens(session: Session) -> None:
 
 
 async def test_what_is_in_flight_is_not_counted_as_done(session: Session) -> None:
-    batch = Batch(session.answer, lines_of(b"a\n\nsleep 30\n"), Memory(), jobs=2)
+    batch = begin(session.answer, lines_of(b"a\n\nsleep 30\n"), Memory(), jobs=2)
     running = asyncio.create_task(batch.run())
     while not batch.tally.finished:
         await asyncio.sleep(0.01)
@@ -294,7 +309,7 @@ async def test_finished_rows_are_skipped(session: Session) -> None:
 
 async def test_stopping_lets_the_rows_in_flight_end_and_begins_no_more(session: Session) -> None:
     output = Memory()
-    run = Batch(session.answer, lines_of(b"sleep 0.2\nsleep 0.2\nc\nd\n"), output, jobs=2)
+    run = begin(session.answer, lines_of(b"sleep 0.2\nsleep 0.2\nc\nd\n"), output, jobs=2)
     asyncio.get_running_loop().call_later(0.05, run.stop)
     await run.run()
     assert output.answers == ["sleep 0.2", "sleep 0.2"]
@@ -306,7 +321,7 @@ async def test_what_overtook_a_row_that_did_not_end_in_time_is_written_after_the
 ) -> None:
     monkeypatch.setattr(batch, "GRACE", 0.05)
     output = Memory()
-    run = Batch(session.answer, lines_of(b"a\nsleep 60\nc\nsleep 60 more\ne\n"), output, jobs=3)
+    run = begin(session.answer, lines_of(b"a\nsleep 60\nc\nsleep 60 more\ne\n"), output, jobs=3)
     asyncio.get_running_loop().call_later(0.2, run.stop)
     await run.run()
     assert [row["row"] for row in output.rows] == [1, 3, 5]
@@ -314,7 +329,7 @@ async def test_what_overtook_a_row_that_did_not_end_in_time_is_written_after_the
 
 async def test_stopping_twice_waits_for_nothing(session: Session) -> None:
     output = Memory()
-    run = Batch(session.answer, lines_of(b"a\nsleep 60\nc\n"), output, jobs=3)
+    run = begin(session.answer, lines_of(b"a\nsleep 60\nc\n"), output, jobs=3)
     loop = asyncio.get_running_loop()
     loop.call_later(0.1, run.stop)
     loop.call_later(0.15, run.stop)
@@ -331,7 +346,7 @@ async def test_stopping_twice_waits_for_no_output_that_nobody_reads(session: Ses
             written.set()
             read.wait()
 
-    run = Batch(session.answer, lines_of(b"a\nb\n"), Stuck(blocking=True))
+    run = begin(session.answer, lines_of(b"a\nb\n"), Stuck(blocking=True))
     running = asyncio.create_task(run.run())
     await asyncio.to_thread(written.wait)
     run.stop()
@@ -349,7 +364,7 @@ async def test_an_output_that_fails_ends_the_run(session: Session) -> None:
             raise BrokenPipeError
 
     with pytest.raises(BrokenPipeError):
-        await Batch(session.answer, lines_of(b"a\n" * 1000), Full()).run()
+        await begin(session.answer, lines_of(b"a\n" * 1000), Full()).run()
 
 
 async def test_it_ends_the_run_also_where_what_is_asked_swallows_its_cancellation() -> None:
@@ -362,7 +377,7 @@ async def test_it_ends_the_run_also_where_what_is_asked_swallows_its_cancellatio
             await asyncio.sleep(0.01)
         return Answer("x")
 
-    running = asyncio.create_task(Batch(answer, lines_of(b"a\n" * 500), Full(), jobs=4).run())
+    running = asyncio.create_task(begin(answer, lines_of(b"a\n" * 500), Full(), jobs=4).run())
     ended, _ = await asyncio.wait({running}, timeout=10)
     assert ended, "it hangs"
     assert str(running.exception()) == "No space left on device"
@@ -385,7 +400,7 @@ async def test_an_output_that_blocks_holds_up_no_question_in_flight(session: Ses
             super().write(lines)
 
     output = Slow(blocking=True)
-    run = Batch(session.answer, lines_of(b"a\nb\nc\n"), output, jobs=1)
+    run = begin(session.answer, lines_of(b"a\nb\nc\n"), output, jobs=1)
     running = asyncio.create_task(run.run())
     await asyncio.sleep(0.15)
     assert (run.tally.finished, output.written) == (3, [])
@@ -402,7 +417,7 @@ async def test_no_more_than_the_window_is_answered_for_a_reader_that_takes_nothi
             super().write(lines)
 
     output = Stuck(blocking=True)
-    run = Batch(session.answer, lines_of(b"a\n" * 200), output, jobs=2)
+    run = begin(session.answer, lines_of(b"a\n" * 200), output, jobs=2)
     running = asyncio.create_task(run.run())
     await asyncio.sleep(0.3)
     assert run.tally.finished <= run.window == 64
@@ -415,23 +430,23 @@ async def test_a_configuration_that_cannot_answer_the_first_row_is_refused() -> 
     host = Host(only=[], files=[PLUGIN], strict=True)
     with pytest.raises(ConfigError, match="no strategy named 'scriptd'"):
         async with Session(Config([Layer("t", {"defaults": {"strategy": "scriptd"}})]), host) as session:
-            await plan_for_first(session.plan, lines_of(b"{bad\n"), print)
+            plan_for_first(session.plan, b"{bad\n", print)
     with pytest.raises(MissingError, match="nothing to answer from"):
         async with Session(Config([]), host) as session:
-            await plan_for_first(session.plan, lines_of(b"a question without passages\n"), print)
+            plan_for_first(session.plan, b"a question without passages\n", print)
 
 
 async def test_a_first_row_that_cannot_be_read_is_not_the_configurations_fault() -> None:
     def plan(*, has_passages: bool) -> Any:
         return has_passages
 
-    assert await plan_for_first(plan, lines_of(b"{bad\n"), print) is True
-    assert await plan_for_first(plan, lines_of(b"a question\n"), print) is False
+    assert plan_for_first(plan, b"{bad\n", print) is True
+    assert plan_for_first(plan, b"a question\n", print) is False
 
 
 async def test_json_over_several_lines_is_refused(session: Session) -> None:
     with pytest.raises(InputError, match="over several lines"):
-        await plan_for_first(session.plan, lines_of(b'[\n  {"question": "Q"}\n]\n'), print)
+        plan_for_first(session.plan, b"[", print)
 
 
 @pytest.mark.parametrize(
@@ -449,13 +464,11 @@ async def test_what_is_no_text_yet_is_refused_with_how_it_becomes_some(
     session: Session, content: bytes, what: str
 ) -> None:
     with pytest.raises(InputError, match=f"The input is {what}") as caught:
-        await plan_for_first(session.plan, lines_of(content), print)
+        plan_for_first(session.plan, content, print)
     assert "FILE > ROWS" in caught.value.hint
 
 
 async def test_an_empty_input_is_no_rows(session: Session) -> None:
-    lines = lines_of(b"")
-    assert await plan_for_first(session.plan, lines, print) is None
     output = Memory()
-    await Batch(session.answer, lines, output).run()
+    await begin(session.answer, lines_of(b""), output).run()
     assert output.written == []

@@ -119,7 +119,7 @@ def test_check_shows_every_problem_with_file_table_key_type_and_suggestion(rqa: 
     assert (ended.code, ended.out) == (2, "")
     lines = ended.err.splitlines()
     for message in (
-        f"{here}: [defaults] has no option `readr`. Its options are embedder, evaluator, expressions, k, ",
+        f"{here}: [defaults] has no option `readr`. Its options are embedder, engine, evaluator, expressions, ",
         f"{here}: `defaults.k` must be a whole number, at least 1, not 0.",
         f'{here}: `cache.size` must be a whole number, not "big".',
         f"{here}: `reader.parrot.concurrency` must be a whole number",

@@ -15,13 +15,14 @@ import pytest
 
 import robust_qa
 from robust_qa import ConfigError, InputError
-from robust_qa.host.loading import KINDS, Host
+from robust_qa.host.loading import Host
 from robust_qa.host.scaffold import write_plugin
+from robust_qa.types import ANSWERING_KINDS
 
 REPOSITORY = Path(robust_qa.__file__).parents[1]
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=ANSWERING_KINDS)
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -130,7 +130,9 @@ class Request:
 class Server:
     """A running stand-in; `count` and `peak` are requests so far, and in flight at most."""
 
-    def __init__(self, script: Script, latency: float, record: bool, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, script: Script, latency: float, record: bool, tls: ssl.SSLContext | None = None, gather: int = 0
+    ) -> None:
         self.url = ""
         self.requests: list[Request] = []
         self.count = 0
@@ -138,6 +140,7 @@ class Server:
         self.connections = 0
         self._script = script
         self._latency = latency
+        self._gather = gather
         self._tls = tls
         self._record = record
         self._in_flight = 0
@@ -175,6 +178,8 @@ class Server:
         self._in_flight += 1
         self.peak = max(self.peak, self._in_flight)
         try:
+            while self.peak < self._gather:
+                await asyncio.sleep(0.01)
             if self._latency:
                 await asyncio.sleep(self._latency)
             return await _send(self._reply(request, number), reader, writer)
@@ -238,13 +243,19 @@ def running(server: Server) -> Iterator[Server]:
 
 @contextmanager
 def serve(
-    script: Script, *, latency: float = 0.0, record: bool = True, tls: ssl.SSLContext | None = None
+    script: Script,
+    *,
+    latency: float = 0.0,
+    record: bool = True,
+    tls: ssl.SSLContext | None = None,
+    gather: int = 0,
 ) -> Iterator[Server]:
     """A stand-in for an endpoint, running.
 
     `latency` is the least time to a reply, in seconds; `record = False` keeps no requests, for long runs.
+    No reply is sent before `gather` requests were in flight at once.
     """
-    with running(Server(script, latency, record, tls)) as server:
+    with running(Server(script, latency, record, tls, gather)) as server:
         yield server
 
 

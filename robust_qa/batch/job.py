@@ -1,0 +1,115 @@
+"""A job: what the host hands an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..answering.components import Plan
+from ..answering.session import Session
+from ..errors import InputError
+from ..protocols import Runner
+from ..types import Survey, Tally
+from .output import OutFile
+from .resume import NEW_RUN, State, retrieved
+from .run import Answerer, plan_for_first
+from .worker import SessionRecipe
+
+Supervise = Callable[..., AbstractAsyncContextManager[None]]
+
+
+@dataclass
+class BatchJob:
+    """Rows of `source` that sessions like `session` answer. The contract with engines is the protocol Job.
+
+    `has_passages` says whether the rows bring passages. None: the first row decides. `how` has the flags of Answerer.
+    `supervise` is called as `Job.supervised`, with the job before the other arguments.
+    """
+
+    session: Session
+    source: str
+    out: str | None
+    resume: bool = False
+    retry: bool = False
+    force: bool = False
+    ordered: bool = True
+    jobs: int = 8
+    strategy: str | None = None
+    as_given: bool = False
+    has_passages: bool | None = None
+    how: Mapping[str, Any] = field(default_factory=dict)
+    say: Callable[[str], None] = lambda text: None
+    supervise: Supervise | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def __post_init__(self) -> None:
+        self._plan: Plan | None = None
+
+    @cached_property
+    def worker(self) -> Answerer:
+        """A worker in this process, with the session."""
+        answer = partial(self.session.answer, strategy=self.strategy, as_given=self.as_given)
+        return Answerer(answer, jobs=self.jobs, **self.how)
+
+    @cached_property
+    def recipe(self) -> SessionRecipe:
+        """A recipe for workers in other processes."""
+        return SessionRecipe.of(
+            self.session, strategy=self.strategy, as_given=self.as_given, jobs=self.jobs, how=self.how
+        )
+
+    def plan(self, first: bytes | None) -> None:
+        """Check the configuration with the first row, None if there is no row."""
+        if self.has_passages is not None:
+            self._plan = self._planned(has_passages=self.has_passages)
+        elif first is not None:
+            self._plan = plan_for_first(self._planned, first, self.say)
+
+    def state(self, survey: Survey) -> bytes:
+        """What the answers depend on, as JSON without secrets."""
+        return msgspec.json.encode(self.state_of(survey))
+
+    def state_of(self, survey: Survey) -> State:
+        """The same, not yet as JSON."""
+        session, plan = self.session, self._plan
+        if plan is None:
+            return State.of(session.assembly.config, None, survey.digest)
+        found = retrieved(session, plan, partial(self._planned, has_passages=False) if survey.lacking else None)
+        judged = session.judged(plan.name, chain(*found.values()))
+        return State.of(session.assembly.config, plan, survey.digest, found, judged=judged)
+
+    def check_continues(self, stored: bytes, state: bytes, what: str) -> None:
+        """Raise InputError if answers with the state `stored` do not belong to this run."""
+        decode = msgspec.json.Decoder(State).decode
+        try:
+            before = decode(stored)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise InputError(f"{what} cannot be continued: its state is damaged.", hint=NEW_RUN) from error
+        before.check_continues(decode(state), what, retry=self.retry)
+
+    @contextmanager
+    def file(self, state: bytes) -> Iterator[OutFile]:
+        """Open `out`, a JSON lines file. Counts its failed rows at the end."""
+        assert self.out is not None
+        decoded = msgspec.json.decode(state, type=State)
+        output = OutFile(Path(self.out), decoded, resume=self.resume, retry=self.retry, force=self.force)
+        try:
+            yield output
+            self.tally.failed += output.failed
+            self.tally.unreadable += output.unreadable
+        finally:
+            output.close()
+
+    def supervised(self, runner: Runner, *, size: int | None, resumable: bool) -> AbstractAsyncContextManager[None]:
+        """Show progress, and stop `runner` on Ctrl-C, while inside."""
+        return self.supervise(self, runner, size=size, resumable=resumable) if self.supervise else nullcontext()
+
+    def _planned(self, **how: Any) -> Plan:
+        return self.session.plan(strategy=self.strategy, as_given=self.as_given, **how)

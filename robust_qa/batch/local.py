@@ -1,0 +1,87 @@
+"""The engine `local`: all questions in one process, from a stream to a stream or a file."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .. import stdout
+from ..errors import InputError
+from ..protocols import Job
+from ..types import Survey
+from .output import Stream
+from .resume import survey_file
+from .run import Batch, Output
+from .tables import InputRows
+
+_STDIN = 0
+
+
+class Local:
+    """Answers the rows in this process."""
+
+    async def run(self, job: Job) -> None:
+        """Answer the rows of the job."""
+        with open_input(job.source) as descriptor:
+            resumable = is_file(job.out)
+            survey = survey_file(descriptor) if resumable else Survey()  # before any row is read
+            rows = InputRows(descriptor)
+            job.plan(await rows.peek())
+
+            async def answer(output: Output, **how: Any) -> None:
+                batch = Batch(job.worker, rows, output, jobs=job.jobs, ordered=job.ordered, tally=job.tally, **how)
+                size = None if rows.is_table else _size(descriptor)  # the rows of a table repeat its header
+                async with job.supervised(batch, size=size, resumable=resumable):
+                    await batch.run()
+
+            if not resumable:
+                with _stream(job) as stream:
+                    await answer(stream, blocking=stream.blocking)
+                return
+            with job.file(job.state(survey)) as file:
+                await answer(file, done=file.has)
+                if job.resume and job.ordered:
+                    file.put_in_order()
+
+
+def is_file(out: str | None) -> bool:
+    """Whether the output is a regular file, not a pipe or a device."""
+    return out is not None and (Path(out).is_file() or not Path(out).exists())
+
+
+@contextmanager
+def open_input(source: str) -> Iterator[int]:
+    """The descriptor of an input file, or of standard input. Raises InputError."""
+    if source == "-":
+        yield _STDIN
+        return
+    try:
+        file = Path(source).open("rb", buffering=0)  # noqa: SIM115  (closed below)
+    except OSError as error:
+        raise InputError(f"Cannot read {source}: {error.strerror}.") from error
+    with file:
+        yield file.fileno()
+
+
+def _size(descriptor: int) -> int | None:
+    status = os.fstat(descriptor)
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+@contextmanager
+def _stream(job: Job) -> Iterator[Stream]:
+    if job.out is None:
+        yield Stream(stdout.descriptor(), "standard output")
+    elif job.resume:
+        raise InputError(f"Cannot resume: {job.out} is not a regular file.")
+    else:
+        try:
+            file = Path(job.out).open("ab", buffering=0)  # noqa: SIM115  (closed below)
+        except OSError as error:
+            raise InputError(f"Cannot write {job.out}: {error.strerror}.") from error
+        with file:
+            yield Stream(file.fileno(), job.out)

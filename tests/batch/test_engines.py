@@ -1,0 +1,127 @@
+"""Engines of plugins: `rqa batch --engine` hands them a job."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standins.openai import serve
+
+# Answers the rows one after the other with the workers of a pickled recipe, in turn.
+TURNS = """
+import pickle
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from robust_qa import hookimpl
+from robust_qa.batch import survey
+
+class Run:
+    stopped, trouble = False, None
+
+    def stop(self):
+        self.stopped = True
+
+    def save(self, seconds):
+        pass
+
+class Turns:
+    "Gives each row to the next worker."
+
+    @dataclass
+    class Options:
+        workers: int = 2
+
+    def __init__(self, options):
+        self.options = options
+
+    async def run(self, job):
+        lines = Path(job.source).read_bytes().splitlines(keepends=True)
+        found = survey(lines)
+        job.plan(found.first)
+        recipe = pickle.loads(pickle.dumps(job.recipe))
+        count = min(self.options.workers, recipe.max_workers)
+        job.say(f"{count} workers, {[recipe.jobs(n, count) for n in range(count)]} jobs")
+        run = Run()
+        with job.file(job.state(found)) as file:
+            async with AsyncExitStack() as stack, job.supervised(run, size=found.size, resumable=True):
+                workers = [await stack.enter_async_context(recipe.open(n, count)) for n in range(count)]
+                for number, line in enumerate(lines, start=1):
+                    if not file.has(number, line):
+                        file.write([await workers[number % count].answer(number, line, job.tally)])
+
+@hookimpl
+def rqa_register(registry):
+    registry.engine(NAME, Turns)
+"""
+
+
+@pytest.fixture
+def batch(tmp_path: Path, installed: str) -> Any:
+    """Runs `rqa batch` from `in.jsonl` to `out.jsonl` and returns the exit code and stderr."""
+    (tmp_path / "turns.py").write_text(TURNS.replace("NAME", '"turns"'))
+    rows = [{"question": f"Who built tower {n}?", "passages": [f"Tower {n} was built by Ada {n}."]} for n in range(6)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def run(*arguments: object, plugin: str = "turns.py") -> tuple[int, str]:
+        command = [installed, "--plugin", plugin, "batch", "in.jsonl", "-o", "out.jsonl", "--reader", "lexical"]
+        ran = subprocess.run([*command, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True)
+        return ran.returncode, ran.stderr
+
+    return run
+
+
+def answers(folder: Path) -> list[tuple[int, str]]:
+    rows = [json.loads(line) for line in (folder / "out.jsonl").read_bytes().splitlines()]
+    return [(row["row"], row["answer"]) for row in rows]
+
+
+def test_an_engine_has_the_answers_of_the_local_one_and_each_continues_the_other(batch: Any, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    assert batch("--engine", "local")[0] == 0
+    local, lines = answers(tmp_path), out.read_bytes().splitlines(keepends=True)
+    out.write_bytes(b"".join(lines[:4]))
+    code, err = batch("--engine", "turns", "--resume")
+    assert code == 0, err
+    assert answers(tmp_path) == local and "2 rows in" in err
+    code, err = batch("--resume")
+    assert code == 0 and "nothing to do" in err
+
+
+def test_the_configuration_chooses_an_engine_and_sets_its_options(batch: Any) -> None:
+    code, err = batch("-O", "defaults.engine=turns", "-O", "engine.turns.workers=3", "-j", "7")
+    assert code == 0 and "3 workers, [3, 2, 2] jobs" in err
+
+
+def test_a_concurrency_limit_is_the_most_workers(batch: Any) -> None:
+    code, err = batch("--engine", "turns", "--workers", "5", "-O", "reader.lexical.concurrency=2")
+    assert code == 0 and "2 workers" in err
+
+
+def test_workers_use_the_keys_of_the_command(batch: Any, installed: str) -> None:
+    with serve(lambda *_: "Answer: Ada") as server:
+        host = server.url.removesuffix("/v1")
+        command = [installed, "keys", "set", "work", "--host", host]
+        subprocess.run(command, input="sk-stored", text=True, check=True, capture_output=True)
+        options = ["plugin=openai", f"base_url={server.url}", "model=m", "key=work"]
+        chosen = [part for option in options for part in ("-O", f"reader.far.{option}")]
+        code, err = batch("--engine", "turns", *chosen, "--reader", "far")
+        assert code == 0, err
+        assert {request.headers["authorization"] for request in server.requests} == {"Bearer sk-stored"}
+
+
+def test_an_unknown_engine_is_named_with_the_known_ones(batch: Any) -> None:
+    code, err = batch("--engine", "turn")
+    assert code == 2 and "no engine named 'turn'" in err and "Did you mean 'turns'?" in err
+
+
+def test_an_address_needs_an_engine(batch: Any) -> None:
+    code, err = batch("--address", "auto")
+    assert code == 2 and "--address needs --engine" in err
+
+
+def test_no_plugin_takes_the_name_of_the_local_engine(batch: Any, tmp_path: Path) -> None:
+    (tmp_path / "taken.py").write_text(TURNS.replace("NAME", '"local"'))
+    code, err = batch(plugin="taken.py")
+    assert code == 0 and "cannot register engine local of plugin taken" in err and "workers" not in err
