@@ -138,7 +138,7 @@ def test_a_stopped_input_returns_no_incomplete_row() -> None:
 def test_survey_finds_rows_without_passages(tmp_path: Path, passages: str, lacking: bool) -> None:
     (tmp_path / "in").write_text(f"question,passages\nQ,P\nQ,{passages}\n")
     with (tmp_path / "in").open("rb", buffering=0) as file:
-        assert survey_file(file.fileno())[1] is lacking
+        assert survey_file(file.fileno()).lacking is lacking
 
 
 def test_an_open_quote_does_not_take_the_whole_table_into_memory() -> None:
