@@ -82,7 +82,9 @@ class Index:
             language = self._language(connection, embedder)
             by_words = self._by_words(connection, question[:_LONGEST_QUESTION], language, n)
             candidates = str(min(_CANDIDATES * n, _MOST_CANDIDATES))
-            connection.execute("select set_config('hnsw.ef_search', %s, true)", [candidates])
+            # Postgres underestimates the cost of reading the vectors of a whole table.
+            setting = "select set_config('hnsw.ef_search', %s, true), set_config('enable_seqscan', 'off', true)"
+            connection.execute(setting, [candidates])
             return [by_words, self._found(connection, _BY_VECTOR, n, vector=written(vector))]
 
     def stamps(self) -> dict[str, str]:
