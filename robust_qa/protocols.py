@@ -7,7 +7,7 @@ not part of a protocol; see rqa-plugin(7).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -48,7 +48,11 @@ class ExtractiveReader(Protocol):
 
 
 class LanguageModel(Protocol):
-    """A reader that generates text."""
+    """A reader that generates text.
+
+    It may also have `generate_stream(messages, decoding, on_text) -> Completion`, which does the same and calls
+    `on_text` with each piece of the reply when it is there.
+    """
 
     def generate(self, messages: list[Message], decoding: Decoding, /) -> Completion | Awaitable[Completion]: ...
 
@@ -212,12 +216,14 @@ class Toolbox(Protocol):
         sample: int = 0,
         temperature: float | None = None,
         abstain: bool = True,
+        final: bool = False,
     ) -> Reading:
         """Return the answer to `question` in `passages` (most relevant first).
 
         A language model is asked with `prompt` (default: the host's reading prompt), and may answer that the passages
         do not contain the answer, unless `abstain` is false. `Reading.passages` are positions in `passages`,
-        independent of `order`.
+        independent of `order`. `final`: the answer will be the strategy's, so it may be shown while the model writes
+        it.
         """
 
     def numbered(
@@ -242,6 +248,7 @@ class Toolbox(Protocol):
         max_tokens: int | None = None,
         schema: Mapping[str, Any] | None = None,
         stop: Sequence[str] = (),
+        preview: Callable[[str], str] | None = None,
     ) -> Completion:
         """Return one reply of the language model to `prompt`.
 
@@ -249,6 +256,8 @@ class Toolbox(Protocol):
         (most relevant first), numbered from 1 independent of `order`. If they exceed the reader's window, the least
         relevant are cut. `seed` seeds the sampling and, together with the question, the random order. `sample` numbers
         further replies to the same prompt: each uses the seed plus its number, and the same order of passages.
+        `preview` returns the answer in the first part of a reply, or "". With it, the answer is shown while the model
+        writes it.
         """
 
     async def continue_text(

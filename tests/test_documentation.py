@@ -43,11 +43,11 @@ from robust_qa.types import Answer
 
 
 def part_on(context: click.Context) -> str:
-    """The part of the manual on a command: its own page, or its section of rqa(1) with the heading."""
+    """The part of the manual on a command: its own page, or its section of rqa(1) or rqa-train(1) with the heading."""
     own = f"{context.command_path.replace(' ', '-')}(1)"
     if own in PAGES:
         return sections(own)["Synopsis"] + sections(own)["Options"]
-    parts = sections("rqa(1)")
+    parts = sections("rqa(1)") | sections("rqa-train(1)")
     titles = [title for title in parts if f"{title} ".startswith(f"{context.command_path} ")]
     assert titles, f"rqa(1) has no section on {context.command_path}"
     return f"{titles[0]}\n{parts[titles[0]]}"
@@ -188,8 +188,8 @@ def test_every_strategy_is_documented_with_its_prompts() -> None:
 
 
 def test_the_manual_has_at_most_15000_words() -> None:
-    # looked up, or of commands that stand alone
-    own = {"rqa-papers(7)", "rqa-check(1)", "rqa-lint(1)", "rqa-testset(1)"}
+    # Looked up, or of commands that stand alone.
+    own = {"rqa-papers(7)", "rqa-check(1)", "rqa-lint(1)", "rqa-testset(1)", "rqa-mcp(1)", "rqa-serve(1)", "rqa-train(1)"}
     assert sum(len(text.split()) for name, text in PAGES.items() if name not in own) <= 15_000
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from robust_qa import Answer, ContextError, CutError, Order, Passage, hookimpl
-from robust_qa.kit import PLAIN_TEXT, Filled, Prompter, final_answer, says_unknown, warn
+from robust_qa.kit import PLAIN_TEXT, Filled, Prompter, final_answer, json_preview, says_unknown, warn
 
 from . import forms
 from .account import details, explained, listed, rendered
@@ -147,6 +147,7 @@ class Astute:
             pool,
             fields=self._fields(toolbox, pool, rounds),
             source_aware=self.options.source_aware,
+            preview=json_preview if toolbox.structured else None,
         )
 
     def _fields(

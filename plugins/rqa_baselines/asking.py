@@ -129,10 +129,16 @@ class Agent:
     async def read(
         self, toolbox: Toolbox, question: str, passages: Sequence[Passage], *, abstain: bool | None = None
     ) -> Reading:
-        """Return the reader's Reading of `passages`, as for the strategy rag."""
+        """Return the reader's Reading of `passages`, as for the strategy rag. It is the strategy's answer."""
         abstain = self.abstain if abstain is None else abstain
         return await toolbox.read(
-            question, passages, prompt=self.reading, order=self.order, seed=self.seed, abstain=abstain
+            question,
+            passages,
+            prompt=self.reading,
+            order=self.order,
+            seed=self.seed,
+            abstain=abstain,
+            final=True,
         )
 
 

@@ -17,13 +17,14 @@ import heapq
 import json
 import math
 import os
+import shutil
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
 import tantivy
 
@@ -293,7 +294,9 @@ def _openable(folder: Path) -> Iterator[Path]:
     with ExitStack() as stack:
         with suppress(OSError):  # without a lock file there is no writer
             fcntl.flock(stack.enter_context(lock.open("rb")), fcntl.LOCK_EX)
-        links = Path(stack.enter_context(TemporaryDirectory(prefix="rqa-")))
+        links = Path(mkdtemp(prefix="rqa-"))
+        for _ in range(2):  # tantivy's first reader, which is being closed, can create its lock file meanwhile
+            stack.callback(shutil.rmtree, links, ignore_errors=True)
         (links / _META).write_bytes((folder / _META).read_bytes())
         for file in folder.absolute().iterdir():
             if not file.name.startswith(".") and file.name != _META:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float64]
 
 FOLDS = 5
+_KEPT = 0.95
 _TRIALS = 4000  # combinations of bounds
 _MOST = 50  # bounds that are tried for a step
 
@@ -41,12 +42,11 @@ class Record:
 class Target:
     """Either `budget`, the most that a question may cost in the mean, or a least accuracy.
 
-    The accuracy is `accuracy`, or else the share `keep` of that of the most accurate step.
+    The accuracy is `accuracy`, or else the share _KEPT of that of the most accurate step.
     """
 
     accuracy: float | None = None
     budget: float | None = None
-    keep: float = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def fit(record: Record, target: Target) -> Fitted:
     steps = len(points)
     most = min(_MOST, int(_TRIALS ** (1 / max(1, steps - 1))))
     candidates = [_candidates(row, most) for row in sure[:-1]]
-    least = target.accuracy if target.accuracy is not None else target.keep * float(record.right.mean(axis=1).max())
+    least = target.accuracy if target.accuracy is not None else _KEPT * float(record.right.mean(axis=1).max())
 
     def worth(bounds: Sequence[float]) -> tuple[bool, float, float]:
         found = _result(record, sure, bounds)

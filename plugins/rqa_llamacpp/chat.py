@@ -102,8 +102,13 @@ def _fold_system(messages: Sequence[Message]) -> list[Message]:
 
 def without_reasoning(prompt: str, reply: str) -> str:
     """Return `reply` without reasoning at its start. The opening tag may be at the end of the prompt."""
+    return without_thoughts(opened_reasoning(prompt) + reply)
+
+
+def opened_reasoning(prompt: str) -> str:
+    """Return the opening tag for reasoning at the end of `prompt`, or ""."""
     start = _REASONING_START.search(prompt)
-    return without_thoughts(start[1] + reply if start else reply)
+    return start[1] if start else ""
 
 
 def with_reasoning_closed(prompt: str) -> str:

@@ -6,6 +6,7 @@ reply again for every token.
 
 from __future__ import annotations
 
+import codecs
 import ctypes
 import os
 from collections import deque
@@ -150,18 +151,20 @@ class Engine:
         limit: int,
         stop: Sequence[str] = (),
         top: int | None = None,
+        on_text: Callable[[str], None] | None = None,
         is_cancelled: Callable[[], bool] = lambda: False,
     ) -> Written:
         """Generate at most `limit` tokens after `prompt`.
 
         The text is cut at the first of the `stop` texts. With `top`, special tokens stay in the text, and each token
         has its log-probability and that many alternatives. Raises Cancelled if `is_cancelled` returns True; it is
-        called before every batch and token.
+        called before every batch and token. `on_text` gets each piece of the text, and may get a part of a stop text.
         """
         sampler = Sampler(self._vocabulary, sampling)
         try:
             self._read(prompt, is_cancelled)
-            return self._write(sampler, limit, [text.encode() for text in stop if text], top, is_cancelled)
+            stops = [text.encode() for text in stop if text]
+            return self._write(sampler, limit, stops, top, on_text=on_text, is_cancelled=is_cancelled)
         finally:
             sampler.close()
 
@@ -189,9 +192,17 @@ class Engine:
             self.evaluated += len(batch)
 
     def _write(
-        self, sampler: Sampler, limit: int, stops: list[bytes], top: int | None, is_cancelled: Callable[[], bool]
+        self,
+        sampler: Sampler,
+        limit: int,
+        stops: list[bytes],
+        top: int | None,
+        *,
+        on_text: Callable[[str], None] | None,
+        is_cancelled: Callable[[], bool],
     ) -> Written:
         text, tokens = bytearray(), list[Token]()
+        characters = codecs.getincrementaldecoder("utf-8")("replace")  # a token may end within a character
 
         def written(count: int, *, ended: bool) -> Written:
             return Written(text.decode(errors="replace"), count, ended, tuple(tokens))
@@ -202,11 +213,14 @@ class Engine:
                 tokens.append(self._with_alternatives(token, top))
             if lib.llama_vocab_is_eog(self._vocabulary, token):
                 return written(count, ended=True)
-            text += self._piece(token, special=top is not None)
+            piece = self._piece(token, special=top is not None)
+            text += piece
             ends = [at for stop in stops if (at := text.find(stop)) >= 0]
             if ends:
                 del text[min(ends) :]
                 return written(count + 1, ended=True)
+            if on_text and (whole := characters.decode(piece)):
+                on_text(whole)
             if count + 1 < limit:
                 self._decode([token], is_cancelled)
         return written(limit, ended=False)

@@ -7,6 +7,7 @@ import importlib
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -95,6 +96,12 @@ class LlamaCpp:
         # A plain `def`: a worker thread does the work, and the awaitable can be cancelled.
         return self._in_thread(self._generate, messages, decoding)
 
+    def generate_stream(
+        self, messages: list[Message], decoding: Decoding, on_text: Callable[[str], None]
+    ) -> Awaitable[Completion]:
+        """Return the model's reply, and call `on_text` with each piece of it. Raises as `generate`."""
+        return self._in_thread(partial(self._generate, on_text=on_text), messages, decoding)
+
     def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Awaitable[Continuation]:
         """Return the model's continuation of `prompt`. Raises ContextError if the window has no room for one."""
         return self._in_thread(self._continue, prompt, decoding, top)
@@ -106,12 +113,21 @@ class LlamaCpp:
         finally:
             cancelled.set()  # if this task was cancelled, the thread stops at its next token
 
-    def _generate(self, messages: Sequence[Message], decoding: Decoding, cancelled: threading.Event) -> Completion:
-        from .chat import without_reasoning
+    def _generate(
+        self,
+        messages: Sequence[Message],
+        decoding: Decoding,
+        cancelled: threading.Event,
+        *,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Completion:
+        from .chat import opened_reasoning, without_reasoning
 
         with self._turn:
             prompt, tokens = self._prompt(messages, has_schema=decoding.schema is not None)
-            written = self._write(tokens, decoding, cancelled)
+            if on_text and (tag := opened_reasoning(prompt)):
+                on_text(tag)
+            written = self._write(tokens, decoding, cancelled, on_text=on_text)
         usage = Usage(calls=1, prompt_tokens=len(tokens), completion_tokens=written.count)
         return Completion(without_reasoning(prompt, written.text), usage, "stop" if written.ended else "length")
 
@@ -124,7 +140,12 @@ class LlamaCpp:
         return Continuation(written.text, written.tokens, usage, "stop" if written.ended else "length")
 
     def _write(
-        self, tokens: Sequence[int], decoding: Decoding, cancelled: threading.Event, top: int | None = None
+        self,
+        tokens: Sequence[int],
+        decoding: Decoding,
+        cancelled: threading.Event,
+        top: int | None = None,
+        on_text: Callable[[str], None] | None = None,
     ) -> Written:
         """Generate text after `tokens`. The caller holds `_turn`."""
         from .engine import Cancelled
@@ -143,6 +164,7 @@ class LlamaCpp:
                 limit=min(decoding.max_tokens or options.max_tokens, room),
                 stop=decoding.stop,
                 top=top,
+                on_text=on_text,
                 is_cancelled=lambda: cancelled.is_set() or self._closed.is_set(),
             )
         except Cancelled:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from robust_qa import Answer, CutError, hookimpl
-from robust_qa.kit import Prompter, declines, fenced, labelled_answer, says_unknown
+from robust_qa.kit import Prompter, declines, fenced, labelled_answer, prose_preview, says_unknown
 
 if TYPE_CHECKING:
     from robust_qa import Registry, Toolbox
@@ -35,7 +35,7 @@ class NoRag:
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """Answer in one call. Abstains if the reply declines or is empty; raises CutError if it was cut."""
-        reply = await self.prompter.ask(toolbox, "answer", fields={"question": fenced(question)})
+        reply = await self.prompter.ask(toolbox, "answer", fields={"question": fenced(question)}, preview=prose_preview)
         stated = labelled_answer(reply.text)
         text = reply.text if stated is None else stated
         if reply.finish == "length":

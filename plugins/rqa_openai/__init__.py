@@ -22,7 +22,7 @@ and Anthropic support it too, each without some optional fields. `dialect` learn
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -101,9 +101,22 @@ class OpenAI:
         the prompt exceeds the context window, ReplyError if the reply is not a chat completion, and CutError if
         the reply contains only reasoning.
         """
+        return await self._generate(messages, decoding, None)
+
+    async def generate_stream(
+        self, messages: list[Message], decoding: Decoding, on_text: Callable[[str], None]
+    ) -> Completion:
+        """Return one reply, and call `on_text` with each piece of it. Raises the errors of `generate`."""
+        return await self._generate(messages, decoding, on_text)
+
+    async def _generate(
+        self, messages: list[Message], decoding: Decoding, on_text: Callable[[str], None] | None
+    ) -> Completion:
         fields, limit = self._fields(decoding)
+        if on_text:
+            fields |= {"stream": True, "stream_options": {"include_usage": True}}
         reply, dialect = await self._client.request(
-            _CHAT, lambda dialect: dialect.request(messages, fields, limit, decoding.schema)
+            _CHAT, lambda dialect: dialect.request(messages, fields, limit, decoding.schema), on_text=on_text
         )
         self._warn(fields, dialect)
         with attach_usage(reply):

@@ -12,6 +12,7 @@ from robust_qa import ConfigError, Key, RefusedError
 from .dialect import Dialect, encode, names_field
 from .refusals import error_for, refusal_in
 from .replies import Endpoint, Reply
+from .streams import Stream
 
 if TYPE_CHECKING:
     from .connections import Connections
@@ -61,14 +62,21 @@ class Client:
         }
 
     async def request(
-        self, page: str, build: Callable[[Dialect], dict[str, Any]], *, not_found_hint: str = ""
+        self,
+        page: str,
+        build: Callable[[Dialect], dict[str, Any]],
+        *,
+        not_found_hint: str = "",
+        on_text: Callable[[str], None] | None = None,
     ) -> tuple[Reply, Dialect]:
         """Return the reply and the dialect that worked, and keep that dialect for the session.
+
+        `on_text` gets the pieces of a streamed reply.
 
         The dialect changes only after a success: an error message may quote a passage that mentions a field.
         """
         before = self.dialect
-        reply, dialect = await self._try(self._pages[page], build, before, not_found_hint)
+        reply, dialect = await self._try(self._pages[page], build, before, not_found_hint, on_text)
         if self.dialect == before:  # the first of several concurrent calls to finish changes the session
             self.dialect = dialect
         return reply, dialect
@@ -79,18 +87,19 @@ class Client:
         build: Callable[[Dialect], dict[str, Any]],
         dialect: Dialect,
         not_found_hint: str,
+        on_text: Callable[[str], None] | None,
     ) -> tuple[Reply, Dialect]:
         """Send the request in `dialect`, and in simpler dialects if the endpoint rejects fields of it."""
         request = {"model": self.endpoint.model, **build(dialect), **self._body}
-        reply = await connections.post(encode(request))
+        reply = await connections.post(encode(request), Stream(on_text) if on_text else None)
         refusal = refusal_in(reply)
         if refusal is None:
             return reply, dialect
         if simpler := dialect.after(refusal, request):
-            return await self._try(connections, build, simpler, not_found_hint)
+            return await self._try(connections, build, simpler, not_found_hint, on_text)
         if guess := dialect.guess(refusal, request):
             with suppress(RefusedError):  # refused again, so the guess was wrong
-                return await self._try(connections, build, guess, not_found_hint)
+                return await self._try(connections, build, guess, not_found_hint, on_text)
         error = error_for(refusal, reply, self.endpoint, names_field=names_field(refusal, request))
         if not_found_hint and refusal.status in {404, 405}:
             error.hint = f"{not_found_hint} {error.hint}".strip()

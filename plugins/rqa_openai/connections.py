@@ -11,6 +11,7 @@ from robust_qa import CallTimeout, ConfigError, UnavailableError, __version__
 from robust_qa.kit import is_loopback, read_body
 
 from .replies import Endpoint, Reply
+from .streams import Stream
 
 CONNECT_SECONDS = 10.0  # timeout for connecting; the host limits the whole call
 IDLE_SECONDS = 30.0  # unused connections are closed after this time
@@ -44,14 +45,17 @@ class Connections:
         self._idle: list[httpx.AsyncClient] = []
         self._tls: ssl.SSLContext | None = None
 
-    async def post(self, content: bytes) -> Reply:
+    async def post(self, content: bytes, stream: Stream | None = None) -> Reply:
         """Return the reply, whatever its status. Redirects are not followed.
+
+        `stream` gets server-sent events when they are there. The reply is then what the endpoint would have sent at
+        once.
 
         Raises CallTimeout or UnavailableError if there is no reply, ReplyError if it is too long.
         """
         client = self._idle.pop() if self._idle else self._new_client()
         try:
-            return await self._send(client, content)
+            return await self._send(client, content, stream)
         except httpx.TimeoutException as cause:
             raise CallTimeout(
                 f"No connection to {self._endpoint} within {CONNECT_SECONDS:g} s.",
@@ -89,15 +93,18 @@ class Connections:
         self._clients.append(client)
         return client
 
-    async def _send(self, client: httpx.AsyncClient, content: bytes) -> Reply:
+    async def _send(self, client: httpx.AsyncClient, content: bytes, stream: Stream | None) -> Reply:
         # A request built here is not merged with the client's headers, cookies and parameters on every call.
         request = httpx.Request("POST", self._url, headers=self._headers, content=content)
         response = await client.send(request, stream=True, follow_redirects=False)
         try:
-            body = await read_body(response, BODY_BYTES, server=str(self._endpoint))
+            if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
+                stream = None  # an error, or the endpoint does not stream
+            on_part = stream.add if stream else None
+            body = await read_body(response, BODY_BYTES, server=str(self._endpoint), on_part=on_part)
         finally:
             await response.aclose()
-        return Reply(response.status_code, response.headers, body)
+        return Reply(response.status_code, response.headers, stream.reply() if stream else body)
 
     async def close(self) -> None:
         """Close every connection. Calls in flight fail."""

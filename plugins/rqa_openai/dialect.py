@@ -17,7 +17,15 @@ from .refusals import Refusal
 Structured = Literal["json_schema", "json_object", "none"]
 _FALLBACK: dict[Structured, Structured] = {"json_schema": "json_object", "json_object": "none"}
 _FORMAT = re.compile(r"response_?format|schema|json_object|structured output", re.IGNORECASE)
-_OPTIONAL = ("temperature", "seed", "stop", "skip_special_tokens", "spaces_between_special_tokens", "encoding_format")
+_OPTIONAL = (
+    "temperature",
+    "seed",
+    "stop",
+    "skip_special_tokens",
+    "spaces_between_special_tokens",
+    "encoding_format",
+    "stream_options",
+)
 _NOT_ABOUT_FIELDS = {401, 403, 429}  # errors about a key, an account or a rate limit
 # "This model supports at most 4096 completion tokens" rejects a value, not a field.
 _UNSUPPORTED = re.compile(

@@ -38,7 +38,13 @@ class Rag:
         if not passages:
             return Answer(None, reason="No passage was found for the question.")
         reading = await toolbox.read(
-            question, passages, prompt=self.prompt, order=options.order, seed=options.seed, abstain=options.abstain
+            question,
+            passages,
+            prompt=self.prompt,
+            order=options.order,
+            seed=options.seed,
+            abstain=options.abstain,
+            final=True,
         )
         if reading.text is None:
             absent = "The passages do not hold an answer." if toolbox.generative else "Not sure of an answer."

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import CutError
 from ..kit.forms import ANSWER, TEXT, list_of, object_of
+from ..kit.previews import json_preview, showable
 from ..kit.prompts import abstention, load_prompts
 from ..kit.replies import (
     UNKNOWN,
@@ -63,6 +64,12 @@ def instructions(*, structured: bool, abstain: bool) -> dict[str, str]:
         "format": form + when + ("}" if structured else ""),
         "abstain": _ABSTAIN if abstain else abstention(offered=False),
     }
+
+
+def preview(reply: str) -> str:
+    """Return the answer in the first part of a reply, "" while it cannot be shown. See `Preview`."""
+    lines = [line["field"] for line in _LINE.finditer(without_thoughts(reply)) if line[1][0] not in "dD"]
+    return json_preview(reply) or showable(lines[-1] if lines else "")
 
 
 def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Reading:

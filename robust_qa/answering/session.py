@@ -16,6 +16,7 @@ from ..calls.cache import Cache, open_cache
 from ..calls.contract import check_component
 from ..calls.pipeline import Pipeline
 from ..calls.trace import Trace
+from ..calls.watching import Watcher
 from ..config import options as settings
 from ..config.layers import Config
 from ..errors import ConfigError, MissingError, RqaError
@@ -90,19 +91,26 @@ class Session:
                 self._cache.close()
 
     async def answer(
-        self, question: Question, *, strategy: str | None = None, as_given: bool = False, trace: Trace | None = None
+        self,
+        question: Question,
+        *,
+        strategy: str | None = None,
+        as_given: bool = False,
+        trace: Trace | None = None,
+        watcher: Watcher | None = None,
     ) -> Answer:
         """The answer to `question` by `strategy` (default: the configured one).
 
         `as_given`: retrieve only the question's own passages, whatever the configuration says.
         `trace`: filled with the steps, also if the question fails.
+        `watcher`: told of each step, and of the answer while it is written. Not with `trace`, which has its own.
         Raises RqaError, with the usage so far, if there is no answer.
         """
         self._check_not_ended()
         began = time.perf_counter()
         has_passages = question.passages is not None
         name, component, components = self.plan(has_passages=has_passages, strategy=strategy, as_given=as_given)
-        toolbox = Toolbox(question, components, trace or Trace(detailed=self.detailed))
+        toolbox = Toolbox(question, components, trace or Trace(detailed=self.detailed, watcher=watcher))
         try:
             with collected_warnings() as warnings:
                 answer = await answer_of(name, component, toolbox)

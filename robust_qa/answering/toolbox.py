@@ -11,6 +11,7 @@ import msgspec
 
 from ..calls.pipeline import Call, Pipeline
 from ..calls.trace import Trace
+from ..calls.watching import Preview
 from ..config import options
 from ..errors import ConfigError, MissingError, PluginError
 from ..expressions import (
@@ -175,6 +176,7 @@ class Toolbox:
         sample: int = 0,
         temperature: float | None = None,
         abstain: bool = True,
+        final: bool = False,
     ) -> Reading:
         """The answer to `question` in `passages`."""
         reader = self._reader()
@@ -193,6 +195,7 @@ class Toolbox:
             sample=sample,
             temperature=temperature,
             schema=reading.schema(abstain=abstain) if self.structured else None,
+            preview=reading.preview if final else None,
         )
         shown = shown_order(passages, self._layout(order, seed))
         found = reading.parse_reading(completion, passages)  # whose numbers are those that were shown
@@ -230,6 +233,7 @@ class Toolbox:
         max_tokens: int | None = None,
         schema: Mapping[str, Any] | None = None,
         stop: Sequence[str] = (),
+        preview: Preview | None = None,
     ) -> Completion:
         """One reply of the language model to `prompt`."""
         reader = self._reader()
@@ -252,6 +256,7 @@ class Toolbox:
             prompt.name if isinstance(prompt, Prompt) else "messages",
             {"prompt": msgspec.to_builtins(messages)} if self.trace.detailed else {},
             repeatable=_repeatable(reader.options, decoding),
+            preview=preview,
         )
         return await reader.call(call, self.trace)
 

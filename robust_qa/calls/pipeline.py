@@ -9,6 +9,7 @@ import inspect
 import os
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +30,7 @@ from .limits import Limits
 from .rate_limit import LONGEST_WAIT, Closed, RateLimit
 from .retries import RetryPolicy
 from .trace import Trace, step_data
+from .watching import Preview, Unfolding, Watcher
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,7 +51,7 @@ class Call(Generic[T]):
     """One request to a component: its method `power` with `arguments`. `returns` is the type of the result.
 
     `what` and `data` are for the trace. A call that is not `repeatable` (sampled without a seed) is neither cached nor
-    shared.
+    shared. `preview` finds the answer in the reply to a strategy's last call, to show it while it is written.
     """
 
     power: Power | Literal["embed", "quote"]
@@ -58,6 +60,7 @@ class Call(Generic[T]):
     what: str
     data: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     repeatable: bool = True
+    preview: Preview | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,10 @@ class Pipeline:
                 place = key or object()
                 shared = self._in_flight.get(place)
                 if shared is None:
-                    shared = self._in_flight[place] = SharedCall(partial(self._perform, key, call), self._start)
+                    work = partial(self._perform, key, call, trace.watcher)
+                    shared = self._in_flight[place] = SharedCall(work, self._start)
+                if trace.watcher:
+                    trace.watcher.step(_step(call))
                 try:
                     outcome = await shared.join()
                 finally:
@@ -145,14 +151,21 @@ class Pipeline:
         result: T = outcome.result
         return copy(result) if isinstance(result, list) else result
 
-    async def _perform(self, key: str | None, call: Call[T], shared: SharedCall) -> _Outcome[T]:
-        """Make the call, validate its result, retry what is retryable, and store the result."""
+    async def _perform(
+        self, key: str | None, call: Call[T], watcher: Watcher | None, shared: SharedCall
+    ) -> _Outcome[T]:
+        """Make the call, validate its result, retry what is retryable, and store the result.
+
+        `watcher` is that of the first caller.
+        """
         policy = RetryPolicy(0 if self._delegates else self.limits.retries, self._rate)
         retries = 0
         while True:
             with collected_warnings() as warnings:
                 try:
-                    if batcher := self._batcher(call.power):
+                    if watcher and watcher.streaming and call.preview and hasattr(self.component, "generate_stream"):
+                        result = await self._stream(call, Unfolding(call.preview, watcher.answer))
+                    elif batcher := self._batcher(call.power):
                         result = await batcher.submit(call.arguments)
                     else:
                         function = getattr(self.component, call.power)
@@ -164,14 +177,26 @@ class Pipeline:
                         shared.usage += error.usage
                     if shared.over or (wait := policy.wait(error)) is None:
                         raise
-            await asyncio.sleep(wait)
             retries += 1
+            if watcher:
+                watcher.step(f"{self.name} does not answer, attempt {retries + 1} of {self.limits.retries + 1}")
+            await asyncio.sleep(wait)
         # A result with temporary warnings is not cached, because the next call may succeed in full.
         if self._cache is not None and all(isinstance(each, LastingWarning) for each in warnings):
             for place, content in self._entries(key, call, result):
                 if place and content:
                     self._cache.put(place, content)
         return _Outcome(result, retries, tuple(warnings))
+
+    async def _stream(self, call: Call[Any], unfolding: Unfolding) -> Any:
+        """Call `generate_stream`. Its pieces may come from another thread."""
+        loop = asyncio.get_running_loop()
+
+        def add(piece: str) -> None:
+            with suppress(RuntimeError):  # the event loop is closed
+                loop.call_soon_threadsafe(unfolding.add, piece)
+
+        return await self._invoke("generate_stream", self.component.generate_stream, *_copied(call.arguments), add)
 
     async def _invoke(self, power: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Wait for a slot and for the rate limit, then call with a timeout, in a worker thread if it is `def`."""
@@ -428,6 +453,18 @@ class Pipeline:
             general=True,
             retry_after=seconds,
         )
+
+
+def _step(call: Call[Any]) -> str:
+    """Return what the call does, for a watcher."""
+    doing = {
+        "retrieve": "retrieving",
+        "read": "reading",
+        "score": f"judging {call.what}",
+        "embed": f"embedding {call.what}",
+        "quote": "choosing quotes",
+    }
+    return doing.get(call.power, f"waiting for the model ({call.what})")
 
 
 def _copied(arguments: tuple[Any, ...]) -> tuple[Any, ...]:

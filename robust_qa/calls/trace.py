@@ -10,13 +10,18 @@ from typing import Any, Literal
 import msgspec
 
 from ..types import Completion, Continuation, Power, Quote, Reading, Step, Usage
+from .watching import Watcher
 
 
 class Trace:
-    """Collects the steps of one question. Without `detailed` it collects only the usage, for long batches."""
+    """Collects the steps of one question. Without `detailed` it collects only the usage, for long batches.
 
-    def __init__(self, *, detailed: bool = True) -> None:
+    `watcher` gets each step when it begins.
+    """
+
+    def __init__(self, *, detailed: bool = True, watcher: Watcher | None = None) -> None:
         self.detailed = detailed
+        self.watcher = watcher
         self.steps: list[Step] = []
         self.usage = Usage()
         self._began = time.perf_counter()
@@ -40,6 +45,8 @@ class Trace:
     ) -> None:
         """Record a step that ends now. `started` is the value of `now()` at its start (None: now)."""
         self.usage += usage
+        if self.watcher and kind == "note":
+            self.watcher.step(what)
         if not self.detailed:
             return
         ended = self.now()

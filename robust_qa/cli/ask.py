@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InputError, RqaError
-from ..stdout import plugins_write_to_stderr
+from ..stdout import descriptor, plugins_write_to_stderr
 from ..types import Answer, Question
 from .options import Answering, answering_options, output_option, passages_in
 from .run import Run, pass_run
@@ -18,6 +19,7 @@ from .run import Run, pass_run
 if TYPE_CHECKING:
     from ..answering.session import Session
     from ..calls.trace import Trace
+    from .live import Live
 
 
 @click.command(
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the whole answer as JSON.")
 @click.option("--short", is_flag=True, help="Print only the short answer. Without one, exit with 6.")
+@click.option("--no-stream", is_flag=True, help="Do not print the answer while the model writes it.")
 @click.option("--explain", is_flag=True, help="Show every call and decision on stderr.")
 @pass_run
 def command(
@@ -47,6 +50,7 @@ def command(
     passages: Path | None,
     as_json: bool,
     short: bool,
+    no_stream: bool,
     explain: bool,
     **answering: Any,
 ) -> None:
@@ -56,6 +60,7 @@ def command(
     from ..calls.trace import Trace
     from . import output
     from .answering import open_session
+    from .live import Live
 
     options = Answering(**answering)
     if short and as_json:
@@ -67,12 +72,16 @@ def command(
     if len(question) > 1:
         raise click.UsageError(f"Put the question in quotes: rqa ask {shlex.quote(' '.join(question))}")
     parsed = _question(question[0] if question else None, passages)
-    trace = Trace()
     output.print_to(out)
+    live = Live(
+        steps=run.verbosity >= 0 and not explain,
+        streaming=not (no_stream or short or as_json or explain or out) and os.isatty(descriptor()),
+    )
+    trace = Trace(watcher=live)
     with plugins_write_to_stderr():
         session = open_session(run, options)  # outside the event loop, so that Ctrl-C interrupts indexing
         try:
-            answer = asyncio.run(_answer(session, parsed, trace))
+            answer = asyncio.run(_answer(session, parsed, trace, live))
         except RqaError:
             if explain and trace.steps:
                 output.explain_steps(parsed.text, trace.steps, verbose=run.verbosity > 0)
@@ -86,7 +95,7 @@ def command(
     elif as_json:
         output.print_json(answer)
     else:
-        output.print_answer(answer, cost=run.verbosity >= 0)
+        output.print_answer(answer, shown=live.end(answer.text or ""), cost=run.verbosity >= 0)
 
 
 def _names_given(retriever: str) -> bool:
@@ -109,6 +118,6 @@ def _question(text: str | None, passages: Path | None) -> Question:
     return Question(text.encode("utf-8", "replace").decode().strip(), passages=own)
 
 
-async def _answer(session: Session, question: Question, trace: Trace) -> Answer:
-    async with session:
+async def _answer(session: Session, question: Question, trace: Trace, live: Live) -> Answer:
+    async with session, live.drawing():
         return await session.answer(question, trace=trace)

@@ -17,6 +17,7 @@ from ..types import Kind, Passage
 from .run import Run
 
 if TYPE_CHECKING:
+    from ..config.keys import Key
     from ..config.layers import Config
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,6 +55,18 @@ class KeyValue(click.ParamType[tuple[str, str]]):
         if not equals or not all(key.split(".")):
             self.fail(f"{value!r} is not KEY=VALUE. Example: strategy.astute.iterations=2", param, ctx)
         return key.strip(), text.strip()
+
+
+class StoredKey(click.ParamType["Key"]):
+    """The name of a stored key, converted to the Key."""
+
+    name = "NAME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Key:
+        """Look the key up. Raises ConfigError if `value` cannot be a name."""
+        from ..config import keys
+
+        return value if isinstance(value, keys.Key) else keys.find(str(value))
 
 
 def _names(kind: Kind) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:

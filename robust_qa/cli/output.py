@@ -122,18 +122,21 @@ def print_short(answer: Answer) -> None:
     click.echo(printable(answer.text))
 
 
-def print_answer(answer: Answer, *, cost: bool = True) -> None:
-    """Print the answer, conflicts, numbered sources and closest passages on stdout, and the cost on stderr."""
+def print_answer(answer: Answer, *, shown: str = "", cost: bool = True) -> None:
+    """Print the answer, conflicts, numbered sources and closest passages on stdout, and the cost on stderr.
+
+    `shown`: the first part of the answer, which is on the screen already.
+    """
     from rich.text import Text
 
     out = console()
     if answer.text is None:
         out.print(Text(printable(answer.reason) or "Not sure."))
     else:
-        shown = Text(printable(answer.text), style="bold")
+        text = Text(printable(answer.text)[len(shown) :], style="bold")
         if out.is_terminal and answer.confidence is not None:  # a pipe gets the answer alone on its line
-            shown.append(f" ({answer.confidence:.0%})", style="not bold")
-        out.print(shown)
+            text.append(f" ({answer.confidence:.0%})", style="not bold")
+        out.print(text, soft_wrap=bool(shown))
         if answer.reason:
             out.print(Text(printable(answer.reason)))
     sources = _numbered(answer)

@@ -30,6 +30,12 @@ def can_draw() -> bool:
     return sys.stderr.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 
+def redraw(line: str = "") -> None:
+    """Draw `line` on stderr in place of the last one, as far as it fits: a second line cannot be redrawn."""
+    width = (os.get_terminal_size(sys.stderr.fileno()).columns or 80) if line else 1
+    click.echo(f"\r\x1b[K{line[: width - 1]}", nl=False, err=True)
+
+
 # -- indexing
 
 
@@ -70,16 +76,14 @@ class _Bar:
             return
         self._drawn = True
         of = f"/{total}" if total else ""
-        line = f"indexing: {done}{of} files, {passages} passages, {passages / elapsed:.0f} passages/s"
-        width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
-        click.echo(f"\r\x1b[K{line[: width - 1]}", nl=False, err=True)  # one line: a second cannot be redrawn
+        redraw(f"indexing: {done}{of} files, {passages} passages, {passages / elapsed:.0f} passages/s")
 
     def __enter__(self) -> _Bar:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._drawn:
-            click.echo("\r\x1b[K", nl=False, err=True)
+            redraw()
 
 
 # -- batches

@@ -17,6 +17,7 @@ from .dates import iso_date
 from .forms import ANSWER, NUMBER, TEXT, Filled, Form, Labels, Prompter, in_either_form, list_of, numbers_of, object_of
 from .http import read_body, retry_after
 from .per_passage import ask_each
+from .previews import json_preview, prose_preview
 from .prompts import arrange, fenced, load_prompts
 from .quotes import cite_quote, closest_quotes, quote_windows
 from .replies import (
@@ -72,6 +73,7 @@ __all__ = [
     "install_hint",
     "is_loopback",
     "iso_date",
+    "json_preview",
     "labelled_answer",
     "list_of",
     "load_prompts",
@@ -84,6 +86,7 @@ __all__ = [
     "parse_object",
     "parse_objects",
     "printable",
+    "prose_preview",
     "quote_windows",
     "read_body",
     "retry_after",

@@ -19,14 +19,19 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 async def read_body(
-    response: httpx.Response, limit: int, *, server: str = "", on_cut: Callable[[], None] | None = None
+    response: httpx.Response,
+    limit: int,
+    *,
+    server: str = "",
+    on_cut: Callable[[], None] | None = None,
+    on_part: Callable[[bytes], None] | None = None,
 ) -> bytes:
     """Return the body of a streamed httpx response, decompressed, at most `limit` bytes of it.
 
     Memory use stays near `limit`, because bytes are counted while they are decompressed. Send
     `Accept-Encoding: gzip` with the request: only gzip and uncompressed bodies are read. `server` names the server
     in errors; by default it is the host of the URL. If the body is longer than `limit`, `on_cut` is called and the
-    first `limit` bytes are returned.
+    first `limit` bytes are returned. `on_part` gets each part of the body when it is there.
 
     Raises ReplyError if the body is longer than `limit` and there is no `on_cut`, if it has another content coding
     or several of them, or if it does not decompress. Raises what httpx raises if the connection fails.
@@ -47,7 +52,7 @@ async def read_body(
     body = bytearray()
     begun = ended = False
     async for chunk in response.aiter_raw():
-        begun = True
+        begun, before = True, len(body)
         if inflate is None:
             body += chunk
         elif ended:
@@ -58,6 +63,8 @@ async def read_body(
             except zlib.error as error:
                 raise ReplyError(f"{server} replied with a broken compressed body: {error}") from error
             ended = inflate.eof
+        if on_part:
+            on_part(bytes(body[before:]))
         if len(body) > limit:
             if on_cut is None:
                 raise ReplyError(f"{server} replied with more than {_size(limit)}.")

@@ -74,6 +74,16 @@ async def _completion(subject: Subject) -> None:
     _valid_completion(await subject.call("generate", ASK[1:], Decoding(max_tokens=SHORT, seed=1)))
 
 
+@SUITE.behaviour("`generate_stream` returns a Completion, whose text the pieces make up", of="generate_stream")
+async def _streams(subject: Subject) -> None:
+    pieces: list[str] = []
+    completion = await subject.call(
+        "generate_stream", list(ASK), Decoding(temperature=0.0, max_tokens=32), pieces.append
+    )
+    _valid_completion(completion)
+    expect(completion.text in "".join(pieces), f"the pieces of {completion.text!r} are {pieces!r}")
+
+
 @SUITE.behaviour("`generate` respects max_tokens", of="generate")
 async def _max_tokens(subject: Subject) -> None:
     ask = [Message("user", "Count from one to one hundred in words.")]

@@ -93,7 +93,9 @@ def test_every_strategy_ends_with_an_answer_at_the_first_try(
         settings = Path(os.environ["RQA_CONFIG_DIR"], "config.toml")
         settings.parent.mkdir()
         settings.write_text(
-            f'[reader.server]\nplugin = "openai"\nbase_url = "{url}"\nmodel = "{model}"\nwindow = 8192\n', "utf-8"
+            f'[reader.server]\nplugin = "openai"\nbase_url = "{url}"\nmodel = "{model}"\nwindow = 8192\n'
+            '[strategy.cascade]\nsteps = ["norag", "rag"]\n',
+            "utf-8",
         )
         ended = {name: rqa("ask", "--json", "--no-cache", "-s", name, "-d", HARBOUR, QUESTION) for name in strategies}
     for name in without_log_probabilities:

@@ -30,12 +30,12 @@ class Fault:
     """A reply with something wrong: any status, headers and body, and the ways in which it fails to come."""
 
     status: int = 200
-    body: str | bytes | dict[str, Any] = b""
+    body: str | bytes | dict[str, Any] | list[str] = b""  # a list is sent piece by piece
     headers: dict[str, str] = field(default_factory=dict)
     hang: bool = False  # no reply until the client leaves or the server stops
     reset: bool = False  # the connection is reset in place of a reply
     withheld: int = 0  # bytes that Content-Length promises and that never come
-    pause: float = 0.0  # seconds between one byte of the body and the next
+    pause: float = 0.0  # seconds between one byte, or one piece, of the body and the next
 
 
 HANG = Fault(hang=True)
@@ -97,6 +97,20 @@ def continuation(*tokens: tuple[Any, ...], finish: str = "stop", text: str | Non
         "choices": [{"index": 0, "text": said, "logprobs": logprobs, "finish_reason": finish}],
         "usage": {"prompt_tokens": 7, "completion_tokens": len(tokens), "total_tokens": 7 + len(tokens)},
     }
+
+
+def streamed(*pieces: str, pause: float = 0.0, finish: str | None = "stop", done: bool = True) -> Fault:
+    """A reply as server-sent events, one for each piece of its text."""
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}, *({"content": piece} for piece in pieces)]
+    chunks = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    if finish:
+        chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
+    chunks.append({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": len(pieces)}})  # type: ignore[dict-item]
+    events = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks]
+    return Fault(body=[*events, *(["data: [DONE]\n\n"] if done else [])], headers=_EVENTS, pause=pause)
+
+
+_EVENTS = {"Content-Type": "text/event-stream"}
 
 
 Script = Callable[[dict[str, Any], int], "str | dict[str, Any] | Fault"]
@@ -189,13 +203,16 @@ async def _send(reply: Fault, reader: asyncio.StreamReader, writer: asyncio.Stre
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         writer.transport.abort()
         return False
-    body = json.dumps(reply.body) if isinstance(reply.body, dict) else reply.body
+    pieces = reply.body if isinstance(reply.body, list) else []
+    body = json.dumps(reply.body) if isinstance(reply.body, dict) else "".join(pieces) or reply.body
+    assert not isinstance(body, list)
     payload = body.encode() if isinstance(body, str) else body
     length = str(len(payload) + reply.withheld)
     headers = {"Content-Type": "application/json", "Content-Length": length, **reply.headers}
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     head = f"HTTP/1.1 {reply.status} Scripted\r\n{lines}\r\n".encode("latin-1")
-    for piece in [head, *(bytes([byte]) for byte in payload)] if reply.pause else [head + payload]:
+    parts = [piece.encode() for piece in pieces] or [bytes([byte]) for byte in payload]
+    for piece in [head, *parts] if reply.pause else [head + payload]:
         writer.write(piece)
         await writer.drain()
         await asyncio.sleep(reply.pause)

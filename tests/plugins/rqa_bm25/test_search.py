@@ -306,7 +306,7 @@ from rqa_bm25 import Bm25
 try:
     print([passage.id for passage in Bm25(Bm25.Options(index=Path(sys.argv[1]))).retrieve("panda", 5)])
 except RqaError as error:
-    print(error.hint)
+    print(error, error.hint)
 """
 
 
@@ -334,7 +334,7 @@ def test_a_read_only_index_is_searched_without_leftover_files(tmp_path):
         assert ended.stdout == "['panda']\n", ended.stderr
         assert list(links.iterdir()) == []
         (index / "tantivy" / "meta.json").chmod(0)
-        assert searched_by_a_guest(index, links).stdout == "Ask the owner of the folder for permission to read it.\n"
+        assert "Ask the owner of the folder for permission to read it." in searched_by_a_guest(index, links).stdout
     finally:
         for place in places:
             place.chmod(0o755 if place.is_dir() else 0o644)

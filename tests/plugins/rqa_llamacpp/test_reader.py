@@ -57,6 +57,13 @@ def reader(open_reader) -> LlamaCpp:
     return open_reader(n_batch=32)
 
 
+async def test_a_stream_has_the_same_reply_in_pieces(reader):
+    ask, pieces = [Message("user", "Count.")], list[str]()
+    streamed = await reader.generate_stream(ask, SAMPLED, pieces.append)
+    assert streamed == await reader.generate(ask, SAMPLED)
+    assert len(pieces) > 5 and "".join(pieces).strip().startswith(streamed.text[:20].strip())
+
+
 def test_it_conforms_to_the_contract_of_a_reader(reader):
     assert_conforms("reader", reader)
 

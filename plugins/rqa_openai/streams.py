@@ -1,0 +1,83 @@
+"""Streamed replies: server-sent events, put together to the reply that the endpoint would have sent at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+_BROKEN_OFF = "the stream ended early"
+
+
+class _Delta(msgspec.Struct):
+    content: str | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    delta: _Delta | None = None
+    finish_reason: str | None = None
+
+
+class _Chunk(msgspec.Struct):
+    choices: list[_Choice] | None = None
+    usage: Any = None
+    error: Any = None
+
+
+_decode = msgspec.json.Decoder(_Chunk).decode
+
+
+class Stream:
+    """The events of one reply. `on_text` gets each piece of the text."""
+
+    def __init__(self, on_text: Callable[[str], None]) -> None:
+        self._on_text = on_text
+        self._line = bytearray()  # not complete yet
+        self._message = dict.fromkeys(_Delta.__struct_fields__, "")
+        self._finish: str | None = None
+        self._usage: Any = None
+        self._foreign = b""  # an error, or what is not a chunk
+
+    def add(self, part: bytes) -> None:
+        """Add a part of the body."""
+        *lines, rest = part.split(b"\n")
+        for line in lines:
+            self._line += line
+            self._read(bytes(self._line))
+            self._line.clear()
+        self._line += rest
+
+    def _read(self, line: bytes) -> None:
+        field, _, data = line.strip().partition(b":")
+        data = data.strip()
+        if field != b"data" or self._foreign:
+            return
+        if data == b"[DONE]":
+            self._finish = self._finish or "stop"
+            return
+        try:
+            chunk = _decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            self._foreign = data
+            return
+        if chunk.error:
+            self._foreign = data
+        self._usage = chunk.usage or self._usage
+        for choice in (chunk.choices or [])[:1]:
+            self._finish = choice.finish_reason or self._finish
+            for name in self._message:
+                self._message[name] += getattr(choice.delta, name, None) or ""
+            if choice.delta and choice.delta.content:
+                self._on_text(choice.delta.content)
+
+    def reply(self) -> bytes:
+        """Return the body of the whole reply, or the error in the stream."""
+        if self._foreign:
+            return self._foreign
+        message = {name: text for name, text in self._message.items() if text or name == "content"}
+        choice = {"message": message, "finish_reason": self._finish or _BROKEN_OFF}
+        return msgspec.json.encode({"choices": [choice], "usage": self._usage})

@@ -1,0 +1,84 @@
+"""The command `rqa serve`."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from robust_qa import MissingError
+from robust_qa.cli import Answering, answering_options
+from robust_qa.cli.http_server import Address, address_options
+from robust_qa.kit import install_hint
+
+if TYPE_CHECKING:
+    from robust_qa import Key
+    from robust_qa.answering import Session
+    from robust_qa.cli import Run
+
+
+@click.command("serve", epilog="Example: rqa serve --docs notes/ -s rag,astute")
+@address_options
+@click.option(
+    "-j",
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(1, 4096),
+    default=64,
+    show_default=True,
+    help="Answers in progress at once. As many requests again wait.",
+)
+@click.option(
+    "--timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(0, min_open=True),
+    default=300.0,
+    show_default=True,
+    help="Time limit of a request.",
+)
+@click.option(
+    "--max-request",
+    metavar="MIB",
+    type=click.FloatRange(0, min_open=True),
+    default=4.0,
+    show_default=True,
+    help="Largest request in MiB.",
+)
+@answering_options(several=True)
+@click.pass_obj
+def serve(
+    run: Run,
+    /,
+    *,
+    host: str,
+    port: int,
+    token: Key | None,
+    jobs: int,
+    timeout: float,
+    max_request: float,
+    strategy: tuple[str, ...],
+    **answering: Any,
+) -> None:
+    """Answer questions over HTTP, as OpenAI's chat completions.
+
+    Each strategy that can run is a model, such as rqa/astute. -s serves only the strategies you name.
+    """
+    if not (find_spec("starlette") and find_spec("uvicorn")):
+        raise MissingError("`rqa serve` needs starlette and uvicorn.", hint=f"Run `{install_hint('serve')}`.")
+    from robust_qa.cli.batch_run import in_session
+
+    from .app import application
+    from .capacity import Capacity
+    from .models import offered
+
+    address = Address(host, port, token)
+    with address.socket:
+
+        async def work(session: Session) -> None:
+            models = offered(session, strategy)
+            app = application(session, models, Capacity(jobs, timeout), most=int(max_request * 2**20))
+            run.say(f"serving {', '.join(models)} at {address.url}/v1. Stop with Ctrl-C")
+            await address.serve(app, seconds=timeout + 1, unguarded="/health")
+
+        in_session(run, Answering(**answering), work)

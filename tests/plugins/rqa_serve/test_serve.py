@@ -1,0 +1,325 @@
+"""`rqa serve` as its clients see it: the official `openai` package, `llm`, and plain HTTP."""
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from markdown_it import MarkdownIt
+from standins.openai import HANG, Fault, Server, error, streamed
+from standins.openai import serve as endpoint
+from standins.serving import RQA, Serving, serving
+
+openai = pytest.importorskip("openai", reason="pip install -e '.[dev]'")
+for module in ("starlette", "uvicorn"):
+    pytest.importorskip(module, reason="pip install -e '.[serve]'")
+
+QUESTION = "When was the lighthouse built?"
+CONDENSED = "Who was the engineer of the lighthouse?"
+
+
+def reply(request: dict[str, Any], number: int) -> str | Fault:
+    """The language model: it condenses, fails, hangs or answers, as the prompt demands."""
+    prompt = request["messages"][-1]["content"]
+    if "Last question:" in prompt:
+        return CONDENSED
+    if "HANG" in prompt:
+        return HANG
+    if "FAIL" in prompt:
+        return error(400, "Not today.")
+    answer = "Ingrid Valdane" if CONDENSED in prompt else "In 1871"
+    return json.dumps({"documents": [1], "answer": answer})
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[Server]:
+    with endpoint(reply) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("docs")
+    (folder / "light.md").write_text(
+        "# The light\n\nThe lighthouse was built in 1871 by the engineer Ingrid Valdane.\n"
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, model: Server, docs: Path) -> Iterator[Serving]:
+    """A server over a language model and one document."""
+    with serving(tmp_path_factory.mktemp("server"), "--docs", docs, "--no-cache", reader=model.url) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def packaged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """A server over the reader in the package. A document has Markdown in it."""
+    folder = tmp_path_factory.mktemp("packaged")
+    text = "The keeper was Bo Renn, see ![a](http://evil.example/a.png), [b](http://evil.example/b) and <img src=x>."
+    (folder / "keeper.txt").write_text(text)
+    with serving(folder, "--docs", folder / "keeper.txt", "-s", "rag") as running:
+        yield running
+
+
+@pytest.fixture
+def client(server: Serving) -> Iterator[Any]:
+    with openai.OpenAI(base_url=server.url, api_key="none", max_retries=0) as client:
+        yield client
+
+
+def asked(text: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": text}]
+
+
+def post(server: Serving, page: str, **options: Any) -> httpx.Response:
+    return httpx.post(f"{server.url}{page}", trust_env=False, timeout=20, **options)
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 10
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+# -- answers
+
+
+def test_every_strategy_that_can_run_is_a_model(client: Any) -> None:
+    names = [model.id for model in client.models.list()]
+    assert names[0] == "rqa/astute"  # the default
+    assert {"rqa/rag", "rqa/norag"} <= set(names)
+    assert client.models.retrieve("rqa/rag").id == "rqa/rag"
+
+
+def test_a_completion_has_footnotes_annotations_and_usage(client: Any, docs: Path) -> None:
+    completion = client.chat.completions.create(model="rqa/rag", messages=asked(QUESTION))
+    message = completion.choices[0].message
+    assert message.content.startswith("In 1871[^1]\n\n[^1]: The light")
+    assert "“The lighthouse was built in 1871 by the engineer Ingrid Valdane.”" in message.content
+    (annotation,) = message.annotations
+    cited = annotation.url_citation
+    assert message.content[cited.start_index : cited.end_index] == "[^1]"
+    assert (cited.title, cited.url) == ("The light", (docs / "light.md").as_uri())
+    assert (completion.usage.prompt_tokens, completion.usage.completion_tokens) == (7, 3)
+
+
+def test_a_stream_has_the_same_text_and_at_the_end_usage(client: Any) -> None:
+    whole = client.chat.completions.create(model="rqa/rag", messages=asked(QUESTION)).choices[0].message.content
+    options = {"include_usage": True}
+    chunks = list(
+        client.chat.completions.create(model="rqa/rag", messages=asked(QUESTION), stream=True, stream_options=options)
+    )
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices) == whole
+    assert chunks[-1].usage.total_tokens == 10
+
+
+def test_a_stream_begins_while_the_model_writes(tmp_path: Path) -> None:
+    words = "The engineer Ingrid Valdane built the lighthouse at Skerry Point".split()
+    slow = streamed(*(f"{word} " for word in words), pause=0.1)
+    with (
+        endpoint(lambda request, number: slow) as model,
+        serving(tmp_path, "-s", "norag", reader=model.url) as server,
+        openai.OpenAI(base_url=server.url, api_key="none") as client,
+    ):
+        stream = client.chat.completions.create(model="rqa/norag", messages=asked("Who?"), stream=True)
+        times = [(chunk.choices[0].delta.content, time.monotonic()) for chunk in stream if chunk.choices]
+        texts = [text for text, _ in times if text]
+        assert "".join(texts) == " ".join(words) and len(texts) > 3
+        assert next(moment for text, moment in times if text) < times[-1][1] - 0.3
+
+
+def test_an_answer_that_changes_follows_below(tmp_path: Path) -> None:
+    words = "The engineer Ingrid Valdane built the lighthouse at Skerry Point"
+    broken = streamed(*(f"{word} " for word in words.split()), pause=0.05, finish=None, done=False)
+    with (
+        endpoint(lambda request, number: "Bo Renn" if number else broken) as model,
+        serving(tmp_path, "-s", "norag", reader=model.url, RQA_READER__S__RETRIES="1") as server,
+        openai.OpenAI(base_url=server.url, api_key="none") as client,
+    ):
+        stream = client.chat.completions.create(model="rqa/norag", messages=asked("Who?"), stream=True)
+        text = "".join(chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices)
+        assert text == f"{words}\n\nBo Renn"
+
+
+def test_earlier_turns_are_condensed_into_the_question(client: Any, model: Server) -> None:
+    turns = [*asked(QUESTION), {"role": "assistant", "content": "In 1871[^1]\n\n[^1]: note"}, *asked("And by whom?")]
+    completion = client.chat.completions.create(model="rqa/rag", messages=turns)
+    assert completion.choices[0].message.content.startswith("Ingrid Valdane[^1]")
+    assert completion.usage.total_tokens == 20  # of both calls
+    prompt = model.requests[-2].body["messages"][-1]["content"]
+    assert f"user: {QUESTION}\nassistant: In 1871\n" in prompt and "Last question: And by whom?" in prompt
+
+
+def test_a_reader_that_writes_nothing_answers_the_last_question(packaged: Serving) -> None:
+    turns = [*asked("What colour is the sea?"), {"role": "assistant", "content": "Blue"}, *asked("Who was the keeper?")]
+    body = post(packaged, "/chat/completions", json={"model": "rqa/rag", "messages": turns}).json()
+    assert body["choices"][0]["message"]["content"].startswith("Bo Renn[^1]")
+
+
+def test_a_document_cannot_add_images_or_links(packaged: Serving) -> None:
+    body = post(packaged, "/chat/completions", json={"model": "rqa/rag", "messages": asked("Who was the keeper?")})
+    content = body.json()["choices"][0]["message"]["content"]
+    assert "evil.example/a.png" in content
+    tokens = MarkdownIt("commonmark", {"html": True, "linkify": False}).parse(content)
+    kinds = {child.type for token in tokens for child in token.children or ()}
+    assert kinds & {"image", "link_open", "html_inline"} == set()
+
+
+def test_the_whole_answer_is_that_of_rqa_ask(server: Serving) -> None:
+    passages = ["Bo Renn was the keeper.", {"text": "He died in 1890.", "title": "Log"}]
+    asking = {"question": QUESTION, "strategy": "rag", "passages": passages}
+    answer = post(server, "/rqa/ask", json=asking).json()
+    assert (answer["question"], answer["answer"], answer["strategy"]) == (QUESTION, "In 1871", "rag")
+    assert answer["usage"]["calls"] == 1
+    assert [step["kind"] for step in answer["trace"]] == ["retrieve", "generate"]
+
+
+def test_llm_is_a_client(server: Serving, tmp_path: Path) -> None:
+    if find_spec("llm") is None:
+        pytest.skip("llm is not installed: pip install -e '.[dev]'")
+    models = [{"model_id": "harbour", "model_name": "rqa/rag", "api_base": server.url}]
+    (tmp_path / "extra-openai-models.yaml").write_text(json.dumps(models))  # which is YAML too
+    env = {**os.environ, "LLM_USER_PATH": str(tmp_path), "OPENAI_API_KEY": "none"}
+    for streaming in ([], ["--no-stream"]):
+        command = [sys.executable, "-m", "llm", "-m", "harbour", *streaming, QUESTION]
+        ran = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+        assert ran.stdout.startswith("In 1871[^1]\n\n[^1]: The light"), ran.stderr
+
+
+async def test_64_requests_at_once_are_answered(server: Serving) -> None:
+    async with openai.AsyncOpenAI(base_url=server.url, api_key="none", max_retries=0) as client:
+        asking = (client.chat.completions.create(model="rqa/rag", messages=asked(f"{QUESTION} {n}")) for n in range(64))
+        answers = await asyncio.gather(*asking)
+    assert {answer.choices[0].message.content.partition("[")[0] for answer in answers} == {"In 1871"}
+
+
+# -- requests that cannot be answered
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "words"),
+    [
+        ({"json": {"model": "rqa/nonsense", "messages": asked("x")}}, 404, "The models are rqa/astute"),
+        ({"json": {"model": "rqa/rag", "messages": []}}, 400, "role `user`"),
+        (
+            {"json": {"model": "rqa/rag", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]}},
+            400,
+            "text",
+        ),
+        ({"json": {"model": "rqa/rag"}}, 400, "messages"),
+        ({"content": "{", "headers": {"Content-Type": "application/json"}}, 400, "invalid"),
+        ({"content": "{}", "headers": {"Content-Type": "text/plain"}}, 415, "application/json"),
+        ({"content": b" " * (5 << 20), "headers": {"Content-Type": "application/json"}}, 413, "larger"),
+    ],
+)
+def test_an_invalid_request_is_refused_with_the_reason(
+    server: Serving, options: dict[str, Any], status: int, words: str
+) -> None:
+    refused = post(server, "/chat/completions", **options)
+    assert refused.status_code == status and words in refused.json()["error"]["message"]
+
+
+def test_an_error_of_the_model_is_an_error_of_the_completion(client: Any) -> None:
+    with pytest.raises(openai.InternalServerError, match="Not today"):
+        client.chat.completions.create(model="rqa/norag", messages=asked("FAIL"))
+    with pytest.raises(openai.APIError, match="Not today"):
+        list(client.chat.completions.create(model="rqa/norag", messages=asked("FAIL"), stream=True))
+
+
+def test_more_requests_than_may_wait_are_refused(tmp_path: Path, model: Server) -> None:
+    with serving(tmp_path, "-s", "norag", "-j", "1", reader=model.url) as server:
+        body = {"model": "rqa/norag", "messages": asked("HANG")}
+        for _ in range(2):
+            threading.Thread(
+                target=_ignore_errors, args=(post, server, "/chat/completions"), kwargs={"json": body}
+            ).start()
+        health = server.url.replace("/v1", "/health")
+        assert eventually(lambda: httpx.get(health, trust_env=False).json()["requests"] == 2)
+        for stream in (False, True):
+            refused = post(server, "/chat/completions", json={**body, "stream": stream})
+            assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
+
+
+def _ignore_errors(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    with suppress(httpx.HTTPError):
+        function(*args, **kwargs)
+
+
+def test_a_request_has_a_time_limit(tmp_path: Path, model: Server) -> None:
+    with serving(tmp_path, "-s", "norag", "--timeout", "0.3", reader=model.url) as server:
+        late = post(server, "/chat/completions", json={"model": "rqa/norag", "messages": asked("HANG")})
+        assert (late.status_code, late.json()["error"]["message"]) == (504, "No answer within 0.3 s.")
+
+
+# -- leaving and stopping
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_client_that_leaves_cancels_its_calls(server: Serving, model: Server, stream: bool) -> None:
+    before = len(model.requests)
+    body = {"model": "rqa/norag", "messages": asked(f"HANG {stream}"), "stream": stream}
+    with pytest.raises(httpx.ReadTimeout), httpx.Client(trust_env=False, timeout=1) as client:
+        client.post(f"{server.url}/chat/completions", json=body)
+    assert len(model.requests) == before + 1
+    assert eventually(lambda: model.requests[before].ended > 0)  # the endpoint lost its client too
+    health = server.url.replace("/v1", "/health")
+    assert eventually(lambda: httpx.get(health, trust_env=False).json()["requests"] == 0)
+
+
+def test_sigterm_finishes_what_is_running(tmp_path: Path) -> None:
+    with (
+        endpoint(lambda request, number: "Late", latency=1.0) as slow,
+        serving(tmp_path, "-s", "norag", reader=slow.url) as server,
+    ):
+        answers: list[httpx.Response] = []
+        body = {"model": "rqa/norag", "messages": asked("Who?")}
+        asking = threading.Thread(target=lambda: answers.append(post(server, "/chat/completions", json=body)))
+        asking.start()
+        assert eventually(lambda: slow.count == 1)
+        assert server.stop() == 0
+        asking.join()
+        assert answers[0].json()["choices"][0]["message"]["content"] == "Late"
+
+
+# -- who may ask
+
+
+def test_without_a_token_only_requests_to_this_machine_are_answered(server: Serving) -> None:
+    page = f"{server.url}/models"
+    for host, status in (("localhost", 200), ("[::1]:80", 200), ("evil.example", 403), ("127.0.0.1.evil.example", 403)):
+        assert httpx.get(page, headers={"Host": host}, trust_env=False).status_code == status
+
+
+def test_an_address_beyond_this_machine_needs_a_token(tmp_path: Path, model: Server) -> None:
+    ran = subprocess.run([*RQA, "serve", "--host", "0.0.0.0"], capture_output=True, text=True)
+    assert ran.returncode == 2 and "requests need a token" in ran.stderr
+    ran = subprocess.run([*RQA, "serve", "--host", "0.0.0.0", "--token", "door"], capture_output=True, text=True)
+    assert ran.returncode == 4 and "'door'" in ran.stderr
+    token = {"RQA_KEY_DOOR": "open-sesame"}
+    with serving(tmp_path, "-s", "norag", "--host", "0.0.0.0", "--token", "door", reader=model.url, **token) as server:
+        url = server.url.replace("0.0.0.0", "127.0.0.1")
+        for key, status in (("wrong", 401), ("open-sesame", 200)):
+            headers = {"Authorization": f"Bearer {key}", "Host": "rqa.example"}
+            assert httpx.get(f"{url}/models", headers=headers, trust_env=False).status_code == status
+        assert httpx.get(url.replace("/v1", "/health"), trust_env=False).status_code == 200
+
+
+def test_a_port_in_use_is_an_error_with_advice() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ran = subprocess.run([*RQA, "serve", "--port", str(port)], capture_output=True, text=True)
+    assert ran.returncode == 2 and f"Cannot listen on 127.0.0.1 port {port}" in ran.stderr and "--port" in ran.stderr

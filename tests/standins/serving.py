@@ -1,0 +1,57 @@
+"""`rqa serve` as a process on a free port of loopback."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+RQA = [sys.executable, "-c", "from robust_qa.main import main; main()"]
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A running server. `url` ends in /v1."""
+
+    url: str
+    process: subprocess.Popen[str]
+
+    def stop(self) -> int:
+        """Send SIGTERM and return the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(20)
+
+
+@contextmanager
+def serving(folder: Path, *arguments: object, reader: str = "", **variables: str) -> Iterator[Serving]:
+    """The server, with its folders below `folder`. `reader` is the URL of a language model's endpoint."""
+    folders = {f"RQA_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "CACHE")}
+    model = {"PLUGIN": "openai", "MODEL": "m", "BASE_URL": reader, "RETRIES": "0"} if reader else {}
+    configured = {f"RQA_READER__S__{key}": value for key, value in model.items()}
+    configured |= {"RQA_READER": "s"} if reader else {}
+    process = subprocess.Popen(
+        [*RQA, "serve", "--port", "0", *map(str, arguments)],
+        env={**os.environ, **folders, **configured, **variables},
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr
+    try:
+        lines: list[str] = []
+        for line in process.stderr:
+            lines.append(line)
+            if found := re.search(r" at (http://\S+/v1)\.", line):
+                yield Serving(found[1], process)
+                return
+        raise AssertionError(f"the server did not start: {''.join(lines)}")
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
