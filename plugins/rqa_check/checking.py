@@ -1,112 +1,104 @@
-"""Compare the sentences of an answer with the sentences of passages, by shared words and by values.
+"""Check the sentences of an answer against passages, with the packaged model or with a language model.
 
-A value is a word with a digit or a capital letter, except the first word of a sentence. The closest sentence is the one
-with most of the words, weighted by rarity. It supports the claim if it has all values, too. It contradicts the claim if
-it has another value of the same kind in place of a missing one.
+Without a language model, token vectors find the sentences that are about the same thing (the recall of BERTScore,
+Zhang et al. 2020: the mean over the claim's tokens of the best cosine in the sentence). The first of them that agrees
+supports the claim (agreement.py). A language model gets the sentences and the passages (asking.py).
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from robust_qa import Citation, Passage, Toolbox
-from robust_qa.kit import content_terms, sentences, words
+from robust_qa.kit import cite, sentences
 
-Verdict = Literal["supported", "contradicted", "not found"]
+from .agreement import Verdict, compare
 
-LEAST = 0.7  # of the words of a claim in its closest sentence
-_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
-_NAME = re.compile(r"(?<=[\w,;('\"] )[A-Z][\w’'-]*")
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+LEAST = 0.65  # similarity of sentences about the same thing; fitted by benchmarks/check.py
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A sentence of an answer with its verdict and, unless it is not found, the closest sentence of the passages."""
+    """A sentence of an answer with its verdict. `citation` is the sentence that decides, `reason` why there is none."""
 
     sentence: str
     verdict: Verdict
     citation: Citation | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Statement:
-    text: str
-    numbers: frozenset[str]
-    names: frozenset[str]
-    terms: frozenset[str]  # besides the values
-    everything: frozenset[str]  # all words, and those of the title
-    passage: Passage | None = None
+    reason: str = ""
 
 
 async def check_answer(answer: str, toolbox: Toolbox, passages: Sequence[Passage] | None = None) -> list[Checked]:
-    """Return each sentence of `answer` with its verdict. Without `passages`, retrieves some for each sentence."""
-    if passages is not None:
-        return check_sentences(answer, passages)
-    found = []
-    for sentence in _split(answer):
-        found += check_sentences(sentence, await toolbox.retrieve(sentence))
-    return found
+    """Return each sentence of `answer` with its verdict, by the language model if the toolbox has one.
 
-
-def check_sentences(answer: str, passages: Sequence[Passage], least: float = LEAST) -> list[Checked]:
-    """Return each sentence of `answer` with its verdict. Calls no model.
-
-    A sentence is found if its closest sentence in `passages` has the share `least` of its words.
+    Without `passages`, retrieves some for each sentence. Raises ConfigError if the evaluator has no token vectors.
     """
-    known = [_statement(each, passage) for passage in passages for each in _split(passage.text)]
-    counts = Counter(term for each in known for term in each.everything)
-    return [_verdict(_statement(each), known, counts, least) for each in _split(answer)]
+    claims = [answer[start:end] for start, end in sentences(answer)]
+    if passages is not None:
+        found = [list(passages)] * len(claims)
+    else:
+        found = list(await asyncio.gather(*map(toolbox.retrieve, claims)))
+    if toolbox.generative:
+        from .asking import check_by_model
+
+        return await check_by_model(claims, found, toolbox)
+    near = await close_sentences(claims, found, toolbox)
+    return [verdict(claim, close) for claim, close in zip(claims, near, strict=True)]
 
 
-def _verdict(claim: _Statement, known: Sequence[_Statement], counts: Counter[str], least: float) -> Checked:
-    weights = {term: math.log(1 + (len(known) + 1) / (1 + counts[term])) for term in claim.terms}
-    total = sum(weights.values())
+@dataclass(frozen=True, slots=True)
+class Close:
+    """A sentence of a passage: the characters `start` to `end`. It is as similar to a claim as `similarity` says."""
 
-    def share(other: _Statement) -> float:
-        return sum(weights[term] for term in claim.terms & other.everything) / total if total else 1.0
+    similarity: float
+    passage: Passage
+    start: int
+    end: int
 
-    def missing(other: _Statement) -> int:
-        return len((claim.numbers | claim.names) - other.everything)
-
-    near = [other for other in known if share(other) >= least]
-    supporting = [other for other in near if not missing(other)]
-    if supporting:
-        return Checked(claim.text, "supported", _cited(max(supporting, key=share)))
-    rivals = [other for other in near if _differs(claim, other)]
-    if rivals:
-        return Checked(
-            claim.text, "contradicted", _cited(max(rivals, key=lambda other: (share(other), -missing(other))))
-        )
-    return Checked(claim.text, "not found")
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        return self.passage.text[self.start : self.end]
 
 
-def _differs(claim: _Statement, other: _Statement) -> bool:
-    """Return whether each kind of value that `other` misses has another value there."""
-    lacking = [
-        (own - other.everything, theirs - own)
-        for own, theirs in ((claim.numbers, other.numbers), (claim.names, other.names))
-    ]
-    return any(gone for gone, _ in lacking) and all(instead for gone, instead in lacking if gone)
+async def close_sentences(
+    claims: Sequence[str], found: Sequence[Sequence[Passage]], toolbox: Toolbox
+) -> list[list[Close]]:
+    """Return the sentences of each claim's passages, the most similar first."""
+    places = [[(each, *span) for each in own for span in sentences(each.text)] for own in found]
+    texts = dict.fromkeys([*claims, *(each.text[start:end] for own in places for each, start, end in own)])
+    vectors = dict(zip(texts, await toolbox.token_vectors(list(texts)), strict=True))
+    near = []
+    for claim, own in zip(claims, places, strict=True):
+        close = [
+            Close(_recall(vectors[claim], vectors[each.text[start:end]]), each, start, end) for each, start, end in own
+        ]
+        near.append(sorted(close, key=lambda each: -each.similarity))
+    return near
 
 
-def _statement(text: str, passage: Passage | None = None) -> _Statement:
-    numbers, names = frozenset(_NUMBER.findall(text)), frozenset(map(str.lower, _NAME.findall(text)))
-    values = {term for value in (*numbers, *names) for term in (*content_terms(value), value)}
-    title = passage.title if passage else ""
-    shown = f"{title} {text}"
-    everything = frozenset((*content_terms(shown), *words(shown), *_NUMBER.findall(shown)))
-    return _Statement(text, numbers, names, frozenset(content_terms(text)) - values, everything, passage)
+def verdict(claim: str, near: Sequence[Close], least: float = LEAST) -> Checked:
+    """Return the verdict of the sentences in `near` whose similarity is at least `least`."""
+    contradicting = None
+    for each in near:
+        if each.similarity < least:
+            break
+        said = compare(claim, each.text, each.passage)
+        if said == "supported":
+            return Checked(claim, "supported", cite(each.passage, start=each.start))
+        if said == "contradicted":
+            contradicting = contradicting or each
+    if contradicting:
+        return Checked(claim, "contradicted", cite(contradicting.passage, start=contradicting.start))
+    return Checked(claim, "not found")
 
 
-def _split(text: str) -> list[str]:
-    return [" ".join(text[start:end].split()) for start, end in sentences(text)]
-
-
-def _cited(statement: _Statement) -> Citation:
-    passage = statement.passage or Passage("")
-    return Citation(statement.text, passage.title, passage.source, passage.id, passage.origin, passage.date)
+def _recall(claim: NDArray[Any], sentence: NDArray[Any]) -> float:
+    return float((claim @ sentence.T).max(1).mean()) if len(claim) and len(sentence) else 0.0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from .resume import answered_by
-from .rows import check_rows, portable, unread_passages
+from .rows import check_rows, portable, read_passages, unread_passages
 
 __all__ = [
     "answered_by",
     "check_rows",
     "portable",
+    "read_passages",
     "unread_passages",
 ]

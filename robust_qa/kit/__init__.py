@@ -19,6 +19,7 @@ from .http import read_body, retry_after
 from .per_passage import ask_each
 from .previews import json_preview, prose_preview
 from .prompts import arrange, fenced, load_prompts
+from .quantity import Quantity, quantities
 from .quotes import cite_quote, closest_quotes, quote_windows
 from .replies import (
     UNKNOWN,
@@ -50,6 +51,7 @@ __all__ = [
     "Labels",
     "Prompt",
     "Prompter",
+    "Quantity",
     "answer_key",
     "arrange",
     "ask_each",
@@ -87,6 +89,7 @@ __all__ = [
     "parse_objects",
     "printable",
     "prose_preview",
+    "quantities",
     "quote_windows",
     "read_body",
     "retry_after",
