@@ -26,7 +26,7 @@ async def check_by_model(claims: Sequence[str], found: Sequence[Sequence[Passage
 
 async def _checked(claims: Sequence[str], passages: Sequence[Passage], toolbox: Toolbox) -> list[Checked]:
     listed = "\n".join(f"{number}. {' '.join(claim.split())}" for number, claim in enumerate(claims, start=1))
-    entry = object_of(sentence={"type": "integer"}, quote=TEXT, verdict={"enum": list(_VERDICTS)})
+    entry = object_of(sentence={"type": "integer"}, quote=TEXT, verdict={"type": "string", "enum": list(_VERDICTS)})
     try:
         completion = await toolbox.generate(
             load_prompts(Path(__file__).with_name("prompts"))["check"],

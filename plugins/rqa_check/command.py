@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -178,7 +179,6 @@ def _finish(run: Run, results: Sequence[list[Checked] | RqaError]) -> None:
 
 
 def _print(found: Sequence[Checked]) -> None:
-    from rich.padding import Padding
     from rich.text import Text
 
     from robust_qa.cli import console
@@ -186,8 +186,11 @@ def _print(found: Sequence[Checked]) -> None:
     out = console()
     for each in found:
         out.print(Text(f"{_MARKS[each.verdict]} {each.verdict}: {single_line(each.sentence)}"))
+        below = single_line(each.reason)
         if cited := each.citation:
-            where = single_line(cited.source or cited.title or cited.id)
-            out.print(Padding(Text(f"“{single_line(cited.quote)}” {where}".rstrip()), (0, 0, 0, 4)))
-        elif each.reason:
-            out.print(Padding(Text(single_line(each.reason)), (0, 0, 0, 4)))
+            where = single_line(cited.source or cited.title or cited.id).removeprefix(f"{Path.cwd()}{os.sep}")
+            below = f"“{single_line(cited.quote)}” {where}"
+        for line in Text(below).wrap(out, max(out.width - 4, 20)) if below else ():
+            line.rstrip()  # rich pads lines
+            line.pad_left(4)
+            out.print(line)

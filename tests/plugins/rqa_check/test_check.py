@@ -124,7 +124,11 @@ def test_a_text_file_is_one_answer(tmp_path: Path) -> None:
     (tmp_path / "answer.txt").write_text("It sails on Mondays.\nThe museum is closed.\n")
     ran = rqa_check(tmp_path, "-f", "answer.txt", "-d", "ferry.md")
     assert ran.returncode == 6 and "1 of 2 sentences" in ran.stderr
-    assert ran.stdout.count("supported:") == ran.stdout.count("not found:") == 1
+    assert ran.stdout.splitlines() == [
+        "✓ supported: It sails on Mondays.",
+        "    “It sails on Mondays.” ferry.md",
+        "? not found: The museum is closed.",
+    ]
 
 
 def test_each_line_of_json_is_checked_against_its_passages_or_else_the_documents(tmp_path: Path) -> None:
