@@ -159,6 +159,11 @@ def test_exactly_one_answer_or_file_must_be_given(tmp_path: Path, arguments: tup
     assert rqa_check(tmp_path, *arguments).returncode == 2
 
 
+def test_without_documents_the_error_tells_how_to_give_some(tmp_path: Path) -> None:
+    ran = rqa_check(tmp_path, "It sails on Mondays.")
+    assert ran.returncode == 4 and "no documents to check against" in ran.stderr and "--docs" in ran.stderr
+
+
 # -- with a language model
 
 
