@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robust_qa.documents import Document
-from robust_qa.kit import content_terms, sentences
+from robust_qa.kit import Quantity, content_terms, quantities, sentences
 
 from .finding import Finding, Place
-from .quantities import Quantity, quantities
 
 _HEADING = 0.5  # weight of a word of the title or the headings, against 1 for a word of the sentence
 _LONGEST = 600  # characters of a statement

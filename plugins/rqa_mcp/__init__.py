@@ -1,4 +1,4 @@
-"""`rqa mcp` gives agents the tools `ask` and `search`, over the Model Context Protocol."""
+"""`rqa mcp` gives agents the tools `ask`, `search` and those of plugins, over the Model Context Protocol."""
 
 from __future__ import annotations
 

@@ -20,10 +20,12 @@ _INSTRUCTIONS = (
 
 
 def server(tools: Tools) -> MCPServer:
-    """Return a server with the tools `ask` and `search`, and passages as resources."""
+    """Return a server with the tools `ask`, `search` and those of other plugins, and passages as resources."""
     made = MCPServer("rqa", instructions=_INSTRUCTIONS, version=__version__, log_level="ERROR")
     made.add_tool(tools.ask)
     made.add_tool(tools.search)
+    for tool in tools.of_plugins():
+        made.add_tool(tool)
     made.resource("rqa://passage/{id}", name="passage", description="A passage that `ask` or `search` has returned.")(
         tools.passage
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import functools
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +22,8 @@ from robust_qa.kit import printable
 if TYPE_CHECKING:
     from robust_qa.answering import Session
     from robust_qa.cli import Answering, Run
+
+Tool = Callable[..., Awaitable[dict[str, Any]]]
 
 _KEPT = 2000  # passages that can be read as resources
 _FIELDS = ("answer", "abstained", "reason", "confidence", "citations", "conflicts", "closest", "strategy", "usage")
@@ -77,6 +80,18 @@ class Tools:
             for passage in passages
         ]
 
+    def of_plugins(self) -> list[Tool]:
+        """Return the tools of other plugins. Their errors become messages for the agent."""
+        found: list[Tool] = []
+
+        def add(call: Callable[..., list[list[Tool]]]) -> list[str]:
+            found.extend(_safe(tool) for tools in call(session=self._session) for tool in tools)
+            return []
+
+        for warning in self._run.host.call_each("rqa_tools", "tools", add):
+            self._run.say(warning)
+        return found
+
     def passage(self, id: str) -> str:
         """Return the text of a passage that was returned before."""
         if id not in self._passages:
@@ -126,6 +141,18 @@ class Tools:
         if len(self._passages) > _KEPT:
             self._passages.popitem(last=False)
         return f"rqa://passage/{digest}"
+
+
+def _safe(tool: Tool) -> Tool:
+    @functools.wraps(tool)
+    async def call(*arguments: Any, **named: Any) -> dict[str, Any]:
+        try:
+            told: dict[str, Any] = _printable(await tool(*arguments, **named))
+        except RqaError as error:
+            raise _failed(error) from error
+        return told
+
+    return call
 
 
 def _failed(error: RqaError) -> ToolError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..protocols import Engine, Job, OutputFile, Recipe, Runner, Worker
 from ..types import Survey, Tally
 from .resume import answered_by, survey
-from .rows import bare, check_rows, portable, unread_passages
+from .rows import bare, check_rows, portable, read_passages, unread_passages
 from .tables import input_rows, table_delimiter, table_fields
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "check_rows",
     "input_rows",
     "portable",
+    "read_passages",
     "survey",
     "table_delimiter",
     "table_fields",

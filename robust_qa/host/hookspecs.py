@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import Any
+
     import click
 
     from .metrics import Metric
@@ -37,3 +40,10 @@ class Hooks:
     @hookspec
     def rqa_metrics(self) -> list[Metric]:  # type: ignore[empty-body]
         """Return metrics for `rqa eval`, for example `[Metric("words", count_words, unit="count", better="lower")]`."""
+
+    @hookspec
+    def rqa_tools(self, session: Any) -> list[Callable[..., Awaitable[dict[str, Any]]]]:  # type: ignore[empty-body]
+        """Return async functions that `rqa mcp` offers to agents, and that use `session`, a Session.
+
+        Their annotations become the schema, and their docstrings tell agents what they do. They return JSON-ready data.
+        """

@@ -20,6 +20,7 @@ from .http import read_body, retry_after
 from .per_passage import ask_each
 from .previews import json_preview, prose_preview
 from .prompts import arrange, fenced, load_prompts
+from .quantity import Quantity, quantities
 from .quotes import cite_quote, closest_quotes, quote_windows
 from .replies import (
     UNKNOWN,
@@ -55,6 +56,7 @@ __all__ = [
     "Labels",
     "Prompt",
     "Prompter",
+    "Quantity",
     "answer_key",
     "arrange",
     "ask_each",
@@ -93,6 +95,7 @@ __all__ = [
     "parse_objects",
     "printable",
     "prose_preview",
+    "quantities",
     "quote_windows",
     "read_body",
     "retry_after",

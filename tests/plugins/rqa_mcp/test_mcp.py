@@ -82,6 +82,7 @@ async def test_an_agent_finds_the_tools_with_their_arguments(tmp_path: Path, doc
         assert {name: set(tool.input_schema["properties"]) for name, tool in tools.items()} == {
             "ask": {"question", "strategy", "documents"},
             "search": {"query", "k"},
+            "check": {"answer", "passages"},
         }
         assert client.server_info.name == "rqa" and "follow no instructions" in client.instructions
 
@@ -105,6 +106,40 @@ async def test_search_returns_passages(tmp_path: Path, docs: Path) -> None:
         assert found[0]["source"] == str(docs / "light.md")
         (content,) = (await client.read_resource(found[0]["uri"])).contents
         assert content.text == found[0]["text"]
+
+
+async def test_an_answer_is_checked_against_the_documents_or_passages(tmp_path: Path, docs: Path) -> None:
+    async with agent(tmp_path, "mcp", "--docs", docs) as client:
+        answer = {"answer": "The keeper was Bo Renn. The lighthouse was built in 1817."}
+        told = (await client.call_tool("check", answer)).structured_content
+        assert [each["verdict"] for each in told["sentences"]] == ["supported", "contradicted"]
+        assert told["sentences"][0]["citation"]["quote"] == "The keeper was Bo Renn." and not told["supported"]
+        given = (await client.call_tool("check", {**answer, "passages": []})).structured_content
+        assert [each["verdict"] for each in given["sentences"]] == ["not found", "not found"]
+
+
+TOOLS = """
+from robust_qa import InputError, hookimpl
+
+@hookimpl
+def rqa_tools(session):
+    async def greet(name: str) -> dict[str, str]:
+        "Greet somebody."
+        if not name:
+            raise InputError("There is no name.", hint="Give one.")
+        return {"greeting": f"Hello {name}"}
+
+    return [greet]
+"""
+
+
+async def test_plugins_add_tools_whose_errors_say_why(tmp_path: Path, docs: Path) -> None:
+    (tmp_path / "greets.py").write_text(TOOLS)
+    async with agent(tmp_path, "--plugin", tmp_path / "greets.py", "mcp", "--docs", docs) as client:
+        told = await client.call_tool("greet", {"name": "Ada"})
+        assert told.structured_content == {"greeting": "Hello Ada"}
+        failed = await client.call_tool("greet", {"name": ""})
+        assert failed.is_error and "There is no name. Give one." in failed.content[0].text
 
 
 async def test_an_unknown_passage_is_an_error(tmp_path: Path, docs: Path) -> None:

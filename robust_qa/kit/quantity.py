@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from robust_qa.kit import content_terms
+from .terms import content_terms
 
 _NUMERALS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen twenty thirty"
 _WORDS = dict(zip(_NUMERALS.split(), (*range(1, 16), 20, 30), strict=True))

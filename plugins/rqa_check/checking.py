@@ -1,0 +1,110 @@
+"""Check the sentences of an answer against passages, with the packaged model or with a language model.
+
+Without a language model, token vectors find the sentences that are about the same thing (the recall of BERTScore,
+Zhang et al. 2020: the mean over the claim's tokens of the best cosine in the sentence). The first of them that agrees
+supports the claim (agreement.py). A language model gets the sentences and the passages (asking.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from robust_qa import Citation, MissingError, Passage, Toolbox
+from robust_qa.kit import cite, sentences
+
+from .agreement import Verdict, compare
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+LEAST = 0.69  # similarity of sentences about the same thing; fitted by benchmarks/check.py
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A sentence of an answer with its verdict. `citation` is the sentence that decides, `reason` why there is none."""
+
+    sentence: str
+    verdict: Verdict
+    citation: Citation | None = None
+    reason: str = ""
+
+
+async def check_answer(answer: str, toolbox: Toolbox, passages: Sequence[Passage] | None = None) -> list[Checked]:
+    """Return each sentence of `answer` with its verdict, by the language model if the toolbox has one.
+
+    Without `passages`, retrieves some for each sentence. Raises MissingError if there is no retriever, and ConfigError
+    if the evaluator has no token vectors.
+    """
+    claims = [answer[start:end] for start, end in sentences(answer)]
+    if passages is not None:
+        found = [list(passages)] * len(claims)
+    elif claims and toolbox.retriever is None:
+        raise MissingError(
+            "There are no documents to check against.",
+            hint="Give documents with --docs PATH, or index them once with `rqa index PATH`.",
+        )
+    else:
+        found = list(await asyncio.gather(*map(toolbox.retrieve, claims)))
+    if toolbox.generative:
+        from .asking import check_by_model
+
+        return await check_by_model(claims, found, toolbox)
+    near = await close_sentences(claims, found, toolbox)
+    return [verdict(claim, close) for claim, close in zip(claims, near, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """A sentence of a passage: the characters `start` to `end`. It is as similar to a claim as `similarity` says."""
+
+    similarity: float
+    passage: Passage
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        return self.passage.text[self.start : self.end]
+
+
+async def close_sentences(
+    claims: Sequence[str], found: Sequence[Sequence[Passage]], toolbox: Toolbox
+) -> list[list[Close]]:
+    """Return the sentences of each claim's passages, the most similar first."""
+    places = [[(each, *span) for each in own for span in sentences(each.text)] for own in found]
+    texts = dict.fromkeys([*claims, *(each.text[start:end] for own in places for each, start, end in own)])
+    vectors = dict(zip(texts, await toolbox.token_vectors(list(texts)), strict=True))
+    near = []
+    for claim, own in zip(claims, places, strict=True):
+        close = [
+            Close(_recall(vectors[claim], vectors[each.text[start:end]]), each, start, end) for each, start, end in own
+        ]
+        near.append(sorted(close, key=lambda each: -each.similarity))
+    return near
+
+
+def verdict(claim: str, near: Sequence[Close], least: float = LEAST) -> Checked:
+    """Return the verdict of the sentences in `near` whose similarity is at least `least`."""
+    contradicting = None
+    for each in near:
+        if each.similarity < least:
+            break
+        said = compare(claim, each.text, each.passage)
+        if said == "supported":
+            return Checked(claim, "supported", cite(each.passage, start=each.start))
+        if said == "contradicted":
+            contradicting = contradicting or each
+    if contradicting:
+        return Checked(claim, "contradicted", cite(contradicting.passage, start=contradicting.start))
+    return Checked(claim, "not found")
+
+
+def _recall(claim: NDArray[Any], sentence: NDArray[Any]) -> float:
+    return float((claim @ sentence.T).max(1).mean()) if len(claim) and len(sentence) else 0.0

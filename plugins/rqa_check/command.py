@@ -1,0 +1,196 @@
+"""The command `rqa check`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from robust_qa import Exit, InputError, Passage, Question, RqaError
+from robust_qa.cli import Answering, KeyValue, output_option, passages_in
+from robust_qa.kit import single_line, whole_characters
+
+if TYPE_CHECKING:
+    from robust_qa.answering import Session
+    from robust_qa.cli import Run
+
+    from .checking import Checked
+
+_MARKS = {"supported": "✓", "contradicted": "✗", "not found": "?"}
+_AT_ONCE = 8  # answers
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """An answer to check, from a line of JSON if it has `fields`."""
+
+    answer: str = ""
+    passages: Sequence[Passage] | None = None
+    fields: dict[str, Any] = field(default_factory=dict)
+    error: InputError | None = None
+
+
+@click.command(epilog='Example: rqa check -d handbook/ "A crossing costs 4.20."')
+@click.argument("answer", required=False)
+@click.option(
+    "-f",
+    "--file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Check the answer in FILE (- for stdin), or one answer per line of JSON.",
+)
+@click.option(
+    "-d",
+    "--docs",
+    metavar="PATH",
+    type=click.Path(exists=True, path_type=Path),
+    multiple=True,
+    help="Check against these files or folders. May be repeated.",
+)
+@click.option(
+    "--passages",
+    metavar="FILE",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Check against the passages in FILE (- for stdin): JSON lines or plain text.",
+)
+@click.option("-k", metavar="N", type=click.IntRange(1, 10_000), help="Passages to retrieve per sentence.")
+@click.option("--reader", metavar="NAME", help="Language model to use. `embedded` uses none.")
+@output_option("FILE", "Write the verdicts to this file. Default: stdout.", dir_okay=False)
+@click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
+@click.option("-O", "--option", type=KeyValue(), multiple=True, help="Set a configuration option. May be repeated.")
+@click.option("--no-cache", is_flag=True, help="Do not use the cache of finished calls.")
+@click.pass_obj
+def check(
+    run: Run,
+    /,
+    *,
+    answer: str | None,
+    file: Path | None,
+    passages: Path | None,
+    out: Path | None,
+    as_json: bool,
+    **answering: Any,
+) -> None:
+    """Check each sentence of ANSWER against documents, passages or your index.
+
+    The exit code is 6 if a sentence is contradicted or not found.
+    """
+    from robust_qa.cli import print_to
+    from robust_qa.cli.batch_run import in_session
+
+    from .checking import check_answer
+
+    if (answer is None) == (file is None):
+        raise click.UsageError("Give an answer, or a file with --file FILE.")
+    if passages and answering["docs"]:
+        raise click.UsageError("--passages cannot be combined with --docs.")
+    if passages and passages == file:
+        raise click.UsageError("--passages and --file cannot both read the same file.")
+    rows = _rows_in(file) if file else [_Row(whole_characters(answer or "").strip())]
+    if not any(row.answer or row.fields or row.error for row in rows):
+        raise InputError("The answer is empty.", hint='Example: rqa check "A crossing costs 4.20."')
+    given = passages_in(passages) if passages else None
+    print_to(out)
+
+    async def checked(session: Session, row: _Row) -> list[Checked] | RqaError:
+        if row.error:
+            return row.error
+        own = given if row.passages is None else row.passages
+        question = Question(row.answer, passages=None if own is None else tuple(own))
+        return await check_answer(row.answer, session.toolbox_for(question), own)
+
+    async def work(session: Session) -> list[list[Checked] | RqaError]:
+        found: list[list[Checked] | RqaError] = []
+        for start in range(0, len(rows), _AT_ONCE):
+            part = rows[start : start + _AT_ONCE]
+            found += await asyncio.gather(*(checked(session, row) for row in part))
+        return found
+
+    results = in_session(run, Answering(**answering), work)
+    for number, (row, result) in enumerate(zip(rows, results, strict=True), start=1):
+        if row.fields or row.error:
+            click.echo(msgspec.json.encode(_line(number, row, result)).decode())
+        elif isinstance(result, list) and as_json:
+            click.echo(msgspec.json.format(msgspec.json.encode({"sentences": result}), indent=2).decode())
+        elif isinstance(result, list):
+            _print(result)
+    _finish(run, results)
+
+
+def _rows_in(file: Path) -> list[_Row]:
+    """Return the answers in a file: one per line if it has JSON lines, else one."""
+    from robust_qa.batch import portable
+
+    try:
+        raw = sys.stdin.buffer.read() if file == Path("-") else file.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"Cannot read {file}: {error.strerror}.", hint="Give the path of a file, or - for stdin."
+        ) from error
+    text = raw.decode("utf-8-sig", "replace").strip()
+    if not text.startswith("{"):
+        return [_Row(text)]
+    return [_row(portable(line.encode()), number) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+
+
+def _row(line: bytes, number: int) -> _Row:
+    from robust_qa.batch import read_passages
+
+    where = f"line {number}"
+    try:
+        fields = msgspec.json.decode(line, type=dict[str, Any])
+        answer = fields.get("answer", "")
+        if "answer" not in fields or not isinstance(answer, str | None):
+            raise InputError(f"In {where}, `answer` is not text.", hint='Write {"answer": "...", "passages": ["..."]}.')
+        listed = fields.get("passages")
+        passages = None if listed is None else read_passages(msgspec.json.encode(listed), f"`passages` of {where}")
+    except (msgspec.DecodeError, RecursionError) as error:
+        return _Row(error=InputError(f"{where} is not a JSON object: {error}."))
+    except InputError as error:
+        return _Row(error=error)
+    return _Row((answer or "").strip(), passages, fields)
+
+
+def _line(number: int, row: _Row, result: list[Checked] | RqaError) -> dict[str, Any]:
+    kept = {name: value for name, value in row.fields.items() if name != "passages"}
+    if isinstance(result, RqaError):
+        return {**kept, "row": number, "error": {"message": result.message, "hint": result.hint}}
+    supported = all(each.verdict == "supported" for each in result)
+    return {**kept, "row": number, "supported": supported, "sentences": result}
+
+
+def _finish(run: Run, results: Sequence[list[Checked] | RqaError]) -> None:
+    """Print the summary. Exit with 3 if a row is invalid, else with 6 if a sentence is not supported."""
+    sentences = [each for result in results if isinstance(result, list) for each in result]
+    supported = sum(each.verdict == "supported" for each in sentences)
+    run.say(f"{supported} of {len(sentences)} sentences are supported")
+    if invalid := sum(isinstance(result, RqaError) for result in results):
+        run.say(f"invalid rows: {invalid:,}")
+        raise click.exceptions.Exit(Exit.ROWS_FAILED)
+    if supported < len(sentences):
+        raise click.exceptions.Exit(Exit.NEGATIVE)
+
+
+def _print(found: Sequence[Checked]) -> None:
+    from rich.text import Text
+
+    from robust_qa.cli import console
+
+    out = console()
+    for each in found:
+        out.print(Text(f"{_MARKS[each.verdict]} {each.verdict}: {single_line(each.sentence)}"))
+        below = single_line(each.reason)
+        if cited := each.citation:
+            where = single_line(cited.source or cited.title or cited.id).removeprefix(f"{Path.cwd()}{os.sep}")
+            below = f"“{single_line(cited.quote)}” {where}"
+        for line in Text(below).wrap(out, max(out.width - 4, 20)) if below else ():
+            line.rstrip()  # rich pads lines
+            line.pad_left(4)
+            out.print(line)

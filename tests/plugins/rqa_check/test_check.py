@@ -1,0 +1,215 @@
+"""`rqa check`: the verdict of each sentence of an answer, its quote, files of answers, and the exit code."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standins.openai import serve
+
+from robust_qa import ConfigError, Passage
+from robust_qa.testing import OverlapEvaluator, StaticRetriever, toolbox
+from rqa_check import check_answer
+from rqa_check.agreement import compare
+from rqa_embedded import EmbeddedEvaluator
+
+FERRY = "The ferry to Skerry Point was built in 1871 by the engineer Ada Quill. It sails on Mondays."
+EMBEDDED = EmbeddedEvaluator(EmbeddedEvaluator.Options(threads=1))
+
+
+def rqa_check(folder: Path, *arguments: str, stdin: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
+    (folder / "ferry.md").write_text(FERRY)
+    folders = {f"RQA_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "CACHE")}
+    return subprocess.run(
+        [sys.executable, "-m", "robust_qa", "check", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        input=stdin,
+        env={**os.environ, **folders, **settings},
+    )
+
+
+async def verdicts(answer: str, *passages: str) -> list[str]:
+    checked = await check_answer(answer, toolbox("", evaluator=EMBEDDED), [Passage(each) for each in passages])
+    return [each.verdict for each in checked]
+
+
+# -- verdicts without a language model
+
+
+@pytest.mark.parametrize(
+    ("sentence", "verdict"),
+    [
+        ("The ferry to Skerry Point was built in 1871.", "supported"),
+        ("Ada Quill was the engineer who built the Skerry Point ferry.", "supported"),
+        ("The ferry to Skerry Point was built in 1817.", "contradicted"),
+        ("The ferry to Skerry Point was built by the engineer Bo Renn.", "contradicted"),
+        ("The ferry to Skerry Point was not built in 1871.", "contradicted"),
+        ("The museum keeps 300 model boats in its cellar.", "not found"),
+    ],
+)
+async def test_a_sentence_gets_the_verdict_of_the_sentences_that_are_close_to_it(sentence: str, verdict: str) -> None:
+    assert await verdicts(sentence, FERRY) == [verdict]
+
+
+async def test_nothing_is_supported_by_no_passages() -> None:
+    assert await verdicts("It sails. It costs 4.20.") == ["not found", "not found"]
+
+
+async def test_a_sentence_that_agrees_wins_over_one_that_does_not() -> None:
+    assert await verdicts("A crossing costs 4.20.", "A crossing costs 5.10.", "A crossing costs 4.20.") == ["supported"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "sentence", "verdict"),
+    [
+        ("Members get two weeks of leave.", "Members get 14 days of leave.", "supported"),
+        ("The fee is $1,850.", "The fee is $1850.", "supported"),
+        ("Requests needs Python 3.10.", "Requests needs Python 3.11.", "contradicted"),
+        ("The fee is $80.", "There is a fee.", "not found"),
+        ("Use the flag --hidden.", "Use the flag --all.", "contradicted"),
+        ("There is no limit.", "There are never limits.", "supported"),
+    ],
+)
+def test_numbers_names_and_negations_must_agree(claim: str, sentence: str, verdict: str) -> None:
+    assert compare(claim, sentence, Passage(sentence)) == verdict
+
+
+def test_a_name_may_be_elsewhere_in_the_passage() -> None:
+    passage = Passage("This is about Skerry Point. The ferry was built in 1871.")
+    assert (
+        compare("The ferry at Skerry Point was built in 1871.", "The ferry was built in 1871.", passage) == "supported"
+    )
+
+
+async def test_passages_are_retrieved_for_each_sentence() -> None:
+    tools = toolbox("", retriever=StaticRetriever([FERRY]), evaluator=EMBEDDED)
+    found = await check_answer("It sails on Mondays. The museum is closed.", tools)
+    assert [each.verdict for each in found] == ["supported", "not found"]
+
+
+async def test_an_evaluator_without_token_vectors_is_a_configuration_error() -> None:
+    with pytest.raises(ConfigError, match="token_vectors"):
+        await check_answer("It sails.", toolbox("", evaluator=OverlapEvaluator()), [Passage(FERRY)])
+
+
+# -- the command
+
+
+def test_a_supported_sentence_is_printed_with_its_quote_and_exits_with_0(tmp_path: Path) -> None:
+    ran = rqa_check(tmp_path, "The ferry to Skerry Point was built in 1871.", "-d", "ferry.md")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("✓ supported:") and "Ada Quill" in ran.stdout and "ferry.md" in ran.stdout
+
+
+def test_an_unsupported_sentence_exits_with_6_and_controls_are_not_printed(tmp_path: Path) -> None:
+    ran = rqa_check(tmp_path, "The ferry to Skerry Point was built in 1817\x1b\x07.", "-d", "ferry.md")
+    assert ran.returncode == 6, ran.stderr
+    assert ran.stdout.startswith("✗ contradicted:") and "\x1b" not in ran.stdout
+
+
+def test_json_has_each_sentence_with_verdict_and_citation(tmp_path: Path) -> None:
+    ran = rqa_check(tmp_path, "The ferry to Skerry Point was built in 1871.", "-d", "ferry.md", "--json")
+    [found] = json.loads(ran.stdout)["sentences"]
+    assert found["verdict"] == "supported" and found["citation"]["quote"].startswith("The ferry")
+
+
+def test_a_text_file_is_one_answer(tmp_path: Path) -> None:
+    (tmp_path / "answer.txt").write_text("It sails on Mondays.\nThe museum is closed.\n")
+    ran = rqa_check(tmp_path, "-f", "answer.txt", "-d", "ferry.md")
+    assert ran.returncode == 6 and "1 of 2 sentences" in ran.stderr
+    assert ran.stdout.splitlines() == [
+        "✓ supported: It sails on Mondays.",
+        "    “It sails on Mondays.” ferry.md",
+        "? not found: The museum is closed.",
+    ]
+
+
+def test_each_line_of_json_is_checked_against_its_passages_or_else_the_documents(tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "answer": "It sails on Mondays.", "passages": [{"text": "It sails on Mondays.", "source": "x"}]},
+        {"id": "b", "answer": "It sails on Mondays.", "passages": []},
+        {"id": "c", "answer": "It sails on Mondays."},
+        {"id": "d", "answer": None},
+    ]
+    ran = rqa_check(tmp_path, "-f", "-", "-d", "ferry.md", stdin="".join(json.dumps(row) + "\n" for row in rows))
+    found = list(map(json.loads, ran.stdout.splitlines()))
+    assert [(row["id"], row["supported"]) for row in found] == [("a", True), ("b", False), ("c", True), ("d", True)]
+    assert found[0]["sentences"][0]["citation"]["source"] == "x" and "passages" not in found[0]
+    assert ran.returncode == 6
+
+
+def test_an_invalid_line_is_an_error_in_its_row_and_exits_with_3(tmp_path: Path) -> None:
+    lines = '{"answer": "It sails on Mondays."}\n{"text": "no answer"}\n{broken\n{"answer": "x", "passages": [{}]}\n'
+    ran = rqa_check(tmp_path, "-f", "-", "-d", "ferry.md", "-o", "out.jsonl", stdin=lines)
+    found = list(map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines()))
+    assert [row.get("supported") for row in found] == [True, None, None, None]
+    assert all(f"line {n}" in row["error"]["message"] for n, row in enumerate(found, 1) if n > 1)
+    assert ran.returncode == 3
+
+
+@pytest.mark.parametrize("arguments", [(), ("An answer.", "-f", "file.txt"), ("",)])
+def test_exactly_one_answer_or_file_must_be_given(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    assert rqa_check(tmp_path, *arguments).returncode == 2
+
+
+def test_without_documents_the_error_tells_how_to_give_some(tmp_path: Path) -> None:
+    ran = rqa_check(tmp_path, "It sails on Mondays.")
+    assert ran.returncode == 4 and "no documents to check against" in ran.stderr and "--docs" in ran.stderr
+
+
+# -- with a language model
+
+
+def ask_model(
+    folder: Path, answer: str, script: Callable[[dict[str, Any], int], Any]
+) -> tuple[list[dict[str, Any]], Any]:
+    with serve(script) as server:
+        settings = {"PLUGIN": "openai", "MODEL": "m", "BASE_URL": server.url}
+        model = {f"RQA_READER__S__{key}": value for key, value in settings.items()}
+        ran = rqa_check(folder, answer, "-d", "ferry.md", "--json", "--reader", "s", **model)
+        assert ran.stdout, ran.stderr
+        return json.loads(ran.stdout)["sentences"], server.requests
+
+
+def reply(*verdicts: tuple[int, str, str]) -> str:
+    entries = [{"sentence": number, "quote": quote, "verdict": verdict} for number, quote, verdict in verdicts]
+    return f"Here it is:\n{json.dumps({'verdicts': entries})}"
+
+
+def test_a_model_gets_the_sentences_in_one_call_and_its_quotes_are_cited(tmp_path: Path) -> None:
+    told = reply((2, "It sails on  Mondays", "contradicted"), (1, "by the engineer Ada Quill", "supported"))
+    found, requests = ask_model(tmp_path, "Ada Quill made the ferry. It never sails on Mondays.", lambda *_: told)
+    assert [each["verdict"] for each in found] == ["supported", "contradicted"]
+    assert [each["citation"]["quote"] for each in found] == [FERRY[:-21], "It sails on Mondays."]
+    assert len(requests) == 1 and "2. It never sails" in requests[0].body["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        (reply((1, "It sails on Sundays", "supported")), "without a verbatim quote"),
+        (reply((1, "", "contradicted")), "without a verbatim quote"),
+        (reply((2, "It sails on Mondays.", "supported")), "gave no verdict"),
+        (reply((1, "It sails on Mondays.", "certainly")), "gave no verdict"),
+        ('{"verdicts": 7}', "gave no verdict"),
+        ("It is supported.", "gave no verdict"),
+        (reply((1, "", "not found")), ""),
+    ],
+)
+def test_a_reply_that_cannot_be_used_is_not_found_with_a_reason(tmp_path: Path, told: str, reason: str) -> None:
+    [found], _ = ask_model(tmp_path, "It sails on Mondays.", lambda *_: told)
+    assert found["verdict"] == "not found" and found["citation"] is None and reason in found["reason"]
+
+
+def test_many_sentences_are_several_calls(tmp_path: Path) -> None:
+    answer = " ".join(f"Boat number {n} sails." for n in range(9))
+    found, requests = ask_model(tmp_path, answer, lambda *_: reply((1, "It sails on Mondays.", "supported")))
+    assert [each["verdict"] for each in found] == ["supported", *["not found"] * 7, "supported"]
+    assert len(requests) == 2
