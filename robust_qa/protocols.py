@@ -334,9 +334,9 @@ class Job(Protocol):
     tally: Tally
 
     def plan(self, first: bytes | None, /) -> None:
-        """Check that the configuration can answer the first row. None if there is none. Call it before all others.
+        """Check that the configuration can answer the first row, None if there is no row. Call it before all others.
 
-        Raises ConfigError or MissingError if it cannot, InputError if the input has no rows.
+        Raises ConfigError or MissingError if it cannot, InputError if the input is in another format.
         """
 
     def state(self, survey: Survey, /) -> bytes:

@@ -32,6 +32,7 @@ class Turns:
     @dataclass
     class Options:
         workers: int = 2
+        edit: bool = False  # this file, before the workers open
 
     def __init__(self, options):
         self.options = options
@@ -40,7 +41,11 @@ class Turns:
         lines = Path(job.source).read_bytes().splitlines(keepends=True)
         found = survey(lines)
         job.plan(found.first)
-        recipe = pickle.loads(pickle.dumps(job.recipe))
+        pickled = pickle.dumps(job.recipe)
+        if self.options.edit:
+            with Path("turns.py").open("a") as file:
+                file.write("# edited")
+        recipe = pickle.loads(pickled)
         count = min(self.options.workers, recipe.max_workers)
         job.say(f"{count} workers, {[recipe.jobs(n, count) for n in range(count)]} jobs")
         run = Run()
@@ -97,6 +102,11 @@ def test_the_configuration_chooses_an_engine_and_sets_its_options(batch: Any) ->
 def test_a_concurrency_limit_is_the_most_workers(batch: Any) -> None:
     code, err = batch("--engine", "turns", "--workers", "5", "-O", "reader.lexical.concurrency=2")
     assert code == 0 and "2 workers" in err
+
+
+def test_a_worker_with_another_version_of_a_plugin_is_refused(batch: Any) -> None:
+    code, err = batch("--engine", "turns", "-O", "engine.turns.edit=true")
+    assert code == 2 and "other versions of these plugins than the command: turns" in err
 
 
 def test_workers_use_the_keys_of_the_command(batch: Any, installed: str) -> None:

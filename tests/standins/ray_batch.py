@@ -83,9 +83,11 @@ class Batch:
             command += ["-O", "engine.ray.shard_rows=20", *(["--address", self.address] if self.address else [])]
         return [*map(str, (*command, *arguments))]
 
-    def start(self, *arguments: object, **where: Any) -> subprocess.Popen[str]:
+    def start(self, *arguments: object, before: str = "", **where: Any) -> subprocess.Popen[str]:
+        """The running command. `before` is code that its process runs first."""
+        code = f"{before}\nfrom robust_qa.main import main; main()"
         return subprocess.Popen(
-            [sys.executable, "-c", "from robust_qa.main import main; main()", *self.command(*arguments, **where)],
+            [sys.executable, "-c", code, *self.command(*arguments, **where)],
             cwd=self.folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

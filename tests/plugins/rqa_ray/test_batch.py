@@ -161,16 +161,27 @@ def test_parquet_in_and_out(batch: Batch) -> None:
     assert json.loads(found[0]["line"])["kind"] == "x"
 
 
-@pytest.mark.parametrize("source", ["in/*.jsonl", "file://{}/in"])
-def test_the_files_of_a_pattern_or_a_url_are_read_in_the_order_of_names(batch: Batch, source: str) -> None:
+def test_the_files_of_a_folder_are_read_in_the_order_of_names(batch: Batch) -> None:
     (batch.folder / "in").mkdir()
     (batch.folder / "in" / "b.jsonl").write_text("third\n\nfourth\n")
     (batch.folder / "in" / "a.jsonl").write_text("first\nsecond\n")
     (batch.folder / "in" / "notes.md").write_text("not a row\n")
-    code, err = batch.run(source=source.format(batch.folder), out=f"file://{batch.folder}/out")
+    code, err = batch.run(source="in", out=f"file://{batch.folder}/out")
     assert code == 0, err
     answers = [(row["row"], row["answer"]) for row in batch.rows]
     assert answers == [(1, "first"), (2, "second"), (3, "third"), (5, "fourth")]
+
+
+def test_an_object_store_is_read_and_written(batch: Batch) -> None:
+    store = """
+import atexit, fsspec, sys
+store = fsspec.filesystem("memory")
+store.pipe("/bucket/in/a.jsonl", b"first\\nsecond\\n")
+atexit.register(lambda: sys.stderr.buffer.write(store.cat("/bucket/out/part-000000.jsonl")))
+"""
+    code, err = batch.run(source="memory://bucket/in/*.jsonl", out="memory://bucket/out", before=store)
+    assert code == 0, err
+    assert [json.loads(line)["answer"] for line in err.splitlines()[-2:]] == ["first", "second"]
 
 
 @pytest.mark.parametrize(("source", "out", "named"), [("-", "", "standard input"), ("", "-", "-o FILE")])

@@ -29,7 +29,8 @@ def write(batch: Batch, count: int) -> None:
 
 def test_an_endpoint_with_a_fifth_of_faults_loses_no_row(norag: Batch) -> None:
     write(norag, 100)
-    with serve(lambda _, n: error(503) if n % 5 == 0 else "Answer: Ada") as server:
+    fault = error(503, headers={"Retry-After": "0"})
+    with serve(lambda _, n: fault if n % 5 == 0 else "Answer: Ada") as server:
         code, err = norag.run(*asking(server), "-j", "16")
         asked = len(server.requests)
     assert code == 0, err
