@@ -42,18 +42,19 @@ Texts = list[tuple[str, str]]  # title and text
 # -- data
 
 
-def real(folder: Path) -> tuple[Texts, list[str]]:
-    """Return the distinct passages and questions of the files in `folder`."""
-    passages: dict[tuple[str, str], None] = {}
-    questions: dict[str, None] = {}
+def real(folder: Path) -> tuple[Texts, dict[str, set[int]]]:
+    """Return the distinct passages of the files in `folder`, and the questions with the numbers of their passages."""
+    passages: dict[tuple[str, str], int] = {}
+    questions: dict[str, set[int]] = {}
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text("utf-8").splitlines():
             row = json.loads(line)
-            questions[row["question"]] = None
+            own = questions.setdefault(row["question"], set())
             for passage in row.get("passages") or ():
                 if passage["text"].strip():
-                    passages[passage.get("title") or "", " ".join(passage["text"].split())] = None
-    return list(passages), list(questions)
+                    text = passage.get("title") or "", " ".join(passage["text"].split())
+                    own.add(passages.setdefault(text, len(passages)))
+    return list(passages), questions
 
 
 def embedded(texts: Sequence[str], cache: Path) -> Floats:
@@ -201,6 +202,31 @@ def show_recall(dsn: str, handle: Precomputed, questions: Sequence[str], vectors
     database.close()
 
 
+def show_ranked(dsn: str, handle: Precomputed, questions: dict[str, set[int]], distinct: int) -> None:
+    """Print the share of questions that find their own passages, or copies, when fewer are ranked by words."""
+    from rqa_postgres import index as tables
+    from rqa_postgres.database import Database
+
+    database = Database(Key("bench", dsn), connections=1, timeout=600)
+    index = tables.Index(database, TABLE)
+    for most in (10_000_000, 10_000, 3000, 1000):
+        tables._MOST_RANKED = most
+        hits, seconds = 0, []
+        for question, own in questions.items():
+            [vector] = asyncio.run(handle.embed([question]))
+            begun = time.perf_counter()
+            by_words, _ = index.rankings(question, vector, handle.identity, TOP)
+            seconds.append(time.perf_counter() - begun)
+            titles = " ".join(passage.title for passage in by_words[:TOP])
+            hits += not own.isdisjoint(int(number) % distinct for number in _NUMBER.findall(titles))
+        print(
+            f"  {most:,} ranked: {hits / len(questions):.1%} found by words, "
+            f"p50 {statistics.median(seconds) * 1e3:.1f} ms, slowest {max(seconds) * 1e3:.0f} ms",
+            flush=True,
+        )
+    database.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--eval", type=Path, required=True, help="folder with the passages and questions")
@@ -211,7 +237,8 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()), help="folder for the vectors")
     parser.add_argument("--only", choices=["local", "postgres"])
     options = parser.parse_args()
-    texts, asked = real(options.eval)
+    texts, own = real(options.eval)
+    asked = list(own)
     passages = embedded([with_title(*each) for each in texts], options.cache / "rqa-bench-passages.npy")
     random.Random(1).shuffle(asked)
     asked = asked[: options.questions]
@@ -229,6 +256,7 @@ def main() -> None:
                 local(file, place / "index", handle, asked)
             if options.only != "local":
                 postgres(file, options.dsn, handle, asked, vectors, timeout=600)
+                show_ranked(options.dsn, handle, {question: own[question] for question in asked}, len(texts))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _DEPTH = 100  # passages of each ranking that are fused
 _CANDIDATES = 4  # times the passages wanted from the HNSW index; with fewer, it misses all of them for some questions
 _MOST_CANDIDATES = 1000  # of pgvector
-_MOST_RANKED = 10_000  # passages of a search by words, because Postgres computes each rank from the whole passage
+_MOST_RANKED = 3000  # passages of a search by words, because Postgres computes each rank from the whole passage
 _LONGEST_QUESTION = 2000  # characters
 _WIDEST = 2000  # numbers of a vector in an HNSW index
 
