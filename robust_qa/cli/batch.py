@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from ..errors import Exit
 from .options import Answering, answering_options, jobs_option, output_option
 from .run import Run, pass_run
+
+_JOBS_OF_WAVES = 5000  # questions in flight with --provider-batch: each wave has a call of every one
 
 
 @click.command(
@@ -24,6 +27,11 @@ from .run import Run, pass_run
 @click.option("--retry-failed", is_flag=True, help="Like --resume, and also retry the failed rows.")
 @click.option("--force", is_flag=True, help="Replace OUT.")
 @jobs_option
+@click.option(
+    "--provider-batch",
+    is_flag=True,
+    help="Send the model's calls through the provider's batch API: half the price, replies within a day. Needs -o.",
+)
 @click.option("--unordered", is_flag=True, help="Write each answer when it is ready, not in input order.")
 @click.option("--no-passages", is_flag=True, help="Do not copy the rows' passages to the output.")
 @click.option("--details", is_flag=True, help="Add the strategy's details to each answer.")
@@ -40,6 +48,7 @@ def command(
     retry_failed: bool,
     force: bool,
     jobs: int,
+    provider_batch: bool,
     unordered: bool,
     no_passages: bool,
     details: bool,
@@ -57,6 +66,11 @@ def command(
         raise click.UsageError(f"{option} and --force exclude each other: one keeps OUT, one replaces it.")
     if resume and out is None:
         raise click.UsageError(f"{option} needs the output file to continue: add -o OUT.")
+    if provider_batch and out is None:
+        raise click.UsageError("--provider-batch records its batches beside the output file: add -o OUT.")
+    if provider_batch and click.get_current_context().get_parameter_source("jobs") is ParameterSource.DEFAULT:
+        jobs = _JOBS_OF_WAVES
+    from ..batch.output import batches_file
     from .batch_run import Target, answer_stream
 
     failed = answer_stream(
@@ -64,6 +78,7 @@ def command(
         source or Path("-"),
         Target(out, resume=resume, force=force, retry=retry_failed),
         Answering(**answering),
+        batches=batches_file(out.resolve()) if provider_batch and out else None,
         jobs=jobs,
         ordered=not unordered,
         passages=not no_passages,

@@ -146,13 +146,20 @@ async def answer_rows(
         return batch.tally
 
 
-def answer_stream(run: Run, source: Path, target: Target, answering: Answering, **how: Any) -> int:
-    """Answer the rows of `source`, see `answer_rows`. Return the number of failed rows, including earlier runs."""
+def answer_stream(
+    run: Run, source: Path, target: Target, answering: Answering, *, batches: Path | None = None, **how: Any
+) -> int:
+    """Answer the rows of `source`, see `answer_rows`. Return the number of failed rows, including earlier runs.
+
+    `batches` is the file that records the provider's batches, None for ordinary calls.
+    """
     with _open_input(source) as descriptor:
         if _same(stdout.descriptor() if target.out is None else target.out, descriptor):
             raise click.UsageError(f"{target.out or 'Standard output'} is also the input file.")
 
         async def work(session: Session) -> int:
+            if batches is not None:
+                await session.use_provider_batches(batches, run.say)
             return (await answer_rows(run, session, descriptor, target, **how)).failed
 
         return in_session(run, answering, work, detailed=bool(how.get("trace")))
