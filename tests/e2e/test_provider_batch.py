@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ..standins.batch_api import EXPIRED, BatchServer, serve
-from ..standins.openai import Fault, error, unsupported
+from ..standins.openai import Fault, error, running, unsupported
 from ..standins.openai import serve as serve_ordinary
 
 ROWS = 6
@@ -221,8 +221,6 @@ def test_an_upload_that_is_refused_ends_the_run_and_leaves_the_rows(run: Run) ->
         def _upload(self, request: Any) -> Fault:
             return error(403, "You have insufficient permissions for this operation.")
 
-    from ..standins.openai import running
-
     with running(NoFiles(echo, None, lambda n, batch: "completed", 0.0)) as server:
         code, err = run.finish(server.url)
     assert code == 5 and run.rows == []
@@ -254,8 +252,6 @@ def test_a_lost_connection_is_waited_out(run: Run) -> None:
                 return super()._asked(batch)
             except ConnectionError:
                 return error(503, "Overloaded.")
-
-    from ..standins.openai import running
 
     with running(Flaky(echo, None, fate, 0.0)) as server:
         code, err = run.finish(server.url)
