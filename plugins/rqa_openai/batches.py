@@ -183,7 +183,9 @@ class Batches:
 
     async def _finish(self, file: str, requests: _Requests) -> None:
         """Wait for the batch of `file` and resolve all `requests`."""
-        batch = await self._ended(file)
+        id = self._journal.batch(file) or await self._begin(file)
+        self._say(f"waiting for {id} with {len(requests):,} calls, up to 24 hours")
+        batch = await self._ended(id)
         if batch.status == "failed" and batch.problem.code == _QUEUE_FULL and len(requests) > 1:
             await self._send_in_halves(requests)
             return
@@ -196,7 +198,7 @@ class Batches:
         if unanswered:
             why = self._client.endpoint.excerpt(reason) or "no reason given"
             lacks = f"{len(unanswered):,} of {len(requests):,} calls have no reply"
-            self._say(f"batch {batch.id} ({batch.status}): {lacks}: {why}")
+            self._say(f"{id} ({batch.status}): {lacks}: {why}")
 
     async def _send_in_halves(self, requests: _Requests) -> None:
         """Send one half after the other, because the account's queue has no room for all."""
@@ -207,21 +209,24 @@ class Batches:
             async for file, part in self._uploads(half):
                 await self._finish(file, part)
 
-    async def _ended(self, file: str) -> Batch:
-        """Return the batch of `file` when it has ended. Begins it if no run has."""
-        id = self._journal.batch(file)
-        if not id:
-            batch = await self._persist(partial(self._begun, file))
-            self._journal.began(file, id := batch.id)
+    async def _begin(self, file: str) -> str:
+        """Begin the batch of `file` and return its id."""
+
+        async def find_or_begin() -> Batch:
+            # A run that was killed, or an attempt whose reply was lost, may have begun it.
+            return await self._api.find(file) or await self._api.begin(file)
+
+        batch = await self._persist(find_or_begin)
+        self._journal.began(file, batch.id)
+        return batch.id
+
+    async def _ended(self, id: str) -> Batch:
+        """Return the batch when it has ended."""
         wait = _FIRST_WAIT
         while not (batch := await self._persist(partial(self._api.batch, id))).ended:
             await asyncio.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
         return batch
-
-    async def _begun(self, file: str) -> Batch:
-        # A run that was killed, or an attempt whose reply was lost, may have begun it.
-        return await self._api.find(file) or await self._api.begin(file)
 
     async def _read(self, file: str, requests: _Requests) -> str:
         """Resolve the requests that have a reply in `file`. Return the first error in it, or ""."""

@@ -154,7 +154,7 @@ class _Reader:
         most = Usage(wave.calls, wave.prompt_tokens, wave.completion_tokens, batched=wave.calls)
         calls = "1 call" if wave.calls == 1 else f"{wave.calls:,} calls"
         cost = self._limits.cost(most)
-        limit = "" if cost is None else f", at most {cost:,.2f}"
+        limit = "" if cost is None else f", at most {_money(cost)}"
         tokens = float(f"{wave.prompt_tokens:.2g}")
         self._waves.say(f"wave {wave.number}: {calls}, about {tokens:,.0f} prompt tokens{limit}")
         self.batches.send()
@@ -164,10 +164,14 @@ class _Reader:
         line = f"wave {wave.number}: done with {usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"
         if (cost := self._limits.cost(usage)) is not None:
             self._waves.cost += cost
-            line += f" for {cost:,.2f} (all waves: {self._waves.cost:,.2f})"
+            line += f" for {_money(cost)} (all waves: {_money(self._waves.cost)})"
         if wave.ordinary:
             line += f"; ordinary calls follow for {wave.ordinary:,}"
         self._waves.say(line)
+
+
+def _money(cost: float) -> str:
+    return f"{cost:,.2f}" if cost >= 0.1 else f"{cost:.2g}"
 
 
 def _count(wave: _Wave, calls: int, prompt_tokens: int, completion_tokens: int) -> None:

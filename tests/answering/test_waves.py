@@ -181,7 +181,7 @@ async def test_the_cost_is_told_before_and_after(waves: Waves, said: list[str]) 
     await generate(reader, "four words are enough")
     assert said == [
         "wave 1: 1 call, about 13 prompt tokens, at most 5.13",
-        "wave 1: done with 10 + 2 tokens for 0.01 (all waves: 0.01)",
+        "wave 1: done with 10 + 2 tokens for 0.015 (all waves: 0.015)",
     ]
 
 

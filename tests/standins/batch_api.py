@@ -62,11 +62,14 @@ Fate = Callable[[int, "Batch"], "str | dict[str, Any]"]
 
 
 class BatchServer(Server):
-    """`held`: batches stay in progress. `ordinary` counts ordinary calls, `paid` the replies by prompt."""
+    """`held`: numbers of batches that stay in progress, from 0.
+
+    `ordinary` counts ordinary calls, `paid` the replies by prompt.
+    """
 
     def __init__(self, script: Script, in_batch: Script | None, fate: Fate, latency: float) -> None:
         super().__init__(script, latency, record=True)
-        self.held = False
+        self.held: set[int] = set()
         self.batches: list[Batch] = []
         self.uploads = 0
         self.ordinary = 0
@@ -124,13 +127,14 @@ class BatchServer(Server):
         return Fault(body=self.batches[-1].shown())
 
     def _asked(self, batch: Batch) -> Fault:
-        if not batch.ended and batch.asked >= len(_STATUSES) and not self.held:
-            self._end(batch)
+        number = self.batches.index(batch)
+        if not batch.ended and batch.asked >= len(_STATUSES) and number not in self.held:
+            self._end(batch, number)
         batch.asked += 1
         return Fault(body=batch.shown())
 
-    def _end(self, batch: Batch) -> None:
-        fate = self._fate(self.batches.index(batch), batch)
+    def _end(self, batch: Batch, number: int) -> None:
+        fate = self._fate(number, batch)
         batch.error = fate if isinstance(fate, dict) else batch.error
         batch.ended = "failed" if batch.error else str(fate)
         if batch.error:
