@@ -66,11 +66,9 @@ def command(
         raise click.UsageError(f"{option} and --force exclude each other: one keeps OUT, one replaces it.")
     if resume and out is None:
         raise click.UsageError(f"{option} needs the output file to continue: add -o OUT.")
-    if provider_batch and out is None:
-        raise click.UsageError("--provider-batch records its batches beside the output file: add -o OUT.")
+    batches = _batches_of(run, out, wanted=provider_batch, resume=resume)
     if provider_batch and click.get_current_context().get_parameter_source("jobs") is ParameterSource.DEFAULT:
         jobs = _JOBS_OF_WAVES
-    from ..batch.output import batches_file
     from .batch_run import Target, answer_stream
 
     failed = answer_stream(
@@ -78,7 +76,7 @@ def command(
         source or Path("-"),
         Target(out, resume=resume, force=force, retry=retry_failed),
         Answering(**answering),
-        batches=batches_file(out.resolve()) if provider_batch and out else None,
+        batches=batches,
         jobs=jobs,
         ordered=not unordered,
         passages=not no_passages,
@@ -87,3 +85,17 @@ def command(
     )
     if failed:
         raise click.exceptions.Exit(Exit.ROWS_FAILED)
+
+
+def _batches_of(run: Run, out: Path | None, *, wanted: bool, resume: bool) -> Path | None:
+    """Return the file that records the provider's batches, None if they are not `wanted`."""
+    from ..batch.output import batches_file
+
+    if out is None or (out.exists() and not out.is_file()):
+        if wanted:
+            raise click.UsageError("--provider-batch records its batches beside the output file: add -o OUT.")
+        return None
+    file = batches_file(out.resolve())
+    if resume and not wanted and file.exists():
+        run.say(f"{file.name} records batches that may be paid: with --provider-batch, rqa waits for their replies")
+    return file if wanted else None

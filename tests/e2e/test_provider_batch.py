@@ -215,9 +215,18 @@ def test_a_reader_without_batches_is_an_error(run: Run) -> None:
     assert "reader.lexical cannot use a provider's batch API" in err and "--reader: s" in err
 
 
-def test_batches_need_an_output_file(run: Run) -> None:
-    code, err = run.finish("http://127.0.0.1:1/v1", "-o", "-")
+@pytest.mark.parametrize("out", ["-", "/dev/null"])
+def test_batches_need_an_output_file(run: Run, out: str) -> None:
+    code, err = run.finish("http://127.0.0.1:1/v1", "-o", out)
     assert code == 2 and "add -o OUT" in err
+
+
+def test_a_run_that_is_continued_without_its_batches_says_so(run: Run) -> None:
+    with serve(echo) as server:
+        run.finish(server.url)
+        process = run.start(server.url, "--resume")
+        err = process.communicate(timeout=60)[1]
+    assert "out.jsonl.batches records batches that may be paid: with --provider-batch" in err
 
 
 def test_an_upload_that_is_refused_ends_the_run_and_leaves_the_rows(run: Run) -> None:
