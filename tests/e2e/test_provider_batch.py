@@ -197,7 +197,8 @@ def test_a_full_queue_gets_the_wave_in_halves(run: Run) -> None:
     with serve(echo, fate=lambda n, batch: full if len(batch.requests) > 3 else "completed") as server:
         code, err = run.finish(server.url)
     assert code == 0, err
-    assert server.ordinary == 1 and sizes(server) == [6, 3, 3, 3, 2]
+    assert server.ordinary == 1 and sizes(server)[:3] == [6, 3, 3]
+    assert sum(size for size in sizes(server) if size <= 3) == sum(WAVES)
 
 
 def test_an_endpoint_without_a_batch_api_is_an_error_before_the_first_call(run: Run) -> None:

@@ -11,10 +11,11 @@ of its error file, EXPIRED a request for which the day was too short. `fate` say
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email import message_from_bytes
 from typing import Any
 
@@ -22,7 +23,8 @@ from .openai import Fault, Request, Script, Server, completion, error, running
 
 EXPIRED = "expired"
 _ENDPOINT = "/v1/chat/completions"
-_STATUSES = ["validating", "in_progress", "finalizing"]  # one for each time that somebody asks
+_STATUSES = ["validating", "in_progress", "finalizing"]  # in this order, then that of its end
+_SECONDS = 0.15  # in each status
 
 
 @dataclass
@@ -33,13 +35,18 @@ class Batch:
     input_file: str
     requests: dict[str, Any]
     error: dict[str, Any] | None
+    began: float = field(default_factory=time.monotonic)
     asked: int = 0
     ended: str = ""
     output_file: str | None = None
     error_file: str | None = None
 
+    @property
+    def steps(self) -> int:
+        return int((time.monotonic() - self.began) / _SECONDS)
+
     def shown(self) -> dict[str, Any]:
-        status = self.ended or _STATUSES[min(self.asked, len(_STATUSES) - 1)]
+        status = self.ended or _STATUSES[min(self.steps, len(_STATUSES) - 1)]
         total = len(self.requests)
         return {
             "id": self.id,
@@ -128,7 +135,7 @@ class BatchServer(Server):
 
     def _asked(self, batch: Batch) -> Fault:
         number = self.batches.index(batch)
-        if not batch.ended and batch.asked >= len(_STATUSES) and number not in self.held:
+        if not batch.ended and batch.steps >= len(_STATUSES) and number not in self.held:
             self._end(batch, number)
         batch.asked += 1
         return Fault(body=batch.shown())
