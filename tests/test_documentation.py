@@ -189,7 +189,15 @@ def test_every_strategy_is_documented_with_its_prompts() -> None:
 
 def test_the_manual_has_at_most_15000_words() -> None:
     # Looked up, or of commands that stand alone.
-    own = {"rqa-papers(7)", "rqa-lint(1)", "rqa-testset(1)", "rqa-mcp(1)", "rqa-serve(1)", "rqa-train(1)"}
+    own = {
+        "rqa-batches(7)",
+        "rqa-papers(7)",
+        "rqa-lint(1)",
+        "rqa-testset(1)",
+        "rqa-mcp(1)",
+        "rqa-serve(1)",
+        "rqa-train(1)",
+    }
     assert sum(len(text.split()) for name, text in PAGES.items() if name not in own) <= 15_000
 
 
