@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, TypeVar
 
-from robust_qa import CallTimeout, Completion, Decoding, Message, RqaError, UnavailableError
+from robust_qa import CallTimeout, Completion, Decoding, InputError, Message, RqaError, UnavailableError
 
 from .batch_api import ENDPOINT, Batch, BatchApi, Line
 from .batch_journal import Journal
@@ -83,7 +83,10 @@ class Batches:
         """
         build = self._request(messages, decoding)
         custom_id = self._custom_id(build)
-        file = self._journal.take(custom_id)
+        try:
+            file = self._journal.take(custom_id)
+        except InputError as error:
+            raise self._ending(error) from error
         if not file and not self._tried:
             self._tried = True
             return None
@@ -140,16 +143,19 @@ class Batches:
         try:
             await work
         except Exception as error:  # nobody else waits for this task
-            failure = UnavailableError(
-                f"The provider's batch API failed: {error}",
-                hint=f"{getattr(error, 'hint', '')} {self._journal.path} records the batches that were sent: --resume "
-                "waits for them. Delete it to send and pay for their calls again.".lstrip(),
-                general=True,
-                limited=True,
-            )
+            failure = self._ending(error)
             for request in requests.values():
                 if not request.reply.done():
                     request.reply.set_exception(copy(failure))
+
+    def _ending(self, error: Exception) -> UnavailableError:
+        """Return an error that ends the run and leaves its rows unanswered."""
+        recorded = (
+            f"{self._journal.path} records the batches that were sent: --resume waits for them. Delete it to send and "
+            "pay for their calls again."
+        )
+        hint = f"{getattr(error, 'hint', '')} {recorded}".strip()
+        return UnavailableError(f"The provider's batch API failed: {error}", hint=hint, general=True, limited=True)
 
     async def _send(self, requests: _Requests) -> None:
         async for file, part in self._uploads(requests):

@@ -11,7 +11,7 @@ from standins.batch_api import BatchServer, serve
 from standins.openai import error as refusal
 from standins.openai import running
 
-from robust_qa import Completion, Decoding, InputError, Message, RefusedError, ReplyError, UnavailableError
+from robust_qa import Completion, Decoding, Message, RefusedError, ReplyError, UnavailableError
 from rqa_openai import OpenAI, batches
 
 
@@ -97,9 +97,10 @@ async def test_ids_of_the_journal_stay_within_their_page(connect, journal):
         assert server.requests[-1].path == "/v1/batches/..%2Ffiles%2Fx%3Fy"
 
 
-async def test_a_journal_that_cannot_be_written_is_an_error(connect, tmp_path):
-    with serve(echo) as server, pytest.raises(InputError, match="Cannot write"):
+async def test_a_journal_that_cannot_be_written_ends_the_run(connect, tmp_path):
+    with serve(echo) as server, pytest.raises(UnavailableError, match="Cannot write") as ended:
         await ask(connect(server.url), tmp_path / "missing" / "out.batches", "a")
+    assert ended.value.general and ended.value.limited
 
 
 async def test_the_key_goes_along_and_is_never_shown(connect, journal, monkeypatch):
