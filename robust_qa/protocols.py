@@ -60,6 +60,26 @@ class LanguageModel(Protocol):
     def generate(self, messages: list[Message], decoding: Decoding, /) -> Completion | Awaitable[Completion]: ...
 
 
+class ProviderBatches(Protocol):
+    """Generates through the batch API of a provider, at half price and with a delay of up to a day.
+
+    A language model returns it from `provider_batches(journal, say)`. `journal` is the path of a file in which it
+    records its batches, so that a later run finds them. `say(text)` prints a line.
+    """
+
+    async def check(self) -> None:
+        """Raise RefusedError if the endpoint has no batch API."""
+
+    async def generate(self, messages: list[Message], decoding: Decoding, /) -> Completion | None:
+        """Wait for `send`, then for the reply. None: the batch did not answer, make an ordinary call.
+
+        Raises UnavailableError with `general=True, limited=True` to end the run.
+        """
+
+    def send(self) -> None:
+        """Send all the requests that wait, in as few batches as the provider allows."""
+
+
 class Evaluator(Protocol):
     """Returns the relevance of each text to the question in [-1, 1], in the order of the texts."""
 

@@ -55,12 +55,16 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The cost of an answer: language model calls, their tokens, and calls served from the cache."""
+    """The cost of an answer: language model calls and their tokens.
+
+    `cached` counts the calls served from the cache, `batched` those that a provider's batch answered at half price.
+    """
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached: int = 0
+    batched: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -68,6 +72,7 @@ class Usage:
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
             self.cached + other.cached,
+            self.batched + other.batched,
         )
 
 

@@ -24,7 +24,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -34,8 +35,11 @@ from robust_qa.kit import warn
 from .client import Client, fits_header
 from .dialect import Dialect
 from .embeddings import Embeddings
-from .replies import attach_usage, completion_in, overflow_warning
+from .replies import Reply, attach_usage, completion_in, overflow_warning
 from .reranking import Reranker
+
+if TYPE_CHECKING:
+    from .batches import Batches
 
 _OPENAI = Url("https://api.openai.com/v1")
 _CHAT, _COMPLETIONS = "/chat/completions", "/completions"
@@ -88,6 +92,7 @@ class OpenAI:
             dialect=self._configured_dialect,
         )
         self._endpoint = self._client.endpoint
+        self._batches: Batches | None = None
 
     @property
     def structured(self) -> bool:
@@ -112,12 +117,22 @@ class OpenAI:
     async def _generate(
         self, messages: list[Message], decoding: Decoding, on_text: Callable[[str], None] | None
     ) -> Completion:
+        more = {"stream": True, "stream_options": {"include_usage": True}} if on_text else {}
+        build = self._request(messages, decoding, more)
+        reply, dialect = await self._client.request(_CHAT, build, on_text=on_text)
+        return self._completion(reply, dialect, messages, decoding)
+
+    def _request(
+        self, messages: list[Message], decoding: Decoding, more: Mapping[str, Any] | None = None
+    ) -> Callable[[Dialect], dict[str, Any]]:
+        """Return a function that writes the request in a dialect. `more` are further fields."""
         fields, limit = self._fields(decoding)
-        if on_text:
-            fields |= {"stream": True, "stream_options": {"include_usage": True}}
-        reply, dialect = await self._client.request(
-            _CHAT, lambda dialect: dialect.request(messages, fields, limit, decoding.schema), on_text=on_text
-        )
+        fields |= more or {}
+        return lambda dialect: dialect.request(messages, fields, limit, decoding.schema)
+
+    def _completion(self, reply: Reply, dialect: Dialect, messages: list[Message], decoding: Decoding) -> Completion:
+        """Return the completion in the reply to a request in `dialect`. Raises the errors of `generate`."""
+        fields, limit = self._fields(decoding)
         self._warn(fields, dialect)
         with attach_usage(reply):
             completion = completion_in(reply, self._endpoint, decoding.stop)
@@ -125,6 +140,13 @@ class OpenAI:
         if warning := overflow_warning(completion, messages, sent_limit):
             warn(warning, lasting=True)
         return completion
+
+    def provider_batches(self, journal: Path, say: Callable[[str], object]) -> Batches:
+        """Return an object that generates through the endpoint's batch API. `journal` records the batches."""
+        from .batches import Batches
+
+        self._batches = Batches(self._client, self._request, self._completion, journal, say)
+        return self._batches
 
     async def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Continuation:
         """Return the model's continuation of `prompt`, from the endpoint's /completions.
@@ -160,6 +182,8 @@ class OpenAI:
             warn(f"the endpoint rejected {', '.join(rejected)}", lasting=True)
 
     async def close(self) -> None:
+        if self._batches:
+            await self._batches.close()
         await self._client.close()
 
 

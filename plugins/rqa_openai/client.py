@@ -50,16 +50,23 @@ class Client:
         bearer = key_header.lower() == "authorization"
         further = headers or {}
         sent = [{key_header: f"Bearer {secret}" if bearer else secret} if secret else {}, further]
+        self.headers = sent
         self.endpoint = Endpoint(
             model=model,
             address=urlunsplit((parts.scheme, parts.netloc, path, "", "")),
             key=key.name if key else None,
             secrets=[*([secret] if secret else []), *_possible_keys(further)],
         )
-        self._pages = {
-            page: Connections(urlunsplit(parts._replace(path=path + page, fragment="")), sent, self.endpoint)
-            for page in pages
-        }
+        self._base = parts._replace(path=path, fragment="")
+        self._pages = {page: Connections(self.url(page), sent, self.endpoint) for page in pages}
+
+    def url(self, page: str) -> str:
+        """Return the address of a page, such as "/chat/completions"."""
+        return urlunsplit(self._base._replace(path=self._base.path + page))
+
+    def body(self, build: Callable[[Dialect], dict[str, Any]], dialect: Dialect) -> dict[str, Any]:
+        """Return a request in `dialect`."""
+        return {"model": self.endpoint.model, **build(dialect), **self._body}
 
     async def request(
         self,
@@ -90,7 +97,7 @@ class Client:
         on_text: Callable[[str], None] | None,
     ) -> tuple[Reply, Dialect]:
         """Send the request in `dialect`, and in simpler dialects if the endpoint rejects fields of it."""
-        request = {"model": self.endpoint.model, **build(dialect), **self._body}
+        request = self.body(build, dialect)
         reply = await connections.post(encode(request), Stream(on_text) if on_text else None)
         refusal = refusal_in(reply)
         if refusal is None:

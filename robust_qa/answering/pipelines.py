@@ -14,17 +14,20 @@ from ..protocols import EmbedderHandle
 from ..types import Kind
 from .assembly import Assembly
 from .embedding import Handle
+from .waves import Waves
 
 
 class Pipelines:
     """Builds the components of `assembly`. Call `close` at the end.
 
     `cache`: where the pipelines store results. Set it before the first use; None stores nothing.
+    `waves`: collects the calls for providers' batches. Set it before the first use; None makes ordinary calls.
     """
 
     def __init__(self, assembly: Assembly, cache: Cache | None = None) -> None:
         self.assembly = assembly
         self.cache = cache
+        self.waves: Waves | None = None
         self._pipelines: dict[tuple[Kind, str], Pipeline] = {}
         self._built: dict[str, Any] = {}  # to close at the end, including components that failed a check
 
@@ -77,6 +80,8 @@ class Pipelines:
     async def close(self) -> list[str]:
         """End all calls and close all components. Returns what went wrong, one text for each component."""
         await asyncio.gather(*(each.end() for each in self._pipelines.values()))
+        if self.waves is not None:
+            self.waves.close()
         # A worker thread cannot be stopped, and closing its component while it runs is not safe.
         busy = {each.name for each in self._pipelines.values() if each.busy}
         idle = [(name, component) for name, component in self._built.items() if name not in busy]
@@ -92,7 +97,7 @@ class Pipelines:
         digest = hashlib.sha256(repr((*part.identity, fingerprint or "")).encode("utf-8", "replace")).hexdigest()
         # Components with `needs` call others, whose results are cached.
         cached = getattr(component, "cached", True) and not hasattr(component, "needs")
-        return Pipeline(
+        pipeline = Pipeline(
             f"{kind}.{name}",
             component,
             part.limits,
@@ -102,3 +107,6 @@ class Pipelines:
             fingerprint=fingerprint,
             cache=self.cache,
         )
+        if self.waves is not None:
+            self.waves.add(pipeline)
+        return pipeline

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from functools import cached_property, partial
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -34,6 +35,7 @@ from .pipelines import Pipelines
 from .retrieval import check
 from .strategies import answer_of
 from .toolbox import Toolbox
+from .waves import BATCHES, Waves
 
 _ADD_DOCUMENTS = "Give documents with --docs PATH, or index them once with `rqa index PATH`."
 
@@ -156,6 +158,19 @@ class Session:
     def _check_not_ended(self) -> None:
         if self._ended:  # its components are closed
             raise RqaError("This session has ended.", hint="Create a new one.")
+
+    async def use_provider_batches(self, journal: Path, say: Callable[[str], object]) -> None:
+        """Make the calls of readers through their providers' batch APIs. Call it before the first question.
+
+        `journal`: the file in which readers record their batches, so that a later session finds them.
+        `say`: prints a line about each wave of calls.
+
+        Raises ConfigError if the reader has no batch API, RefusedError if its endpoint has none.
+        """
+        waves = self._pipelines.waves = Waves(journal, say)
+        reader = self._chosen("reader", self.defaults.reader)
+        if reader is None or not await waves.check(reader):
+            raise self._no_batches(reader)
 
     def toolbox_for(self, question: Question) -> Toolbox:
         """The toolbox that the configured strategy gets for `question`. Use it to call components directly."""
@@ -309,6 +324,15 @@ class Session:
     def _advice(self) -> list[str]:
         """How to get a language model, by each reader plugin."""
         return [reader.advice for reader in self.assembly.host.components("reader") if reader.advice]
+
+    def _no_batches(self, reader: Pipeline | None) -> ConfigError:
+        configured = [name for name in self.assembly.config.names("reader") if self._reader_can(BATCHES, name)]
+        installed = [r.name for r in self.assembly.host.components("reader") if hasattr(r.factory, BATCHES)]
+        hint = f"Reader plugins that can: {', '.join(installed) or 'none'}."
+        if configured:
+            hint = f"Choose a configured reader with --reader: {', '.join(configured)}."
+        name = reader.name if reader else "A setup without a reader"
+        return ConfigError(f"{name} cannot use a provider's batch API.", hint=hint)
 
     def _reader_can(self, power: str, name: str) -> bool:
         """Whether the configured reader of that name has `power`. False if its table is invalid."""

@@ -10,6 +10,8 @@ from msgspec import Meta
 
 from ..types import Kind, Usage
 
+_BATCH_DISCOUNT = 0.5  # of a provider's batch API
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -23,13 +25,14 @@ class Limits:
     completion_price: Annotated[float, Meta(ge=0)] | None = None  # of a million completion tokens
 
     def cost(self, usage: Usage) -> float | None:
-        """The price of the tokens in `usage`, None without prices."""
+        """The price of the tokens in `usage`, None without prices. Calls in a provider's batch cost half."""
         if self.prompt_price is None and self.completion_price is None:
             return None
         prices = (self.prompt_price or 0.0) * usage.prompt_tokens + (
             self.completion_price or 0.0
         ) * usage.completion_tokens
-        return prices / 1e6
+        discount = _BATCH_DISCOUNT * usage.batched / usage.calls if usage.batched else 0.0
+        return prices * (1.0 - discount) / 1e6
 
 
 RESERVED = frozenset({"plugin", *(field.name for field in dataclasses.fields(Limits))})

@@ -8,7 +8,7 @@ import hashlib
 import inspect
 import os
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -88,6 +88,10 @@ class Pipeline:
 
     `identity` identifies what results depend on besides the arguments; None turns the cache off. `digest` is the same
     value, set even without a cache. `fingerprint` is the component's own digest of its content, or None.
+
+    `generate_in_wave`, if set, makes the first attempt of each `generate`. It has no limits, because the call waits for
+    a wave of calls. It returns None to leave the call to the component. `async_calls` is the concurrency limit of an
+    `async def` method without a limit of its own.
     """
 
     def __init__(
@@ -119,6 +123,8 @@ class Pipeline:
         self._methods: dict[str, _Method] = {}
         # A component with `needs` calls others through its toolbox, where those calls are limited and retried.
         self._delegates = hasattr(component, "needs")
+        self.generate_in_wave: Callable[..., Awaitable[Any]] | None = None
+        self.async_calls = _UNLIMITED
 
     async def call(self, call: Call[T], trace: Trace) -> T:
         """Return the result of `call` from the cache, from an equal call in flight, or from the component.
@@ -168,8 +174,10 @@ class Pipeline:
                     elif batcher := self._batcher(call.power):
                         result = await batcher.submit(call.arguments)
                     else:
-                        function = getattr(self.component, call.power)
-                        result = await self._invoke(call.power, function, *_copied(call.arguments))
+                        result = None if retries else await self._in_wave(call)
+                        if result is None:
+                            function = getattr(self.component, call.power)
+                            result = await self._invoke(call.power, function, *_copied(call.arguments))
                     result = self._validated(call, result)
                     break
                 except RqaError as error:
@@ -197,6 +205,13 @@ class Pipeline:
                 loop.call_soon_threadsafe(unfolding.add, piece)
 
         return await self._invoke("generate_stream", self.component.generate_stream, *_copied(call.arguments), add)
+
+    async def _in_wave(self, call: Call[Any]) -> Any:
+        """Return the reply from a wave of calls, None for calls that are not made in waves."""
+        if self.generate_in_wave is None or call.power != "generate":
+            return None
+        with attributed(self.name):
+            return await self.generate_in_wave(*_copied(call.arguments))
 
     async def _invoke(self, power: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Wait for a slot and for the rate limit, then call with a timeout, in a worker thread if it is `def`."""
@@ -278,6 +293,11 @@ class Pipeline:
     def busy(self) -> bool:
         """Whether a call is in flight, or the thread of an abandoned call still runs."""
         return bool(self._tasks) or any(slots.busy for slots in self._slots.values())
+
+    @property
+    def in_flight(self) -> int:
+        """The number of calls in flight. Calls that only wait for calls of other components do not count."""
+        return 0 if self._delegates else len(self._tasks)
 
     async def end(self) -> None:
         """Cancel all calls in flight and wait for them. Does not wait for threads of abandoned calls."""
@@ -410,7 +430,7 @@ class Pipeline:
             if width:  # of all methods together
                 slots = self._shared_slots("all", width)
             else:
-                slots = self._shared_slots(name, _UNLIMITED if is_async else _SYNC_CALLS)
+                slots = self._shared_slots(name, self.async_calls if is_async else _SYNC_CALLS)
         timeout = self.limits.timeout
         if timeout is None and is_async and not self._delegates:  # a thread cannot be stopped
             timeout = _ASYNC_TIMEOUT

@@ -199,7 +199,7 @@ def jobs_option(command: F) -> F:
         "-j",
         "--jobs",
         metavar="N",
-        type=click.IntRange(1, 4096),
+        type=click.IntRange(1, 50_000),
         default=8,
         show_default=True,
         help="Questions in flight at once.",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _LINE_EVERY = 30.0  # seconds between plain lines
 _BAR_AFTER = 0.5  # seconds before the bar appears
+_LONGEST_PAUSE = 3600.0  # seconds between plain lines while no row finishes
 _UPDATE_EVERY = 0.2  # seconds between updates of a batch's progress
 _LONGEST_MESSAGE = 400  # characters of an error
 
@@ -98,12 +99,14 @@ async def watch(run: Run, tally: Tally, size: int | None, *, answers_on_terminal
         return
     if can_draw():
         await _draw(run, tally, size, label)
-    last = time.monotonic()
+    last, pause, finished = time.monotonic(), _LINE_EVERY, 0
     while True:
         await asyncio.sleep(_UPDATE_EVERY)
         print_first_failure(run, tally)
-        if time.monotonic() - last >= _LINE_EVERY:
+        if time.monotonic() - last >= pause:
             last = time.monotonic()
+            pause = min(2 * pause, _LONGEST_PAUSE) if tally.finished == finished else _LINE_EVERY
+            finished = tally.finished
             run.say(_line(tally, share(tally, size), label))
 
 

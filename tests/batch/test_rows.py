@@ -151,7 +151,7 @@ def test_a_huge_incomplete_row_is_refused_quickly() -> None:
 def test_an_answer_has_its_own_fields_after_the_rows() -> None:
     out = json.loads(answered(b"Where?"))
     assert list(out) == ("question row answer abstained confidence citations usage seconds strategy".split())
-    assert out["usage"] == {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cached": 0}
+    assert out["usage"] == {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cached": 0, "batched": 0}
 
 
 def test_an_abstention_is_null_with_its_reason() -> None:
@@ -168,7 +168,7 @@ def test_an_error_names_type_message_row_and_what_to_do() -> None:
     error.usage = Usage(1, 10, 2)
     out = json.loads(parse_row(b'{"question": "Q", "id": 5}', 7).failed(error))
     expected = {"type": "MissingError", "message": "No index ?.", "row": 7, "hint": "Make one."}
-    usage = {"calls": 1, "prompt_tokens": 10, "completion_tokens": 2, "cached": 0}
+    usage = {"calls": 1, "prompt_tokens": 10, "completion_tokens": 2, "cached": 0, "batched": 0}
     assert out == {"question": "Q", "id": 5, "row": 7, "error": expected, "usage": usage}
 
 

@@ -134,7 +134,7 @@ def test_what_is_promised_fits(result: Any, promised: Any) -> None:
         (
             Completion("x", Usage(calls=1, prompt_tokens=-10)),
             Completion,
-            "a negative usage: Usage(calls=1, prompt_tokens=-10, completion_tokens=0, cached=0)",
+            "a negative usage: Usage(calls=1, prompt_tokens=-10, completion_tokens=0, cached=0, batched=0)",
         ),
         ([Passage("x", score=float("nan"))], list[Passage], "a list with a passage with a score of nan"),
     ],

@@ -80,7 +80,7 @@ def test_json_is_the_whole_answer(capsysbinary: pytest.CaptureFixture[bytes]) ->
     built = json.loads(capsysbinary.readouterr().out)
     assert built["question"] == "When?" and built["answer"] == "1815" and built["abstained"] is False
     assert built["citations"][0]["quote"] == "Ada was born in 1815." and built["details"] == {"groups": [1]}
-    assert built["usage"] == {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cached": 0}
+    assert built["usage"] == {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cached": 0, "batched": 0}
 
 
 def test_json_escapes_control_characters(capsysbinary: pytest.CaptureFixture[bytes]) -> None:

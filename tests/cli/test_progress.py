@@ -42,6 +42,24 @@ def test_a_batch_prints_plain_lines_on_a_dumb_terminal(dumb: Terminal, monkeypat
     assert "rqa: 0 rows" in dumb.getvalue() and "\x1b" not in dumb.getvalue()
 
 
+def test_lines_get_rarer_while_no_row_finishes(dumb: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def watched() -> None:
+        watching = asyncio.create_task(progress.watch(Run(), tally, None, answers_on_terminal=False))
+        await asyncio.sleep(1.0)  # lines after 0.05, 0.15, 0.35 and 0.75 s
+        waiting.append(dumb.getvalue().count("rqa:"))
+        while dumb.getvalue().count("rqa:") < 10:
+            tally.answered += 1
+            await asyncio.sleep(0.01)
+        watching.cancel()
+
+    tally, waiting = Tally(), list[int]()
+    monkeypatch.setattr(progress, "_LINE_EVERY", 0.05)
+    monkeypatch.setattr(progress, "_UPDATE_EVERY", 0.01)
+    monkeypatch.setattr(sys, "stderr", dumb)
+    asyncio.run(asyncio.wait_for(watched(), 10))
+    assert 1 <= waiting[0] <= 4
+
+
 def test_indexing_prints_plain_lines_on_a_dumb_terminal(dumb: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", dumb)
     with progress.indexing_progress(Run()) as tell:

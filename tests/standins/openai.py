@@ -125,6 +125,7 @@ class Request:
     body: Any
     started: float
     ended: float = 0.0
+    method: str = "POST"
 
 
 class Server:
@@ -170,9 +171,10 @@ class Server:
         """Read one request and reply to it; whether the connection lives on."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").splitlines()
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:-1])}
-        body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or b"null")
+        body = self._parsed(await reader.readexactly(int(headers.get("content-length", 0))))
         number, self.count = self.count, self.count + 1
-        request = Request(head[0].split()[1], headers, body, time.monotonic())
+        method, path, _ = head[0].split()
+        request = Request(path, headers, body, time.monotonic(), method=method)
         if self._record:
             self.requests.append(request)
         self._in_flight += 1
@@ -186,6 +188,9 @@ class Server:
         finally:
             self._in_flight -= 1
             request.ended = time.monotonic()
+
+    def _parsed(self, body: bytes) -> Any:
+        return json.loads(body or b"null")
 
     def _reply(self, request: Request, number: int) -> Fault:
         page = request.path.partition("?")[0]

@@ -1,0 +1,122 @@
+"""Provider batches: what is sent, how replies find their requests, and what the journal keeps."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standins.batch_api import BatchServer, serve
+from standins.openai import error as refusal
+from standins.openai import running
+
+from robust_qa import Completion, Decoding, Message, RefusedError, ReplyError, UnavailableError
+from rqa_openai import OpenAI, batches
+
+
+def echo(request: dict[str, Any], n: int) -> str:
+    return str(request["messages"][-1]["content"])
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    return tmp_path / "out.batches"
+
+
+async def ask(reader: OpenAI, journal: Path, *texts: str) -> list[Completion | BaseException | None]:
+    """The replies to a wave of requests, after a first one that is left to an ordinary call."""
+    found = reader.provider_batches(journal, lambda text: None)
+    assert await found.generate([Message("user", "the first")], Decoding()) is None
+    calls = [asyncio.create_task(found.generate([Message("user", text)], Decoding())) for text in texts]
+    await asyncio.sleep(0)
+    found.send()
+    return await asyncio.gather(*calls, return_exceptions=True)
+
+
+def ids(server: BatchServer) -> list[list[str]]:
+    return [list(batch.requests) for batch in server.batches]
+
+
+async def test_replies_find_their_requests(connect, journal):
+    with serve(echo) as server:
+        replies = await ask(connect(server.url), journal, "b", "line\u2028separators\nare text", "a")
+    assert [reply.text for reply in replies] == ["b", "line\u2028separators\nare text", "a"]
+    assert all(reply.usage.batched == 1 for reply in replies)
+
+
+async def test_a_wave_larger_than_a_file_is_several_batches(connect, journal, monkeypatch):
+    monkeypatch.setattr(batches, "_MOST_REQUESTS", 2)
+    with serve(echo) as server:
+        replies = await ask(connect(server.url), journal, "a", "b", "c")
+        assert [reply.text for reply in replies] == ["a", "b", "c"]
+        assert [len(batch) for batch in ids(server)] == [2, 1]
+
+
+async def test_a_file_stays_below_the_size_that_the_provider_allows(connect, journal, monkeypatch):
+    monkeypatch.setattr(batches, "_MOST_BYTES", 1000)
+    with serve(echo) as server:
+        await ask(connect(server.url), journal, "a" * 600, "b" * 600, "c")
+        assert [len(batch) for batch in ids(server)] == [1, 2]
+
+
+async def test_equal_requests_in_flight_have_ids_of_their_own_that_a_later_run_finds(connect, journal):
+    with serve(echo) as server:
+        await ask(connect(server.url), journal, "a", "a")
+        await ask(connect(server.url), journal, "a", "a")
+        assert [len(set(batch)) for batch in ids(server)] == [2]
+
+
+async def test_another_model_does_not_find_them(connect, journal):
+    with serve(echo) as server:
+        await ask(connect(server.url), journal, "a")
+        await ask(connect(server.url, model="other"), journal, "a")
+        assert len(server.batches) == 2
+
+
+async def test_a_reply_that_is_no_completion_is_an_error(connect, journal):
+    with serve(echo, lambda request, n: {"usage": {"prompt_tokens": 7, "completion_tokens": 3}}) as server:
+        [error] = await ask(connect(server.url), journal, "a")
+    assert isinstance(error, ReplyError) and error.usage.batched == 1 and error.usage.prompt_tokens == 7
+
+
+async def test_a_batch_that_the_endpoint_does_not_know_ends_the_run_with_advice(connect, journal):
+    with serve(echo) as server:
+        await ask(connect(server.url), journal, "a")
+        server.batches.clear()
+        [error] = await ask(connect(server.url), journal, "a")
+    assert isinstance(error, UnavailableError) and error.general and error.limited
+    assert "No batch found" in error.message and f"{journal} records the batches" in error.hint
+
+
+async def test_ids_of_the_journal_stay_within_their_page(connect, journal):
+    with serve(echo) as server:
+        await ask(connect(server.url), journal, "a")
+        journal.write_text(journal.read_text().replace("batch_1", "../files/x?y"))
+        await ask(connect(server.url), journal, "a")
+        assert server.requests[-1].path == "/v1/batches/..%2Ffiles%2Fx%3Fy"
+
+
+async def test_a_journal_that_cannot_be_written_ends_the_run(connect, tmp_path):
+    with serve(echo) as server, pytest.raises(UnavailableError, match="Cannot write") as ended:
+        await ask(connect(server.url), tmp_path / "missing" / "out.batches", "a")
+    assert ended.value.general and ended.value.limited
+
+
+async def test_the_key_goes_along_and_is_never_shown(connect, journal, monkeypatch):
+    with serve(echo) as server:
+        reader = connect(server.url, headers={"Authorization": "Bearer secret-of-mine"})
+        await ask(reader, journal, "a")
+        assert {request.headers["authorization"] for request in server.requests} == {"Bearer secret-of-mine"}
+
+
+async def test_an_endpoint_that_rejects_the_key_is_told_from_one_without_batches(connect, journal):
+    class Locked(BatchServer):
+        def _reply(self, request, number):
+            return refusal(401, "Incorrect API key provided: secret-of-mine.", code="invalid_api_key")
+
+    with running(Locked(echo, None, lambda n, batch: "completed", 0.0)) as server:
+        reader = connect(server.url, headers={"Authorization": "Bearer secret-of-mine"})
+        with pytest.raises(RefusedError, match="status 401") as refused:
+            await reader.provider_batches(journal, lambda text: None).check()
+    assert "secret-of-mine" not in refused.value.message
