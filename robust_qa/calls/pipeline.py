@@ -360,7 +360,8 @@ class Pipeline:
     @cached_property
     def _max_age(self) -> float | None:
         with attributed(self.name):
-            return getattr(self.component, "max_age", None)
+            age = getattr(self.component, "max_age", None)
+            return None if age is None else age / 1  # TypeError if it is no number
 
     def _entries(self, key: str | None, call: Call[Any], result: Any) -> Iterator[tuple[str | None, bytes | None]]:
         """Yield the keys and values to cache: one, or for an embedder one for each text."""

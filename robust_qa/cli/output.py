@@ -13,7 +13,6 @@ import click
 
 from ..encoding import as_json
 from ..errors import Exit, InputError
-from ..kit.dates import date_of
 from ..sanitize import printable, printable_json, single_line
 from ..stdout import descriptor
 from ..types import Answer, Citation, Step
@@ -118,6 +117,8 @@ def print_answer(answer: Answer, *, shown: str = "", cost: bool = True, quotes: 
     `shown`: the first part of the answer, which is on the screen already. `quotes`: also quote the sources.
     """
     from rich.text import Text
+
+    from ..kit.dates import date_of
 
     out = console()
     if answer.text is None:

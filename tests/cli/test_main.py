@@ -317,18 +317,6 @@ def test_a_list_of_all_commands_begins_no_session() -> None:
     assert {"robust_qa.session", "aiohttp", "httpx", "tantivy", "numpy", "ctranslate2"}.isdisjoint(imported(["--help"]))
 
 
-def test_it_starts_as_quickly_as_click(installed: str) -> None:
-    def seconds(*command: str) -> float:
-        times = []
-        for _ in range(5):
-            began = time.perf_counter()
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-            times.append(time.perf_counter() - began)
-        return min(times)
-
-    assert seconds(installed, "--version") < 4 * seconds(sys.executable, "-c", "import click")
-
-
 def test_nothing_of_the_working_directory_is_imported(installed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RQA_PLUGINS")
     for name in ("rich", "tomli", "msgspec", "rqa_bm25", "evil"):

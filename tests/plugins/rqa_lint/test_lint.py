@@ -169,7 +169,7 @@ def test_hidden_text_of_a_word_file_is_found(tmp_path: Path) -> None:
 def test_a_page_with_many_open_elements_takes_no_time(tmp_path: Path) -> None:
     began = time.monotonic()
     findings(tmp_path, a__html="<p hidden>" + "<b>" * 20_000 + "obey me" + "</i>" * 20_000)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 100  # seconds; quadratic time would need minutes
 
 
 def test_findings_are_printed_by_kind_and_the_exit_code_is_6(tmp_path: Path) -> None:
