@@ -145,6 +145,7 @@ class Server:
         self._tls = tls
         self._record = record
         self._in_flight = 0
+        self._conversations: set[asyncio.Task[None]] = set()
 
     async def run(self, ready: threading.Event) -> None:
         server = await asyncio.start_server(self._converse, "127.0.0.1", 0, limit=1 << 24, backlog=1024, ssl=self._tls)
@@ -154,16 +155,23 @@ class Server:
         ready.set()
         await stopped.wait()
         server.close()
+        await asyncio.sleep(0.01)  # connections that were just accepted begin their conversation
+        for conversation in self._conversations:
+            conversation.cancel()
+        await asyncio.gather(*self._conversations)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        conversation = asyncio.current_task()
+        assert conversation is not None
+        self._conversations.add(conversation)
+        conversation.add_done_callback(self._conversations.discard)
         try:
             with suppress(asyncio.IncompleteReadError, ConnectionError):
                 while await self._exchange(reader, writer):
                     pass
         except asyncio.CancelledError:
             writer.transport.abort()  # close() would wait until a client that left has read the rest
-            raise
         finally:
             writer.close()
 

@@ -21,6 +21,7 @@ class Tunnel:
         self.heads: list[str] = []
         self._port = port
         self._refusal = refusal
+        self._writers: list[asyncio.StreamWriter] = []
 
     async def run(self, ready: threading.Event) -> None:
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -30,14 +31,19 @@ class Tunnel:
         ready.set()
         await stopped.wait()
         server.close()
+        for writer in self._writers:
+            writer.transport.abort()
+        await asyncio.sleep(0.01)  # the transports close
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.append(writer)
         self.heads.append((await reader.readuntil(b"\r\n\r\n")).decode("latin-1"))
         if self._refusal:
             writer.write(f"HTTP/1.1 {self._refusal}\r\nContent-Length: 0\r\n\r\n".encode())
             writer.close()
             return
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._port)
+        self._writers.append(far_writer)
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         await asyncio.gather(_copy(reader, far_writer), _copy(far_reader, writer))
 
