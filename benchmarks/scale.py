@@ -28,9 +28,7 @@ MEASURED = {
     "rag": Figure(1167, "tokens a question with `rag`, 10 passages", "README, With a language model"),
     "astute": Figure(1938, "tokens a question with `astute`, 10 passages", "README, With a language model"),
     "windows": Figure(136, "passages that the packaged reader reads a second, on two cores", "`reading_speed.py`"),
-    "embedded": Figure(
-        184, "passages that the packaged model embeds a second, on two cores", "its engine, 2,000 passages of 100 words"
-    ),
+    "embedded": Figure(300, "passages that the packaged model embeds a second, on two cores", "`postgres.py`"),
     "local": Figure(865, "bytes of a passage in the local hybrid index", "`postgres.py`"),
     "postgres": Figure(5125, "bytes of a passage in Postgres, with its indexes", "`postgres.py`"),
     "hnsw": Figure(2048, "bytes of these in the HNSW index", "`postgres.py`"),

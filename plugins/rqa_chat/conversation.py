@@ -87,7 +87,7 @@ class Conversation:
         try:
             async with live.drawing():
                 answer = await self._session.answer(Question(question), strategy=self._strategy, watcher=live)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: end the line that is half drawn
             live.end("")
             raise
         answer = dataclasses.replace(answer, usage=usage + answer.usage)

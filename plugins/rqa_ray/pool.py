@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 GRACE = 5.0  # seconds that rows in flight get to finish after an interrupt
 _MOST_LOSSES = 3  # workers that one chunk may end
 _AT_ONCE = 2  # chunks of each worker, so that it does not run dry at the end of one
-_WAIT = 30.0  # seconds without any worker before the user is told
+_WAIT = 30.0  # seconds; if no worker starts in this time, the user is told
 
 
 @dataclass(slots=True)
