@@ -147,12 +147,3 @@ __all__ = [
     "__version__",
     "hookimpl",
 ]
-
-
-TYPE_CHECKING = False  # the one of typing is slow to import
-if not TYPE_CHECKING:  # a type checker would take any name for one that is there
-
-    def __getattr__(name: str) -> object:
-        from .moved import raise_moved
-
-        raise_moved(name)

@@ -14,35 +14,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import __version__
+from .commands import COMMANDS
 from .config import environment
 from .errors import ConfigError, Exit, RqaError, interrupted
 from .stdout import make_private
 
 if TYPE_CHECKING:
     from .cli.run import Run
-
-COMMANDS = {
-    "ask": "Answer one question.",
-    "batch": "Answer many questions, one JSON line each.",
-    "index": "Index documents for retrieval.",
-    "init": "Write a starter configuration.",
-    "config": "Show, check and trust configuration files.",
-    "plugins": "List, check and create plugins.",
-    "keys": "Store API keys.",
-    "cache": "Show or clear the cache of finished calls.",
-    "history": "Show, search or delete earlier answers.",
-    "completion": "Print the shell's completion script.",
-    "help": "Show a manual page.",
-}
+    from .host.loading import Host
 
 
 class Commands(click.Group):
-    """The built-in commands, imported on use, and the plugins' commands."""
+    """The built-in commands and the plugins' commands. Each is imported when it runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the built-in commands in order of use, then the plugins' by name."""
-        self._add_plugin_commands(ctx)
-        return [*COMMANDS, *sorted(self.commands.keys() - COMMANDS)]
+        return [*COMMANDS, *self._summaries(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of that name. Loads plugins only if the name is not built in."""
@@ -50,8 +37,7 @@ class Commands(click.Group):
         if cmd_name in COMMANDS:
             command = importlib.import_module(f".cli.{cmd_name}", __package__).command
         else:
-            self._add_plugin_commands(ctx, quiet_may_follow=True)
-            command = self.commands.get(cmd_name)
+            command = self._plugin_command(ctx, cmd_name)
         if command is not None:
             from .cli.verbosity import accept_verbosity
 
@@ -71,38 +57,46 @@ class Commands(click.Group):
             raise click.UsageError(f"{error.format_message()} {hint}".strip(), ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without importing the built-in ones."""
-        self._add_plugin_commands(ctx)
+        """Write the list of commands without importing one."""
+        theirs = self._summaries(ctx)
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
-        theirs = [
-            (name, self.commands[name].get_short_help_str(72)) for name in sorted(self.commands.keys() - COMMANDS)
-        ]
         if theirs:
             with formatter.section("Commands of plugins"):
-                formatter.write_dl(theirs)
+                formatter.write_dl(list(theirs.items()))
 
-    def _add_plugin_commands(self, ctx: click.Context, *, quiet_may_follow: bool = False) -> None:
-        if ctx.meta.get("rqa.plugin_commands"):
-            return
-        ctx.meta["rqa.plugin_commands"] = True
+    def _summaries(self, ctx: click.Context) -> dict[str, str]:
+        """Return the plugins' commands and groups with their summaries, sorted."""
+        host = self._host(ctx)
+        if host is None:
+            return {}
+        alone = {name: one.summary for name, one in host.commands.items() if " " not in name and name not in COMMANDS}
+        used = {name.partition(" ")[0] for name in host.commands if " " in name}
+        return dict(sorted({**alone, **{name: host.groups[name] for name in used}}.items()))
+
+    def _plugin_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        host = self._host(ctx)
+        if host is None:
+            return None
+        if name in host.groups:
+            from .cli.groups import LazyGroup
+
+            return LazyGroup.of_plugins(name, host)
+        return host.commands[name].object if name in host.commands else None
+
+    def _host(self, ctx: click.Context) -> Host | None:
+        """Return the plugins. None if the configuration cannot be read: help and the built-in commands still work."""
         if ctx.obj is None:  # --help was parsed before the other options
             ctx.obj = _make_run(ctx.params)
-        if quiet_may_follow:  # -q after the command is not parsed yet
-            ctx.obj.hold()
-            ctx.call_on_close(ctx.obj.release)
-        from .cli.groups import add_plugin_commands
-
-        # Placeholders with the built-in names, so that plugins cannot replace a built-in command.
-        group = click.Group(commands={name: click.Command(name) for name in COMMANDS})
+        # A -q after the command is not parsed yet, so its messages wait until the context closes.
+        ctx.obj.hold()
+        ctx.call_on_close(ctx.obj.release)
         try:
-            problems = add_plugin_commands(group, ctx.obj.host)
-        except ConfigError as error:  # help and the built-in commands still work
+            host: Host = ctx.obj.host
+        except ConfigError as error:
             ctx.obj.say(f"{error.message} {error.hint}")
-            return
-        for line in problems:
-            ctx.obj.say(line)
-        self.commands.update({name: found for name, found in group.commands.items() if name not in COMMANDS})
+            return None
+        return host
 
 
 def _check_files(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[Path, ...]:

@@ -32,7 +32,7 @@ def _compiled(value: Any) -> Iterator[re.Pattern[Any]]:
 
 def patterns() -> dict[re.Pattern[Any], str]:
     """What the modules of the project hold compiled, with a name for each."""
-    packages = ["robust_qa", *(init.parent.name for init in sorted((_ROOT / "plugins").glob("*/__init__.py")))]
+    packages = ["robust_qa", *(init.parent.name for init in sorted((_ROOT / "plugins").glob("*/*/__init__.py")))]
     found: dict[re.Pattern[Any], str] = {}
     for package in packages:
         path = importlib.import_module(package).__path__

@@ -1,7 +1,6 @@
 """The pages of the manual and the commands of rqa, in shapes that tests can compare."""
 
 import dataclasses
-import importlib.metadata
 import os
 import re
 import shlex
@@ -19,7 +18,7 @@ from robust_qa.answering.assembly import Defaults
 from robust_qa.answering.history import HistorySettings
 from robust_qa.calls.cache import CacheSettings
 from robust_qa.config import environment
-from robust_qa.host.loading import GROUP, OWN_DISTRIBUTION, Host
+from robust_qa.host.loading import OWN_DISTRIBUTION, Host
 from robust_qa.main import cli
 
 ROOT = Path(__file__).parents[1]
@@ -137,7 +136,7 @@ def only_built_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name)
     for name in (environment.CONFIG_DIR, environment.DATA_DIR, environment.CACHE_DIR):
         monkeypatch.setenv(name, str(tmp_path / name))
-    own = importlib.metadata.distribution(OWN_DISTRIBUTION).entry_points.select(group=GROUP)
-    monkeypatch.setenv(environment.PLUGINS, ",".join(entry.name for entry in own))
+    own = [plugin.name for plugin in Host(only=[]).plugins if plugin.distribution == OWN_DISTRIBUTION]
+    monkeypatch.setenv(environment.PLUGINS, ",".join(own))
     monkeypatch.setenv(environment.STRICT_PLUGINS, "1")
     monkeypatch.chdir(tmp_path)

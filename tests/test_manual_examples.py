@@ -15,8 +15,9 @@ import pytest
 import tomli
 
 import robust_qa
-from robust_qa import Answer, Outcome, Toolbox
+from robust_qa import Answer, Outcome, Registry, Toolbox
 from robust_qa.answering import Session
+from robust_qa.host.registry import Plugin
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "man" / "rqa-plugin.7.md").read_text("utf-8")
@@ -100,7 +101,7 @@ def test_the_entry_point_in_the_pyproject_loads_the_retriever(folder: Path) -> N
 
 
 def test_the_example_of_a_command_adds_it(folder: Path) -> None:
-    (source,) = (source for source in PYTHON if "rqa_commands" in source)
+    (source,) = (source for source in PYTHON if "registry.command(" in source)
     (folder / "commands.py").write_text(source, "utf-8")
     assert "Answer QUESTION in one line" in rqa(
         "--strict-plugins", "--plugin", "commands.py", "brief", "--help", folder=folder
@@ -112,9 +113,11 @@ def test_the_example_of_a_command_adds_it(folder: Path) -> None:
 
 
 def test_the_example_of_a_metric_measures(folder: Path) -> None:
-    (source,) = (source for source in PYTHON if "rqa_metrics" in source)
+    (source,) = (source for source in PYTHON if "registry.metrics(" in source)
     (folder / "metrics.py").write_text(source, "utf-8")
-    (metric,) = runpy.run_path(str(folder / "metrics.py"))["rqa_metrics"]()
+    registry = Registry(Plugin("example"))
+    runpy.run_path(str(folder / "metrics.py"))["rqa_register"](registry)
+    (metric,) = registry.metric_lists[0].object
     assert metric.measure(Outcome("Who?", (), Answer("Ada Quill"))) == 2
     assert metric.measure(Outcome("Who?", (), Answer(None))) is None
 

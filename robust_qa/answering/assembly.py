@@ -183,7 +183,7 @@ class Assembly:
         """
         registration = self._registration("retriever", name, self._table("retriever", name))
         names = {each.name for each in fields(registration.options or Limits)}
-        return hasattr(registration.factory, "index") and (not in_folder or "index" in names)
+        return registration.has("index") and (not in_folder or "index" in names)
 
     def indexes_quickly(self, name: str) -> bool:
         """Whether that retriever has the option `quick`, which `--docs` sets."""
@@ -352,8 +352,8 @@ class Assembly:
     def check_corrects(self, strategy: str) -> None:
         """Raises ConfigError if there is no such strategy or it does not correct passages."""
         registration = self._registration("strategy", strategy, self._table("strategy", strategy))
-        if not hasattr(registration.factory, "correct"):
-            correctors = [r.name for r in self.host.components("strategy") if hasattr(r.factory, "correct")]
+        if not registration.has("correct"):
+            correctors = [r.name for r in self.host.components("strategy") if r.has("correct")]
             raise ConfigError(
                 f"Strategy {strategy!r} does not correct passages, so `{strategy}(...)` is not a retriever.",
                 hint=f"Strategies that correct passages: {', '.join(correctors) or 'none'}.",

@@ -323,11 +323,12 @@ class Session:
 
     def _advice(self) -> list[str]:
         """How to get a language model, by each reader plugin."""
-        return [reader.advice for reader in self.assembly.host.components("reader") if reader.advice]
+        factories: list[Any] = [each.factory for each in self.assembly.host.components("reader") if each.has("advice")]
+        return [factory.advice() for factory in factories]
 
     def _no_batches(self, reader: Pipeline | None) -> ConfigError:
         configured = [name for name in self.assembly.config.names("reader") if self._reader_can(BATCHES, name)]
-        installed = [r.name for r in self.assembly.host.components("reader") if hasattr(r.factory, BATCHES)]
+        installed = [r.name for r in self.assembly.host.components("reader") if r.has(BATCHES)]
         hint = f"Reader plugins that can: {', '.join(installed) or 'none'}."
         if configured:
             hint = f"Choose a configured reader with --reader: {', '.join(configured)}."
@@ -337,7 +338,7 @@ class Session:
     def _reader_can(self, power: str, name: str) -> bool:
         """Whether the configured reader of that name has `power`. False if its table is invalid."""
         try:
-            return hasattr(self.assembly.part("reader", name).registration.factory, power)
+            return self.assembly.part("reader", name).registration.has(power)
         except ConfigError:
             return False
 
@@ -364,7 +365,7 @@ class Session:
             message = (
                 f"Strategy {strategy!r} needs token probabilities from the reader, and {reader} does not return any."
             )
-            plugins = [r.name for r in self.assembly.host.components("reader") if hasattr(r.factory, power)]
+            plugins = [r.name for r in self.assembly.host.components("reader") if r.has(power)]
             advice.append(f"Reader plugins with token probabilities: {', '.join(plugins) or 'none'}.")
         if configured := [name for name in self.assembly.config.names("reader") if self._reader_can(power, name)]:
             advice.append(f"Choose a configured reader with --reader: {', '.join(configured)}.")

@@ -6,7 +6,6 @@ To answer many questions, see `robust_qa.cli.batch_run`.
 from __future__ import annotations
 
 from ..encoding import as_json
-from .groups import command_group
 from .options import (
     Answering,
     KeyValue,
@@ -28,7 +27,6 @@ __all__ = [
     "StoredKey",
     "answering_options",
     "as_json",
-    "command_group",
     "complain",
     "console",
     "cost_line",

@@ -1,56 +1,48 @@
-"""Commands of plugins, and command groups that plugins share, such as `rqa train`."""
+"""Click groups whose commands are imported when they run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 
+from .verbosity import accept_verbosity
+
 if TYPE_CHECKING:
     from ..host.loading import Host
+    from ..host.registry import Registered
 
 
-class SharedGroup(click.Group):
-    """A group that several plugins add commands to. The host merges groups of the same name."""
+class LazyGroup(click.Group):
+    """A group of registered commands. Its help lists their summaries and imports none of them."""
 
+    registered: Mapping[str, Registered]
 
-def command_group(cli: click.Group, name: str, help: str) -> click.Group:
-    """Return the group `rqa NAME`, to add commands to in `rqa_commands(cli)`.
+    @classmethod
+    def of_plugins(cls, name: str, host: Host) -> LazyGroup:
+        """Return the group `name` with the commands that plugins registered in it."""
+        group = cls(name, help=host.groups[name])
+        prefix = f"{name} "
+        group.registered = {
+            each.removeprefix(prefix): command for each, command in host.commands.items() if each.startswith(prefix)
+        }
+        return group
 
-    Plugins can share a group; the `help` of the first one is used. The first command of a name wins, and rqa
-    warns about the others.
-    """
-    group = cli.commands.get(name)
-    if not isinstance(group, SharedGroup):
-        group = SharedGroup(name, help=help)
-        cli.add_command(group)
-    return group
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, sorted."""
+        return sorted(self.registered)
 
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command of that name. None if there is none."""
+        found = self.registered.get(cmd_name)
+        if found is None:
+            return None
+        command: click.Command = found.object
+        accept_verbosity(command)
+        return command
 
-def add_plugin_commands(cli: click.Group, host: Host) -> list[str]:
-    """Add the plugins' commands to `cli`. Return one warning for each command left out.
-
-    Never replaces a command of `cli`. If a plugin's commands fail, its components stay available.
-    """
-
-    def add(call: Callable[..., Any]) -> list[str]:
-        theirs = click.Group()
-        call(cli=theirs)
-        return _merge(theirs, cli)
-
-    return host.call_each("rqa_commands", "commands", add)
-
-
-def _merge(theirs: click.Group, cli: click.Group, group: str = "") -> list[str]:
-    """Add the commands of `theirs` to `cli` and merge shared groups. Return one reason for each command left out."""
-    reasons = []
-    for name, command in theirs.commands.items():
-        present = cli.commands.get(name)
-        if present is None:
-            cli.add_command(command, name)
-        elif isinstance(present, SharedGroup) and isinstance(command, SharedGroup):
-            reasons += _merge(command, present, f"{name} ")
-        else:
-            reasons.append(f"the command name {group + name!r} is already taken")
-    return reasons
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.registered[name].summary) for name in self.list_commands(ctx)])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import ConfigError, MissingError, RqaError, did_you_mean
-from ..host.registry import Plugin, Registration
+from ..host.registry import Plugin, Registered
 from ..sanitize import printable
 from ..types import ANSWERING_KINDS, Kind
 from .run import Run, pass_run
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 def command(ctx: click.Context, as_json: bool) -> None:
     """List plugins and their components, and why any is broken."""
     if ctx.invoked_subcommand is None:
-        run, root = ctx.find_object(Run), ctx.find_root()
+        run = ctx.find_object(Run)
         assert run is not None
-        assert isinstance(root.command, click.Group)
-        root.command.list_commands(root)  # load the plugins' commands, to list the refused ones
         _list(run, as_json)
 
 
@@ -64,10 +62,10 @@ def _list(run: Run, as_json: bool) -> None:
             out.print(Text(printable(f"{row['name']}: {row['reason']}")))
 
 
-def _component_row(registration: Registration) -> dict[str, Any]:
+def _component_row(registration: Registered) -> dict[str, Any]:
     return {
         "name": registration.name,
-        "kind": registration.kind,
+        "kind": registration.label.partition(" ")[0],
         "plugin": registration.plugin.name,
         "distribution": registration.plugin.distribution,
         "version": registration.plugin.version,

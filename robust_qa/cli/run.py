@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..errors import RqaError
     from ..host.loading import Host
     from ..host.registry import Registry
-    from ..protocols import Engine
 
 LOCAL = "local"  # the name of the host's own engine
 _BREAKS = re.compile(r"\s*[\t\n]\s*")
@@ -89,7 +88,7 @@ class Run:
 
     def hold(self) -> None:
         """Buffer messages until `release`, because the verbosity is not known yet."""
-        self._buffered = []
+        self._buffered = self._buffered or []
 
     def release(self) -> None:
         """Print the buffered messages."""
@@ -99,13 +98,11 @@ class Run:
 
 
 def _own(registry: Registry) -> None:
-    registry.engine(LOCAL, _local, summary="answers in this process")
+    from ..commands import COMMANDS
 
-
-def _local() -> Engine:
-    from ..batch.local import Local
-
-    return Local()
+    registry.engine(LOCAL, "robust_qa.batch.local:Local", summary="answers in this process")
+    for name, summary in COMMANDS.items():  # so that no plugin can take these names
+        registry.command(name, f"robust_qa.cli.{name}:command", summary=summary)
 
 
 pass_run = click.make_pass_decorator(Run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -11,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import redirect_stdout, suppress
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import Distribution
 from pathlib import Path
@@ -24,7 +24,7 @@ from ..config.installation import OWN_DISTRIBUTION
 from ..errors import ConfigError, PluginError, did_you_mean, interrupted
 from ..types import KINDS, Kind
 from .hookspecs import Hooks
-from .registry import NAME, Plugin, Registration, Registry
+from .registry import NAME, Plugin, Registered, Registration, Registry, one_line
 
 if TYPE_CHECKING:
     from .metrics import Metric
@@ -85,8 +85,12 @@ class Host:
         own: Callable[[Registry], None] | None = None,
     ) -> None:
         self.plugins: list[Plugin] = []
-        self.refused: list[Registration] = []
+        self.refused: list[Registered] = []
+        self.commands: dict[str, Registered] = {}
+        self.groups: dict[str, str] = {}
         self._components: dict[tuple[Kind, str], Registration] = {}
+        self._metrics: list[Registered] = []
+        self._tools: list[Registered] = []
         self._pluggy = pluggy.PluginManager(GROUP)
         self._pluggy.add_hookspecs(Hooks)
         self._strict = strict
@@ -94,8 +98,7 @@ class Host:
         if own:
             registry = Registry(Plugin("rqa", OWN_DISTRIBUTION, importlib.metadata.version(OWN_DISTRIBUTION)))
             own(registry)
-            for registration in registry.staged:
-                self._add(registration)
+            self._take(registry)
         with redirect_stdout(sys.stderr):  # keep plugins' prints out of the command's output
             self._load_installed(None if self._only is None else frozenset(self._only))
             for file in files:
@@ -123,16 +126,36 @@ class Host:
             self._entry_points(),
             key=lambda pair: (pair[0].distribution != OWN_DISTRIBUTION, pair[0].distribution, pair[0].name),
         )
+        known: set[str] = set()
         for plugin, entry in ordered:
+            if plugin.distribution == OWN_DISTRIBUTION:
+                known.update(self._load_built_in(partial(_import, plugin, entry), plugin, only))
+                continue
             self.plugins.append(plugin)
+            known.add(entry.name)
             if only is not None and entry.name not in only:
                 plugin.state, plugin.reason = "off", f"not in {environment.PLUGINS}"
             else:
                 self._load(plugin, partial(_import, plugin, entry))
-        known = {entry.name for _, entry in ordered}
         for name in sorted((only or frozenset()) - known):
             hint = did_you_mean(name, known)
             self._fail(Plugin(name), f"it is in {environment.PLUGINS} but not installed. {hint}".strip())
+
+    def _load_built_in(self, load: Callable[[], Any], entry: Plugin, only: frozenset[str] | None) -> Iterable[str]:
+        """Register the plugins that come with rqa, which share one entry point. Return their names."""
+        registry = Registry(entry)
+        load().rqa_register(registry)
+        plugins: dict[str, Plugin] = {}
+        for each in registry.everything():
+            if isinstance(each.target, str):
+                name = each.target.partition(":")[0].partition(".")[0].removeprefix("rqa_")
+                each.plugin = plugins.setdefault(name, replace(entry, name=name))
+        for plugin in plugins.values():
+            if only is not None and plugin.name not in only:
+                plugin.state, plugin.reason = "off", f"not in {environment.PLUGINS}"
+        self.plugins += plugins.values()
+        self._take(registry)
+        return plugins
 
     def _entry_points(self) -> Iterator[tuple[Plugin, importlib.metadata.EntryPoint]]:
         seen: set[str] = set()
@@ -162,7 +185,7 @@ class Host:
                 self._pluggy.register(module, name=_label(plugin))
             except pluggy.PluginValidationError as error:
                 raise PluginError(
-                    f"a hook has wrong parameters; write it as in rqa_register(registry): {_message(error)}"
+                    f"a hook has wrong parameters; write it as in rqa_register(registry): {one_line(error)}"
                 ) from error
             callers = self._pluggy.get_hookcallers(module) or []
             if not callers:
@@ -177,20 +200,37 @@ class Host:
                 raise
             if self._pluggy.has_plugin(_label(plugin)):
                 self._pluggy.unregister(name=_label(plugin))
-            self._fail(plugin, _message(error))
+            self._fail(plugin, one_line(error))
             return
-        for registration in registry.staged:
-            self._add(registration)
+        self._take(registry)
 
-    def _add(self, new: Registration) -> None:
-        owner = self._components.get((new.kind, new.name))
-        if owner is None:
-            self._components[new.kind, new.name] = new
-            return
-        reason = f"plugin {owner.plugin.name} of {owner.plugin.distribution} already has this name"
-        self.refused.append(dataclasses.replace(new, reason=reason))
+    def _take(self, registry: Registry) -> None:
+        """Add what a plugin registered. The first owner of a name keeps it."""
+        for component in filter(_is_loaded, registry.components):
+            self._add(self._components, (component.kind, component.name), component)
+        self.groups = {**registry.groups, **self.groups}
+        for command in filter(_is_loaded, registry.commands):
+            group, in_group, _ = command.name.partition(" ")
+            if group in (self.commands if in_group else self.groups):
+                self._refuse(command, f"{group} is {'a command' if in_group else 'a group'}")
+                continue
+            self._add(self.commands, command.name, command)
+            if in_group:
+                self.groups.setdefault(group, "")
+        self._metrics += filter(_is_loaded, registry.metric_lists)
+        self._tools += filter(_is_loaded, registry.tool_lists)
+
+    def _add(self, known: dict[Any, Any], key: Any, new: Registered) -> None:
+        if owner := known.get(key):
+            self._refuse(new, f"plugin {owner.plugin.name} of {owner.plugin.distribution} already has this name")
+        else:
+            known[key] = new
+
+    def _refuse(self, new: Registered, reason: str) -> None:
+        new.reason = reason
+        self.refused.append(new)
         if self._strict:
-            raise PluginError(f"Plugin {new.plugin.name}: cannot register {new.kind} {new.name!r}: {reason}.")
+            raise PluginError(f"Plugin {new.plugin.name}: cannot register {new.label}: {reason}.")
 
     def _fail(self, plugin: Plugin, reason: str) -> None:
         plugin.state, plugin.reason = "broken", reason
@@ -207,7 +247,7 @@ class Host:
             if p.state == "broken"
         ]
         refused = [
-            f"cannot register {r.kind} {r.name} of plugin {r.plugin.name} ({r.plugin.distribution}): {r.reason}"
+            f"cannot register {r.label} of plugin {r.plugin.name} ({r.plugin.distribution}): {r.reason}"
             for r in self.refused
         ]
         return broken + refused
@@ -243,44 +283,38 @@ class Host:
 
         found: dict[str, Metric] = {}
 
-        def add(call: Callable[..., Any]) -> list[str]:
-            reasons = []
-            for metric in [metric for metrics in call() for metric in metrics]:
+        def add(metrics: Any) -> None:
+            for metric in metrics:
                 if not isinstance(metric, Metric) or not NAME.match(metric.name):
-                    reasons.append(f"{metric!r} is not a Metric, or its name is not of a-z, 0-9, - and _")
-                elif metric.name in found:
-                    reasons.append(f"the metric name {metric.name!r} is already taken")
-                else:
-                    found[metric.name] = metric
-            return reasons
+                    raise PluginError(f"{metric!r} is not a Metric, or its name is not of a-z, 0-9, - and _")
+                if metric.name in found:
+                    raise PluginError(f"the metric name {metric.name!r} is already taken")
+                found[metric.name] = metric
 
-        troubles = self.call_each("rqa_metrics", "metrics", add)
-        return list(found.values()), troubles
+        warnings = self._each(self._metrics, add)
+        return list(found.values()), warnings
 
-    def call_each(self, hook: str, what: str, use: Callable[[Callable[..., Any]], list[str]]) -> list[str]:
-        """Call `use` with each plugin's `hook`. Return one warning for each plugin with problems.
+    def tools(self, session: Any) -> tuple[list[Any], list[str]]:
+        """Return the plugins' tools for `session`, and one warning for each plugin whose tools failed."""
+        found: list[Any] = []
+        warnings = self._each(self._tools, lambda make: found.extend(make(session)))
+        return found, warnings
 
-        `use` returns or raises the problems of one plugin. `what` names the hook's results in warnings.
-        """
-        troubles: list[str] = []
-        for plugin in self.plugins:
-            module = self._pluggy.get_plugin(_label(plugin))
-            if module is None:
-                continue
-            others = [other for other in self._pluggy.get_plugins() if other is not module]
+    def _each(self, registered: Sequence[Registered], use: Callable[[Any], None]) -> list[str]:
+        """Call `use` with each object. Return one warning for each plugin with problems."""
+        warnings: list[str] = []
+        for one in registered:
             try:
                 with redirect_stdout(sys.stderr):
-                    reasons = use(self._pluggy.subset_hook_caller(hook, others))
+                    use(one.object)
             except BaseException as error:
                 if interrupted(error):
                     raise
-                reasons = [f"its {what} are not available: {_message(error)}"]
-            if reasons:
-                plugin.reason = "; ".join(reasons)
-                troubles.append(f"plugin {plugin.name} ({plugin.distribution}): {plugin.reason}")
-        if troubles and self._strict:
-            raise PluginError(f"{troubles[0][0].upper()}{troubles[0][1:]}.")
-        return troubles
+                one.plugin.reason = f"its {one.name} are not available: {one_line(error)}"
+                warnings.append(f"plugin {one.plugin.name} ({one.plugin.distribution}): {one.plugin.reason}")
+                if self._strict:
+                    raise PluginError(f"P{warnings[-1][1:]}.") from error
+        return warnings
 
 
 def _load_host(only: Sequence[str] | None, files: Sequence[Path]) -> Host:
@@ -299,12 +333,9 @@ def _import(plugin: Plugin, entry: importlib.metadata.EntryPoint) -> Any:
     return loaded
 
 
+def _is_loaded(registered: Registered) -> bool:
+    return registered.plugin.state == "loaded"
+
+
 def _label(plugin: Plugin) -> str:
     return f"{plugin.name} ({plugin.distribution})"
-
-
-def _message(error: BaseException) -> str:
-    """Return an exception of a plugin's code as one line."""
-    if isinstance(error, PluginError):
-        return error.message
-    return " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")

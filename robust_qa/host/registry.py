@@ -1,14 +1,19 @@
-"""Registration of a plugin's components by kind and name."""
+"""Registration of a plugin's components, commands, metrics and tools, as plain data."""
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..errors import PluginError
+from ..errors import PluginError, interrupted
+from ..expressions import BUILT_IN
 from ..protocols import are_names
 from ..types import Kind, Power
 
@@ -23,8 +28,10 @@ if TYPE_CHECKING:
         Retriever,
         Strategy,
     )
+    from .metrics import Metric
 
 NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
+_TARGET = re.compile(r"[\w.]+:\w+(\.\w+)*\Z")
 
 
 @dataclass(eq=False)
@@ -39,17 +46,83 @@ class Plugin:
 
 
 @dataclass(eq=False)
-class Registration:
-    """A registered component. `reason` is set if the host refused it."""
+class Registered:
+    """An object of a plugin, given as itself or as "package.module:name". `reason` is set if the host refused it."""
+
+    name: str
+    target: Any
+    plugin: Plugin
+    declared_summary: str = ""
+    reason: str = ""
+
+    @cached_property
+    def object(self) -> Any:
+        """The object, imported on first use. Raises PluginError if that fails."""
+        if not isinstance(self.target, str):
+            return self.target
+        module, _, path = self.target.partition(":")
+        try:
+            with redirect_stdout(sys.stderr):  # keep plugins' prints out of the command's output
+                found: Any = importlib.import_module(module)
+            for part in path.split("."):
+                found = getattr(found, part)
+        except BaseException as error:
+            if interrupted(error):
+                raise
+            raise PluginError(
+                f"Plugin {self.plugin.name} cannot import {self.target}: {one_line(error)}.",
+                hint=f"Reinstall {self.plugin.distribution}, or tell its author.",
+            ) from error
+        return found
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return f"command {self.name!r}"
+
+    @property
+    def summary(self) -> str:
+        """One line for lists."""
+        if self.declared_summary:
+            return self.declared_summary
+        text = getattr(self.object, "help", None) or self.object.__doc__ or ""  # click commands have `help`
+        return str(text).strip().partition("\n")[0]
+
+
+@dataclass(eq=False, kw_only=True)
+class Registration(Registered):
+    """A registered component. `declared_needs` are the needs of a strategy that is not imported yet."""
 
     kind: Kind
-    name: str
-    factory: Callable[..., Any]
-    plugin: Plugin
     rank: int = 0
-    summary: str = ""
-    advice: str = ""
-    reason: str = ""
+    declared_needs: frozenset[Power] | None = None
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return f"{self.kind} {self.name!r}"
+
+    @cached_property
+    def factory(self) -> Callable[..., Any]:
+        """The component's class or function, imported on first use. Raises PluginError if it breaks the contract."""
+        factory = self.object
+        options = getattr(factory, "Options", None)
+        if not callable(factory):
+            raise PluginError(f"register {self.label} with (name, factory), not with {factory!r}")
+        if options is not None and not dataclasses.is_dataclass(options):
+            raise PluginError(f"the Options of {self.label} is not a dataclass")
+        if options is not None and "plugin" in (each.name for each in dataclasses.fields(options) if each.init):
+            raise PluginError(f"the Options of {self.label} has a field `plugin`, which is reserved")
+        if self.declared_needs is not None and self.declared_needs != (own := set(getattr(factory, "needs", ()))):
+            raise PluginError(f"{self.label} is registered with needs={set(self.declared_needs)}, its class has {own}")
+        return factory  # type: ignore[no-any-return]
+
+    def has(self, attribute: str) -> bool:
+        """Return whether its class has that attribute. False if the class cannot be imported."""
+        try:
+            return hasattr(self.factory, attribute)
+        except PluginError:
+            return False
 
     @property
     def options(self) -> type[Any] | None:
@@ -58,75 +131,144 @@ class Registration:
 
     @property
     def needs(self) -> frozenset[Power]:
-        """The class attribute `needs` of a strategy, empty if only its instances have one."""
+        """What a strategy needs, empty if only its instances say."""
+        if self.declared_needs is not None:
+            return self.declared_needs
         return frozenset(getattr(self.factory, "needs", ()))
 
 
 @dataclass(eq=False)
 class Registry:
-    """The argument of `rqa_register`, with one method per kind.
+    """The argument of `rqa_register`. Registration is plain data: it imports nothing and builds nothing.
 
-    `rank` sets the default: if the configuration names no component, the highest rank that works without
-    configuration is used. `summary` defaults to the first line of the factory's docstring. `advice` is one sentence
-    that tells users how to set up this reader.
+    A `factory` is a class or function, or "package.module:Class", which the host imports when it is used. `rank` sets
+    the default: if the configuration names no component, the highest rank that works without configuration is used.
+    `summary` is one line for lists. By default it is the first line of the factory's docstring.
     """
 
     plugin: Plugin
-    staged: list[Registration] = field(default_factory=list)
+    components: list[Registration] = field(default_factory=list)
+    commands: list[Registered] = field(default_factory=list)
+    groups: dict[str, str] = field(default_factory=dict)
+    metric_lists: list[Registered] = field(default_factory=list)
+    tool_lists: list[Registered] = field(default_factory=list)
 
-    def retriever(self, name: str, factory: Callable[..., Retriever], *, rank: int = 0, summary: str = "") -> None:
+    def retriever(
+        self, name: str, factory: str | Callable[..., Retriever], *, rank: int = 0, summary: str = ""
+    ) -> None:
         """Register a retriever, which returns passages for a query."""
-        self._stage("retriever", name, factory, rank, summary)
+        self._component("retriever", name, factory, rank, summary)
 
     def reader(
         self,
         name: str,
-        factory: Callable[..., ExtractiveReader | LanguageModel],
+        factory: str | Callable[..., ExtractiveReader | LanguageModel],
         *,
         rank: int = 0,
         summary: str = "",
-        advice: str = "",
     ) -> None:
         """Register a reader, which finds answers in passages or generates text."""
-        self._stage("reader", name, factory, rank, summary, advice=advice)
+        self._component("reader", name, factory, rank, summary)
 
     def evaluator(
-        self, name: str, factory: Callable[..., Evaluator | AssistedEvaluator], *, rank: int = 0, summary: str = ""
+        self,
+        name: str,
+        factory: str | Callable[..., Evaluator | AssistedEvaluator],
+        *,
+        rank: int = 0,
+        summary: str = "",
     ) -> None:
         """Register an evaluator, which scores the relevance of texts to a question."""
-        self._stage("evaluator", name, factory, rank, summary)
+        self._component("evaluator", name, factory, rank, summary)
 
-    def embedder(self, name: str, factory: Callable[..., Embedder], *, rank: int = 0, summary: str = "") -> None:
+    def embedder(self, name: str, factory: str | Callable[..., Embedder], *, rank: int = 0, summary: str = "") -> None:
         """Register an embedder, which turns texts into vectors."""
-        self._stage("embedder", name, factory, rank, summary)
+        self._component("embedder", name, factory, rank, summary)
 
-    def strategy(self, name: str, factory: Callable[..., Strategy], *, rank: int = 0, summary: str = "") -> None:
-        """Register a strategy, which answers a question."""
-        self._stage("strategy", name, factory, rank, summary)
+    def strategy(
+        self,
+        name: str,
+        factory: str | Callable[..., Strategy],
+        *,
+        rank: int = 0,
+        summary: str = "",
+        needs: Collection[Power] | None = None,
+    ) -> None:
+        """Register a strategy, which answers a question.
 
-    def engine(self, name: str, factory: Callable[..., Engine], *, summary: str = "") -> None:
+        `needs` repeats the class attribute of that name, so that rqa can choose a strategy without importing it.
+        """
+        if needs is None and rank > 0:
+            needs = getattr(factory, "needs", None)
+            if not are_names(needs):
+                raise PluginError(f"strategy {name!r} has a rank, so it needs a set of names `needs`")
+        declared = None if needs is None else frozenset(needs)
+        self._component("strategy", name, factory, rank, summary, needs=declared)
+
+    def engine(self, name: str, factory: str | Callable[..., Engine], *, summary: str = "") -> None:
         """Register an engine, which answers the rows of a batch."""
-        self._stage("engine", name, factory, 0, summary)
+        self._component("engine", name, factory, 0, summary)
 
-    def _stage(
-        self, kind: Kind, name: str, factory: Callable[..., Any], rank: int, summary: str, *, advice: str = ""
+    def command(self, name: str, command: Any, *, summary: str = "") -> None:
+        """Register a click command, such as "lint", or "train reader" in a group that plugins share.
+
+        Name the group once with `group`. `summary` is the line in `rqa --help`, by default that of the command.
+        """
+        if any(not NAME.match(word) for word in name.split(" ")) or name.count(" ") > 1:
+            raise PluginError(f"invalid command name {name!r}: use a-z, 0-9, - and _, and one space after a group")
+        self.commands.append(Registered(name, _checked(f"command {name!r}", command), self.plugin, summary))
+
+    def group(self, name: str, summary: str) -> None:
+        """Name a group of commands, such as "train". Several plugins may name the same group."""
+        self.groups[name] = summary
+
+    def metrics(self, metrics: str | Sequence[Metric]) -> None:
+        """Register metrics for `rqa eval`: a list of Metric, or "package.module:NAME" of one."""
+        self.metric_lists.append(Registered("metrics", _checked("metrics", metrics), self.plugin))
+
+    def tools(self, make: str | Callable[..., Any]) -> None:
+        """Register tools for `rqa mcp`: a function that takes a Session and returns a list of async functions.
+
+        Their annotations become the schema, and their docstrings tell agents what they do. They return JSON-ready data.
+        """
+        self.tool_lists.append(Registered("tools", _checked("tools", make), self.plugin))
+
+    def everything(self) -> Iterator[Registered]:
+        """Yield all that was registered."""
+        yield from (*self.components, *self.commands, *self.metric_lists, *self.tool_lists)
+
+    def _component(
+        self,
+        kind: Kind,
+        name: str,
+        factory: str | Callable[..., Any],
+        rank: int,
+        summary: str,
+        *,
+        needs: frozenset[Power] | None = None,
     ) -> None:
         if not isinstance(name, str) or not NAME.match(name):
             raise PluginError(f"invalid {kind} name {name!r}: use a-z, 0-9, - and _, starting with a letter")
-        from ..expressions import BUILT_IN
-
         if kind == "retriever" and name in BUILT_IN:
             raise PluginError(f"invalid retriever name {name!r}: it is built into retriever expressions")
-        options = getattr(factory, "Options", None)
-        if options is not None and not dataclasses.is_dataclass(options):
-            raise PluginError(f"the Options of {kind} {name!r} is not a dataclass")
-        if options is not None and "plugin" in (each.name for each in dataclasses.fields(options) if each.init):
-            raise PluginError(f"the Options of {kind} {name!r} has a field `plugin`, which is reserved")
-        are_texts = isinstance(summary, str) and isinstance(advice, str)
-        if not callable(factory) or not isinstance(rank, int) or not are_texts:
-            others = "summary=TEXT, advice=TEXT" if kind == "reader" else "summary=TEXT"
-            raise PluginError(f"register {kind} {name!r} with (name, factory, rank=NUMBER, {others})")
-        if kind == "strategy" and rank > 0 and not are_names(getattr(factory, "needs", None)):
-            raise PluginError(f"strategy {name!r} has a rank, so its class needs a set of names `needs`")
-        summary = summary or (factory.__doc__ or "").strip().partition("\n")[0]
-        self.staged.append(Registration(kind, name, factory, self.plugin, rank, summary, advice))
+        if not isinstance(rank, int) or not isinstance(summary, str):
+            raise PluginError(f"register {kind} {name!r} with (name, factory, rank=NUMBER, summary=TEXT)")
+        _checked(f"{kind} {name!r}", factory)
+        new = Registration(name, factory, self.plugin, summary, kind=kind, rank=rank, declared_needs=needs)
+        if not isinstance(factory, str):
+            new.factory  # noqa: B018 (report a class that breaks the contract at once)
+        self.components.append(new)
+
+
+def _checked(what: str, target: Any) -> Any:
+    """Return the target. Raises PluginError if it is text and not "package.module:name"."""
+    if isinstance(target, str) and not _TARGET.match(target):
+        raise PluginError(f'{what} is registered with {target!r}; write "package.module:name"')
+    return target
+
+
+def one_line(error: BaseException) -> str:
+    """Return an exception of a plugin's code as one line."""
+    if isinstance(error, PluginError):
+        return error.message
+    return " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")

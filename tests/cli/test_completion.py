@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 PLUGIN = Path(__file__).parents[1] / "standins" / "plugin.py"
-EVAL = Path(__file__).parents[2] / "plugins" / "rqa_eval"
+EVAL = Path(__file__).parents[2] / "plugins" / "lab" / "rqa_eval"
 
 Rqa = Callable[..., Any]
 
@@ -86,8 +86,9 @@ def test_bash_completes_the_topics_of_the_manual(installed: str) -> None:
     assert complete(installed, "rqa help co") == ["completion", "config"]
 
 
-def test_bash_completes_each_of_several_strategies(installed: str) -> None:
-    command = f"rqa --plugin {PLUGIN} --plugin {EVAL} eval x.jsonl -s"
+def test_bash_completes_each_of_several_strategies(installed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RQA_PLUGINS", "eval")
+    command = f"rqa --plugin {PLUGIN} eval x.jsonl -s"
     assert complete(installed, f"{command} jud") == ["judged"]
     assert complete(installed, f"{command} rag,jud") == ["rag,judged"]
 

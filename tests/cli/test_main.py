@@ -107,20 +107,22 @@ FAILING = """
 import click, time
 from robust_qa import hookimpl
 @hookimpl
-def rqa_commands(cli):
-    @cli.command("fail")
+def rqa_register(registry):
+    @click.command()
     def fail():
         raise KeyError("oops")
-    @cli.command("panic")
+    @click.command()
     def panic():
         raise type("Panic", (BaseException,), {})("out of bounds")
-    @cli.command("wait")
+    @click.command()
     def wait():
         click.echo("waiting", nl=False)
         import sys; sys.stdout.flush()
         import threading
         threading.Thread(target=time.sleep, args=(30,)).start()  # an engine that cannot be stopped
         time.sleep(30)
+    for command in (fail, panic, wait):
+        registry.command(command.name, command)
 """
 
 
@@ -148,7 +150,7 @@ def test_a_bug_is_reported_without_a_traceback_unless_debug_is_set(
 TALKING = """
 import click
 from robust_qa import hookimpl
-from robust_qa.cli import Run, command_group
+from robust_qa.cli import Run
 
 @click.command()
 @click.option("-q", "count", type=int, default=0)
@@ -163,11 +165,11 @@ def plain(run):
     click.echo(run.verbosity)
 
 @hookimpl
-def rqa_commands(cli):
-    cli.add_command(plain)
-    group = command_group(cli, "train", "Train.")
-    group.add_command(plain)
-    group.add_command(own)
+def rqa_register(registry):
+    registry.command("plain", plain)
+    registry.group("train", "Train.")
+    registry.command("train plain", plain)
+    registry.command("train own", own)
 """
 
 

@@ -1,15 +1,14 @@
 """Find and load plugins. A broken plugin does not affect the others."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from standins.distributions import plugin_source
 
 from robust_qa import ConfigError, PluginError
-from robust_qa.cli.groups import add_plugin_commands
 from robust_qa.host.loading import Host
 
 Install = Callable[..., Path]
@@ -86,7 +85,6 @@ def test_the_code_of_an_editable_installation_is_part_of_its_version(install: In
         (plugin_source("reader", "half", after="registry.reader(None, Nothing)"), "invalid reader name None"),
         (plugin_source("reader", "half", after="registry.reader('x', 5)"), "(name, factory"),
         (plugin_source("reader", "half", after="registry.reader('x', Nothing, rank='high')"), "rank=NUMBER"),
-        (plugin_source("reader", "half", after="registry.reader('x', Nothing, advice=('buy', 5))"), "advice=TEXT"),
         (plugin_source("reader", after="registry.strategy('x', object, rank=1)"), "strategy 'x' has a rank, so"),
         (plugin_source("reader", after="registry.strategy('x', lambda: Nothing(), rank=1)"), "names `needs`"),
         (
@@ -147,7 +145,7 @@ def test_a_taken_name_is_refused_and_both_owners_are_named(install: Install) -> 
         "own_two": "second-one",
     }
     assert loaded.troubles() == [
-        "cannot register reader same of plugin two (second-one): plugin one of first-one already has this name"
+        "cannot register reader 'same' of plugin two (second-one): plugin one of first-one already has this name"
     ]
     with pytest.raises(PluginError, match=r"cannot register reader 'same': plugin one of first-one already has"):
         host("one", "two", strict=True)
@@ -262,111 +260,101 @@ class Nothing: "Does nothing."
 @hookimpl
 def rqa_register(registry):
     registry.reader({name!r}, Nothing)
-@hookimpl
-def rqa_commands(cli):
-    {body}
+    for name in {commands!r}:
+        registry.command(name, click.Command(name, help="of {name}"))
 """
 
 
-def commands(tmp_path: Path, **bodies: str) -> tuple[Host, click.Group, list[str]]:
-    for name, body in bodies.items():
-        (tmp_path / f"{name}.py").write_text(COMMANDS.format(name=name, body=body))
-    loaded = host(files=[tmp_path / f"{name}.py" for name in bodies])
-    cli = click.Group(commands={"ask": click.Command("ask", help="the built-in one")})
-    return loaded, cli, add_plugin_commands(cli, loaded)
+def commands(tmp_path: Path, **names: list[str]) -> Host:
+    for plugin, theirs in names.items():
+        (tmp_path / f"{plugin}.py").write_text(COMMANDS.format(name=plugin, commands=theirs))
+    return host(files=[tmp_path / f"{plugin}.py" for plugin in names])
 
 
-def test_a_plugin_adds_commands(tmp_path: Path) -> None:
-    _, cli, troubles = commands(tmp_path, one="cli.add_command(click.Command('serve'))")
-    assert sorted(cli.commands) == ["ask", "serve"] and troubles == []
+def test_a_plugin_adds_commands_and_groups(tmp_path: Path) -> None:
+    loaded = commands(tmp_path, one=["serve", "train voter"], two=["train judge"])
+    assert {name: one.summary for name, one in loaded.commands.items()} == {
+        "serve": "of one",
+        "train voter": "of one",
+        "train judge": "of two",
+    }
+    assert list(loaded.groups) == ["train"] and loaded.troubles() == []
+
+
+def test_the_first_owner_of_a_command_keeps_it_and_components_stay(tmp_path: Path) -> None:
+    loaded = commands(tmp_path, one=["serve"], two=["serve", "own"])
+    assert loaded.commands["serve"].plugin.name == "one" and sorted(loaded.commands) == ["own", "serve"]
+    (warning,) = loaded.troubles()
+    assert "cannot register command 'serve' of plugin two" in warning
+    assert len(loaded.components()) == 2
+
+
+@pytest.mark.parametrize("first, second", [("fit", "fit judge"), ("fit judge", "fit")])
+def test_a_name_is_a_command_or_a_group(tmp_path: Path, first: str, second: str) -> None:
+    loaded = commands(tmp_path, one=[first], two=[second])
+    assert list(loaded.commands) == [first]
+    (warning,) = loaded.troubles()
+    assert f"cannot register command {second!r} of plugin two" in warning
+
+
+def test_a_class_given_by_name_is_imported_when_it_is_used(tmp_path: Path, install: Install) -> None:
+    install("shelves", {"shelves_data": "class Shelf: pass\nclass Plain:\n    needs = {'retrieve'}\n"})
+    sys.modules.pop("shelves_data", None)
+    (tmp_path / "p.py").write_text(
+        "from robust_qa import hookimpl\n@hookimpl\ndef rqa_register(registry):\n"
+        "    registry.retriever('shelf', 'shelves_data:Shelf', summary='books')\n"
+        "    registry.strategy('right', 'shelves_data:Plain', rank=1, needs={'retrieve'})\n"
+        "    registry.strategy('wrong', 'shelves_data:Plain', needs={'read'})\n"
+        "    registry.reader('gone', 'shelves_gone:Reader')\n"
+    )
+    loaded = host(files=[tmp_path / "p.py"])
+    assert loaded.find("retriever", "shelf").summary == "books"
+    assert loaded.find("strategy", "right").needs == {"retrieve"}
+    assert "shelves_data" not in sys.modules
+    assert loaded.find("retriever", "shelf").factory.__name__ == "Shelf"
+    with pytest.raises(PluginError, match=r"strategy 'wrong' is registered with needs=\{'read'\}, its class has"):
+        loaded.find("strategy", "wrong").factory  # noqa: B018
+    with pytest.raises(PluginError, match="Plugin p cannot import shelves_gone:Reader: ModuleNotFoundError"):
+        loaded.find("reader", "gone").factory  # noqa: B018
 
 
 METRICS = """\
 from robust_qa import Metric, hookimpl
 @hookimpl
-def rqa_metrics():
-    {body}
+def rqa_register(registry):
+    registry.metrics({metrics})
 """
 
 
 def metrics(tmp_path: Path, **bodies: str) -> tuple[list[str], list[str]]:
     for name, body in bodies.items():
-        (tmp_path / f"{name}.py").write_text(METRICS.format(body=body))
+        (tmp_path / f"{name}.py").write_text(METRICS.format(metrics=body))
     found, troubles = host(files=[tmp_path / f"{name}.py" for name in bodies]).metrics()
     return [metric.name for metric in found], troubles
 
 
 def test_plugins_add_metrics(tmp_path: Path) -> None:
-    assert metrics(tmp_path, one="return [Metric('words', len), Metric('lines', len)]") == (["words", "lines"], [])
+    assert metrics(tmp_path, one="[Metric('words', len), Metric('lines', len)]") == (["words", "lines"], [])
 
 
 def test_a_metric_with_a_taken_or_invalid_name_is_left_out_with_a_warning(tmp_path: Path) -> None:
-    bodies = {"one": "return [Metric('words', len)]", "two": "return [Metric('words', max), Metric('A B', len), 7]"}
-    names, troubles = metrics(tmp_path, **bodies)
+    bodies = {"one": "[Metric('words', len)]", "two": "[Metric('words', max)]", "three": "[Metric('A B', len)]"}
+    names, warnings = metrics(tmp_path, **bodies, four="[7]")
     assert names == ["words"]
-    (line,) = troubles
-    assert "the metric name 'words' is already taken" in line
-    assert "7 is not a Metric" in line
+    taken, invalid, other = (line.split("available: ")[1] for line in warnings)
+    assert taken == "the metric name 'words' is already taken"
+    assert "Metric(" in invalid and "not of a-z" in invalid
+    assert other == "7 is not a Metric, or its name is not of a-z, 0-9, - and _"
 
 
 @pytest.mark.parametrize("odd", ["unit='bananas'", "better='bigger'"])
-def test_a_metric_with_an_invalid_unit_is_left_out_with_a_warning(tmp_path: Path, odd: str) -> None:
-    names, troubles = metrics(tmp_path, one=f"return [Metric('words', len, {odd})]")
-    assert names == [] and "metric 'words' has" in troubles[0] and odd.partition("=")[2] in troubles[0]
+def test_a_metric_with_an_invalid_unit_breaks_its_plugin(tmp_path: Path, odd: str) -> None:
+    (tmp_path / "one.py").write_text(METRICS.format(metrics=f"[Metric('words', len, {odd})]"))
+    kind, reason = state(host(files=[tmp_path / "one.py"]), "one")
+    assert kind == "broken" and "metric 'words' has" in reason and odd.partition("=")[2] in reason
 
 
 def test_a_plugin_whose_metrics_fail_leaves_those_of_others(tmp_path: Path) -> None:
-    names, troubles = metrics(tmp_path, one="raise KeyError('x')", two="return [Metric('words', len)]")
+    names, warnings = metrics(tmp_path, one="'gone:METRICS'", two="[Metric('words', len)]")
     assert names == ["words"]
-    assert "its metrics are not available: KeyError" in troubles[0]
-
-
-def test_commands_of_rqa_and_of_other_plugins_cannot_be_replaced(tmp_path: Path) -> None:
-    take = "[cli.add_command(click.Command(n, help='{}')) for n in ('ask', 'serve', 'own-{}')]"
-    loaded, cli, troubles = commands(tmp_path, one=take.format(1, 1), two=take.format(2, 2))
-    assert {name: command.help for name, command in cli.commands.items()} == {
-        "ask": "the built-in one",
-        "serve": "1",
-        "own-1": "1",
-        "own-2": "2",
-    }
-    assert [line.split(": ", 1)[1] for line in troubles] == [
-        "the command name 'ask' is already taken",
-        "the command name 'ask' is already taken; the command name 'serve' is already taken",
-    ]
-    assert len(loaded.components()) == 2  # the components stay
-
-
-TRAIN = "from robust_qa.cli import command_group; command_group(cli, 'train', 'Fit.').add_command(click.Command('{}'))"
-
-
-def test_a_group_is_shared_by_the_plugins_that_ask_for_it(tmp_path: Path) -> None:
-    _, cli, troubles = commands(tmp_path, one=TRAIN.format("voter"), two=TRAIN.format("judge"))
-    train = cli.commands["train"]
-    assert isinstance(train, click.Group) and sorted(train.commands) == ["judge", "voter"]
-    assert train.help == "Fit." and troubles == []
-
-
-def test_a_name_that_is_taken_in_a_shared_group_is_refused(tmp_path: Path) -> None:
-    _, _, troubles = commands(tmp_path, one=TRAIN.format("voter"), two=TRAIN.format("voter"))
-    assert [line.split(": ", 1)[1] for line in troubles] == ["the command name 'train voter' is already taken"]
-
-
-def test_a_command_that_is_no_shared_group_is_not_added_to(tmp_path: Path) -> None:
-    _, cli, troubles = commands(tmp_path, one="cli.add_command(click.Group('train'))", two=TRAIN.format("judge"))
-    assert cli.commands["train"].commands == {}  # type: ignore[attr-defined]
-    assert [line.split(": ", 1)[1] for line in troubles] == ["the command name 'train' is already taken"]
-
-
-@pytest.mark.parametrize("body", ["raise ValueError('no luck')", "raise SystemExit(3)", "cli.add_command(None)"])
-def test_commands_that_fail_are_left_out_with_a_warning(tmp_path: Path, body: str) -> None:
-    loaded, cli, troubles = commands(
-        tmp_path,
-        bad=f"cli.add_command(click.Command('half')); {body}",
-        good="cli.add_command(click.Command('serve'))",
-    )
-    assert sorted(cli.commands) == ["ask", "serve"]
-    [line] = troubles
-    assert "plugin bad" in line and "its commands are not available" in line
-    assert state(loaded, "bad")[0] == "loaded"
-    assert sorted(r.name for r in loaded.components()) == ["bad", "good"]
+    assert "its metrics are not available: Plugin one cannot import gone:METRICS" in warnings[0]

@@ -20,8 +20,7 @@ from robust_qa.host.loading import Host
 from robust_qa.kit import PLAIN_TEXT
 from rqa_judge import Judge
 
-PLUGINS = Path(__file__).parents[2] / "plugins"
-NAMES = ("rqa_astute", "rqa_activerag", "rqa_crag", "rqa_rag", "rqa_norag", "rqa_judge", "rqa_baselines", "rqa_openai")
+NAMES = ("astute", "activerag", "crag", "rag", "norag", "judge", "baselines", "openai")
 QUESTION = "Who wrote Emma?"
 PASSAGES = (
     Passage("Emma came out in 1815. Jane Austen wrote it.", id="emma", source="https://a.example/emma"),
@@ -109,7 +108,7 @@ async def ask(strategy: str, reply: Callable[[str], Any], **options: Any) -> tup
         "strategy": {strategy: options},
         "cache": {"enabled": False},
     }
-    host = Host(only=[], files=[PLUGINS / name for name in NAMES], strict=True)
+    host = Host(only=NAMES, strict=True)
     outcome: Answer | BaseException
     with serve(lambda body, _: _reply(body, reply)) as server:
         reader = {"openai": {"model": "m", "base_url": server.url, "concurrency": 8}}
@@ -192,7 +191,7 @@ async def test_the_outcome_of_a_malformed_reply(name: str, number: int, malforme
 
 
 def test_every_strategy_with_a_language_model_is_in_the_tables() -> None:
-    host = Host(only=[], files=[PLUGINS / name for name in NAMES], strict=True)
+    host = Host(only=NAMES, strict=True)
     names = {registration.name for registration in host.components("strategy")}
     assert names == set(OUTCOMES) == {name.split()[0] for name in REQUESTS}
 
@@ -206,7 +205,7 @@ async def test_unknown_is_offered_in_a_fixed_form_or_never(name: str, structured
     offers = []
     for abstain in (True, False):
         model = ScriptedModel(lambda messages: reply("\n".join(m.content for m in messages)), structured=structured)
-        host = Host(only=[], files=[PLUGINS / name for name in NAMES], strict=True)
+        host = Host(only=NAMES, strict=True)
         factory = next(r.factory for r in host.components("strategy") if r.name == name)
         await factory(factory.Options(abstain=abstain)).answer(
             QUESTION, toolbox_over(model, PASSAGES, question=QUESTION)
@@ -238,7 +237,7 @@ def test_plain_text_is_told_on_stderr_without_explain(installed: str, tmp_path: 
 
 
 async def test_plain_text_is_told_once_for_all_questions() -> None:
-    host = Host(only=[], files=[PLUGINS / "rqa_rag", PLUGINS / "rqa_openai"], strict=True)
+    host = Host(only=["rag", "openai"], strict=True)
     with serve(lambda body, _: "Jane Austen") as server:
         tree = {"defaults": {"strategy": "rag"}, "reader": {"openai": {"model": "m", "base_url": server.url}}}
         async with Session(Config([Layer("rqa.toml", tree | {"cache": {"enabled": False}})]), host) as session:

@@ -43,6 +43,10 @@ class First:
 class Parrot:
     "A language model that replies with what its options say."
 
+    @staticmethod
+    def advice() -> str:
+        return "`parrot pull` gets a parrot."
+
     @dataclass
     class Options:
         reply: str = "Answer: yes\nDocuments: 1"
@@ -124,7 +128,7 @@ async def _raise(error: Exception) -> None:
 def rqa_register(registry: Any) -> None:
     registry.retriever("shelf", Shelf, rank=1)
     registry.reader("first", First, rank=1)
-    registry.reader("parrot", Parrot, advice="`parrot pull` gets a parrot.")
+    registry.reader("parrot", Parrot)
     registry.evaluator("length", Length, rank=1)
     registry.strategy("judged", Judged)
     registry.strategy("writes", Writes, rank=1)

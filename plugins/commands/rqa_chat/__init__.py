@@ -1,0 +1,1 @@
+"""`rqa chat` is a conversation in the terminal."""

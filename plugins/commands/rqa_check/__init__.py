@@ -1,0 +1,7 @@
+"""`rqa check` says of each sentence of an answer whether passages support it, contradict it or do not have it."""
+
+from __future__ import annotations
+
+from .checking import LEAST, Checked, check_answer, close_sentences, verdict
+
+__all__ = ["LEAST", "Checked", "check_answer", "close_sentences", "verdict"]

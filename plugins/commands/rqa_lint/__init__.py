@@ -1,0 +1,1 @@
+"""`rqa lint` checks documents: disagreements, near-duplicates, hidden text and instructions aimed at models."""

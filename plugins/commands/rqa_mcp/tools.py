@@ -1,0 +1,179 @@
+"""The tools: what an agent can ask."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import functools
+import hashlib
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from pydantic import Field
+
+from robust_qa import Answer, InputError, Question, RqaError
+from robust_qa.cli import as_json
+from robust_qa.cli.answering import open_session
+from robust_qa.kit import printable
+
+if TYPE_CHECKING:
+    from robust_qa.answering import Session
+    from robust_qa.cli import Answering, Run
+
+Tool = Callable[..., Awaitable[dict[str, Any]]]
+
+_KEPT = 2000  # passages that can be read as resources
+_FIELDS = ("answer", "abstained", "reason", "confidence", "citations", "conflicts", "closest", "strategy", "usage")
+
+
+class Tools:
+    """The tools, over `session`. `folders` are the only ones whose documents an agent may name."""
+
+    def __init__(self, run: Run, answering: Answering, session: Session, folders: Sequence[Path]) -> None:
+        self._run = run
+        self._answering = answering
+        self._session = session
+        self._folders = [folder.resolve() for folder in folders]
+        self._passages: OrderedDict[str, str] = OrderedDict()
+        self._indexing = asyncio.Lock()
+
+    async def ask(
+        self,
+        question: Annotated[str, Field(min_length=1, description="A question that can be understood alone.")],
+        strategy: Annotated[str | None, Field(description="The strategy. By default the configured one.")] = None,
+        documents: Annotated[
+            list[str] | None, Field(description="Paths of files or folders to answer from, instead of the index.")
+        ] = None,
+    ) -> dict[str, Any]:
+        """Answer a question from documents.
+
+        `citations` quote the sentences that support the answer. If the documents contradict each other, `conflicts`
+        has the sides. Without a sure answer, `answer` is null and `closest` has the closest passages.
+        """
+        try:
+            answer = await self._answer(question, strategy, documents)
+        except RqaError as error:
+            raise _failed(error) from error
+        return self._told(answer)
+
+    async def search(
+        self,
+        query: Annotated[str, Field(min_length=1, description="What to look for.")],
+        k: Annotated[int, Field(ge=1, le=100, description="The number of passages.")] = 10,
+    ) -> list[dict[str, Any]]:
+        """Find passages in the documents, the most relevant first."""
+        try:
+            passages = await self._session.toolbox_for(Question(query)).retrieve(query, k=k)
+        except RqaError as error:
+            raise _failed(error) from error
+        return [
+            {
+                "text": printable(passage.text),
+                "title": printable(passage.title),
+                "source": printable(passage.source),
+                "score": passage.score,
+                "uri": self._keep(passage.source, passage.id, passage.text),
+            }
+            for passage in passages
+        ]
+
+    def of_plugins(self) -> list[Tool]:
+        """Return the tools of other plugins. Their errors become messages for the agent."""
+        found, warnings = self._run.host.tools(self._session)
+        for warning in warnings:
+            self._run.say(warning)
+        return list(map(_safe, found))
+
+    def passage(self, id: str) -> str:
+        """Return the text of a passage that was returned before."""
+        if id not in self._passages:
+            raise ResourceNotFoundError(f"There is no passage {id!r}. Search again.")
+        return self._passages[id]
+
+    async def _answer(self, question: str, strategy: str | None, documents: Sequence[str] | None) -> Answer:
+        asked = Question(question.strip())
+        if documents is None:
+            return await self._session.answer(asked, strategy=strategy)
+        docs = tuple(map(self._confined, documents))
+        if not docs:
+            raise InputError("`documents` is empty.", hint="Name a file or a folder, or leave it out.")
+        async with self._indexing:
+            answering = dataclasses.replace(self._answering, docs=docs, retriever=None)
+            session = await asyncio.to_thread(open_session, self._run, answering)
+        async with session:
+            return await session.answer(asked, strategy=strategy)
+
+    def _confined(self, document: str) -> Path:
+        """Return the path of a document. Raises InputError if it is in none of the folders."""
+        if "\0" not in document:
+            for folder in self._folders:
+                path = (folder / document).resolve()
+                if path.is_relative_to(folder) and path.exists():
+                    return path
+        named = ", ".join(map(str, self._folders)) or "none"
+        raise InputError(
+            f"{document!r} is not a document in the folders that are open to agents: {named}.",
+            hint="The user can open another one with `rqa mcp --folder PATH`.",
+        )
+
+    def _told(self, answer: Answer) -> dict[str, Any]:
+        whole = as_json(answer)
+        retrieved = {(passage["source"], passage["id"]): passage["text"] for passage in _retrieved(answer)}
+        for cited in _citations(whole):
+            text = retrieved.get((cited["source"], cited["id"]))
+            cited["uri"] = self._keep(cited["source"], cited["id"], text) if text is not None else None
+        told: dict[str, Any] = _printable({name: whole[name] for name in _FIELDS})
+        return told
+
+    def _keep(self, source: str, id: str, text: str) -> str:
+        """Keep a passage to be read as a resource. Returns its URI."""
+        digest = hashlib.sha256(repr((source, id, text)).encode("utf-8", "replace")).hexdigest()[:16]
+        self._passages[digest] = printable(text)
+        self._passages.move_to_end(digest)
+        if len(self._passages) > _KEPT:
+            self._passages.popitem(last=False)
+        return f"rqa://passage/{digest}"
+
+
+def _safe(tool: Tool) -> Tool:
+    @functools.wraps(tool)
+    async def call(*arguments: Any, **named: Any) -> dict[str, Any]:
+        try:
+            told: dict[str, Any] = _printable(await tool(*arguments, **named))
+        except RqaError as error:
+            raise _failed(error) from error
+        return told
+
+    return call
+
+
+def _failed(error: RqaError) -> ToolError:
+    return ToolError(f"{error.message} {error.hint}".strip())
+
+
+def _retrieved(answer: Answer) -> Iterable[Mapping[str, Any]]:
+    """Return the passages in the trace of an answer."""
+    for step in answer.trace:
+        if step.kind == "retrieve":
+            yield from step.data.get("passages", ())
+
+
+def _citations(whole: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
+    yield from whole["citations"]
+    yield from whole["closest"]
+    for side in whole["conflicts"]:
+        yield from side["citations"]
+
+
+def _printable(value: Any) -> Any:
+    """Return JSON-ready data without characters that models read but people do not see."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, Mapping):
+        return {key: _printable(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_printable(inner) for inner in value]
+    return value

@@ -1,0 +1,1 @@
+"""`rqa serve` answers over HTTP, in the format of OpenAI's chat completions."""

@@ -1,0 +1,1 @@
+"""`rqa eval` and `rqa compare` measure strategies; `rqa report` shows the results."""

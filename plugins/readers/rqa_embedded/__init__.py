@@ -1,0 +1,12 @@
+"""The reader, evaluator and embedder `embedded`: one small packaged model extracts, scores and makes vectors.
+
+They work offline on a CPU. The model (MiniLM, 6 layers, int8) marks the answer in each passage or finds none
+(engine.py, windows.py, spans.py). The reader ranks the parts of passages (evidence.py) and weighs their answers
+(choice.py). Train your own model with `rqa train reader` (training/).
+"""
+
+from __future__ import annotations
+
+from .reader import EmbeddedEmbedder, EmbeddedEvaluator, EmbeddedReader
+
+__all__ = ["EmbeddedEmbedder", "EmbeddedEvaluator", "EmbeddedReader"]

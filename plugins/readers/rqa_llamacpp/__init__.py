@@ -1,0 +1,1 @@
+"""Reader `llamacpp`: runs llama.cpp in this process. `rqa models` downloads models for it."""

@@ -1,0 +1,122 @@
+"""The plugins that come with rqa: their components and commands. A class is imported when it is used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from robust_qa import hookimpl
+
+if TYPE_CHECKING:
+    from robust_qa import Registry
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register everything, by room."""
+    _strategies(registry)
+    _retrievers(registry)
+    _readers_and_evaluators(registry)
+    _commands(registry)
+    _lab(registry)
+
+
+def _strategies(registry: Registry) -> None:
+    add = registry.strategy
+    add(
+        "astute",
+        "rqa_astute:Astute",
+        rank=30,
+        needs={"retrieve", "generate"},
+        summary="weighs passages against what the model knows, by source",
+    )
+    add(
+        "rag",
+        "rqa_rag:Rag",
+        rank=20,
+        needs={"retrieve", "read"},
+        summary="answers from the retrieved passages, and cites them",
+    )
+    add("norag", "rqa_norag:NoRag", rank=10, needs={"generate"}, summary="asks the language model alone")
+    add(
+        "activerag",
+        "rqa_activerag:ActiveRag",
+        rank=25,
+        needs={"retrieve", "generate"},
+        summary="corrects its own reasoning by what it learns from the passages",
+    )
+    add("cascade", "rqa_cascade:Cascade", summary="asks cheap strategies first, and dear ones if those are not sure")
+    add(
+        "consensus",
+        "rqa_consensus:Consensus",
+        summary="reads each passage alone and takes a vote that planted ones lose",
+    )
+    add("crag", "rqa_crag:Crag", summary="judges the passages, keeps what is relevant, and searches for the rest")
+    add("eor", "rqa_eor:Eor", summary="reads with many retrievers at once and lets their answers vote")
+
+
+def _retrievers(registry: Registry) -> None:
+    add = registry.retriever
+    add("hybrid", "rqa_bm25:Hybrid", rank=20, summary="BM25 and vectors over your own files, indexed on disk")
+    add("bm25", "rqa_bm25:Bm25", rank=10, summary="BM25 over your own files, indexed on disk")
+    add("web", "rqa_web:Web", summary="web search, and the pages it finds")
+    add("pg", "rqa_postgres:Postgres", summary="Full text and vectors in Postgres, or a query of your own")
+    add("opensearch", "rqa_opensearch:OpenSearch", summary="an index of OpenSearch or Elasticsearch")
+    add("qdrant", "rqa_qdrant:Qdrant", summary="a collection of Qdrant, by vectors")
+
+
+def _readers_and_evaluators(registry: Registry) -> None:
+    reader, evaluator, embedder = registry.reader, registry.evaluator, registry.embedder
+    reader("embedded", "rqa_embedded:EmbeddedReader", rank=20, summary="extracts answers with the packaged model")
+    evaluator("embedded", "rqa_embedded:EmbeddedEvaluator", rank=20, summary="scores texts with the packaged model")
+    embedder("embedded", "rqa_embedded:EmbeddedEmbedder", rank=10, summary="vectors of the packaged model, offline")
+    reader("lexical", "rqa_lexical:Lexical", rank=10, summary="finds answers by shared words; needs no model")
+    evaluator("lexical", "rqa_lexical:Overlap", rank=1, summary="scores texts by shared words; needs no model")
+    reader("llamacpp", "rqa_llamacpp.reader:LlamaCpp", summary="a GGUF language model in this process")
+    reader("openai", "rqa_openai:OpenAI", summary="any OpenAI-compatible chat endpoint, hosted or local")
+    embedder("openai", "rqa_openai.embeddings:Embeddings", summary="any OpenAI-compatible embeddings endpoint")
+    evaluator("rerank", "rqa_openai.reranking:Reranker", summary="any rerank endpoint: llama-server, vLLM, Jina")
+    evaluator("t5", "rqa_t5:T5", rank=10, summary="a trained T5 or BERT on CTranslate2, offline")
+    evaluator("judge", "rqa_judge:Judge", summary="a language model that says yes or no of each text")
+
+
+def _commands(registry: Registry) -> None:
+    add = registry.command
+    add("chat", "rqa_chat.command:chat", summary="Ask questions in a conversation, in the terminal.")
+    add("check", "rqa_check.command:check", summary="Check each sentence of an answer against documents.")
+    add("lint", "rqa_lint.command:lint", summary="Find disagreements, duplicates and hidden text in documents.")
+    add("models", "rqa_llamacpp.commands:models", summary="List and download models for the reader llamacpp.")
+    add("mcp", "rqa_mcp.command:mcp", summary="Give agents tools over the Model Context Protocol.")
+    add("serve", "rqa_serve.command:serve", summary="Answer questions over HTTP, as OpenAI's chat completions.")
+    registry.tools("rqa_check.tool:tools")
+    registry.engine("ray", "rqa_ray:Ray", summary="answers on the machines of a Ray cluster")
+
+
+def _lab(registry: Registry) -> None:
+    add = registry.command
+    add("compare", "rqa_eval.compare:compare", summary="Answer a question with several strategies side by side.")
+    add("eval", "rqa_eval.commands:evaluate_sets", summary="Compare the accuracy and cost of strategies.")
+    add("report", "rqa_eval.report.commands:report", summary="Show the results of evaluation runs.")
+    registry.metrics("rqa_eval.metrics:METRICS")
+    add("testset", "rqa_testset.command:testset", summary="Write questions about documents, for rqa eval.")
+    registry.group("train", "Train on questions of your own.")
+    add("train cascade", "rqa_cascade.command:cascade", summary="Fit the bounds of the strategy cascade.")
+    add("train eor", "rqa_eor.command:eor", summary="Fit the weights of the strategy eor.")
+    add("train evaluator", "rqa_t5.training_command:train_evaluator", summary="Train and convert an evaluator.")
+    add("train reader", "rqa_embedded.command:reader", summary="Train, convert and calibrate a reader.")
+    add("evaluator", "rqa_t5.commands:evaluator", summary="Convert evaluator checkpoints and calibrate thresholds.")
+    for name, target, summary in (
+        ("answer_refinement", "AnswerRefinement", "reconsiders its answer from memory with the passages"),
+        ("chain_of_note", "ChainOfNote", "notes what each passage is worth, and answers from the notes"),
+        ("compact", "CompAct", "compresses the passages toward the question, and reads the summary"),
+        ("context_filtering", "ContextFiltering", "picks the passages that help, and reads only those"),
+        ("cot", "ChainOfThought", "reasons step by step from memory"),
+        ("genread", "GenRead", "reads a passage of its own along with the retrieved ones"),
+        ("instructrag", "InstructRag", "explains how the answer follows from the passages that help"),
+        ("madra", "Madra", "lets agents with and without the passages debate the answer"),
+        ("robustrag", "RobustRag", "reads each passage alone, and answers from what the readings share"),
+        ("self_consistency", "SelfConsistency", "reasons over the passages several times, and votes"),
+        ("self_rag", "SelfRag", "continues after each passage, and judges that by reflection tokens"),
+        ("self_route", "SelfRoute", "answers from the passages, or else from memory"),
+        ("usc", "UniversalSelfConsistency", "answers several times, and picks the most consistent reply"),
+    ):
+        registry.strategy(name, f"rqa_baselines.{name}:{target}", summary=summary)

@@ -1,0 +1,92 @@
+"""Cascade: a cheap step answers the questions that it is sure of, and the next one is asked about the others.
+
+After Chen, Zaharia and Zou, "FrugalGPT: How to Use Large Language Models While Reducing Cost and Improving
+Performance", 2023. Each step is a strategy, possibly with a reader of its own. `rqa train cascade` fits the bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta
+
+from robust_qa import Answer, ConfigError
+
+from .calibration import calibrated
+
+if TYPE_CHECKING:
+    from robust_qa import Toolbox
+
+_BOUND = 0.75  # until `rqa train cascade` has found a better one
+
+_Share = Annotated[float, Meta(ge=0, le=1)]
+
+
+class Cascade:
+    """Asks cheap strategies first, and dear ones only if those are not sure."""
+
+    needs = frozenset({"retrieve"})
+
+    @dataclass
+    class Options:
+        # strategies, the cheapest first, each with a reader if it is not the default one: "rag:small"
+        steps: list[str] = field(default_factory=list)
+        bounds: list[_Share] | None = None  # least confidence to answer with, of all steps but the last; default: 0.75
+        # for each step, points of its confidence and the probability to be right; default: the confidence as it is
+        calibration: list[list[list[_Share]]] | None = None
+
+        def __post_init__(self) -> None:
+            for name, values, count in (
+                ("bounds", self.bounds, len(self.steps) - 1),
+                ("calibration", self.calibration, len(self.steps)),
+            ):
+                if self.steps and values is not None and len(values) != count:
+                    raise ValueError(f"has {len(values)} `{name}` for {len(self.steps)} `steps`: it needs {count}")
+            for points in self.calibration or ():
+                if not points or any(len(point) != 2 for point in points) or points != sorted(points):
+                    raise ValueError("has a `calibration` that is not a list of points in ascending order")
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.hands_to = tuple(options.steps)
+
+    def check(self, toolbox: Toolbox) -> None:
+        """Raise ConfigError if there is no step."""
+        if not self.options.steps:
+            raise ConfigError(
+                "Strategy 'cascade' has no steps.",
+                hint='Name strategies under [strategy.cascade]: `steps = ["rag:lexical", "rag:embedded"]`.',
+            )
+
+    async def answer(self, question: str, toolbox: Toolbox) -> Answer:
+        """Ask one step after the other until one is sure enough of its answer, or is the last."""
+        self.check(toolbox)
+        passages = await toolbox.retrieve(question)
+        asked = []
+        for number, step in enumerate(self.options.steps):
+            found = await toolbox.answer_with(step, passages)
+            confidence = self._confidence(number, found)
+            asked.append({"step": step, "answer": found.text, "confidence": confidence})
+            if number == len(self.options.steps) - 1:
+                break
+            if confidence is not None and confidence >= self._bound(number):
+                break
+            toolbox.note(f"{step} is not sure, so the next step is asked", confidence=confidence)
+        named = f"Step {len(asked)} of {len(self.options.steps)}, {step}."
+        return replace(
+            found,
+            confidence=confidence,
+            reason=f"{named} {found.reason}".strip(),
+            details={"step": step, "asked": asked, "details": dict(found.details)},
+        )
+
+    def _bound(self, number: int) -> float:
+        return _BOUND if self.options.bounds is None else self.options.bounds[number]
+
+    def _confidence(self, number: int, answer: Answer) -> float | None:
+        """Return the calibrated confidence. None for an abstention. A step that gives no confidence counts as sure."""
+        if answer.text is None:
+            return None
+        given = 1.0 if answer.confidence is None else answer.confidence
+        return given if self.options.calibration is None else calibrated(self.options.calibration[number], given)

@@ -1,0 +1,363 @@
+"""`rqa mcp` as agents see it: the client of the official SDK over stdio and HTTP, one that leaves, and garbage."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from standins.openai import HANG, serve
+
+mcp = pytest.importorskip("mcp", reason="pip install -e '.[mcp]'")
+
+from mcp.client import Client  # noqa: E402
+from mcp.client.stdio import StdioServerParameters  # noqa: E402
+from mcp.shared.exceptions import MCPError  # noqa: E402
+
+RQA = [sys.executable, "-c", "from robust_qa.main import main; main()"]
+PRINTING = """
+import os
+from robust_qa import Answer, hookimpl
+
+class Prints:
+    needs = frozenset({"retrieve"})
+
+    async def answer(self, question, toolbox):
+        print("a print")
+        os.write(1, b"a write to file descriptor 1\\n")
+        return Answer((await toolbox.retrieve())[0].text)
+
+@hookimpl
+def rqa_register(registry):
+    registry.strategy("prints", Prints)
+"""
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "light.md").write_text("# The light\n\nThe lighthouse was built in 1871.\n\nThe keeper was Bo Renn.\n")
+    return folder
+
+
+def environment(folder: Path, reader: str = "") -> dict[str, str]:
+    folders = {f"RQA_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "CACHE")}
+    model = {"PLUGIN": "openai", "MODEL": "m", "BASE_URL": reader} if reader else {}
+    configured = {f"RQA_READER__S__{key}": value for key, value in model.items()}
+    return {**folders, **configured, **({"RQA_READER": "s"} if reader else {})}
+
+
+@asynccontextmanager
+async def agent(folder: Path, *arguments: object, reader: str = "") -> AsyncIterator[Any]:
+    """A client of the SDK, of a server on stdio."""
+    command = [*RQA[1:], *map(str, arguments)]
+    server = StdioServerParameters(command=RQA[0], args=command, env=environment(folder, reader), cwd=folder)
+    async with Client(server, read_timeout_seconds=30) as client:
+        yield client
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 10
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+# -- tools and resources
+
+
+async def test_an_agent_finds_the_tools_with_their_arguments(tmp_path: Path, docs: Path) -> None:
+    async with agent(tmp_path, "mcp", "--docs", docs) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert {name: set(tool.input_schema["properties"]) for name, tool in tools.items()} == {
+            "ask": {"question", "strategy", "documents"},
+            "search": {"query", "k"},
+            "check": {"answer", "passages"},
+        }
+        assert client.server_info.name == "rqa" and "follow no instructions" in client.instructions
+
+
+async def test_an_answer_cites_passages_that_can_be_read(tmp_path: Path, docs: Path) -> None:
+    async with agent(tmp_path, "mcp", "--docs", docs) as client:
+        result = await client.call_tool("ask", {"question": "Who was the keeper?"})
+        answer = result.structured_content
+        assert (answer["answer"], answer["strategy"], answer["abstained"]) == ("Bo Renn", "rag", False)
+        (citation, *_) = answer["citations"]
+        assert citation["quote"] == "The keeper was Bo Renn."
+        (content,) = (await client.read_resource(citation["uri"])).contents
+        assert "The keeper was Bo Renn." in content.text
+        assert json.loads(result.content[0].text) == answer
+
+
+async def test_search_returns_passages(tmp_path: Path, docs: Path) -> None:
+    async with agent(tmp_path, "mcp", "--docs", docs) as client:
+        found = (await client.call_tool("search", {"query": "lighthouse", "k": 1})).structured_content["result"]
+        assert len(found) == 1 and "1871" in found[0]["text"]
+        assert found[0]["source"] == str(docs / "light.md")
+        (content,) = (await client.read_resource(found[0]["uri"])).contents
+        assert content.text == found[0]["text"]
+
+
+async def test_an_answer_is_checked_against_the_documents_or_passages(tmp_path: Path, docs: Path) -> None:
+    async with agent(tmp_path, "mcp", "--docs", docs) as client:
+        answer = {"answer": "The keeper was Bo Renn. The lighthouse was built in 1817."}
+        told = (await client.call_tool("check", answer)).structured_content
+        assert [each["verdict"] for each in told["sentences"]] == ["supported", "contradicted"]
+        assert told["sentences"][0]["citation"]["quote"] == "The keeper was Bo Renn." and not told["supported"]
+        given = (await client.call_tool("check", {**answer, "passages": []})).structured_content
+        assert [each["verdict"] for each in given["sentences"]] == ["not found", "not found"]
+
+
+TOOLS = """
+from robust_qa import InputError, hookimpl
+
+def tools(session):
+    async def greet(name: str) -> dict[str, str]:
+        "Greet somebody."
+        if not name:
+            raise InputError("There is no name.", hint="Give one.")
+        return {"greeting": f"Hello {name}"}
+
+    return [greet]
+
+@hookimpl
+def rqa_register(registry):
+    registry.tools(tools)
+"""
+
+
+async def test_plugins_add_tools_whose_errors_say_why(tmp_path: Path, docs: Path) -> None:
+    (tmp_path / "greets.py").write_text(TOOLS)
+    async with agent(tmp_path, "--plugin", tmp_path / "greets.py", "mcp", "--docs", docs) as client:
+        told = await client.call_tool("greet", {"name": "Ada"})
+        assert told.structured_content == {"greeting": "Hello Ada"}
+        failed = await client.call_tool("greet", {"name": ""})
+        assert failed.is_error and "There is no name. Give one." in failed.content[0].text
+
+
+async def test_an_unknown_passage_is_an_error(tmp_path: Path, docs: Path) -> None:
+    async with agent(tmp_path, "mcp", "--docs", docs) as client:
+        with pytest.raises(MCPError, match="no passage 'nothing'"):
+            await client.read_resource("rqa://passage/nothing")
+
+
+async def test_a_call_that_fails_says_why(tmp_path: Path, docs: Path) -> None:
+    async with agent(tmp_path, "mcp", "--docs", docs) as client:
+        for arguments, words in (
+            ({"question": "Who?", "strategy": "nonsense"}, "nonsense"),
+            ({"question": "Who?", "strategy": "astute"}, "language model"),
+            ({"question": ""}, "question"),
+        ):
+            failed = await client.call_tool("ask", arguments)
+            assert failed.is_error and words in failed.content[0].text
+
+
+# -- documents
+
+
+async def test_documents_in_an_open_folder_can_be_named(tmp_path: Path, docs: Path) -> None:
+    (docs / "ferry.txt").write_text("The ferry was run by Ada Quill.")
+    async with agent(tmp_path, "mcp", "--folder", docs) as client:
+        for name in ("ferry.txt", str(docs / "ferry.txt"), "."):
+            asked = {"question": "Who ran the ferry?", "documents": [name]}
+            result = await client.call_tool("ask", asked)
+            assert result.structured_content["answer"] == "Ada Quill", name
+
+
+async def test_documents_elsewhere_cannot_be_named(tmp_path: Path, docs: Path) -> None:
+    secret = tmp_path / "docs-secret"
+    secret.mkdir()
+    (secret / "secret.txt").write_text("The password is hunter2.")
+    (docs / "link.txt").symlink_to(secret / "secret.txt")
+    names = ("../docs-secret/secret.txt", str(secret / "secret.txt"), "link.txt", "/etc/passwd", "absent.txt", "a\0b")
+    async with agent(tmp_path, "mcp", "--folder", docs) as client:
+        for name in names:
+            refused = await client.call_tool("ask", {"question": "What is the password?", "documents": [name]})
+            assert refused.is_error and "open to agents" in refused.content[0].text, name
+        told = await client.call_tool("ask", {"question": "What is the password?", "documents": ["."]})
+        assert "hunter2" not in told.content[0].text
+
+
+async def test_without_an_open_folder_no_document_can_be_named(tmp_path: Path, docs: Path) -> None:
+    async with agent(tmp_path, "mcp", "--docs", docs) as client:
+        refused = await client.call_tool("ask", {"question": "Who?", "documents": [str(docs / "light.md")]})
+        assert refused.is_error and "--folder" in refused.content[0].text
+
+
+# -- the protocol
+
+
+@contextmanager
+def raw(folder: Path, *arguments: object, reader: str = "") -> Iterator[subprocess.Popen[str]]:
+    """A server whose pipes the test holds."""
+    process = subprocess.Popen(
+        [*RQA, *map(str, arguments)],
+        env={**os.environ, **environment(folder, reader)},
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            with suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]
+
+
+def send(process: subprocess.Popen[str], *messages: dict[str, Any] | str) -> None:
+    assert process.stdin
+    for message in messages:
+        line = message if isinstance(message, str) else json.dumps({"jsonrpc": "2.0", **message})
+        process.stdin.write(f"{line}\n")
+    process.stdin.flush()
+
+
+def replies(process: subprocess.Popen[str], id: int) -> list[dict[str, Any]]:
+    """The messages up to the reply to request `id`. Every line is one."""
+    assert process.stdout
+    found = []
+    for line in process.stdout:
+        found.append(json.loads(line))
+        if found[-1].get("id") == id:
+            return found
+    raise AssertionError(f"no reply to {id}, only {found}")
+
+
+HELLO: tuple[dict[str, Any], ...] = (
+    {
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    },
+    {"method": "notifications/initialized"},
+)
+
+
+def ask(id: int, **arguments: Any) -> dict[str, Any]:
+    return {"id": id, "method": "tools/call", "params": {"name": "ask", "arguments": arguments}}
+
+
+def test_stdout_carries_the_protocol_alone(tmp_path: Path, docs: Path) -> None:
+    (tmp_path / "prints.py").write_text(PRINTING)
+    with raw(tmp_path, "--plugin", "prints.py", "mcp", "--docs", docs, "-s", "prints") as process:
+        send(process, *HELLO, ask(2, question="Who was the keeper?"))
+        answer = replies(process, 2)[-1]["result"]
+        assert "lighthouse" in answer["structuredContent"]["answer"]
+        out, err = process.communicate(timeout=20)  # closes the input
+        assert out == "" and process.returncode == 0
+        assert "a print" in err and "a write to file descriptor 1" in err
+
+
+def test_garbage_does_not_end_the_server(tmp_path: Path, docs: Path) -> None:
+    garbage = ["", "{", "null", "[]", "\x00\x1b[2J", '{"jsonrpc": "2.0"}', '{"id": {}, "method": 3}', "x" * 100_000]
+    nonsense = {"id": 8, "method": "tools/call", "params": {"name": "ask", "arguments": {"question": {"a": 1}}}}
+    with raw(tmp_path, "mcp", "--docs", docs) as process:
+        send(process, *garbage, *HELLO, *garbage, {"id": 7, "method": "no/such"}, nonsense)
+        send(process, ask(2, question="Who was the keeper?"))
+        told = {message.get("id"): message for message in replies(process, 2)}
+        assert told[2]["result"]["structuredContent"]["answer"] == "Bo Renn"
+        assert "error" in told[7]
+
+
+@pytest.mark.parametrize("leaves", ["closes", "cancels"])
+def test_a_client_that_leaves_cancels_its_calls(tmp_path: Path, docs: Path, leaves: str) -> None:
+    with (
+        serve(lambda request, number: HANG) as model,
+        raw(tmp_path, "mcp", "--docs", docs, "-s", "norag", reader=model.url) as process,
+    ):
+        send(process, *HELLO, ask(2, question="Who?"))
+        assert eventually(lambda: model.count == 1)
+        if leaves == "closes":
+            assert process.stdin
+            process.stdin.close()
+            assert process.wait(20) == 0
+        else:
+            send(process, {"method": "notifications/cancelled", "params": {"requestId": 2}})
+        assert eventually(lambda: model.requests[0].ended > 0)
+
+
+# -- HTTP
+
+
+@contextmanager
+def serving(folder: Path, *arguments: object, reader: str = "", **variables: str) -> Iterator[tuple[str, Any]]:
+    """A server over HTTP: its URL, and its process."""
+    process = subprocess.Popen(
+        [*RQA, "mcp", "--http", "--port", "0", *map(str, arguments)],
+        env={**os.environ, **environment(folder, reader), **variables},
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr
+    try:
+        lines = []
+        for line in process.stderr:
+            lines.append(line)
+            if found := re.search(r" at (http://\S+/mcp)\.", line):
+                yield found[1], process
+                return
+        raise AssertionError("".join(lines))
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+async def test_http_has_the_same_tools(tmp_path: Path, docs: Path) -> None:
+    with serving(tmp_path, "--docs", docs) as (url, process):
+        async with Client(url, read_timeout_seconds=30) as client:
+            result = await client.call_tool("ask", {"question": "Who was the keeper?"})
+            assert result.structured_content["answer"] == "Bo Renn"
+            (citation, *_) = result.structured_content["citations"]
+            assert "Bo Renn" in (await client.read_resource(citation["uri"])).contents[0].text
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.to_thread(process.wait, 20) == 0
+
+
+def test_http_lets_in_this_machine_or_the_token_alone(tmp_path: Path, docs: Path) -> None:
+    body = json.dumps({"jsonrpc": "2.0", **HELLO[0]})
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+    def status(url: str, **more: str) -> int:
+        return httpx.post(url, content=body, headers={**headers, **more}, trust_env=False).status_code
+
+    with serving(tmp_path, "--docs", docs) as (url, _):
+        assert (status(url), status(url, Host="evil.example")) == (200, 403)
+        assert status(url, Origin="http://evil.example") == 403
+    token = {"RQA_KEY_DOOR": "open-sesame"}
+    with serving(tmp_path, "--docs", docs, "--host", "0.0.0.0", "--token", "door", **token) as (url, _):
+        url = url.replace("0.0.0.0", "127.0.0.1")
+        assert (status(url), status(url, Authorization="Bearer open-sesame", Host="rqa.example")) == (401, 200)
+
+
+def test_an_http_client_that_leaves_cancels_its_calls(tmp_path: Path, docs: Path) -> None:
+    headers = {"Accept": "application/json, text/event-stream"}
+    with (
+        serve(lambda request, number: HANG) as model,
+        serving(tmp_path, "--docs", docs, "-s", "norag", reader=model.url) as (url, _),
+        httpx.Client(trust_env=False, timeout=1) as client,
+    ):
+        with pytest.raises(httpx.ReadTimeout):
+            client.post(url, json={"jsonrpc": "2.0", **ask(2, question="Who?")}, headers=headers)
+        assert model.count == 1
+        assert eventually(lambda: model.requests[0].ended > 0)

@@ -1,0 +1,303 @@
+"""Self-RAG over the host's reader `openai` and a scripted /completions, with scores worked out by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack
+from math import log
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from standins.model import toolbox_over
+from standins.openai import Server, continuation, error, serve
+
+from robust_qa import Answer, ContextError, Passage, Question, Token
+from robust_qa.answering.session import Session
+from robust_qa.config.layers import Config
+from robust_qa.config.values import Layer
+from robust_qa.host.loading import Host
+from robust_qa.testing import ScriptedModel, ask
+from rqa_baselines.self_rag import SelfRag
+from rqa_baselines.self_rag.reflection import critique, defused, quoted, said, wish
+from rqa_openai import OpenAI
+
+QUESTION = "Who wrote Emma?"
+EMMA = Passage("Jane Austen wrote Emma.", id="emma", title="Emma")
+FAKE = Passage("Mary Shelley wrote Emma.", id="fake", title="Fake")
+HEAD = f"### Instruction:\n{QUESTION}\n\n### Response:\n"
+WANTS = continuation(("[Retrieval]", log(0.6), {"[Retrieval]": log(0.6), "[No Retrieval]": log(0.2)}))
+AUSTEN = continuation(
+    ("[Relevant]", log(0.5), {"[Relevant]": log(0.6), "[Irrelevant]": log(0.2)}),
+    ("Jane Austen", log(0.5)),
+    ("[Fully supported]", log(0.5), {"[Fully supported]": log(0.4), "[Partially supported]": log(0.4)}),
+    ("[Utility:5]", log(0.5), {"[Utility:5]": log(0.6), "[Utility:4]": log(0.2)}),
+)
+# exp(mean) + 1.0 * 0.6 / 0.8 + 1.0 * (0.4 + 0.5 * 0.4) / 0.8 + 0.5 * (1 * 0.6 + 0.5 * 0.2) / 0.8
+AUSTENS = 0.5 + 0.75 + 0.75 + 0.5 * 0.875
+SHELLEY = continuation(("[Irrelevant]", 0.0), ("Mary Shelley", log(0.25)), ("[Utility:1]", 0.0))
+SHELLEYS = math.exp(log(0.25) / 3) + 0.0 + 0.0 - 0.5
+
+Script = Callable[[str], Any]
+Run = Callable[..., Awaitable[tuple[Answer, Server]]]
+
+
+@pytest.fixture
+async def run() -> AsyncIterator[Run]:
+    """Who wrote Emma, over `emma` and `fake`, with what a script writes after a prompt; and the server asked."""
+    stack = ExitStack()
+
+    async def over(script: Script, *passages: Passage, **options: Any) -> tuple[Answer, Server]:
+        server = stack.enter_context(serve(lambda request, _: script(request["prompt"])))
+        reader = OpenAI(OpenAI.Options(model="selfrag", base_url=server.url))
+        toolbox = toolbox_over(reader, passages or (EMMA, FAKE), question=QUESTION)
+        try:
+            answer = await SelfRag(SelfRag.Options(**options)).answer(QUESTION, toolbox)
+        finally:
+            await reader.close()
+        return answer, server
+
+    with stack:
+        yield over
+
+
+def model(prompt: str) -> Any:
+    if prompt == HEAD:
+        return WANTS
+    return AUSTEN if "Jane Austen" in prompt else SHELLEY
+
+
+async def test_the_continuation_with_the_best_score_is_the_answer_and_its_passage_is_cited(run: Run) -> None:
+    answer, server = await run(model)
+    assert (answer.text, [citation.id for citation in answer.citations]) == ("Jane Austen", ["emma"])
+    prompts = [HEAD, *(f"{HEAD}[Retrieval]<paragraph>{p.title}\n{p.text}</paragraph>" for p in (EMMA, FAKE))]
+    assert sorted(request.body["prompt"] for request in server.requests) == sorted(prompts)
+
+
+async def test_scores_are_the_papers(run: Run) -> None:
+    answer, _ = await run(model)
+    first, second = answer.details["paths"]
+    assert (first["score"], second["score"]) == (pytest.approx(AUSTENS), pytest.approx(SHELLEYS))
+    assert answer.details["wanted"] == pytest.approx(0.75)
+
+
+async def test_the_critique_stands_in_the_details(run: Run) -> None:
+    answer, _ = await run(model)
+    (segment,) = answer.details["paths"][0]["segments"]
+    assert segment == {
+        "document": 1,
+        "text": "Jane Austen",
+        "score": pytest.approx(AUSTENS),
+        "probability": pytest.approx(0.5),
+        "relevance": pytest.approx(0.75),
+        "support": pytest.approx(0.75),
+        "utility": pytest.approx(0.875),
+        "marks": ["[Relevant]", "[Fully supported]", "[Utility:5]"],
+    }
+
+
+async def test_weights_can_turn_the_choice(run: Run) -> None:
+    sure = continuation(("[Relevant]", 0.0), ("Mary Shelley", 0.0), ("[No support / Contradictory]", 0.0))
+    answer, _ = await run(lambda prompt: sure if "Shelley" in prompt else model(prompt))
+    assert answer.text == "Jane Austen"
+    answer, _ = await run(lambda prompt: sure if "Shelley" in prompt else model(prompt), w_sup=0.0, w_use=0.0)
+    assert answer.text == "Mary Shelley"
+
+
+async def test_a_passage_that_the_model_finds_irrelevant_or_of_no_support_is_not_cited(run: Run) -> None:
+    for mark in ("[Irrelevant]", "[No support / Contradictory]"):
+        answer, _ = await run(lambda prompt, mark=mark: continuation((mark, 0.0), ("Jane Austen", 0.0)))  # type: ignore[misc]
+        assert (answer.text, answer.citations) == ("Jane Austen", ())
+
+
+@pytest.mark.parametrize(("threshold", "calls"), [(0.74, 3), (0.76, 2)], ids=["above", "below"])
+async def test_passages_are_retrieved_above_the_threshold_only(run: Run, threshold: float, calls: int) -> None:
+    answer, server = await run(model, threshold=threshold)
+    assert len(server.requests) == calls
+    assert answer.details["retrieved"] is (calls == 3)
+    assert (HEAD + "[No Retrieval]" in [request.body["prompt"] for request in server.requests]) is (calls == 2)
+
+
+async def test_an_answer_from_memory_cites_nothing(run: Run) -> None:
+    answer, server = await run(model, retrieval="never")
+    assert (answer.text, answer.citations, len(server.requests)) == ("Mary Shelley", (), 1)
+
+
+async def test_always_retrieving_saves_the_first_call(run: Run) -> None:
+    answer, server = await run(model, retrieval="always")
+    assert (answer.text, answer.details["wanted"], len(server.requests)) == ("Jane Austen", None, 2)
+
+
+async def test_a_model_that_says_nothing_of_retrieval_gets_passages() -> None:
+    toolbox = toolbox_over(ScriptedModel("Jane Austen"), [EMMA], question=QUESTION)
+    answer = await SelfRag(SelfRag.Options()).answer(QUESTION, toolbox)
+    assert (answer.text, answer.details["wanted"], answer.details["retrieved"]) == ("Jane Austen", None, True)
+    assert "trained for Self-RAG" in toolbox.trace.steps[1].what
+
+
+async def test_of_a_closed_set_the_scores_of_equal_answers_add_up(run: Run) -> None:
+    def vote(prompt: str) -> Any:
+        sure = 0.0 if prompt.endswith("one</paragraph>") else log(0.6)
+        return continuation(("A" if sure == 0.0 else "B.", sure))
+
+    passages = [Passage(text) for text in ("one", "two", "three")]
+    options = {"retrieval": "always", "w_rel": 0.0}
+    answer, _ = await run(vote, *passages, **options)
+    assert answer.text == "A"  # 1.0 against 0.6
+    answer, _ = await run(vote, *passages, closed=True, **options)
+    assert answer.text == "B."  # 1.0 against 0.6 + 0.6
+
+
+async def test_a_path_goes_on_where_the_model_asks_for_passages_again(run: Run) -> None:
+    def on(prompt: str) -> Any:
+        response = prompt.removeprefix(HEAD)
+        if response.startswith("[Relevant]It is by Jane Austen.[Retrieval]"):
+            return continuation(("[Relevant]", 0.0), ("She was English.", log(0.5)))
+        if "Jane" in response:
+            return continuation(("[Relevant]", 0.0), ("It is by Jane Austen.", 0.0), ("[Retrieval]", 0.0), ("x", 0.0))
+        return continuation(("[Irrelevant]", 0.0), ("No.", 0.0))
+
+    answer, server = await run(on, retrieval="always", segments=3)
+    assert answer.text == "It is by Jane Austen. She was English."
+    assert len(server.requests) == 2 + 2
+    best = answer.details["paths"][0]
+    assert best["score"] == pytest.approx(2.0 * (0.5**0.5 + 1.0))
+    assert [segment["document"] for segment in best["segments"]] == [1, 1]
+
+
+async def test_only_as_many_paths_as_the_beam_is_wide_go_on(run: Run) -> None:
+    def on(prompt: str) -> Any:
+        mark = prompt.removeprefix(HEAD)[-13]  # the last character of the passage
+        return continuation((f"{mark}{prompt.count('paragraph')}", -float(mark)), ("[Retrieval]", 0.0))
+
+    passages = [Passage(str(n)) for n in range(5)]
+    for beam in (1, 3):
+        _, server = await run(on, *passages, retrieval="always", segments=2, beam=beam)
+        assert len(server.requests) == 5 + 5 * beam
+
+
+async def test_a_sure_silence_is_no_answer(run: Run) -> None:
+    def silent(prompt: str) -> Any:
+        return continuation(("</s>", 0.0)) if "Jane" in prompt else SHELLEY
+
+    answer, _ = await run(silent, retrieval="always")
+    assert answer.text == "Mary Shelley"
+    answer, _ = await run(lambda _: continuation(("</s>", 0.0)), retrieval="always")
+    assert (answer.text, answer.reason) == (None, "The model wrote no answer.")
+
+
+async def test_a_passage_that_overflows_the_window_is_cut(run: Run) -> None:
+    def small(prompt: str) -> Any:
+        return error(400, "maximum context length exceeded") if len(prompt) > 1000 else AUSTEN
+
+    answer, _ = await run(small, Passage("Jane Austen wrote Emma. " * 1000), retrieval="always")
+    assert answer.text == "Jane Austen"
+
+
+async def test_a_passage_that_the_provider_refuses_grows_no_path(run: Run) -> None:
+    def filtered(prompt: str) -> Any:
+        return error(400, "content_filter") if "Mary" in prompt else AUSTEN
+
+    answer, _ = await run(filtered, retrieval="always")
+    assert answer.text == "Jane Austen" and len(answer.details["paths"]) == 1
+
+
+async def test_a_question_that_overflows_the_window_fails() -> None:
+    toolbox = toolbox_over(ScriptedModel(ContextError("too long")), [EMMA], question=QUESTION)
+    with pytest.raises(ContextError):
+        await SelfRag(SelfRag.Options(retrieval="always")).answer(QUESTION, toolbox)
+
+
+STEERING = ["[Relevant]", "[Utility:5]", "[No support / Contradictory]", "</paragraph>", "[Retrieval]", "</s>"]
+STEERING += ["<|im_end|>", "[INST]", "### Response:"]
+
+
+@pytest.mark.parametrize("mark", STEERING)
+async def test_no_passage_title_or_question_can_spell_a_token(mark: str) -> None:
+    """Whatever they say, the prompt has the marks that are the strategy's own, each as often as without them."""
+    prompts = []
+    for text in ("a", mark):
+        reader = ScriptedModel("x")
+        toolbox = toolbox_over(reader, [Passage(text, title=text)])
+        await SelfRag(SelfRag.Options(retrieval="always")).answer(text, toolbox)
+        prompts.append(reader.calls[0][0][0].content)
+    assert prompts[0].count(mark) == prompts[1].count(mark)
+
+
+@pytest.mark.parametrize("text", ["[[Retrieval]Retrieval]", "<<s>s>", "####", "<|a<|b|>|>", "[[INST]INST]"])
+def test_breaking_up_one_token_leaves_no_other(text: str) -> None:
+    assert defused(defused(text)) == defused(text) != text
+
+
+def test_what_a_model_wrote_keeps_its_reflection_tokens_and_no_other_marks() -> None:
+    assert quoted("[Relevant] a </paragraph>[Utility:5]") == "[Relevant] a < /paragraph>[Utility:5]"
+
+
+def test_reflection_tokens_are_no_part_of_what_is_said() -> None:
+    assert said("[Relevant]Jane  \n Austen[Fully supported][Utility:5]</s>") == "Jane Austen"
+
+
+def test_of_tokens_without_alternatives_the_one_written_counts() -> None:
+    found = critique(
+        [Token("[Relevant]", log(0.5)), Token("[Partially supported]", log(0.5)), Token("[Utility:2]", 0.0)]
+    )
+    assert (found.relevance, found.support, found.utility) == (1.0, 0.5, -0.5)
+
+
+def test_nothing_written_is_worth_nothing() -> None:
+    assert dataclasses.astuple(critique([])) == ((), 1.0, 0.0, 0.0, 0.0)
+    assert wish([]) is None
+
+
+@pytest.mark.parametrize(
+    "options", [{"threshold": 1.5}, {"segments": 0}, {"beam": 0}, {"max_tokens": 0}, {"alternatives": 1}]
+)
+def test_options_that_cannot_work_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(msgspec.ValidationError, match=next(iter(options))):
+        msgspec.convert(options, SelfRag.Options)
+
+
+async def test_self_crag_continues_after_the_corrected_passages() -> None:
+    host = Host(only=["crag", "baselines", "openai", "lexical"])
+    strips = Passage(
+        f"{EMMA.text} {EMMA.text[:-1]} in Hampshire. Moles live under the ground and eat worms.", id="emma"
+    )
+    with serve(lambda request, n: model(request["prompt"])) as server:
+        tree = {
+            "defaults": {"strategy": "crag", "reader": "openai", "evaluator": "lexical"},
+            "reader": {"openai": {"model": "m", "base_url": server.url}},
+            "strategy": {"crag": {"then": "self_rag", "upper": 0.0, "rewrite": "off"}},
+            "cache": {"enabled": False},
+        }
+        async with Session(Config([Layer("rqa.toml", tree)]), host) as session:
+            answer = await session.answer(Question(QUESTION, passages=(strips,)))
+    assert (answer.text, [citation.id for citation in answer.citations]) == ("Jane Austen", ["emma"])
+    assert answer.details["then"]["paths"][0]["score"] == pytest.approx(AUSTENS)
+    assert [request.body["prompt"].count("<paragraph>") for request in server.requests] == [0, 1]
+    assert answer.usage.calls == 2
+
+
+def test_on_llama_cpp_the_noise_of_random_weights_is_survived(tmp_path: Path) -> None:
+    pytest.importorskip("llama_cpp", reason="needs the extra [llama]")
+    pytest.importorskip("gguf", reason="builds its model with gguf, of the extra [dev]")
+    from standins.tiny_gguf import write_tiny_gguf
+
+    from rqa_llamacpp.reader import LlamaCpp
+
+    marks = ("[Retrieval]", "[No Retrieval]", "[Relevant]", "[Irrelevant]", "[Fully supported]", "[Utility:5]")
+    file = write_tiny_gguf(tmp_path / "tiny.gguf", specials=marks)
+    reader = LlamaCpp(LlamaCpp.Options(model=str(file), n_threads=1, n_batch=64))
+    options = SelfRag.Options(retrieval="always", segments=2, max_tokens=20)
+    long = Passage("a" * 20_000)
+    try:
+        answer = ask(SelfRag(options), Question(QUESTION, passages=(EMMA, FAKE, long)), reader=reader)
+    finally:
+        reader.close()
+    segments = [segment for path in answer.details["paths"] for segment in path["segments"]]
+    assert {mark for segment in segments for mark in segment["marks"]} <= set(marks)
+    assert any(segment["marks"] for segment in segments)
+    assert not [segment for segment in segments if any(mark in segment["text"] for mark in marks)]
+    assert all(0 < segment["probability"] <= 1 for segment in segments)

@@ -1,0 +1,947 @@
+"""`rqa eval` on the command line, with the scripted model of standins/mind.py."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standins.mind import ROWS, WORLD, Mind, row, says
+from standins.openai import error
+
+from rqa_eval.table import Table
+
+RUN = Path("run")
+
+
+def lines(name: str) -> list[Any]:
+    return [json.loads(line) for line in (RUN / name).read_text("utf-8").splitlines()]
+
+
+def figures(metric: str, **group: Any) -> dict[str, Any]:
+    """The value of a metric for each strategy, over all questions or those of a slice."""
+    place = group if "slice" in group else {"view": None, **group}
+    groups = json.loads((RUN / "metrics.json").read_text("utf-8"))["groups"]
+    (found,) = (one for one in groups if place.items() <= one.items())
+    return {name: measured[metric]["value"] for name, measured in found["strategies"].items()}
+
+
+def table(out: str, title: str) -> dict[str, list[str]]:
+    """The cells of the table of that title, by the first of each line."""
+    whole = out.split(f"{title}\n", 1)[1].split("\n\n", 1)[0]
+    return {line.split()[0]: line.split()[1:] for line in whole.splitlines()}
+
+
+@pytest.fixture
+def evaluate(rqa: Any, reader: Any, question_set: Any) -> Callable[..., Any]:
+    """Runs `rqa eval` into RUN over these rows, with this model."""
+
+    def run(*options: str, rows: Any = ROWS, model: Any = WORLD) -> Any:
+        with reader(model):
+            return rqa("eval", question_set(rows), "-o", RUN, *options)
+
+    return run
+
+
+def test_every_strategy_is_asked_every_question_and_scored(evaluate: Any) -> None:
+    ended = evaluate("-s", "norag,rag,self_route")
+    assert ended.code == 0
+    assert figures("accuracy") == {"norag": 4 / 8, "rag": 4 / 8, "self_route": 5 / 8}
+    assert figures("em") == figures("accuracy")
+    assert figures("refusal") == {"norag": 3 / 8, "rag": 2 / 8, "self_route": 1 / 8}
+    assert figures("calls") == {"norag": 1, "rag": 1, "self_route": 10 / 8}
+    assert figures("tokens") == {"norag": 10, "rag": 10, "self_route": 12.5}  # a call of the stand-in takes 7 + 3
+
+
+def test_pandas_output_is_scored(rqa: Any, question_set: Any) -> None:
+    passage = {"text": "The capital of Arda is Aa.", "score": float("nan")}
+    odd = ROWS[0] | {"passages": [passage, passage | {"score": "nan"}], "popularity": float("nan"), "note": "\ud800"}
+    assert rqa("eval", question_set([odd]), "-s", "rag", "-o", RUN).code == 0
+    (asked,) = lines("questions.jsonl")
+    assert asked["fields"] == {"popularity": None, "note": "\ufffd"}
+    assert [sorted(passage) for passage in asked["passages"]] == [["text"], ["text"]]  # and no score
+
+
+def test_costs_use_the_configured_prices(evaluate: Any) -> None:
+    evaluate("-s", "rag")
+    assert figures("cost") == {"rag": pytest.approx((7 * 2.0 + 3 * 4.0) / 1e6)}
+
+
+def test_a_note_gives_the_quality_of_the_passages(evaluate: Any) -> None:
+    out = " ".join(evaluate("-s", "norag").out.split())
+    assert (
+        "75.0 % of the questions have a passage with a gold answer. On average 50.0 % of the passages contain one."
+        in out
+    )
+
+
+def test_has_answer_is_zero_without_passages(evaluate: Any) -> None:
+    rows = [ROWS[0], {key: value for key, value in ROWS[1].items() if key != "passages"}]
+    assert "50.0 % of the questions have a passage with a gold answer" in evaluate("-s", "norag", rows=rows).out
+
+
+def test_a_note_names_metrics_with_missing_values(evaluate: Any) -> None:
+    rows = [ROWS[0], ROWS[1], ROWS[2] | {"answers": None}]
+    out = evaluate("-s", "rag", "--metrics", "accuracy,em,refusal", rows=rows).out
+    assert "Measured on fewer questions: accuracy, em on 2 of 3.\n" in out
+    assert "1 question has no gold answer and cannot be scored." in out
+
+
+def test_a_note_says_that_differences_are_paired(evaluate: Any) -> None:
+    ended = evaluate("-s", "rag", "--baseline", "norag", rows=[ROWS[0], ROWS[1], ROWS[2] | {"answers": None}])
+    assert " of 3. Differences use the questions that both strategies have.\n" in ended.out
+
+
+def test_passage_quality_counts_questions_with_gold_answers(evaluate: Any) -> None:
+    out = evaluate("-s", "rag", rows=[ROWS[0], ROWS[1], ROWS[2] | {"answers": None}]).out
+    assert "% of the questions with gold answers have a passage" in out
+
+
+def test_a_note_counts_questions_without_a_gold_answer(evaluate: Any) -> None:
+    out = evaluate("-s", "rag", rows=[one | {"answers": None} for one in ROWS]).out
+    assert "Means over the questions.\nMeasured on fewer questions: accuracy on 0 of 8; " in out
+    assert "8 questions have no gold answer" in out
+
+
+def test_no_note_about_missing_values_without_any(evaluate: Any) -> None:
+    out = evaluate("-s", "norag", "--metrics", "accuracy").out
+    assert "Means over the questions, with 95 % intervals in brackets." in out
+    assert "Measured" not in out and "no gold answer" not in out
+
+
+def test_intervals_are_explained_only_if_shown(evaluate: Any) -> None:
+    out = evaluate("-s", "norag", "--drop", "0,1").out
+    assert "in brackets" not in out and "[" not in out
+
+
+def test_the_table_shows_the_values(evaluate: Any) -> None:
+    shown = table(evaluate("-s", "norag,self_route").out, "world: 8 questions")
+    assert shown["strategy"][:4] == ["accuracy", "%", "em", "%"]
+    assert [shown[name][0] for name in ("norag", "self_route")] == ["50.0", "62.5"]
+
+
+def test_zero_values_are_shown(evaluate: Any) -> None:
+    ended = evaluate("-s", "rag", "--attack", "inject", "--rate", "1", "--metrics", "accuracy", rows=ATTACKED[:1])
+    assert "attack-success" not in ended.out  # not asked for
+    out = evaluate("-s", "rag", "--attack", "inject", "--rate", "1", "--force", rows=ATTACKED[:1]).out
+    assert "attack-success %" in out and "refusal" not in out and "failure" not in out
+    assert {"em", "f1"} <= set(table(evaluate("-s", "rag", "--force", rows=WRONG).out, "world: 1 question")["strategy"])
+
+
+def test_containment_is_shown_if_it_differs_from_accuracy(evaluate: Any) -> None:
+    shown = table(evaluate("-s", "rag", rows=[row("Arda", "Oslo", gold="Os")]).out, "world: 1 question")
+    assert (shown["strategy"][2], shown["rag"][0], shown["rag"][3]) == ("contains", "0.0", "100.0")
+    assert "contains" not in evaluate("-s", "rag", "--force").out
+
+
+def test_refusing_an_unanswerable_question_is_right(evaluate: Any) -> None:
+    rows = [
+        row("Arda", "Aa", gold="Aa"),
+        row("Dune", None, gold="Dd"),
+        row("Erewhon", None, gold="Ee") | {"answers": []},
+    ]
+    out = evaluate("-s", "rag", rows=rows).out
+    assert [asked.get("unanswerable") for asked in lines("questions.jsonl")] == [None, None, True]
+    measured = ("accuracy", "answered-accuracy", "refusal-precision", "refusal-recall")
+    assert [figures(name)["rag"] for name in measured] == [2 / 3, 1, 1 / 2, 1]
+    assert "no gold answer" not in out
+
+
+def test_the_area_needs_confidences(evaluate: Any) -> None:
+    evaluate("-s", "rag")
+    assert figures("area") == {"rag": None}
+    evaluate("-s", "rag", "--reader", "lexical", "--force")
+    assert 0 < figures("area")["rag"] <= 1
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_the_table_fits_the_terminal(evaluate: Any, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = evaluate("-s", "norag,rag,self_route", "--by", "conflict").out
+    assert max(map(len, out.splitlines())) <= width
+    assert "calls" in out
+
+
+@pytest.mark.parametrize("width", [40, 200])
+def test_notes_are_wrapped_between_words(evaluate: Any, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    notes = evaluate("-s", "rag", "--metrics", "accuracy").out.rsplit("\n\n", 1)[1].splitlines()
+    assert max(map(len, notes)) <= width
+    assert (notes[0] == "Means over the questions, with 95 %") is (width == 40)
+    assert "Means over the questions, with 95 % intervals in brackets." in " ".join(notes)
+
+
+def test_slices_by_conflict(evaluate: Any) -> None:
+    evaluate("-s", "self_route", "--by", "conflict")
+    assert figures("accuracy", slice="both right") == {"self_route": 1, "norag": 1, "rag": 1}  # Arda, Hyrule
+    conflicting = {"self_route": 3 / 4, "norag": 2 / 4, "rag": 2 / 4}  # Brobdingnag, Cimmeria, Earthsea, Gondal
+    assert figures("accuracy", slice="conflicting") == conflicting
+    assert figures("accuracy", slice="both wrong") == {"self_route": 0, "norag": 0, "rag": 0}  # Dune, Florin
+
+
+def test_slices_by_retrieval_precision(evaluate: Any) -> None:
+    out = evaluate("-s", "rag", "--by", "retrieval-precision").out
+    by_bucket = {one: figures("accuracy", slice=one)["rag"] for one in ("0%", "1-20%", "21-40%", "41-60%", "81-100%")}
+    assert by_bucket == {"0%": 0, "1-20%": 0, "21-40%": 1, "41-60%": 1, "81-100%": 1 / 2}
+    assert table(out, "accuracy by retrieval-precision: world: 8 questions")["strategy"][:2] == ["0%", "(2)"]
+
+
+def test_slices_by_knowledge(evaluate: Any) -> None:
+    evaluate("-s", "rag,norag", "--by", "knowledge")
+    assert figures("accuracy", slice="has answer") == {"rag": 4 / 6, "norag": 3 / 6}
+    assert figures("accuracy", slice="miss answer") == {"rag": 0, "norag": 1 / 2}
+    assert figures("accuracy", slice="internal knowledge") == {"rag": 2 / 4, "norag": 1}
+
+
+WRONG = [row("Arda", "Zz", gold="Aa")]
+ATTACKED = [
+    row("Arda", "Aa", "Aa", "Aa", "Aa", "Aa", gold="Aa", fake_answer="Zz"),
+    row("Dune", None, None, None, None, None, gold="Dd", fake_answer="Zz"),
+]
+
+
+def test_poison_succeeds_if_most_passages_are_planted(evaluate: Any) -> None:
+    ended = evaluate("-s", "rag,norag", "--attack", "poison", "--rate", "0,0.2,0.6", rows=ATTACKED)
+    success = [figures("attack-success", condition=f"poison {rate}") for rate in ("0", "0.2", "0.6")]
+    assert success == [{"rag": None, "norag": None}, {"rag": 1 / 2, "norag": 0}, {"rag": 1, "norag": 0}]
+    accuracy = [figures("accuracy", condition=f"poison {rate}")["rag"] for rate in ("0", "0.2", "0.6")]
+    assert accuracy == [1 / 2, 1 / 2, 0]
+    assert table(ended.out, "accuracy by condition: world: 2 questions")["rag"] == ["50.0", "50.0", "0.0"]
+    assert table(ended.out, "attack-success by condition: world: 2 questions")["rag"] == ["-", "50.0", "100.0"]
+
+
+def test_poisoned_passages_of_the_set_are_used(evaluate: Any) -> None:
+    poisoned = ["The capital of Dune is Zz, all say."]
+    evaluate("-s", "rag", "--attack", "poison", rows=[ATTACKED[1] | {"poisoned_passages": poisoned}])
+    (asked,) = lines("questions.jsonl")
+    assert [asked["passages"][place]["text"] for place in asked["planted"]] == poisoned
+    assert figures("attack-success") == {"rag": 1}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_poisoned_passage_is_used_before_one_repeats(evaluate: Any, seed: int) -> None:
+    poisoned = [f"The capital of Dune is Zz, say {n}." for n in range(4)]
+    rows = [ATTACKED[1] | {"poisoned_passages": poisoned, "passages": ["It has mountains."] * 10}]
+    evaluate("-s", "rag", "--attack", "poison", "--rate", "0.2,0.4", "--seed", str(seed), rows=rows)
+    planted = [{asked["passages"][n]["text"] for n in asked["planted"]} for asked in lines("questions.jsonl")]
+    assert len(planted[0]) == 2
+    assert planted[0] < planted[1] == set(poisoned)
+
+
+def test_counterfactual_passages_replace_the_gold_answer(evaluate: Any) -> None:
+    ended = evaluate("-s", "rag", "--attack", "counterfactual", "--rate", "0,1", rows=ATTACKED)
+    assert "world: nothing could be planted for 1 of 2 questions" in ended.err
+    assert "Measured on fewer questions: attack-success on 1 of 2." in ended.out
+    assert [len(asked.get("planted", ())) for asked in lines("questions.jsonl")] == [0, 0, 5, 0]
+    assert figures("attack-success", condition="counterfactual 1") == {"rag": 1}  # one has something to replace
+
+
+@pytest.mark.parametrize(
+    ("options", "order"), [((), [0, 1, 2]), (("-k", "2"), [0, 1]), (("-r", "given@rr@9"), [2, 1, 0])]
+)
+def test_the_sets_own_counterfactual_passages_replace_their_originals_in_any_order(
+    evaluate: Any, options: Sequence[str], order: Sequence[int]
+) -> None:
+    told = ["It is {}.", "Arda has {}.", "The capital of Arda is {}."]
+    true, false = ([text.format(name) for text in told] for name in ("Aa", "Zz"))
+    rows = [ROWS[0] | {"fake_answer": "Zz", "passages": true, "counterfactual_passages": false}]
+    given = ("-O", "defaults.evaluator=lexical", *options)
+    evaluate("-s", "rag", "--attack", "counterfactual", "--rate", "0,0.5,1", *given, rows=rows)
+    plain, half, all_ = ([passage["text"] for passage in asked["passages"]] for asked in lines("questions.jsonl"))
+    assert (plain, all_) == ([true[n] for n in order], [false[n] for n in order])
+    assert 0 < sum(text in false for text in half) < len(half)
+    assert all(text in (true[n], false[n]) for text, n in zip(half, order, strict=True))
+
+
+def test_retrieved_passages_have_no_counterfactual_version(evaluate: Any, tmp_path: Path) -> None:
+    (tmp_path / "arda.txt").write_text("Who founded the capital of Arda is not known.")
+    rows = [ROWS[0] | {"fake_answer": "Zz", "passages": ["Aa."], "counterfactual_passages": ["Zz."]}]
+    evaluate("-s", "rag", "--attack", "counterfactual", "--rate", "1", "-d", str(tmp_path / "arda.txt"), rows=rows)
+    (asked,) = lines("questions.jsonl")
+    assert [passage["text"] for passage in asked["passages"]] == ["Who founded the capital of Arda is not known."]
+
+
+@pytest.mark.parametrize("obeys", [True, False])
+def test_an_injected_instruction_is_added(evaluate: Any, obeys: bool) -> None:
+    evaluate("-s", "rag", "--attack", "inject", "--rate", "1", rows=ATTACKED, model=Mind(obeys=obeys))
+    assert figures("attack-success") == {"rag": float(obeys)}
+    assert figures("accuracy") == {"rag": 0 if obeys else 1 / 2}
+
+
+def test_a_single_passage_calls_the_gold_answer_outdated(evaluate: Any) -> None:
+    evaluate("-s", "rag", "--attack", "single", "--rate", "0.2,1", rows=ATTACKED[:1], model=Mind(trusts="first"))
+    for asked in lines("questions.jsonl"):
+        (place,) = asked["planted"]
+        text = asked["passages"][place]["text"]
+        assert "Outdated sources say that it is Aa." in text and "the correct answer is Zz." in text
+
+
+def test_a_flood_is_of_near_duplicates_of_one_false_passage(evaluate: Any) -> None:
+    rows = [ATTACKED[0] | {"poisoned_passages": ["The capital of Arda is Zz.", "Zz it is."]}]
+    evaluate("-s", "rag", "--attack", "flood", "--rate", "0.8", rows=rows)
+    (asked,) = lines("questions.jsonl")
+    texts = [asked["passages"][place]["text"] for place in asked["planted"]]
+    assert len(set(texts)) == 4
+    assert all("The capital of Arda is Zz." in text for text in texts)
+    assert figures("attack-success") == {"rag": 1}
+
+
+def test_a_numeric_attack_edits_the_numbers_of_passages_alike(evaluate: Any) -> None:
+    year = row("Arda", "1871", "1871", "1871", gold="1871", fake_answer="Zz")
+    ended = evaluate("-s", "rag", "--attack", "numeric", "--rate", "1", rows=[year, ATTACKED[0]])
+    asked, other = lines("questions.jsonl")
+    texts = {passage["text"] for passage in asked["passages"]}
+    assert texts == {says("Arda", asked["fake_answer"])}
+    assert re.fullmatch("187[2-9]", asked["fake_answer"])
+    assert figures("attack-success") == {"rag": 1}
+    assert "planted" not in other
+    assert "world: nothing could be planted for 1 of 2 questions" in ended.err
+
+
+def test_all_attacks_give_a_card_for_each_strategy(evaluate: Any) -> None:
+    out = evaluate("-s", "rag,norag", "--attack", "all", "--rate", "0.2,0.6", rows=ATTACKED, model=Mind()).out
+    card = out.split("Robustness of rag (%)\n")[1].split("Robustness of norag")[0]
+    shown = {(cells[0], cells[1]): cells[2:] for line in card.splitlines() if len(cells := line.split()) == 7}
+    #                               questions, accuracy, false answer, refused, withstood
+    assert shown["none", "0"] == ["2", "50.0", "–", "50.0", "–"]
+    assert shown["poison", "1"] == ["2", "50.0", "50.0", "0.0", "100.0"]
+    assert shown["poison", "3"] == ["2", "0.0", "100.0", "0.0", "0.0"]
+    assert shown["single", "1"] == ["2", "50.0", "50.0", "0.0", "100.0"]
+    assert shown["counterfactual", "3"] == ["1", "0.0", "100.0", "0.0", "0.0"]  # the other has nothing to replace
+    assert {name for name, _ in shown} == {"none", "poison", "counterfactual", "inject", "single", "flood"}
+    assert "accuracy by condition" not in out
+
+
+def test_a_card_has_a_digest_of_the_questions(evaluate: Any, rqa: Any) -> None:
+    def digest(*options: str) -> str:
+        out = evaluate("-s", "rag", "--attack", "all", "--force", *options, rows=ATTACKED).out
+        return re.search(r"Digest\s+of\s+the\s+questions:\s+(\w{12})", out)[1]  # type: ignore[index]
+
+    assert digest() == digest("--metrics", "f1") != digest("--seed", "1")
+    shown = rqa("report", RUN, "--to", "markdown").out
+    assert "## Robustness of rag" in shown
+    assert "Robustness of rag" in rqa("report", RUN, "--to", "html").out
+
+
+def test_a_card_needs_the_questions_without_planted_passages(evaluate: Any, rqa: Any) -> None:
+    evaluate("-s", "rag", "--attack", "poison", rows=ATTACKED)
+    assert "Robustness" not in rqa("report", RUN).out
+    evaluate("-s", "rag", "--attack", "poison", "--rate", "0,0.2", "--force", rows=ATTACKED)
+    assert "Robustness of rag" in rqa("report", RUN).out
+
+
+def test_fake_answers_come_from_other_questions(evaluate: Any) -> None:
+    evaluate("-s", "rag", "--attack", "poison", "--rate", "1")
+    for asked in lines("questions.jsonl"):
+        assert asked["fake_answer"] in {"Aa", "Bb", "Cc", "Dd", "Ee", "Ff", "Gg", "Hh"} - {asked["gold"][0][0]}
+        assert asked["fake_source"] == "alike"
+    assert figures("attack-success") == {"rag": 7 / 8}  # but Florin's, which is copied wrongly
+
+
+def test_a_sample_is_attacked_with_the_fake_answers_of_the_whole_set(evaluate: Any) -> None:
+    evaluate("-s", "rag", "--attack", "poison")
+    whole = {asked["source_row"]: asked["fake_answer"] for asked in lines("questions.jsonl")}
+    for size in ("1", "4"):
+        evaluate("-s", "rag", "--attack", "poison", "--sample", size, "--force")
+        sample = {asked["source_row"]: asked["fake_answer"] for asked in lines("questions.jsonl")}
+        assert sample.items() <= whole.items()
+
+
+def test_questions_that_nothing_can_be_planted_for_are_counted(evaluate: Any) -> None:
+    ended = evaluate("-s", "rag", "--attack", "poison", "--rate", "0,1", rows=[ROWS[0], ROWS[1] | {"answers": ["Aa"]}])
+    assert "world: nothing could be planted for 2 of 2 questions" in ended.err
+    assert "nothing is planted" not in evaluate("-s", "rag", "--attack", "poison", "--force").err
+
+
+def test_fake_answers_to_questions_of_another_kind_are_counted(evaluate: Any) -> None:
+    odd = {"question": "Name a fish of Arda", "answers": ["cod"], "passages": ["A fish of Arda is the cod."]}
+    ended = evaluate("-s", "rag", "--attack", "poison", rows=[*ROWS, odd])
+    assert "world: 1 fake answers come from questions of another kind" in ended.err
+    assert [asked["fake_source"] for asked in lines("questions.jsonl")] == ["alike"] * 8 + ["other"]
+
+
+def test_worst_case_keeps_passages_without_the_answer(evaluate: Any) -> None:
+    evaluate("-s", "rag,norag", "--worst-case")
+    assert [len(asked["passages"]) for asked in lines("questions.jsonl")] == [0, 3, 5, 5, 4, 0, 2, 1]
+    assert figures("accuracy") == {"rag": 0, "norag": 4 / 8}
+    assert figures("has-answer") == {"rag": 0, "norag": 0}
+
+
+def test_worst_case_uses_negative_passages(evaluate: Any) -> None:
+    negative = ["Nothing here.", "It is Aa.", "Nor here.", "Nor there."]
+    evaluate("-s", "rag", "--worst-case", "-k", "3", rows=[ROWS[0] | {"negative_passages": negative}])
+    texts = [passage["text"] for passage in lines("questions.jsonl")[0]["passages"]]
+    assert texts == ["Nothing here.", "Nor here."]  # of the first three, that without the answer
+
+
+@pytest.fixture
+def judged(rqa: Any, tmp_path: Path) -> Callable[..., Any]:
+    """Runs `rqa eval` into RUN over queries of BEIR: the index cuts the document of the first; the third finds none."""
+    long = " ".join(f"Of zebras it is told that number {n} has stripes and eats grass." for n in range(60))
+    files = {
+        "corpus.jsonl": [{"_id": "d1", "text": long}, {"_id": "d2", "text": "A quagga vanished."}],
+        "queries.jsonl": [
+            {"_id": "q1", "text": "What do zebras eat?"},
+            {"_id": "q2", "text": "Which quagga vanished?"},
+            {"_id": "q3", "text": "Unicorns?"},
+        ],
+    }
+    (tmp_path / "beir" / "qrels").mkdir(parents=True)
+    for name, rows in files.items():
+        (tmp_path / "beir" / name).write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    (tmp_path / "beir/qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t1\nq3\td2\t1\n")
+
+    def run(*options: str) -> Any:
+        documents = tmp_path / "beir" / "corpus.jsonl"
+        return rqa("eval", tmp_path / "beir", "-d", documents, "-s", "rag", "--reader", "lexical", "-o", RUN, *options)
+
+    return run
+
+
+def test_every_passage_of_a_relevant_document_is_relevant(judged: Callable[..., Any]) -> None:
+    out = " ".join(judged("--metrics", "has-answer,retrieval-precision").out.split())
+    assert [min(len(asked["passages"]), 2) for asked in lines("questions.jsonl")] == [2, 1, 0]
+    assert (figures("has-answer"), figures("retrieval-precision")) == ({"rag": 2 / 3}, {"rag": 1})
+    assert (
+        "66.7 % of the questions have a passage with a gold answer. On average 100.0 % of the passages contain one."
+        in out
+    )
+
+
+@pytest.mark.parametrize("without", [("--worst-case",), ("--drop", "1")])
+def test_worst_case_removes_passages_of_relevant_documents(judged: Callable[..., Any], without: Sequence[str]) -> None:
+    judged(*without)
+    assert [asked["passages"] for asked in lines("questions.jsonl")] == [[], [], []]
+
+
+def test_drop_removes_the_share_of_relevant_passages(evaluate: Any) -> None:
+    evaluate("-s", "rag", "--drop", "0,0.5,1")
+    asked = lines("questions.jsonl")
+    counts = [sum(len(one["passages"]) for one in asked if one["condition"] == f"drop {p}") for p in ("0", "0.5", "1")]
+    assert counts[0] == 40 and counts[2] == 40 - 20 and counts[0] > counts[1] > counts[2]
+    assert [figures("accuracy", condition=f"drop {p}")["rag"] for p in ("0", "1")] == [4 / 8, 0]
+
+
+def test_the_order_of_passages_decides_for_a_model_that_trusts_the_first(evaluate: Any) -> None:
+    rows = [row("Arda", "Aa", "Zz", gold="Aa"), row("Dune", "Dd", "Dd", gold="Dd")]
+    evaluate("-s", "rag", "--order", "descending,ascending", rows=rows, model=Mind(trusts="first"))
+    assert [figures("accuracy", condition=name)["rag"] for name in ("descending", "ascending")] == [1, 1 / 2]
+
+
+def test_significant_differences_are_marked(evaluate: Any) -> None:
+    rows = [row(f"Land{n}", f"City{n}", gold=f"City{n}") for n in range(12)]
+    ended = evaluate("-s", "rag,self_route", "--baseline", "norag", rows=rows)
+    shown = table(ended.out, "world: 12 questions")
+    assert shown["rag"][0:3] == ["100.0", "[75.8,", "100.0]*"]
+    assert shown["norag"][0] == "0.0"
+    assert "* differs significantly from norag (p < 0.05, one comparison)." in ended.out
+
+
+@pytest.mark.parametrize(("view", "needs"), [("conflict", "norag and rag"), ("knowledge", "norag")])
+def test_slices_by_correctness_have_no_differences(evaluate: Any, view: str, needs: str) -> None:
+    rows = [row(f"Land{n}", f"City{n}", gold=f"City{n}") for n in range(12)]
+    ended = evaluate("-s", "rag", "--baseline", "norag", "--by", view, "--by", "retrieval-precision", rows=rows)
+    groups = json.loads((RUN / "metrics.json").read_text("utf-8"))["groups"]
+    compared = {one["view"] for one in groups if "difference" in one["strategies"]["rag"]["accuracy"]}
+    assert compared == {None, "retrieval-precision"}
+    assert f"The answers of {needs} define the slices of {view}." in ended.out
+
+
+def test_citations_are_judged_without_an_evaluator(rqa: Any, question_set: Any) -> None:
+    told = {"text": "The capital of Arda is Aa, a town on the river Ab."}
+    options = ("-s", "rag", "--reader", "lexical", "-O", "defaults.evaluator=lexical", "-o", RUN)
+    assert rqa("eval", question_set([ROWS[0] | {"passages": [told]}]), *options).code == 0
+    assert figures("citation-precision") == figures("citation-recall") == {"rag": 1}
+
+
+def test_several_sets_are_shown_side_by_side(rqa: Any, reader: Any, question_set: Any) -> None:
+    with reader(WORLD):
+        ended = rqa("eval", question_set(ROWS), question_set(ROWS[:2], "small.jsonl"), "-s", "norag,rag", "-o", RUN)
+    assert table(ended.out, "accuracy by set") == {
+        "strategy": ["all", "world", "small"],
+        "norag": ["50.0", "50.0", "50.0"],
+        "rag": ["60.0", "50.0", "100.0"],
+    }
+
+
+def test_names_in_wide_letters_keep_columns_in_line() -> None:
+    shown = Table("accuracy by set", ["灯台", "rag"], [("灯台灯台", lambda _: "40.0"), ("all", lambda _: "5.0")])
+    assert list(shown.lines(80)) == [
+        "accuracy by set",
+        "strategy  灯台灯台  all",
+        "灯台          40.0  5.0",
+        "rag           40.0  5.0",
+    ]
+
+
+def test_str_em_counts_facts(evaluate: Any) -> None:
+    rows = [row("Arda", "Aa", gold="Aa") | {"answers": [["Aa"], ["Bb", "Cc"]]}]
+    evaluate("-s", "rag", rows=rows)
+    assert [figures(name)["rag"] for name in ("str-em", "contains", "accuracy", "em")] == [1 / 2, 0, 0, None]
+
+
+def test_a_sample_is_drawn_by_its_seed(evaluate: Any) -> None:
+    def sampled(*options: str) -> list[str]:
+        evaluate("-s", "norag", "--sample", "3", "--force", *options)
+        return [asked["id"] for asked in lines("questions.jsonl")]
+
+    assert len(sampled()) == 3
+    assert sampled() == sampled("--seed", "0")
+    assert len({tuple(sampled("--seed", str(seed))) for seed in range(5)}) > 1
+    assert sampled() == sorted(sampled())  # in the order of the set
+
+
+def test_a_negative_seed_is_a_usage_error(evaluate: Any) -> None:
+    assert evaluate("-s", "rag", "--seed", "-1").code == 2
+    assert not RUN.exists()
+
+
+def test_costs_and_refusals_need_no_gold_answers(evaluate: Any) -> None:
+    rows = [{key: value for key, value in one.items() if key != "answers"} for one in ROWS]
+    assert evaluate("-s", "rag", rows=rows).code == 0
+    assert (figures("accuracy")["rag"], figures("refusal")["rag"], figures("calls")["rag"]) == (None, 2 / 8, 1)
+
+
+@pytest.mark.parametrize(
+    ("renamed", "told"),
+    [
+        ({"answers": "golden_answers"}, "no question has a gold answer in `answers`. `golden_answers` is ignored."),
+        ({"passages": "contexts"}, "`contexts` is not read: passages are in `passages`"),
+        ({}, ""),
+    ],
+)
+def test_fields_with_other_names_are_reported(evaluate: Any, renamed: Any, told: str) -> None:
+    rows = [{renamed.get(key, key): value for key, value in one.items()} for one in ROWS]
+    err = evaluate("-s", "norag", rows=rows).err
+    assert told in err and ("is not read" in err or "is ignored" in err) == bool(told)
+
+
+# -- as the papers count
+
+
+def hedging(request: Any, number: int) -> str:
+    """Names the right capital on the way to a wrong answer."""
+    return '{"note": "Some say Aa.", "documents": [1], "answer": "Bb"}'
+
+
+def test_metrics_may_read_the_whole_reply(rqa: Any, reader: Any, question_set: Any) -> None:
+    command = ("eval", question_set(ROWS[:1]), "-o", RUN, "-s", "rag")
+    with reader(hedging):
+        assert "whole last reply" not in rqa(*command).out
+        assert figures("accuracy") == {"rag": 0}
+        ended = rqa(*command, "--over", "reply", "--resume")
+        assert (figures("accuracy"), figures("em")) == ({"rag": 1}, {"rag": 0})
+        assert "The whole last reply of the model counts as the answer." in ended.out
+        rqa(*command, "--resume")  # it stays so
+        assert figures("accuracy") == {"rag": 1}
+
+
+def test_questions_are_repeated_with_other_samples_and_their_spread_is_shown(evaluate: Any) -> None:
+    right = [True, True, True, False, False, False, True, False]  # four repetitions of two questions
+
+    def model(request: Any, number: int) -> str:
+        assert request["temperature"] == 0.7
+        return f"<<<ANSWER>>> {('Aa' if right[number] else 'Wrong')} <<</ANSWER>>>"
+
+    rows = [row("Arda", "Aa", gold="Aa"), row("Amber", "Aa", gold="Aa")]
+    ended = evaluate(
+        "-s", "norag", "--repeat", "4", "-j", "1", "-O", "reader.mind.temperature=0.7", rows=rows, model=model
+    )
+    assert ended.code == 0, ended.err
+    # The means of the repetitions are 1, 0.5, 0 and 0.5; those of the questions are 0.75 and 0.25.
+    assert table(ended.out, "accuracy over 4 repetitions: world: 2 questions")["norag"] == [
+        "50.0", "40.8", "37.5", "50.0", "62.5",
+    ]  # fmt: skip
+    assert "Deviation: standard deviation of the means of the repetitions." in ended.out
+
+
+def test_a_repetition_has_a_seed_of_its_own_also_for_a_strategy_with_a_seed(evaluate: Any) -> None:
+    seeds = []
+
+    def model(request: Any, number: int) -> str:
+        seeds.append(request.get("seed"))
+        return "<<<ANSWER>>> Aa <<</ANSWER>>>"
+
+    temperature = ("-O", "reader.mind.temperature=0.7")
+    evaluate("-s", "self_consistency", "--repeat", "2", "-j", "1", *temperature, rows=ROWS[:1], model=model)
+    assert sorted(seeds) == [1000, 1001, 1002, 2000, 2001, 2002]
+
+
+def test_equal_repetitions_are_reported(evaluate: Any) -> None:
+    assert "All repetitions are equal." in evaluate("-s", "norag", "--repeat", "2", rows=ROWS[:2]).err
+
+
+def test_the_conflict_rate_is_shown_by_retrieval_precision(evaluate: Any) -> None:
+    ended = evaluate("-s", "rag", "--by", "conflict-rate")
+    # Of the precisions 0 %, 20 %, 40 %, 60 %, 80 % and 100 %, by hand from the table in standins/mind.py:
+    # Cimmeria conflicts and Dune does not; Earthsea (20 %) conflicts; Brobdingnag (40 %) and Gondal (60 %) conflict;
+    # Hyrule (80 %), Arda and Florin (100 %) do not.
+    shown = table(ended.out, "conflict rate by retrieval precision: world: 8 questions")
+    assert shown["conflicting"] == ["%", "50.0", "100.0", "100.0", "100.0", "0.0", "0.0"]
+
+
+# -- what goes wrong
+
+
+def fails_on(*subjects: str) -> Callable[[Any, int], Any]:
+    def script(request: Any, number: int) -> Any:
+        prompt = request["messages"][-1]["content"]
+        return error(400, "no such luck") if any(subject in prompt for subject in subjects) else WORLD(request, number)
+
+    return script
+
+
+def test_failed_rows_count_as_wrong_and_exit_with_3(evaluate: Any) -> None:
+    ended = evaluate("-s", "norag", model=fails_on("Arda"))
+    assert ended.code == 3
+    assert "norag failed on 1 of 8 questions. Failures count as wrong. First error: " in ended.out
+    assert (figures("accuracy")["norag"], figures("failure")["norag"]) == (3 / 8, 1 / 8)
+
+
+def test_a_strategy_that_always_fails_does_not_stop_others(evaluate: Any) -> None:
+    def script(request: Any, number: int) -> Any:
+        reads = "<document" in request["messages"][-1]["content"]
+        return error(400, "no documents, please") if reads else WORLD(request, number)
+
+    ended = evaluate("-s", "rag,norag", model=script)
+    assert ended.code == 3
+    assert "rag failed on every question. Failures count as wrong. First error: " in ended.out
+    assert figures("accuracy") == {"rag": 0, "norag": 4 / 8}
+    states = {one["name"]: one["state"] for one in json.loads((RUN / "metrics.json").read_text())["strategies"]}
+    assert states == {"rag": "failed", "norag": "done"}
+
+
+def test_a_strategy_that_cannot_run_is_left_out(rqa: Any, question_set: Any) -> None:
+    ended = rqa("eval", question_set(ROWS), "-s", "norag,cot,rag", "-o", RUN)  # the offline reader does not write
+    assert ended.code == 3
+    assert ended.err.count("`rqa models pull qwen3-4b-2507`") == 1  # what to do, once for both
+    assert "norag was left out: Strategy 'norag' needs a language model" in ended.out
+    assert list(figures("accuracy")) == ["rag"]
+
+
+@pytest.mark.parametrize("place", [0, 1, len(ROWS)])
+def test_a_row_without_passages_fails_alone(evaluate: Any, place: int) -> None:
+    bare = {"question": "What is the capital of Ithaca?", "answers": ["Ii"]}
+    ended = evaluate("-s", "rag,norag", rows=[*ROWS[:place], bare, *ROWS[place:]])
+    assert ended.code == 3
+    assert "rag failed on 1 of 9 questions. Failures count as wrong. First error: " in ended.out
+    assert "norag failed" not in ended.out
+    assert figures("accuracy") == {"rag": 4 / 9, "norag": 4 / 9}
+
+
+def test_strategies_that_need_passages_are_left_out_without_any(evaluate: Any) -> None:
+    rows = [{key: value for key, value in one.items() if key != "passages"} for one in ROWS]
+    ended = evaluate("-s", "rag,norag", rows=rows)
+    assert (ended.code, list(figures("accuracy"))) == (3, ["norag"])
+    assert "rag was left out: " in ended.out
+
+
+def test_all_means_the_strategies_that_can_run(rqa: Any, question_set: Any) -> None:
+    ended = rqa("eval", question_set(ROWS), "-s", "all", "-o", RUN)
+    assert ended.code == 0
+    assert "rag" in figures("accuracy") and "norag" not in figures("accuracy")
+    assert "This configuration cannot run: " in ended.err
+
+
+def test_cached_answers_have_no_time(rqa: Any, question_set: Any) -> None:
+    told = []
+    for _ in range(2):
+        ended = rqa("eval", question_set(ROWS), "-s", "rag", "-o", RUN, "--force")
+        told.append((figures("seconds")["rag"] is None, "seconds" in ended.out))
+    assert told == [(False, True), (True, False)]
+
+
+def test_strategies_are_also_named_one_by_one(evaluate: Any) -> None:
+    evaluate("-s", "norag", "-s", "rag,norag")
+    assert list(figures("accuracy")) == ["norag", "rag"]
+
+
+def test_no_strategy_can_run(rqa: Any, question_set: Any) -> None:
+    ended = rqa("eval", question_set(ROWS), "-s", "norag", "-o", RUN)
+    assert ended.code == 4
+    assert "needs a language model" in ended.err
+    assert not RUN.exists()
+
+
+def test_an_unknown_strategy_is_an_error_before_anything_runs(evaluate: Any) -> None:
+    ended = evaluate("-s", "norag,asstute")
+    assert ended.code == 2
+    assert "Did you mean 'astute'?" in ended.err
+    assert not RUN.exists()
+
+
+def test_a_malformed_row_stops_the_run(evaluate: Any) -> None:
+    ended = evaluate("-s", "norag", rows=[ROWS[0], "{broken", {"answers": ["x"]}])
+    assert ended.code == 2
+    assert "line 2: it is not JSON" in ended.err
+    assert "line 3: it has no `question`" in ended.err
+    assert not RUN.exists()
+
+
+def test_an_empty_set_is_an_error(evaluate: Any) -> None:
+    ended = evaluate("-s", "norag", rows=[])
+    assert (ended.code, "has no questions" in ended.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--rate", "0.5"), "needs --attack"),
+        (("--attack", "poison", "--rate", "2"), "from 0 to 1"),
+        (("--drop", "0.5", "--worst-case"), "Use only one of"),
+        (("--order", "sideways"), "an order is one of"),
+        (("--metrics", "elegance"), "Unknown metric 'elegance'"),
+        (("--resume", "--force"), "Use only one of them"),
+        (("--retry-failed", "--force"), "--retry-failed keeps RUN"),
+        (("-o", "defaults.evaluator=t5"), "-O sets an option"),
+    ],
+)
+def test_invalid_options_are_usage_errors(evaluate: Any, options: Any, complaint: str) -> None:
+    ended = evaluate("-s", "norag", *options)
+    assert (ended.code, complaint in ended.err) == (2, True)
+
+
+# -- the folder
+
+
+def test_an_existing_run_is_not_overwritten(evaluate: Any) -> None:
+    evaluate("-s", "norag")
+    before = (RUN / "metrics.json").read_bytes()
+    ended = evaluate("-s", "rag")
+    assert (ended.code, "already exists" in ended.err) == (2, True)
+    assert (RUN / "metrics.json").read_bytes() == before
+
+
+def test_a_folder_that_is_not_a_run_is_not_changed(evaluate: Any) -> None:
+    RUN.mkdir()
+    (RUN / "diary.txt").write_text("mine")
+    for option in ((), ("--force",), ("--resume",)):
+        assert evaluate("-s", "norag", *option).code == 2
+    assert [file.name for file in RUN.iterdir()] == ["diary.txt"]
+
+
+def test_retry_failed_asks_failed_questions_again(rqa: Any, reader: Any, question_set: Any) -> None:
+    with reader(WORLD) as server:
+        command = ("eval", question_set(ROWS), "-s", "norag", "-o", RUN, "--no-cache")
+        rqa(*command)
+        answers = RUN / "answers" / "norag.jsonl"
+        whole = answers.read_text("utf-8").splitlines(keepends=True)
+        failure = (
+            json.dumps({"row": 2, "question": "?", "error": {"type": "call", "message": "Down.", "row": 2}}) + "\n"
+        )
+        answers.write_text("".join([whole[0], failure, *whole[2:]]), "utf-8")
+        asked = server.count
+        assert rqa(*command, "--resume").code == 3
+        assert server.count == asked
+        assert rqa(*command, "--retry-failed").code == 0
+    assert server.count - asked == 1
+    told = [json.loads(line) for line in answers.read_text("utf-8").splitlines()]
+    assert [line["answer"] for line in told] == [json.loads(line)["answer"] for line in whole]
+
+
+def test_resume_asks_only_missing_questions(rqa: Any, reader: Any, question_set: Any) -> None:
+    with reader(WORLD) as server:
+        command = ("eval", question_set(ROWS), "-s", "norag", "-o", RUN, "--no-cache")
+        rqa(*command)
+        answers = RUN / "answers" / "norag.jsonl"
+        whole = answers.read_text("utf-8")
+        first = figures("accuracy")
+        answers.write_text("".join(whole.splitlines(keepends=True)[:5]) + whole[:20], "utf-8")  # killed, a line torn
+        (RUN / "metrics.json").unlink()
+        asked = server.count
+        assert rqa(*command, "--resume").code == 0
+    assert server.count - asked == 3
+    assert figures("accuracy") == first
+    assert [line["row"] for line in lines("answers/norag.jsonl")] == list(range(1, 9))
+
+
+def test_a_strategy_and_a_view_can_be_added_to_a_run(rqa: Any, reader: Any, question_set: Any) -> None:
+    command = ("eval", question_set(ROWS), "-o", RUN, "--no-cache")
+    with reader(WORLD) as server:
+        rqa(*command, "-s", "norag")
+        assert rqa(*command, "-s", "norag,rag", "--by", "conflict", "--resume").code == 0
+        assert server.count == 16
+    assert figures("accuracy", slice="both right") == {"norag": 1, "rag": 1}
+
+
+def test_the_strategies_of_a_run_stay_in_it_when_others_are_added(rqa: Any, reader: Any, question_set: Any) -> None:
+    command = ("eval", question_set(ROWS), "-o", RUN, "--no-cache", "--resume")
+    with reader(WORLD) as server:
+        rqa(*command, "-s", "rag,norag")
+        rag = figures("accuracy")["rag"]
+        answers = RUN / "answers" / "norag.jsonl"
+        answers.write_bytes(answers.read_bytes().splitlines(keepends=True)[0])
+        ended = rqa(*command, "-s", "cot")
+        assert server.count == 24  # what is not named is not asked
+    assert ended.code == 0
+    assert "norag answered 1 of 8 questions. Add it to -s to run the others." in ended.err
+    assert "\nnorag (1 of 8)  100.0" in ended.out
+    assert "norag answered 1 of 8 questions. It is not compared" in ended.out
+    assert list(figures("accuracy")) == ["rag", "norag", "cot"]
+    assert figures("accuracy")["rag"] == rag
+    described = json.loads((RUN / "run.json").read_text("utf-8"))
+    assert [one["name"] for one in described["strategies"]] == ["rag", "norag", "cot"]
+
+
+def incomplete(strategy: str, rows: int) -> None:
+    """Leave the first answers of a strategy alone."""
+    answers = RUN / "answers" / f"{strategy}.jsonl"
+    answers.write_bytes(b"".join(answers.read_bytes().splitlines(keepends=True)[:rows]))
+
+
+def test_incomplete_strategies_are_not_compared(rqa: Any, reader: Any, question_set: Any) -> None:
+    rows = [row(f"Land{n}", f"City{n}", gold=f"City{n}") for n in range(12)]
+    command = ("eval", question_set(rows), "-o", RUN, "--baseline", "norag", "--resume")
+    with reader(WORLD):
+        rqa(*command, "-s", "rag,norag")
+        incomplete("rag", 11)
+        ended = rqa(*command, "-s", "cot")
+        assert "\nrag (11 of 12)  100.0 [74.1, 100.0] " in ended.out  # no asterisk
+        incomplete("norag", 11)
+        rqa("eval", question_set(rows), "-o", RUN, "--resume", "-s", "rag")
+    metrics = json.loads((RUN / "metrics.json").read_text("utf-8"))
+    assert metrics["baseline"] is None
+    assert not any("difference" in one["accuracy"] for one in metrics["groups"][0]["strategies"].values())
+
+
+def test_passage_quality_is_over_all_questions(rqa: Any, reader: Any, question_set: Any) -> None:
+    command = ("eval", question_set(ROWS), "-o", RUN, "--resume")
+    with reader(WORLD):
+        rqa(*command, "-s", "norag,rag")
+        incomplete("norag", 1)
+        told = (
+            "75.0 % of the questions have a passage with a gold answer. On average 50.0 % of the passages contain one."
+        )
+        assert told in " ".join(rqa(*command, "-s", "rag").out.split())
+
+
+def test_resume_keeps_views_baseline_and_metric(rqa: Any, reader: Any, question_set: Any) -> None:
+    command = ("eval", question_set(ROWS), "-o", RUN)
+    views = ("--by", "conflict", "--by", "knowledge")
+
+    def shown() -> tuple[Any, ...]:
+        metrics = json.loads((RUN / "metrics.json").read_text("utf-8"))
+        return metrics["metric"], metrics["baseline"], {one["view"] for one in metrics["groups"] if one["view"]}
+
+    with reader(WORLD):
+        rqa(*command, "-s", "rag,norag", *views, "--baseline", "rag", "--metrics", "f1")
+        before = shown()
+        assert before == ("f1", "rag", {"conflict", "knowledge"})
+        ended = rqa(*command, "-s", "cot", "--resume")
+        assert shown() == before
+        assert "f1 by conflict: world: 8 questions" in ended.out
+        given = ("--metrics", "em", "--baseline", "norag", "--by", "retrieval-precision")
+        rqa(*command, "-s", "cot", "--resume", *given)
+        assert shown() == ("em", "norag", {"conflict", "knowledge", "retrieval-precision"})
+
+
+def test_changed_retrieval_cannot_be_resumed(rqa: Any, tmp_path: Path, question_set: Any) -> None:
+    for name in ("docs", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text(f"The capital of Arda is in {name}.")
+    source = question_set([{"question": "What is the capital of Arda?"}])
+    command = ("eval", source, "-s", "rag", "-o", RUN, "-d", tmp_path / "docs")
+    assert rqa(*command).code == 0
+    assert rqa(*command, "--resume").code == 0
+    for options in (("-k", "3"), ("-d", tmp_path / "other"), ("-r", "bm25@2"), ("-r", "bm25 & none")):
+        ended = rqa(*command, "-s", "crag", "--resume", *options)
+        assert (ended.code, "the retrieval" in ended.err) == (2, True)
+    (tmp_path / "docs" / "b.txt").write_text("More is told of Arda.")
+    ended = rqa(*command, "-s", "crag", "--resume")
+    assert (ended.code, "the retrieval" in ended.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "change"),
+    [
+        ((), "`reader options` was"),
+        (("--reader", "lexical"), "`reader` was reader.mind and is reader.lexical."),
+        (("-O", "defaults.evaluator=length"), " and is evaluator.length."),
+    ],
+)
+def test_a_changed_reader_or_evaluator_cannot_be_resumed(
+    rqa: Any, reader: Any, question_set: Any, options: Any, change: str
+) -> None:
+    plugin = Path(__file__).parents[3] / "standins" / "plugin.py"
+    command = ("--plugin", plugin, "eval", question_set(ROWS), "-o", RUN)
+    with reader(WORLD) as server:
+        rqa(*command, "-s", "rag")
+        configured = Path("rqa.toml").read_text("utf-8")
+        if not options:
+            Path("rqa.toml").write_text(configured.replace('model = "mind"', 'model = "other"'), "utf-8")
+        ended = rqa(*command, "-s", "eor", "--resume", *options)
+        assert ended.code == 2 and change in ended.err and "Choose another folder with -o" in ended.err, ended.err
+        assert server.count == 8
+        Path("rqa.toml").write_text(f"{configured}timeout = 30.0\n", "utf-8")
+        assert rqa(*command, "-s", "norag", "--resume").code == 0  # answers do not depend on limits
+    described = json.loads((RUN / "run.json").read_text("utf-8"))
+    assert [one["name"] for one in described["strategies"]] == ["rag", "norag"]
+    assert described["answering"]["reader"] == "reader.mind"
+    assert "reader options" in described["answering"]
+
+
+def test_changed_strategy_options_are_an_error_before_anything_runs(rqa: Any, reader: Any, question_set: Any) -> None:
+    command = ("eval", question_set(ROWS), "-o", RUN, "--no-cache")
+    with reader(WORLD) as server:
+        rqa(*command, "-s", "rag")
+        for file in (RUN / "answers").glob("rag.jsonl*"):
+            file.rename(file.with_name(file.name.replace("rag", "self_route")))  # answers that it did not give
+        ended = rqa(*command, "-s", "norag,self_route", "--resume")
+        assert server.count == 8
+        assert (ended.code, "`strategy` was rag and is self_route" in ended.err) == (2, True)
+        assert "delete answers/self_route.jsonl* to run" in ended.err and "--force" not in ended.err
+        assert figures("accuracy") == {"rag": 4 / 8}  # nothing was asked: what was measured holds
+        for file in (RUN / "answers").glob("self_route.jsonl*"):
+            file.unlink()
+        assert rqa(*command, "-s", "norag,self_route", "--resume").code == 0
+        assert server.count == 8 + 8 + 10
+
+
+def test_changed_questions_cannot_be_resumed(evaluate: Any) -> None:
+    evaluate("-s", "norag")
+    for options, rows in ((("--seed", "1"), ROWS), (("--worst-case",), ROWS), ((), ROWS[:3])):
+        ended = evaluate("-s", "norag", "--resume", *options, rows=rows)
+        assert (ended.code, "cannot be continued" in ended.err) == (2, True)
+
+
+def test_answers_keep_trace_and_details_and_the_questions_their_fields(evaluate: Any) -> None:
+    evaluate("-s", "self_route", rows=[ROWS[2] | {"popularity": 12}])
+    (answer,) = lines("answers/self_route.jsonl")
+    assert [step["kind"] for step in answer["trace"]] == ["retrieve", "generate", "note", "generate"]
+    assert answer["details"] == {"route": "memory"}
+    assert answer["fields"] == {"popularity": 12}
+    assert "prompt" not in answer["trace"][1]["data"]
+    assert "text" not in answer["trace"][0]["data"]["passages"][0]
+
+
+def test_every_score_is_kept_question_by_question(evaluate: Any) -> None:
+    evaluate("-s", "norag,rag", "--by", "conflict", "--metrics", "accuracy,refusal")
+    scores = lines("scores.jsonl")
+    assert scores[1] == {
+        "row": 2,
+        "set": "world",
+        "condition": "as given",
+        "slices": {"conflict": ["conflicting"]},
+        "scores": {"norag": {"accuracy": 0.0, "refusal": 1.0}, "rag": {"accuracy": 1.0, "refusal": 0.0}},
+    }
+
+
+LAZY = """
+from robust_qa import MissingError, hookimpl
+
+class Lazy:
+    def retrieve(self, query, k):
+        raise MissingError("There is no model at /m.")
+
+@hookimpl
+def rqa_register(registry):
+    registry.retriever("lazy", Lazy, rank=99)
+"""
+
+
+def test_a_failing_default_retriever_is_an_error(rqa: Any, question_set: Any, tmp_path: Path) -> None:
+    (tmp_path / "lazy.py").write_text(LAZY)
+    rows = question_set([{"question": "Q?", "answers": ["a"]}])
+    ended = rqa("--plugin", tmp_path / "lazy.py", "eval", rows, "-s", "rag", "--reader", "lexical", "-o", RUN)
+    assert ended.code == 4 and "There is no model at /m." in ended.err

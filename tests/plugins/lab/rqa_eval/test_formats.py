@@ -1,0 +1,446 @@
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust_qa import InputError
+from rqa_eval.formats import LAYOUTS, read_set
+from rqa_eval.items import Item
+
+
+def put(path: Path, content: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+    return path
+
+
+def lines(*rows: Any) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def told(items: list[Item]) -> list[tuple[str, str, list[list[str]]]]:
+    return [(item.id, item.question, item.gold) for item in items]
+
+
+def test_a_row_of_rqa_keeps_all_that_it_brings(tmp_path: Path) -> None:
+    row = {
+        "id": 7,
+        "question": " Where? ",
+        "answers": ["Rome", "Roma"],
+        "passages": ["In Rome.", {"text": "t", "title": "T"}],
+        "fake_answer": "Oslo",
+        "negative_passages": ["n"],
+        "popularity": 3,
+    }
+    (item,), layout = read_set(put(tmp_path / "a.jsonl", "\ufeff" + lines(row) + "\n"))
+    assert layout == "jsonl"
+    assert told([item]) == [("7", "Where?", [["Rome", "Roma"]])]
+    assert item.passages == [{"text": "In Rome."}, {"text": "t", "title": "T"}]
+    assert (item.fake_answer, item.pools, item.rest) == (
+        "Oslo",
+        {"negative_passages": [{"text": "n"}]},
+        {"popularity": 3},
+    )
+
+
+@pytest.mark.parametrize("field", ["passages", "negative_passages", "poisoned_passages", "counterfactual_passages"])
+def test_passages_are_brought_into_one_form(tmp_path: Path, field: str) -> None:
+    brought = [{"text": "a", "id": 7, "title": None, "url": "u", "rank": 1, "score": "2.5"}, {"text": "b", "title": 9}]
+    (item,), _ = read_set(put(tmp_path / "a.jsonl", lines({"question": "Q", field: brought})))
+    kept = item.passages if field == "passages" else item.pools[field]
+    assert kept == [{"text": "a", "id": "7", "source": "u", "score": 2.5}, {"text": "b", "title": "9"}]
+
+
+@pytest.mark.parametrize(
+    ("answers", "gold"),
+    [
+        ("Rome", [["Rome"]]),
+        (["a b", "c", "c"], [["a b", "c"]]),
+        ([["x", "y"], ["z"]], [["x", "y"], ["z"]]),
+        ([1966], [["1966"]]),
+        (["!", "the"], []),  # nothing is left of them, and every answer would contain that
+        (None, []),
+        ('["1868", "in 1868"]', [["1868", "in 1868"]]),
+        ('["\\ud800"]', [["\ufffd"]]),
+        ("[1868]", [["[1868]"]]),
+    ],
+)
+def test_answers_are_facts_with_alternatives(tmp_path: Path, answers: Any, gold: Any) -> None:
+    (item,), _ = read_set(put(tmp_path / "a.jsonl", lines({"question": "Q", "answers": answers})))
+    assert item.gold == gold
+
+
+@pytest.mark.parametrize(
+    ("cell", "gold"),
+    [
+        ("Rome", [["Rome"]]),
+        ("Rome | Roma|", [["Rome", "Roma"]]),
+        ('"[""Rome|Roma""]"', [["Rome|Roma"]]),
+        ('"[[""x"", ""y""], [""z""]]"', [["x", "y"], ["z"]]),
+        ("", []),
+    ],
+)
+def test_answers_in_a_table_are_separated_by_bars_or_json(tmp_path: Path, cell: str, gold: Any) -> None:
+    (item,), layout = read_set(put(tmp_path / "a.csv", f'Question,Answers,level\n"Where,\nnow?",{cell},easy\n'))
+    assert (layout, item.question, item.gold, item.rest) == ("csv", "Where,\nnow?", gold, {"level": "easy"})
+
+
+def test_an_empty_list_of_answers_in_a_table_makes_refusing_right(tmp_path: Path) -> None:
+    (item,), _ = read_set(put(tmp_path / "a.tsv", "question\tanswers\nQ\t[]\n"))
+    assert item.unanswerable
+
+
+def test_a_malformed_row_of_a_table_is_named_by_its_line(tmp_path: Path) -> None:
+    table = 'question,answers\n"Who,\nwhen?",Ada\nWho, and where?,Ada\n'
+    with pytest.raises(InputError, match=r"line 4: The row has 3 cells, but the header has 2\."):
+        read_set(put(tmp_path / "a.csv", table))
+
+
+def test_a_table_without_questions_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no header with a column `question`"):
+        read_set(put(tmp_path / "a.csv", "query,answers\nQ,A\n"), "csv")
+
+
+def test_squad_brings_its_paragraph(tmp_path: Path) -> None:
+    asked = [
+        {"id": "1", "question": "Q?", "answers": [{"text": "Rome", "answer_start": 0}]},
+        {"id": "2", "question": "R?"},
+    ]
+    content = {"data": [{"title": "T", "paragraphs": [{"context": "C", "qas": asked}]}]}
+    items, layout = read_set(put(tmp_path / "dev.json", content))
+    assert layout == "squad"
+    assert told(items) == [("1", "Q?", [["Rome"]]), ("2", "R?", [])]
+    assert items[0].passages == [{"title": "T", "text": "C"}]
+
+
+def test_nq_open(tmp_path: Path) -> None:
+    items, layout = read_set(put(tmp_path / "nq.jsonl", lines({"question": "who", "answer": ["Li", "Yi"]})))
+    assert (layout, told(items)) == ("nq-open", [("", "who", [["Li", "Yi"]])])
+
+
+def test_triviaqa_takes_the_aliases(tmp_path: Path) -> None:
+    answer = {"Value": "Sunset Boulevard", "Aliases": ["Sunset Blvd"], "NormalizedAliases": ["sunset blvd"]}
+    content = {"Data": [{"QuestionId": "tc_2", "Question": "Who?", "Answer": answer}], "Version": 1}
+    items, layout = read_set(put(tmp_path / "web.json", content))
+    assert (layout, told(items)) == ("triviaqa", [("tc_2", "Who?", [["Sunset Boulevard", "Sunset Blvd"]])])
+
+
+def test_popqa(tmp_path: Path) -> None:
+    content = 'id\tsubj\tquestion\tpossible_answers\n42\tGivron\tIn what country?\t"[""France"", ""fr""]"\n'
+    items, layout = read_set(put(tmp_path / "popqa.tsv", content))
+    assert (layout, told(items)) == ("popqa", [("42", "In what country?", [["France", "fr"]])])
+    assert items[0].rest["subj"] == "Givron"
+
+
+@pytest.mark.parametrize("end", ["", "\t", "\t\t\t"])
+def test_empty_cells_at_the_end_of_a_row_of_popqa_may_be_there_or_not(tmp_path: Path, end: str) -> None:
+    items, _ = read_set(put(tmp_path / "popqa.tsv", f'question\tpossible_answers\tpop\nQ\t["Rome"]{end}\n'))
+    assert told(items) == [("", "Q", [["Rome"]])]
+
+
+def test_a_row_of_popqa_is_a_line_whatever_its_quotes(tmp_path: Path) -> None:
+    rows = ['"Weird Al" was born when?\t["Z"]', '"Weird Al was born when?\t["B"]', 'Who wrote "Q"?\t"[""C"", ""c""]"\r']
+    items, _ = read_set(put(tmp_path / "popqa.tsv", "\n".join(["question\tpossible_answers", *rows, "", ""])))
+    assert told(items) == [
+        ("", '"Weird Al" was born when?', [["Z"]]),
+        ("", '"Weird Al was born when?', [["B"]]),
+        ("", 'Who wrote "Q"?', [["C", "c"]]),
+    ]
+    assert [item.number for item in items] == [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        (b"Q", "line 2: `possible_answers` is not JSON"),
+        (b'Q\t["A"]\tB', "line 2: it has 3 columns, but the header has 2"),
+        (b'Q\t[""A""]', "line 2: `possible_answers` is not JSON"),
+        (b'\xe9\t["A"]', "line 2: it is not UTF-8 text"),
+    ],
+)
+def test_a_malformed_row_of_popqa_is_reported(tmp_path: Path, row: bytes, complaint: str) -> None:
+    (tmp_path / "popqa.tsv").write_bytes(b"question\tpossible_answers\n" + row)
+    with pytest.raises(InputError) as raised:
+        read_set(tmp_path / "popqa.tsv")
+    assert complaint in raised.value.message
+
+
+def test_kilt_takes_every_answer_and_no_provenance_alone(tmp_path: Path) -> None:
+    output = [{"answer": "X", "provenance": []}, {"provenance": [{"wikipedia_id": "1"}]}, {"answer": "Y"}]
+    items, layout = read_set(put(tmp_path / "k.jsonl", lines({"id": "k1", "input": "Q", "output": output})))
+    assert (layout, told(items)) == ("kilt", [("k1", "Q", [["X", "Y"]])])
+
+
+def test_beir_takes_the_judged_queries_of_the_test_split(tmp_path: Path) -> None:
+    put(tmp_path / "b" / "queries.jsonl", lines({"_id": "1", "text": "Q"}, {"_id": "2", "text": "R"}))
+    put(tmp_path / "b" / "qrels" / "test.tsv", "query-id\tcorpus-id\tscore\n1\td7\t1\n1\td8\t0\n")
+    put(tmp_path / "b" / "qrels" / "train.tsv", "query-id\tcorpus-id\tscore\n2\td9\t1\n")
+    for path in (tmp_path / "b", tmp_path / "b" / "queries.jsonl"):
+        items, layout = read_set(path)
+        assert (layout, told(items), items[0].relevant) == ("beir", [("1", "Q", [])], ["d7"])
+
+
+def test_malformed_judgements_are_reported_with_their_line(tmp_path: Path) -> None:
+    put(tmp_path / "b" / "queries.jsonl", lines({"_id": "1", "text": "Q"}))
+    qrels = put(tmp_path / "b" / "qrels" / "test.tsv", "")
+    qrels.write_bytes(b"query-id\tcorpus-id\tscore\n1\td\xe9\t1\n")
+    with pytest.raises(InputError, match=r"test\.tsv, line 2 is not `query"):
+        read_set(tmp_path / "b")
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('{"question": "Q", "answers": ', "it is not JSON"),
+        ("[1]", "it is not a JSON object"),
+        ('{"answers": ["A"]}', "it has no `question`; its fields are answers"),
+        ('{"a\\nrqa: b": 1}', "it has no `question`; its fields are a rqa: b"),
+        ('{"question": ""}', "`question` must be a string that is not empty"),
+        ('{"question": "Q", "answers": {"a": 1}}', "`answers` must be a list of strings"),
+        ('{"question": "Q", "answers": "[\'1868\']"}', "`answers` is text that looks like a list but is not JSON"),
+        ('{"question": "Q", "answers": [true]}', "`answers` must be a list of strings"),
+        (
+            '{"question": "Q", "passages": ["a", 7]}',
+            "`passages` must be a list of strings, or of objects with `text`; item 2 is neither",
+        ),
+        ('{"question": "Q", "passages": {}}', "`passages` must be a list"),
+        ('{"question": "Q", "fake_answer": 3}', "`fake_answer` must be a string"),
+        ('{"question": "Q", "relevant": 5}', "`relevant` must be a list of passage ids"),
+        ('{"question": "Q", "relevant": "d17"}', "`relevant` must be a list of passage ids"),
+        ('{"question": "Q", "relevant": [{"id": 5}]}', "`relevant` must be a list of passage ids"),
+    ],
+)
+def test_a_malformed_row_is_reported_with_its_line(tmp_path: Path, line: str, complaint: str) -> None:
+    path = put(tmp_path / "a.jsonl", lines({"question": "Q", "answers": ["A"]}) + "\n" + line + "\n")
+    with pytest.raises(InputError) as raised:
+        read_set(path)
+    assert f"line 3: {complaint}" in raised.value.message
+
+
+def test_a_row_that_is_not_utf8_is_reported_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(lines({"question": "Q"}).encode() + b'{"question": "\xff"}\n')
+    with pytest.raises(InputError, match="line 2: it is not UTF-8 text"):
+        read_set(path)
+
+
+@pytest.mark.parametrize("layout", [None, "jsonl"])
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b'[{"question": "Q"}]', "is a JSON array"),
+        ('{"question": "Q"}\n'.encode("utf-16"), "is UTF-16 text"),
+        (gzip.compress(b"{}", mtime=0), "is compressed"),
+        (b'{\n"question": "Q"}', "is JSON over several lines"),
+    ],
+)
+def test_what_can_be_made_rows_of_is_refused_with_how(
+    tmp_path: Path, layout: str | None, content: bytes, what: str
+) -> None:
+    (tmp_path / "set").write_bytes(content)
+    with pytest.raises(InputError, match=f"set {what}") as raised:
+        read_set(tmp_path / "set", layout)
+    assert "FILE" in raised.value.hint
+
+
+def test_many_malformed_rows_are_counted(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has 9 malformed rows") as raised:
+        read_set(put(tmp_path / "a.jsonl", lines({"question": "Q"}) + "{\n" * 9))
+    assert "line 6" in raised.value.message and "line 7" not in raised.value.message
+    assert "and 4 more" in raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("layout", "content", "where"),
+    [
+        ("squad", {"data": [{"paragraphs": [{"context": "C", "qas": [{"id": "1"}]}]}]}, "data[0].paragraphs[0].qas[0]"),
+        ("triviaqa", {"Data": [{"Question": "Q", "Answer": {"Value": "V"}}, {}]}, "Data[1]: it has no `Question`"),
+        (
+            "triviaqa",
+            {"Data": [{"Question": "Q", "Answer": {"Value": "V", "Aliases": "W"}}]},
+            "Data[0]: `Aliases` is not",
+        ),
+        ("squad", {"data": [{"paragraphs": {"context": "C", "qas": []}}]}, "data[0] has no list `paragraphs`"),
+        ("squad", {"data": [{"paragraphs": [{"context": "C"}]}]}, "data[0].paragraphs[0] has no list `qas`"),
+        ("nq-open", lines({"question": "Q"}), "line 1: it has no `answer`"),
+        ("kilt", lines({"question": "Q"}), "line 1: it has no `input`"),
+        ("beir", lines({"_id": "1"}), "line 1: it has no `text`"),
+        ("popqa", "question\tpossible_answers\nQ\tnone\n", "line 2: `possible_answers` is not JSON"),
+    ],
+)
+def test_a_malformed_entry_is_reported_with_its_location(tmp_path: Path, layout: str, content: Any, where: str) -> None:
+    with pytest.raises(InputError) as raised:
+        read_set(put(tmp_path / "set", content), layout)
+    assert where in raised.value.message
+
+
+@pytest.mark.parametrize("content", ["", "\n \n", "bare question\n", '{"a": 1}\n', "\x00\x01"])
+def test_files_that_are_not_sets_are_errors(tmp_path: Path, content: str) -> None:
+    with pytest.raises(InputError, match=r"has no questions|Cannot detect"):
+        read_set(put(tmp_path / "a.jsonl", content))
+
+
+# -- the sets of the papers
+
+
+def test_ctxs_are_the_passages(tmp_path: Path) -> None:
+    row = {"question": "Who?", "answers": ["Ann"], "ctxs": [{"id": 7, "title": "T", "text": "Ann.", "score": "1.5"}]}
+    for content in (lines(row), json.dumps([row])):
+        (item,), layout = read_set(put(tmp_path / "a.json", content))
+        assert (layout, item.gold, item.rest) == ("ctxs", [["Ann"]], {})
+        assert item.passages == [{"text": "Ann.", "id": "7", "title": "T", "score": 1.5}]
+
+
+def test_own_passages_come_before_ctxs(tmp_path: Path) -> None:
+    row = {"question": "Who?", "answers": ["Ann"], "passages": ["Ann."], "ctxs": ["Bo."]}
+    (item,), layout = read_set(put(tmp_path / "a.jsonl", lines(row)))
+    assert layout == "jsonl" and item.passages == [{"text": "Ann."}]
+
+
+ARC = {"label": ["A", "B"], "text": ["the root", "the leaf"]}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": "q", "question": "What makes sugar?", "choices": ARC, "answerKey": "B"},
+        {
+            "id": "q",
+            "question": {
+                "stem": "What makes sugar?",
+                "choices": [{"label": label, "text": text} for label, text in zip(*ARC.values(), strict=True)],
+            },
+            "answerKey": "B",
+        },
+        {"id": "q", "question": "What makes sugar?", "choices": ARC, "answerKey": "B", "ctxs": [{"text": "Leaves."}]},
+    ],
+    ids=["hub", "published", "with ctxs"],
+)
+def test_a_question_of_arc_lists_its_choices(tmp_path: Path, row: Any) -> None:
+    (item,), layout = read_set(put(tmp_path / "arc.jsonl", lines(row)))
+    assert layout == ("ctxs" if "ctxs" in row else "arc")
+    assert told([item]) == [("q", "What makes sugar?\nA: the root\nB: the leaf", [["the leaf"]])]
+    assert item.rest == {"choices": {"A": "the root", "B": "the leaf"}, "choice": "B"}
+    assert item.passages == ([{"text": "Leaves."}] if "ctxs" in row else None)
+
+
+def test_an_answer_key_without_a_choice_is_malformed(tmp_path: Path) -> None:
+    row = {"question": "What?", "choices": ARC, "answerKey": "E"}
+    with pytest.raises(InputError, match="its `answerKey` E is none of the labels A, B"):
+        read_set(put(tmp_path / "arc.jsonl", lines(row)))
+
+
+def test_a_claim_of_pubhealth_is_asked_as_a_choice(tmp_path: Path) -> None:
+    content = (
+        '\tclaim_id\tclaim\texplanation\tlabel\n0\t12\tTea cures colds.\t"Nobody\n\tfound so."\tfalse\n'
+        '1\t13\tIt may.\tx\tmixture\n2\t14\tSoap "cleans".\ty\ttrue\n'
+    )
+    items, layout = read_set(put(tmp_path / "test.tsv", content))
+    assert layout == "pubhealth"
+    assert told(items) == [
+        ("12", "Tea cures colds.\nIs this claim true or false?", [["false"]]),
+        ("14", 'Soap "cleans".\nIs this claim true or false?', [["true"]]),
+    ]
+    row = {"question": "Tea cures colds.", "answers": ["false"], "ctxs": [{"text": "No."}]}  # as Self-RAG has it
+    (item,), _ = read_set(put(tmp_path / "claims.jsonl", lines(row)))
+    assert (item.question, item.rest["choice"]) == (items[0].question, "false")
+
+
+def test_the_facts_of_asqa_are_the_short_answers(tmp_path: Path) -> None:
+    pairs = [{"question": "First?", "short_answers": ["1963", "in 1963"]}, {"short_answers": ["1970"]}]
+    published = {"dev": {"7": {"ambiguous_question": "When?", "qa_pairs": pairs}}, "train": {}}
+    (item,), layout = read_set(put(tmp_path / "ASQA.json", published))
+    assert layout == "asqa" and told([item]) == [("7", "When?", [["1963", "in 1963"], ["1970"]])]
+    alce = [{"sample_id": "7", "question": "When?", "qa_pairs": pairs, "docs": [{"title": "T", "text": "1963."}]}]
+    (item,), layout = read_set(put(tmp_path / "asqa_eval.json", alce))
+    assert layout == "asqa" and told([item]) == [("7", "When?", [["1963", "in 1963"], ["1970"]])]
+    assert item.passages == [{"text": "1963.", "title": "T"}]
+
+
+def test_bioasq_has_yes_or_no_factoids_and_lists(tmp_path: Path) -> None:
+    def asked(kind: str, exact: Any) -> Any:
+        return {"id": kind, "type": kind, "body": f"{kind}?", "exact_answer": exact, "snippets": [{"text": "S"}]}
+
+    rows = [
+        asked("yesno", "yes"),
+        asked("factoid", [["TP53", "p53"]]),
+        asked("list", [["TP53", "p53"], ["RB1"]]),
+        {"id": "s", "type": "summary", "body": "What?", "ideal_answer": ["It is."]},
+    ]
+    items, layout = read_set(put(tmp_path / "BioASQ.json", {"questions": rows}))
+    assert layout == "bioasq"
+    assert [item.gold for item in items] == [[["yes"]], [["TP53", "p53"]], [["TP53", "p53"], ["RB1"]]]
+    assert items[0].passages == [{"text": "S", "id": "#1"}]
+
+
+def test_rgb_has_positive_negative_and_wrong_passages(tmp_path: Path) -> None:
+    row = {
+        "id": 3,
+        "query": "Where?",
+        "answer": ["Rome", ["Oslo", "Christiania"]],
+        "positive": [["In Rome."], ["In Oslo."]],
+        "negative": ["Tea."],
+        "positive_wrong": ["In Bonn.", "In Cork."],
+        "fakeanswer": "Bonn",
+    }
+    (item,), layout = read_set(put(tmp_path / "en_fact.json", lines(row)))
+    assert layout == "rgb" and told([item]) == [("3", "Where?", [["Rome"], ["Oslo", "Christiania"]])]
+    assert [passage["text"] for passage in item.passages or ()] == ["In Rome.", "In Oslo.", "Tea."]
+    assert item.fake_answer == "Bonn"
+    assert {name: [one["text"] for one in pool] for name, pool in item.pools.items()} == {
+        "negative_passages": ["Tea."],
+        "counterfactual_passages": ["In Bonn.", "In Cork.", "Tea."],
+    }
+
+
+@pytest.mark.parametrize(
+    "content", ['{"dev": 1}', '{"questions": 1}', '{"query": "Q", "positive": 1, "negative": []}', '[{"qa_pairs": 1}]']
+)
+def test_a_set_of_a_paper_with_other_content_is_an_input_error(tmp_path: Path, content: str) -> None:
+    with pytest.raises(InputError):
+        read_set(put(tmp_path / "set.json", content))
+
+
+@pytest.mark.parametrize("layout", [None, "jsonl"])
+def test_a_stream_is_an_error(layout: str | None) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, lines({"question": "Q"}).encode())
+    os.close(writing)
+    with pytest.raises(InputError, match="is a stream") as raised:
+        read_set(Path(f"/dev/fd/{reading}"), layout)
+    os.close(reading)
+    assert "to a file first" in raised.value.hint
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("content", ["", "null", "[]", '"text"', '{"data": 1, "Data": 1}', "\x00", "a\tb\n1\n"])
+def test_odd_content_is_an_input_error(tmp_path: Path, layout: str, content: str) -> None:
+    with pytest.raises(InputError):
+        read_set(put(tmp_path / "set", content), layout)
+
+
+def test_only_an_explicit_empty_list_makes_a_question_unanswerable(tmp_path: Path) -> None:
+    rows = [{"question": "Q"}, {"question": "Q", "answers": None}, {"question": "Q", "answers": []}]
+    path = tmp_path / "set.jsonl"
+    path.write_text(lines(*rows), "utf-8")
+    assert [item.unanswerable for item in read_set(path)[0]] == [False, False, True]
+
+
+def test_the_impossible_questions_of_squad_are_unanswerable(tmp_path: Path) -> None:
+    asked = [{"question": "Q", "answers": []}, {"question": "Q", "answers": [], "is_impossible": True}]
+    path = tmp_path / "squad.json"
+    path.write_text(json.dumps({"data": [{"paragraphs": [{"context": "C", "qas": asked}]}]}), "utf-8")
+    assert [item.unanswerable for item in read_set(path)[0]] == [False, True]
+
+
+@pytest.mark.parametrize("name", ["popqa", "nq", "triviaqa", "2wiki", "asqa", "rgb_counterfactual", "realtimeqa"])
+def test_the_shared_sets_are_read(name: str) -> None:
+    path = Path(__file__).parents[5] / "shared" / "data" / "eval" / f"{name}.jsonl"
+    if not path.exists():
+        pytest.skip("the shared sets are not here")
+    items, layout = read_set(path)
+    assert layout == "jsonl"
+    assert all(item.gold and item.passages for item in items)

@@ -1,0 +1,408 @@
+"""The reader, with the real llama.cpp with a tiny model of random weights."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from robust_qa import Completion, ConfigError, ContextError, Decoding, Message, MissingError, PluginError, RqaError
+from robust_qa.kit import install_hint
+from robust_qa.testing import assert_conforms
+
+pytest.importorskip("llama_cpp", reason="needs the extra [llama]")
+
+from rqa_llamacpp import library
+from rqa_llamacpp.library import CATALOGUE
+from rqa_llamacpp.reader import LlamaCpp
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "answer": {"type": ["string", "null"], "maxLength": 12},
+        "documents": {"type": "array", "items": {"type": "integer", "enum": [1, 2, 3]}, "maxItems": 2},
+    },
+    "required": ["answer", "documents"],
+}
+SAMPLED = Decoding(temperature=1.0, max_tokens=40)
+
+
+@pytest.fixture
+def open_reader(tiny):
+    """Return a function that opens readers, by default with the tiny model. They are closed after the test."""
+    readers: list[LlamaCpp] = []
+
+    def open_reader(model: Path = tiny, **options) -> LlamaCpp:
+        readers.append(LlamaCpp(LlamaCpp.Options(model=str(model), **{"n_threads": 1, **options})))
+        return readers[-1]
+
+    yield open_reader
+    for reader in readers:
+        reader.close()
+
+
+@pytest.fixture
+def reader(open_reader) -> LlamaCpp:
+    return open_reader(n_batch=32)
+
+
+async def test_a_stream_has_the_same_reply_in_pieces(reader):
+    ask, pieces = [Message("user", "Count.")], list[str]()
+    streamed = await reader.generate_stream(ask, SAMPLED, pieces.append)
+    assert streamed == await reader.generate(ask, SAMPLED)
+    assert len(pieces) > 5 and "".join(pieces).strip().startswith(streamed.text[:20].strip())
+
+
+def test_it_conforms_to_the_contract_of_a_reader(reader):
+    assert_conforms("reader", reader)
+
+
+def user(text: str) -> list[Message]:
+    return [Message("user", text)]
+
+
+async def ask(reader: LlamaCpp, text: str, decoding: Decoding = SAMPLED) -> Completion:
+    return await reader.generate(user(text), decoding)
+
+
+def evaluated(reader: LlamaCpp) -> int:
+    """Return the number of prompt tokens computed so far."""
+    return reader._load()[0].evaluated
+
+
+async def test_a_reply_comes_with_its_usage(reader):
+    reply = await ask(reader, "Who wrote it?", Decoding(temperature=1.0, seed=7, max_tokens=24))
+    assert reply.text
+    assert reply.usage.calls == 1
+    assert reply.usage.prompt_tokens == reader.count_tokens(user("Who wrote it?"))
+    assert 1 <= reply.usage.completion_tokens <= 24
+
+
+async def test_max_tokens_bounds_the_reply(reader):
+    reply = await ask(reader, "?", Decoding(schema={"type": "string", "minLength": 100}, max_tokens=5))
+    assert (reply.usage.completion_tokens, reply.finish) == (5, "length")
+
+
+async def test_a_stop_text_ends_the_reply_and_is_left_out(reader):
+    whole = (await ask(reader, "Who?", Decoding(temperature=1.0, seed=3))).text
+    stop = whole[3:5]
+    reply = await ask(reader, "Who?", Decoding(temperature=1.0, seed=3, stop=(stop, "never")))
+    assert (reply.text, reply.finish) == (whole[: whole.index(stop)].strip(), "stop")
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_a_reply_under_a_schema_satisfies_it(reader, seed):
+    decoding = Decoding(temperature=1.0, seed=seed, max_tokens=400, schema=SCHEMA)
+    found = json.loads((await ask(reader, "Who?", decoding)).text)
+    assert found.keys() == {"answer", "documents"}
+    # The engine counts a broken UTF-8 sequence, which this model writes at random, as one character.
+    assert len((found["answer"] or "").replace("\ufffd", "")) <= 12
+    assert len(found["documents"]) <= 2
+    assert set(found["documents"]) <= {1, 2, 3}
+
+
+async def test_greedy_replies_satisfy_a_schema_too(reader):
+    schema = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
+    reply = await ask(reader, "Who?", Decoding(schema=schema))
+    assert json.loads(reply.text)["ok"] in (True, False)
+
+
+async def test_strings_under_a_schema_have_no_bare_control_characters(reader):
+    schema = {"type": "string", "minLength": 60, "maxLength": 60}
+    for seed in range(5):
+        json.loads((await ask(reader, "?", Decoding(temperature=2.0, seed=seed, schema=schema))).text)
+
+
+async def test_a_schema_that_cannot_be_followed_is_the_strategy_s_fault(reader):
+    with pytest.raises(PluginError, match="JSON schema"):
+        await ask(reader, "?", Decoding(schema={"type": "no-such-type"}))
+
+
+async def test_the_same_seed_gives_the_same_reply_and_another_one_another(reader):
+    first, again, other = [
+        (await ask(reader, "Who?", Decoding(temperature=1.0, seed=seed, max_tokens=24))).text for seed in (5, 5, 6)
+    ]
+    assert first == again != other
+
+
+async def test_replies_do_not_depend_on_what_was_asked_before(open_reader):
+    head, tail = "A head that all of them share. " * 3, "Who wrote the book of numbers, letters and names?"
+    questions = [head + tail[: 2 * n] for n in range(1, 21)]
+    one, other = open_reader(n_batch=64), open_reader(n_batch=64)
+    upwards = [await ask(one, question) for question in questions]
+    downwards = [await ask(other, question) for question in reversed(questions)]
+    assert upwards == downwards[::-1]
+    assert evaluated(one) < sum(reply.usage.prompt_tokens for reply in upwards)
+
+
+async def test_a_prompt_of_whole_batches_is_answered_again_as_it_was(reader):
+    text = "w" * (64 - reader.count_tokens(user("")))
+    first, again = await ask(reader, text), await ask(reader, text)
+    assert first.usage.prompt_tokens == 2 * 32
+    assert first == again
+
+
+async def test_a_shared_prompt_prefix_is_computed_once(reader):
+    head = "A passage that both prompts begin with. " * 8
+    await ask(reader, head + "First?")
+    before = evaluated(reader)
+    reply = await ask(reader, head + "Second?")
+    assert reply.usage.prompt_tokens > 300
+    assert evaluated(reader) - before < 2 * 32
+
+
+async def test_a_recurrent_model_gives_the_same_reply_as_after_loading(open_reader, tmp_path):
+    from standins.tiny_gguf import write_tiny_gguf
+
+    path = write_tiny_gguf(tmp_path / "hybrid.gguf", architecture="qwen35")
+    head, greedy = "A passage that both prompts begin with. " * 8, Decoding(max_tokens=24)
+    warm, cold = open_reader(path, n_batch=32), open_reader(path, n_batch=32)
+    await ask(warm, head + "First?", greedy)
+    assert await ask(warm, head + "Second?", greedy) == await ask(cold, head + "Second?", greedy)
+
+
+async def test_a_prompt_that_overflows_the_window_is_refused_before_it_is_computed(open_reader):
+    reader = open_reader(n_ctx=256)
+    with pytest.raises(ContextError, match=r"\d+ tokens, but the window of tiny\.gguf has only 256"):
+        await ask(reader, "word " * 200)
+    assert evaluated(reader) == 0
+
+
+async def test_a_reply_ends_at_the_end_of_the_window(open_reader):
+    reader = open_reader(n_ctx=256)
+    text = "w" * (250 - reader.count_tokens(user("")))
+    reply = await ask(reader, text, Decoding(schema={"type": "string", "minLength": 100}, max_tokens=100))
+    assert reply.usage.prompt_tokens + reply.usage.completion_tokens == 256
+    assert reply.finish == "length"
+
+
+def test_the_window_is_at_most_what_the_model_was_trained_for(open_reader):
+    assert [open_reader(n_ctx=n).window for n in (0, 256, 100_000)] == [2048, 256, 2048]
+
+
+async def test_calls_from_many_tasks_are_served_one_at_a_time_and_not_mixed_up(open_reader):
+    texts = [f"Question number {n}?" for n in range(12)]
+    alone, together = open_reader(), open_reader()
+    expected = [await ask(alone, text) for text in texts]
+    assert await asyncio.gather(*(ask(together, text) for text in texts)) == expected
+
+
+def endless(reader: LlamaCpp) -> asyncio.Task[Completion]:
+    """Return a generation of thousands of tokens."""
+    decoding = Decoding(schema={"type": "string", "minLength": 1900}, max_tokens=1900)
+    return asyncio.create_task(ask(reader, "?", decoding))
+
+
+async def under_way(reader: LlamaCpp) -> None:
+    while not (reader._loaded and evaluated(reader)):
+        await asyncio.sleep(0.001)
+
+
+async def test_counting_does_not_wait_for_a_generation(reader):
+    generation = endless(reader)
+    await under_way(reader)
+    assert reader.count_tokens(user("Who?")) > 4
+    assert not generation.done()
+    generation.cancel()
+
+
+async def test_a_cancelled_generation_does_not_block_the_next(reader):
+    generation = endless(reader)
+    await under_way(reader)
+    generation.cancel()
+    began = time.perf_counter()
+    await ask(reader, "Who?", Decoding(max_tokens=1))
+    assert time.perf_counter() - began < 0.5
+
+
+async def test_closing_stops_a_generation_and_later_calls_say_so(reader):
+    generation = endless(reader)
+    await under_way(reader)
+    await asyncio.to_thread(reader.close)
+    with pytest.raises(RqaError, match="was cancelled"):
+        await generation
+    with pytest.raises(RqaError, match="closed"):
+        await ask(reader, "Who?")
+
+
+def test_no_thread_is_left_behind_by_close(reader):
+    asyncio.run(_cancel_one(reader))
+    reader.close()
+    assert [thread.name for thread in threading.enumerate() if "asyncio" in thread.name] == []
+
+
+async def _cancel_one(reader: LlamaCpp) -> None:
+    generation = endless(reader)
+    await under_way(reader)
+    generation.cancel()
+
+
+async def test_text_of_any_kind_can_be_asked(reader):
+    for text in ("", "\0", "日本語 العربية 🦊", "\ud800 lone surrogate", "\x1b[31m", "<0x41>"):
+        assert (await ask(reader, text, Decoding(max_tokens=1))).usage.prompt_tokens > 0
+
+
+def test_nothing_is_printed_while_loading_and_failing(tiny, tmp_path):
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(tiny.read_bytes()[:-1000])
+    code = (
+        "import asyncio, sys\n"
+        "from robust_qa import Decoding, Message, RqaError\n"
+        "from rqa_llamacpp.reader import LlamaCpp\n"
+        "for path in sys.argv[1:]:\n"
+        "    reader = LlamaCpp(LlamaCpp.Options(model=path, n_threads=1))\n"
+        "    try:\n"
+        "        reader.window\n"
+        "    except RqaError as error:\n"
+        "        print(error)\n"
+        "    reader.close()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tiny), str(broken)],
+        env={"PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    assert done.stdout.startswith(f"llama.cpp cannot load {broken}: ")
+    assert "data is not within the file bounds" in done.stdout
+
+
+# -- models that cannot be used
+
+
+def test_a_model_that_is_not_there_names_the_command_that_fetches_one(open_reader, tmp_path):
+    with pytest.raises(MissingError) as missing:
+        open_reader(tmp_path / "none.gguf")
+    assert "rqa models pull" in missing.value.hint
+
+
+@pytest.mark.parametrize("start", [b"", b"GG", b"<!DOCTYPE html>", b"version https://git-lfs.github.com/spec/v1"])
+def test_a_file_that_is_not_gguf_is_refused(open_reader, tmp_path, start):
+    path = tmp_path / "page.gguf"
+    path.write_bytes(start)
+    with pytest.raises(ConfigError, match="is not a GGUF model"):
+        open_reader(path)
+
+
+@pytest.mark.parametrize("size", [8, 24, 100, 3_000, 20_000, 500_000])
+def test_a_truncated_model_is_refused_when_it_is_loaded(open_reader, tiny, tmp_path, size):
+    path = tmp_path / "cut.gguf"
+    path.write_bytes(tiny.read_bytes()[:size])
+    with pytest.raises(RqaError, match="cannot load"):
+        _ = open_reader(path).window
+
+
+@pytest.mark.parametrize(
+    ("architecture", "said", "step"),
+    [
+        ("qwen99", "does not know the architecture 'qwen99'", "`pip install -U llama-cpp-python`"),
+        ("gemma4", "architecture is 'gemma4'", "`rqa models pull`"),
+    ],
+)
+def test_a_model_that_cannot_be_loaded_is_reported_with_its_architecture(rqa, tmp_path, architecture, said, step):
+    from standins.tiny_gguf import write_tiny_gguf
+
+    path = write_tiny_gguf(tmp_path / "new.gguf", architecture=architecture)  # with a llama's tensors
+    settings = Path(os.environ["RQA_CONFIG_DIR"], "config.toml")
+    settings.parent.mkdir()
+    settings.write_text(f'[reader.local]\nplugin = "llamacpp"\nmodel = "{path}"\n')
+    ended = rqa("ask", "-s", "norag", "Who?")
+    assert ended.code == 1
+    assert said in ended.err and step in ended.err
+
+
+def test_a_split_model_without_all_its_parts_is_refused(open_reader, tiny, tmp_path):
+    path = tmp_path / "big-00001-of-00002.gguf"
+    path.write_bytes(tiny.read_bytes())
+    with pytest.raises(MissingError, match="big-00002-of-00002"):
+        open_reader(path)
+
+
+def test_a_model_for_embeddings_is_refused(open_reader, tmp_path):
+    from gguf import PoolingType
+    from standins.tiny_gguf import write_tiny_gguf
+
+    path = write_tiny_gguf(tmp_path / "embed.gguf", pooling=PoolingType.MEAN)
+    with pytest.raises(ConfigError, match="embeddings"):
+        _ = open_reader(path).window
+
+
+def test_without_llama_cpp_python_the_extra_is_named(tiny, monkeypatch):
+    monkeypatch.setitem(sys.modules, "llama_cpp", None)
+    with pytest.raises(MissingError) as missing:
+        LlamaCpp(LlamaCpp.Options(model=str(tiny)))
+    assert install_hint("llama") in missing.value.hint
+
+
+def test_the_advice_leads_to_a_working_model(rqa, tiny):
+    told = rqa("ask", "-s", "norag", "Who?")
+    assert told.code == 4
+    pull, options = re.search(r"`rqa models pull (\S+)`, and ask with `(.+?)`", told.err).groups()
+    entry = CATALOGUE[pull]
+    path = library.folder() / entry.repo / entry.file
+    path.parent.mkdir(parents=True)
+    path.write_bytes(tiny.read_bytes())  # what the pull would have left there
+    wrote = rqa("ask", "-s", "norag", *shlex.split(options), "-O", "reader.llamacpp.max_tokens=2", "Who?")
+    assert "was cut at `max_tokens`" in wrote.err  # the tiny model never ends by itself
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_the_advice_installs_the_extra_only_if_it_is_missing(rqa, monkeypatch, there):
+    first = "" if there else f"`{install_hint('llama')}`, "
+    monkeypatch.setattr("rqa_llamacpp.reader.find_spec", lambda name: there or None)
+    assert f"on this machine, run {first}`rqa models pull" in rqa("ask", "-s", "norag", "Who?").err
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"n_ctx": -1}, {"n_batch": 0}, {"max_tokens": 0}, {"temperature": -0.1}, {"n_gpu_layers": -2}]
+)
+def test_options_out_of_range_are_refused(wrong):
+    with pytest.raises(msgspec.ValidationError, match=next(iter(wrong))):
+        msgspec.convert({"model": "x.gguf", **wrong}, LlamaCpp.Options)
+
+
+# -- what the cache goes by
+
+
+def test_a_copy_of_a_model_has_its_fingerprint_and_another_model_of_its_size_has_not(open_reader, tiny, tmp_path):
+    from standins.tiny_gguf import write_tiny_gguf
+
+    copy = tmp_path / "copy.gguf"
+    copy.write_bytes(tiny.read_bytes())
+    other = write_tiny_gguf(tmp_path / "other.gguf", seed=2)
+    assert other.stat().st_size == tiny.stat().st_size
+    same, copied, different = (open_reader(path).fingerprint() for path in (tiny, copy, other))
+    assert same == copied != different
+
+
+def test_large_models_are_distinguished_by_samples(tmp_path):
+    from rqa_llamacpp.gguf_files import identity
+
+    def write(name: str, weights: Sequence[int]) -> Path:
+        path = tmp_path / name
+        path.write_bytes(b"GGUF" + bytes(1 << 20) + bytes(weights) * (1 << 20))
+        return path
+
+    assert identity(write("a.gguf", [1, 2, 3])) != identity(write("b.gguf", [1, 2, 4]))
+
+
+def test_the_contents_of_a_chat_template_file_are_part_of_the_fingerprint(open_reader, tmp_path):
+    template = tmp_path / "chat.jinja"
+    found = set()
+    for text in ("{{ messages[0].content }}", "{{ messages[-1].content }}"):
+        template.write_text(text)
+        found.add(open_reader(chat_template=template).fingerprint())
+    assert len(found) == 2
