@@ -14,10 +14,10 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from robust_qa.answering.assembly import Defaults
 from robust_qa.answering.history import HistorySettings
 from robust_qa.calls.cache import CacheSettings
 from robust_qa.config import environment
+from robust_qa.config.defaults import Defaults
 from robust_qa.host.loading import OWN_DISTRIBUTION, Host
 from robust_qa.main import cli
 

@@ -10,7 +10,7 @@ import tomli
 from documentation import ROOT, defaults, only_built_in, tables  # noqa: F401
 
 from robust_qa import Passage, Question, RqaError
-from robust_qa.answering.assembly import Assembly
+from robust_qa.answering.components import Components
 from robust_qa.answering.session import Session
 from robust_qa.calls.limits import RESERVED, Limits
 from robust_qa.config import layers as config
@@ -74,10 +74,10 @@ def test_every_line_of_the_example_says_what_it_sets() -> None:
 def test_the_example_is_a_valid_configuration(text: str, tmp_path: Path) -> None:
     file = tmp_path / "example.toml"
     file.write_text(text, "utf-8")
-    assembly = Assembly(config.load(file=file), Host.from_environment())
+    components = Components(config.load(file=file), Host.from_environment())
     for kind, name in (table.split(".") for table in example_tables(text) if "." in table):
-        assembly.part(kind, name)  # type: ignore[arg-type]
-    assert assembly.defaults
+        components.component(kind, name)  # type: ignore[arg-type]
+    assert components.defaults
 
 
 @pytest.mark.parametrize("has_passages", [True, False])
@@ -87,12 +87,20 @@ async def test_the_example_changes_nothing_as_it_stands(strategy: str | None, ha
         passages = (Passage("It is 1871."),) if has_passages else None
         async with Session(config.load(file=file), Host.from_environment()) as session:
             try:
-                name, component, channels = session.plan(has_passages=has_passages, strategy=strategy)
+                name, channels = session.choose(has_passages=has_passages, strategy=strategy)
             except RqaError as error:
                 return error.kind, error.message, error.hint
             pool = session.toolbox_for(Question("When?", passages=passages)).pool(["bm25", "web"])
         parts = [part and (part.name, part.options) for part in (channels.reader, channels.evaluator)]
         told = {expression: error.message for expression, error in pool.left_out.items()}
-        return name, component.options, *parts, channels.k, channels.given_k, channels.expression, told
+        return (
+            name,
+            session.components.strategy(name).options,
+            *parts,
+            channels.k,
+            channels.given_k,
+            channels.expression,
+            told,
+        )
 
     assert await plan(EXAMPLE) == await plan(None)

@@ -21,23 +21,22 @@ from ..errors import BusyError, ConfigError, PluginError
 from ..expressions import BUILT_IN, sources
 from ..host.loading import Host
 from ..protocols import IndexProgress, IndexReport
-from .assembly import Assembly, Part
-from .pipelines import Pipelines
+from .components import Component, Components
 
 _LOCK_TIMEOUT = 60.0  # seconds to wait for another process that indexes the same files
 _KEEP_UNUSED = 30 * 24 * 3600  # seconds to keep a --docs index after its last use
 
 
-def indexing_retriever(assembly: Assembly, *, named: bool, in_folder: bool = False) -> str:
+def indexing_retriever(components: Components, *, named: bool, in_folder: bool = False) -> str:
     """The retriever to index with: the configured one that has an index, else the installed one of highest rank.
 
     `named`: the command line names the retriever. Then exactly one retriever in it must have an index. `in_folder`:
     the index must be in a folder, which is the option `index`.
     Raises ConfigError if no retriever fits.
     """
-    tree = assembly.retriever
+    tree = components.retriever
     configured = [name for name in sources(tree) if name not in BUILT_IN] if tree else []
-    candidates = [name for name in configured if assembly.keeps_index(name, in_folder=in_folder)]
+    candidates = [name for name in configured if components.keeps_index(name, in_folder=in_folder)]
     if named and configured and len(candidates) != 1:
         raise ConfigError(
             f"`{tree}` names several retrievers that have an index: {', '.join(candidates)}."
@@ -47,25 +46,27 @@ def indexing_retriever(assembly: Assembly, *, named: bool, in_folder: bool = Fal
         )
     if candidates:
         return candidates[0]
-    installed = (registration.name for registration in assembly.host.components("retriever"))
-    for name in assembly.indexing((*assembly.config.names("retriever"), *installed), in_folder=in_folder):
+    installed = (registration.name for registration in components.host.components("retriever"))
+    for name in components.indexing((*components.config.names("retriever"), *installed), in_folder=in_folder):
         return name
     raise ConfigError("No installed retriever has an index.", hint="`rqa plugins` lists installed and broken plugins.")
 
 
-def index(assembly: Assembly, name: str, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport:
+def index(
+    components: Components, name: str, paths: Sequence[Path], progress: IndexProgress | None = None
+) -> IndexReport:
     """Index `paths` with the retriever `name`. Raises PluginError if it returns no report or fails to close."""
-    cache = open_cache(assembly.config) if assembly.part("retriever", name).embedders else None
-    pipelines, qualified = Pipelines(assembly, cache), f"retriever.{name}"
+    cache = open_cache(components.config) if components.component("retriever", name).embedders else None
+    components.cache, qualified = cache, f"retriever.{name}"
     with asyncio.Runner() as runner:
         try:
-            component = pipelines.build("retriever", name)
+            component = components.build("retriever", name)
             with attributed(qualified):
                 # Not in the event loop, where Ctrl-C would not interrupt a plain `def`.
                 result = component.index([path.absolute() for path in paths], progress)
                 report: IndexReport = runner.run(_result(result)) if inspect.isawaitable(result) else result
         finally:
-            unclosed = "\n".join(runner.run(pipelines.close()))
+            unclosed = "\n".join(runner.run(components.close()))
             if cache:
                 cache.close()
     if problem := validated(report, IndexReport)[1]:
@@ -102,16 +103,16 @@ def for_documents(
 
     `named` as in `indexing_retriever`.
     """
-    name = indexing_retriever(Assembly(config, host), named=named, in_folder=True)
+    name = indexing_retriever(Components(config, host), named=named, in_folder=True)
     parent = environment.cache_dir() / "docs"
 
-    quick = {"quick": True} if Assembly(config, host).indexes_quickly(name) else {}
+    quick = {"quick": True} if Components(config, host).indexes_quickly(name) else {}
 
-    def assembly_for(folder: Path) -> Assembly:
-        return Assembly(config, host, overrides={("retriever", name): {"index": str(folder), **quick}})
+    def components_for(folder: Path) -> Components:
+        return Components(config, host, overrides={("retriever", name): {"index": str(folder), **quick}})
 
     # Other paths, options or plugin versions need an index of their own.
-    folder = parent / _key(paths, assembly_for(parent).part("retriever", name))
+    folder = parent / _key(paths, components_for(parent).component("retriever", name))
     try:
         parent.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         parent.mkdir(exist_ok=True, mode=0o700)
@@ -125,7 +126,7 @@ def for_documents(
     existed = folder.exists()
     while True:
         try:
-            report = index(assembly_for(folder), name, paths, progress)
+            report = index(components_for(folder), name, paths, progress)
             break
         except BusyError:
             if time.monotonic() > deadline:
@@ -140,7 +141,7 @@ def for_documents(
     return name, {"index": str(folder), **quick}, report
 
 
-def _key(paths: Sequence[Path], retriever: Part) -> str:
+def _key(paths: Sequence[Path], retriever: Component) -> str:
     content = "\0".join([repr(retriever.identity), *sorted(str(path.resolve()) for path in paths)])
     return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:20]
 

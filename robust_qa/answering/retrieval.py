@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Iterable, Sequence
+from typing import Protocol
 
 from ..calls.deduplication import SharedCall
+from ..calls.pipeline import Pipeline
 from ..documents.cutting import chunks, first_words
 from ..errors import ConfigError, MissingError, RqaError
 from ..expressions import (
@@ -31,27 +32,31 @@ from ..expressions import (
 from ..kit.replies import declines
 from ..kit.text import normalise, sentences, with_title
 from ..sanitize import visible
-from ..types import Origin, Passage
+from ..types import Origin, Passage, Power, Question
 from .components import Components
 
 LONGEST_SUMMARY = 200  # words; Li et al. 2024, Appendix C.2
 
 
-@dataclass(frozen=True, slots=True)
-class Calls:
-    """The calls that the operators of an expression make.
+class Tools(Protocol):
+    """What expressions need of a toolbox: its components, its question's own passages, and the calls of operators."""
 
-    `retrieve(name, query, k)` asks a retriever, `score(texts)` the evaluator, which reads `titles()` or not,
-    `write(prompt, passages)` the reader, and `correct(strategy, passages)` a strategy. `given(name, k)` are the
-    question's own passages.
-    """
+    question: Question
+    components: Components
+    k: int
+    given_k: int | None
+    within: frozenset[str]
+    reader: Pipeline | None
 
-    retrieve: Callable[[str, str, int], Awaitable[list[Passage]]]
-    score: Callable[[list[str]], Awaitable[list[float]]]
-    titles: Callable[[], bool]
-    write: Callable[[str, Sequence[Passage]], Awaitable[str]]
-    correct: Callable[[str, list[Passage]], Awaitable[list[Passage]]]
-    given: Callable[[str, int | None], list[Passage]]
+    @property
+    def evaluator(self) -> Pipeline | None: ...
+    def can(self, power: Power) -> bool: ...
+    def titles(self) -> bool: ...
+    async def score(self, question: str, texts: Sequence[str]) -> list[float]: ...
+    async def retrieve_from(self, name: str, query: str, k: int) -> list[Passage]: ...
+    async def write(self, prompt: str, passages: Sequence[Passage]) -> str: ...
+    async def correct(self, strategy: str, passages: list[Passage]) -> list[Passage]: ...
+    def given(self, name: str, k: int | None, query: str) -> list[Passage]: ...
 
 
 class ExpressionPool:
@@ -61,19 +66,17 @@ class ExpressionPool:
     that any of the expressions needs from it.
     """
 
-    def __init__(
-        self, trees: Iterable[Tree], query: str, components: Components, calls: Calls, *, has_passages: bool
-    ) -> None:
+    def __init__(self, trees: Iterable[Tree], query: str, tools: Tools) -> None:
         self._query = query
-        self._calls = calls
+        self._tools = tools
         self._trees: dict[Tree, Tree] = {}  # as written -> as evaluated
         self._problems: dict[Tree, RqaError] = {}
         self._depths: dict[str, int] = {}  # by retriever: the most passages needed
         self._shared: dict[Tree, SharedCall] = {}
         for written in dict.fromkeys(trees):
             try:
-                tree = sized(expanded(written, components.names.expressions), components.k, given_k=components.given_k)
-                check(tree, components, has_passages=has_passages)
+                tree = sized(expanded(written, tools.components.expressions), tools.k, given_k=tools.given_k)
+                check(tree, tools)
             except RqaError as error:
                 self._problems[written] = error
                 continue
@@ -114,9 +117,9 @@ class ExpressionPool:
     async def _evaluate(self, tree: Tree) -> list[Passage]:
         match tree:
             case Source(name) if name in GIVEN_PARTS:
-                return self._calls.given(name, None)
+                return self._tools.given(name, None, self._query)
             case Top(Source(name), k) if name in GIVEN_PARTS:
-                return self._calls.given(name, k)
+                return self._tools.given(name, k, self._query)
             case Source(name):
                 return await self._source(name)
             case Top(inner, k):
@@ -132,7 +135,7 @@ class ExpressionPool:
             case Compressed(inner):
                 return await self._compressed(await self._once(inner), str(tree))
             case Applied(name, inner):
-                return await self._calls.correct(name, await self._once(inner))
+                return await self._tools.correct(name, await self._once(inner))
 
     async def _source(self, name: str) -> list[Passage]:
         if name == NOTHING:
@@ -141,14 +144,14 @@ class ExpressionPool:
             text = await self._written("background")
             return [Passage(text, id=MEMORY, origin="memory")] if text else []
         most = self._depths[name]
-        return (await self._calls.retrieve(name, self._query, most))[:most]
+        return (await self._tools.retrieve_from(name, self._query, most))[:most]
 
     async def _reranked(self, passages: list[Passage]) -> list[Passage]:
         if len(passages) < 2:
             return passages
-        scores = await self._calls.score(
-            [with_title(passage.title, passage.text) if self._calls.titles() else passage.text for passage in passages]
-        )
+        titles = self._tools.titles()
+        texts = [with_title(passage.title, passage.text) if titles else passage.text for passage in passages]
+        scores = await self._tools.score(self._tools.question.text, texts)
         order = sorted(range(len(passages)), key=lambda place: -scores[place])  # stable: ties keep their order
         return [passages[place] for place in order]
 
@@ -163,51 +166,51 @@ class ExpressionPool:
 
     async def _written(self, prompt: str, passages: Sequence[Passage] = ()) -> str:
         """The reader's reply to that prompt, "" if it has nothing to say."""
-        text = await self._calls.write(prompt, passages)
+        text = await self._tools.write(prompt, passages)
         return "" if declines(text) or normalise(text) == "none" else text
 
 
-def check(tree: Tree, components: Components, *, has_passages: bool) -> None:
+def check(tree: Tree, tools: Tools) -> None:
     """Raises ConfigError or MissingError if `tree` cannot be evaluated. Calls nothing."""
     for node in nodes(tree):
         match node:
             case Source(name) if name in GIVEN_PARTS:
-                if not has_passages:
+                if tools.question.passages is None:
                     raise MissingError(
                         f"`{name}` means the passages that come with a question, and this question has none.",
                         hint="Give passages with the question, or name other retrievers.",
                     )
             case Source(name):
                 if name == MEMORY:
-                    _check_writer(name, components)
+                    _check_writer(name, tools)
                 elif name != NOTHING:
-                    components.names.retriever(name)
+                    tools.components.pipeline("retriever", name)
             case Reranked():
-                if components.evaluator is None:
+                if tools.evaluator is None:
                     raise ConfigError(
                         f"`{node}` reranks, and no evaluator is configured.",
                         hint="Set `evaluator = ...` under [defaults]. `rqa plugins` lists what is installed.",
                     )
             case Compressed():
-                _check_writer(str(node), components)
+                _check_writer(str(node), tools)
             case Applied(name):
-                _check_corrector(name, components)
+                _check_corrector(name, tools)
 
 
-def _check_writer(expression: str, components: Components) -> None:
-    if not components.can("generate"):
-        reader = components.reader.name if components.reader else "no reader"
+def _check_writer(expression: str, tools: Tools) -> None:
+    if not tools.can("generate"):
+        reader = tools.reader.name if tools.reader else "no reader"
         raise ConfigError(
             f"`{expression}` is written by a language model, and {reader} does not write text.",
             hint="Name a language model with `reader = ...` under [defaults].",
         )
 
 
-def _check_corrector(name: str, components: Components) -> None:
-    if name in components.within:
+def _check_corrector(name: str, tools: Tools) -> None:
+    if name in tools.within:
         raise ConfigError(f"Strategy {name!r} would correct the passages that it is asking for itself.")
-    strategy = components.names.corrector(name)
-    if lacking := sorted(power for power in {*strategy.needs} - {"retrieve"} if not components.can(power)):
+    strategy = tools.components.corrector(name)
+    if lacking := sorted(power for power in {*strategy.needs} - {"retrieve"} if not tools.can(power)):
         raise ConfigError(
             f"`{name}(...)` needs {', '.join(lacking)}, and no configured component can do that.",
             hint="`rqa help plugin` explains these powers.",

@@ -15,7 +15,6 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from ..calls.cache import Cache, open_cache
-from ..calls.contract import check_component
 from ..calls.pipeline import Pipeline
 from ..calls.trace import Trace
 from ..calls.watching import Watcher
@@ -28,10 +27,8 @@ from ..kit.dates import newest_first
 from ..kit.quotes import QUOTES, cite_quote
 from ..kit.warnings import collected_warnings
 from ..types import Answer, Citation, Kind, Power, Question, Step, Usage
-from .assembly import Assembly, in_circle
-from .components import Components, Names, Plan, split_reader
+from .components import Components, in_circle, split_reader
 from .history import Recorder
-from .pipelines import Pipelines
 from .retrieval import check
 from .strategies import answer_of
 from .toolbox import Toolbox
@@ -59,8 +56,8 @@ class Session:
         history: Recorder | None = None,
         overrides: Mapping[tuple[Kind, str], Mapping[str, Any]] | None = None,
     ) -> None:
-        self.assembly = Assembly(config, host, overrides=overrides)
-        self.defaults = self.assembly.defaults
+        self.components = Components(config, host, overrides=overrides)
+        self.defaults = self.components.defaults
         self.detailed = detailed
         self._history = history
         self.prefer_retriever = prefer_retriever
@@ -68,9 +65,7 @@ class Session:
         self._unclosed: list[str] = []
         self._warned = Counter[str]()  # by text, the number of questions
         self._ended = False
-        self._pipelines = Pipelines(self.assembly)
-        self._strategies: dict[str, Any] = {}
-        self._plans: dict[tuple[bool, str | None, bool], Plan] = {}
+        self._chosen: dict[tuple[bool, str | None, bool], tuple[str, Toolbox]] = {}
 
     @property
     def trouble(self) -> str:
@@ -84,7 +79,7 @@ class Session:
 
     async def __aenter__(self) -> Self:
         self._check_not_ended()
-        self._cache = self._pipelines.cache = open_cache(self.assembly.config)
+        self._cache = self.components.cache = open_cache(self.components.config)
         return self
 
     async def __aexit__(
@@ -92,7 +87,7 @@ class Session:
     ) -> None:
         self._ended = True
         try:
-            self._unclosed = await self._pipelines.close()
+            self._unclosed = await self.components.close()
         finally:
             if self._cache is not None:
                 self._cache.close()
@@ -118,11 +113,11 @@ class Session:
         self._check_not_ended()
         began = time.perf_counter()
         has_passages = question.passages is not None
-        name, component, components = self.plan(has_passages=has_passages, strategy=strategy, as_given=as_given)
-        toolbox = Toolbox(question, components, trace or Trace(detailed=self.detailed, watcher=watcher))
+        name, chosen = self.choose(has_passages=has_passages, strategy=strategy, as_given=as_given)
+        toolbox = chosen.replaced(question=question, trace=trace or Trace(detailed=self.detailed, watcher=watcher))
         try:
             with collected_warnings() as warnings:
-                answer = await answer_of(name, component, toolbox)
+                answer = await answer_of(name, self.components.strategy(name), toolbox)
             closest = answer.closest or await _closest(answer, toolbox)
         except RqaError as error:
             own_error = copy(error)  # several questions may share the error of one call
@@ -148,12 +143,12 @@ class Session:
     @property
     def strategies(self) -> list[str]:
         """The names of all strategies: the installed ones by rank, then the configured ones."""
-        installed = [registration.name for registration in self.assembly.host.components("strategy")]
-        return list(dict.fromkeys([*installed, *self.assembly.config.names("strategy")]))
+        installed = [registration.name for registration in self.components.host.components("strategy")]
+        return list(dict.fromkeys([*installed, *self.components.config.names("strategy")]))
 
     def check_strategy(self, name: str) -> None:
         """Raises ConfigError if there is no such strategy or its options are invalid. Builds nothing."""
-        self.assembly.part("strategy", name)
+        self.components.component("strategy", name)
 
     def _check_not_ended(self) -> None:
         if self._ended:  # its components are closed
@@ -167,103 +162,95 @@ class Session:
 
         Raises ConfigError if the reader has no batch API, RefusedError if its endpoint has none.
         """
-        waves = self._pipelines.waves = Waves(journal, say)
-        reader = self._chosen("reader", self.defaults.reader)
+        waves = self.components.waves = Waves(journal, say)
+        reader = self.components.default("reader")
         if reader is None or not await waves.check(reader):
             raise self._no_batches(reader)
 
-    def toolbox_for(self, question: Question) -> Toolbox:
-        """The toolbox that the configured strategy gets for `question`. Use it to call components directly."""
-        return Toolbox(question, self.components_for(has_passages=question.passages is not None), Trace(detailed=False))
-
-    def cost(self, trace: Iterable[Step]) -> float | None:
-        """The price of the calls in a trace by their readers' prices, cached calls included. None without prices."""
-        default = self._chosen("reader", self.defaults.reader)
-        costs = [default.limits.cost(Usage())] if default else []
-        for step in trace:
-            kind, _, name = step.component.partition(".")
-            if kind == "reader":
-                costs.append(self.pipeline("reader", name).limits.cost(step.usage))
-        known = [cost for cost in costs if cost is not None]
-        return math.fsum(known) if known else None
-
-    def plan(self, *, has_passages: bool, strategy: str | None = None, as_given: bool = False) -> Plan:
-        """The plan for questions with or without passages of their own.
-
-        Raises ConfigError or MissingError if the configuration cannot answer such questions.
-        """
-        key = has_passages, strategy, as_given
-        if key not in self._plans:
-            self._plans[key] = self._plan(has_passages, strategy, as_given)
-        return self._plans[key]
-
-    def _plan(self, has_passages: bool, strategy: str | None, as_given: bool) -> Plan:
-        components = self.components_for(has_passages=has_passages, as_given=as_given)
-        self.assembly.check_default("evaluator")
-        self.assembly.check_default("embedder")
-        expression = components.expression
-        retrieves = has_passages if expression is None else has_passages or not names_given(expression)
-
-        def can(power: Power, components: Components = components) -> bool:
-            return retrieves if power == "retrieve" else components.can(power)
-
-        chosen = strategy or self.defaults.strategy
-        if chosen and (reader := split_reader(chosen)[1]):
-            components = components.with_reader(self.pipeline("reader", reader))
-        if expression is not None and (chosen is None or retrieves or "retrieve" in self._strategy(chosen).needs):
-            check(expression, components, has_passages=has_passages)
-        name = chosen or self._best_strategy(can)
-        component = self._strategy(name)
-        for reader, powers in self._needs(name).items():
-            reading = components if reader is None else components.with_reader(self.pipeline("reader", reader))
-            if lacking := frozenset(power for power in powers if not can(power, reading)):
-                raise self._cannot(name, lacking, reading)
-        if self.judged(name, [expression] if expression else []):
-            components.get_evaluator()  # a missing model is an error before the first call
-        if check_strategy := getattr(component, "check", None):
-            question = Question("", passages=() if has_passages else None)
-            check_strategy(Toolbox(question, components, Trace(detailed=False)))
-        return Plan(name, component, components)
-
-    def components_for(self, *, has_passages: bool, as_given: bool = False) -> Components:
-        """The configured components for questions with or without passages of their own."""
-        expression = self.assembly.retriever
-        own = has_passages and not self.prefer_retriever and not (expression and names_given(expression))
+    def toolbox_for(self, question: Question, *, as_given: bool = False) -> Toolbox:
+        """The toolbox that strategies get for `question`. Use it to call components directly."""
+        components, own = self.components, question.passages is not None
+        expression = components.retriever
+        from_question = own and not self.prefer_retriever and not (expression and names_given(expression))
         if as_given:
-            own, expression = True, None
-        if not own and expression is None and (chosen := self._chosen("retriever", None)):
-            expression = Source(chosen.name.removeprefix("retriever."))
-        k_is_set = "k" in self.assembly.config.table("defaults").values
-        return Components(
-            reader=self._chosen("reader", self.defaults.reader),
+            from_question, expression = True, None
+        if not from_question and expression is None and (retriever := components.default("retriever")):
+            expression = Source(retriever.name.removeprefix("retriever."))
+        k, k_is_set = self.defaults.k, "k" in components.config.table("defaults").values
+        return Toolbox(
+            question,
+            components,
+            Trace(detailed=False),
+            reader=components.default("reader"),
             get_evaluator=lambda: self._evaluator,
-            k=self.defaults.k,
-            given_k=expression.k if own and isinstance(expression, Top) else self.defaults.k if k_is_set else None,
-            expression=None if own else expression,
-            asked_for=self.prefer_retriever and not own,
-            names=self._names,
-            trust=self.assembly.trust.weight,
+            expression=None if from_question else expression,
+            k=k,
+            given_k=expression.k if from_question and isinstance(expression, Top) else k if k_is_set else None,
+            asked_for=self.prefer_retriever and not from_question,
         )
 
     def toolbox(self, *kinds: Literal["reader", "evaluator"]) -> Toolbox:
         """A toolbox over the configured components of those kinds, for work without a question."""
-        chosen: dict[str, Any] = {kind: self._chosen(kind, getattr(self.defaults, kind)) for kind in kinds}
-        components = Components(chosen.get("reader"), partial(chosen.get, "evaluator"))
-        return Toolbox(Question(""), components, Trace(detailed=False))
+        chosen = {kind: self.components.default(kind) for kind in kinds}
+        get_evaluator = partial(chosen.get, "evaluator")
+        trace = Trace(detailed=False)
+        return Toolbox(Question(""), self.components, trace, reader=chosen.get("reader"), get_evaluator=get_evaluator)
 
-    def pipeline(self, kind: Kind, name: str) -> Pipeline:
-        """The call pipeline of that component, which is built on first use."""
-        return self._pipelines.pipeline(kind, name)
+    def cost(self, trace: Iterable[Step]) -> float | None:
+        """The price of the calls in a trace by their readers' prices, cached calls included. None without prices."""
+        default = self.components.default("reader")
+        costs = [default.limits.cost(Usage())] if default else []
+        for step in trace:
+            kind, _, name = step.component.partition(".")
+            if kind == "reader":
+                costs.append(self.components.pipeline("reader", name).limits.cost(step.usage))
+        known = [cost for cost in costs if cost is not None]
+        return math.fsum(known) if known else None
 
-    def _chosen(self, kind: Kind, name: str | None) -> Pipeline | None:
-        return self._pipelines.chosen(kind, name)
+    def choose(self, *, has_passages: bool, strategy: str | None = None, as_given: bool = False) -> tuple[str, Toolbox]:
+        """The strategy for questions with or without passages of their own, and its toolbox but for the question.
+
+        Raises ConfigError or MissingError if the configuration cannot answer such questions.
+        """
+        key = has_passages, strategy, as_given
+        if key not in self._chosen:
+            self._chosen[key] = self._choose(has_passages, strategy, as_given)
+        return self._chosen[key]
+
+    def _choose(self, has_passages: bool, strategy: str | None, as_given: bool) -> tuple[str, Toolbox]:
+        components = self.components
+        toolbox = self.toolbox_for(Question("", passages=() if has_passages else None), as_given=as_given)
+        components.check_default("evaluator")
+        components.check_default("embedder")
+        expression = toolbox.expression
+        retrieves = has_passages if expression is None else has_passages or not names_given(expression)
+
+        def can(power: Power, toolbox: Toolbox = toolbox) -> bool:
+            return retrieves if power == "retrieve" else toolbox.can(power)
+
+        named = strategy or self.defaults.strategy
+        if named and (reader := split_reader(named)[1]):
+            toolbox = toolbox.replaced(reader=components.pipeline("reader", reader))
+        if expression is not None and (named is None or retrieves or "retrieve" in components.strategy(named).needs):
+            check(expression, toolbox)
+        name = named or self._best_strategy(can)
+        chosen = components.strategy(name)
+        for reader, powers in self._needs(name).items():
+            reading = toolbox if reader is None else toolbox.replaced(reader=components.pipeline("reader", reader))
+            if lacking := frozenset(power for power in powers if not can(power, reading)):
+                raise self._cannot(name, lacking, reading)
+        if self.judged(name, [expression] if expression else []):
+            toolbox.evaluator  # noqa: B018 (a missing model is an error before the first call)
+        if check_strategy := getattr(chosen, "check", None):
+            check_strategy(toolbox)
+        return name, toolbox
 
     @cached_property
     def _evaluator(self) -> Pipeline | None:
-        return self._chosen("evaluator", self.defaults.evaluator)
+        return self.components.default("evaluator")
 
     def _best_strategy(self, can: Callable[[Power], bool]) -> str:
-        for registration in self.assembly.host.components("strategy"):
+        for registration in self.components.host.components("strategy"):
             # "score" sorts last: checking it builds the evaluator.
             if registration.rank > 0 and all(map(can, sorted(registration.needs))):
                 return registration.name
@@ -272,33 +259,9 @@ class Session:
             hint="\n".join([_ADD_DOCUMENTS, *self._advice()]),
         )
 
-    @cached_property
-    def _names(self) -> Names:
-        return Names(
-            retriever=partial(self.pipeline, "retriever"),
-            reader=partial(self.pipeline, "reader"),
-            corrector=self._corrector,
-            strategy=self._strategy,
-            evaluator=partial(self.pipeline, "evaluator"),
-            expressions=self.assembly.expressions,
-            prompts=self.assembly.prompts,
-        )
-
-    def _corrector(self, name: str) -> Any:
-        self.assembly.check_corrects(name)
-        return self._strategy(name)
-
-    def _strategy(self, name: str) -> Any:
-        name, _ = split_reader(name)
-        if name not in self._strategies:
-            strategy = self._pipelines.build("strategy", name)
-            check_component("strategy", name, strategy)
-            self._strategies[name] = strategy
-        return self._strategies[name]
-
     def judged(self, strategy: str, expressions: Iterable[Tree]) -> bool:
         """Whether the strategy may use the evaluator: it scores itself, or a retriever expression reranks."""
-        options = self.assembly.part("strategy", strategy).registration.options
+        options = self.components.component("strategy", strategy).registration.options
         return (
             any("score" in powers for powers in self._needs(strategy).values())
             or any(isinstance(node, Reranked | Applied) for tree in expressions for node in nodes(tree))
@@ -311,7 +274,7 @@ class Session:
         None is the reader of the question.
         """
         name, own = split_reader(name)
-        strategy, path = self._strategy(name), (*before, name)
+        strategy, path = self.components.strategy(name), (*before, name)
         needs: dict[str | None, frozenset[Power]] = {own if before else None: frozenset(strategy.needs)}
         for other in getattr(strategy, "hands_to", ()):
             if split_reader(other)[0] in path:
@@ -323,12 +286,14 @@ class Session:
 
     def _advice(self) -> list[str]:
         """How to get a language model, by each reader plugin."""
-        factories: list[Any] = [each.factory for each in self.assembly.host.components("reader") if each.has("advice")]
+        factories: list[Any] = [
+            each.factory for each in self.components.host.components("reader") if each.has("advice")
+        ]
         return [factory.advice() for factory in factories]
 
     def _no_batches(self, reader: Pipeline | None) -> ConfigError:
-        configured = [name for name in self.assembly.config.names("reader") if self._reader_can(BATCHES, name)]
-        installed = [r.name for r in self.assembly.host.components("reader") if r.has(BATCHES)]
+        configured = [name for name in self.components.config.names("reader") if self._reader_can(BATCHES, name)]
+        installed = [r.name for r in self.components.host.components("reader") if r.has(BATCHES)]
         hint = f"Reader plugins that can: {', '.join(installed) or 'none'}."
         if configured:
             hint = f"Choose a configured reader with --reader: {', '.join(configured)}."
@@ -338,25 +303,25 @@ class Session:
     def _reader_can(self, power: str, name: str) -> bool:
         """Whether the configured reader of that name has `power`. False if its table is invalid."""
         try:
-            return self.assembly.part("reader", name).registration.has(power)
+            return self.components.component("reader", name).registration.has(power)
         except ConfigError:
             return False
 
-    def _cannot(self, strategy: str, lacking: frozenset[Power], components: Components) -> RqaError:
+    def _cannot(self, strategy: str, lacking: frozenset[Power], toolbox: Toolbox) -> RqaError:
         if "retrieve" in lacking:
             return MissingError(
                 f"Strategy {strategy!r} retrieves passages, but there are no documents.", hint=_ADD_DOCUMENTS
             )
         if {"generate", "continue_text"} & lacking:
-            return self._no_model(strategy, lacking, components)
+            return self._no_model(strategy, lacking, toolbox)
         kind, one = ("reader", "a reader") if "read" in lacking else ("evaluator", "an evaluator")
         return ConfigError(
             f"Strategy {strategy!r} needs {one}, and none is configured.",
             hint=f"Set `{kind} = ...` under [defaults]. `rqa plugins` lists installed plugins.",
         )
 
-    def _no_model(self, strategy: str, lacking: frozenset[Power], components: Components) -> RqaError:
-        reader = components.reader.name if components.reader else "no reader"
+    def _no_model(self, strategy: str, lacking: frozenset[Power], toolbox: Toolbox) -> RqaError:
+        reader = toolbox.reader.name if toolbox.reader else "no reader"
         advice = self._advice()
         power: Power = "generate"
         message = f"Strategy {strategy!r} needs a language model, and {reader} does not write text."
@@ -365,9 +330,9 @@ class Session:
             message = (
                 f"Strategy {strategy!r} needs token probabilities from the reader, and {reader} does not return any."
             )
-            plugins = [r.name for r in self.assembly.host.components("reader") if r.has(power)]
+            plugins = [r.name for r in self.components.host.components("reader") if r.has(power)]
             advice.append(f"Reader plugins with token probabilities: {', '.join(plugins) or 'none'}.")
-        if configured := [name for name in self.assembly.config.names("reader") if self._reader_can(power, name)]:
+        if configured := [name for name in self.components.config.names("reader") if self._reader_can(power, name)]:
             advice.append(f"Choose a configured reader with --reader: {', '.join(configured)}.")
         else:
             advice.append("To use a model on a server, create a configuration with `rqa init`.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,58 +30,113 @@ from ..kit.prompts import fenced
 from ..kit.quotes import closest_quotes
 from ..kit.replies import final_reply
 from ..prompt import Prompt
-from ..types import Answer, Completion, Continuation, Decoding, Message, Order, Passage, Question, Quote, Reading
+from ..types import (
+    Answer,
+    Completion,
+    Continuation,
+    Decoding,
+    Message,
+    Order,
+    Passage,
+    Power,
+    Question,
+    Quote,
+    Reading,
+)
 from . import reading
 from .components import Components, split_reader
 from .context_window import Layout, fit_window, shown_order
-from .retrieval import Calls, ExpressionPool
+from .retrieval import ExpressionPool
 from .strategies import answer_of, corrected_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _DEFAULT_MAX_TOKENS = 1024
+_KEPT = ("question", "components", "trace", "reader", "expression", "k", "given_k", "asked_for", "within")
 _SAMPLES = 1000  # seeds of one repetition of a question
 
 
 class Toolbox:
-    """A strategy's only way to retrievers, readers and evaluators, for one question."""
+    """A strategy's only way to retrievers, readers and evaluators, for one question.
 
-    def __init__(self, question: Question, components: Components, trace: Trace | None = None) -> None:
+    `reader` and `evaluator` are the ones to use by default; `get_evaluator` builds it only if a question needs it.
+    `expression`: the retriever expression to use by default (None: the question's own passages).
+    `k`: the number of passages to retrieve. `given_k`: how many of the question's own to use (None: all).
+    `asked_for`: the command line named the retriever, with -r or --docs.
+    `within`: the strategies and evaluators that are working on this question, and may not be called again.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        components: Components,
+        trace: Trace | None = None,
+        *,
+        reader: Pipeline | None = None,
+        get_evaluator: Callable[[], Pipeline | None] = lambda: None,
+        expression: Tree | None = None,
+        k: int = 10,
+        given_k: int | None = None,
+        asked_for: bool = False,
+        within: frozenset[str] = frozenset(),
+    ) -> None:
         self.question = question
+        self.components = components
         self.trace = trace or Trace()
-        self.asked_for = components.asked_for
-        self._components = components
+        self.reader = reader
+        self.expression = expression
+        self.k = k
+        self.given_k = given_k
+        self.asked_for = asked_for
+        self.within = within
+        self._get_evaluator = get_evaluator
         self.retrieved: list[Passage] = []  # the first passages that the strategy got
+
+    def replaced(self, **changes: Any) -> Toolbox:
+        """A copy for another question, trace, reader, expression and so on. Nothing is retrieved yet."""
+        kept = {name: getattr(self, name) for name in _KEPT}
+        return Toolbox(**{**kept, "get_evaluator": self._get_evaluator, **changes})
 
     # -- what there is
 
     @property
     def generative(self) -> bool:
         """Whether the reader writes text."""
-        return self._components.can("generate")
+        return self.can("generate")
+
+    @property
+    def evaluator(self) -> Pipeline | None:
+        """The evaluator. Raises the error of building it."""
+        return self._get_evaluator()
+
+    def can(self, power: Power) -> bool:
+        """Whether the reader or the evaluator has that power. False for "retrieve"."""
+        if power == "score":
+            return self.evaluator is not None
+        if power == "retrieve" or self.reader is None:
+            return False
+        return power == "read" or hasattr(self.reader.component, power)  # a model reads with the host's prompt
 
     @property
     def structured(self) -> bool:
         """Whether the reader constrains its replies to a JSON schema."""
-        reader = self._components.reader
-        return reader is not None and bool(getattr(reader.component, "structured", False))
+        return self.reader is not None and bool(getattr(self.reader.component, "structured", False))
 
     @property
     def retriever(self) -> str | None:
         """The expression that `retrieve` follows, None if there is nothing to retrieve from."""
-        nothing = self._components.expression is None and self.question.passages is None
+        nothing = self.expression is None and self.question.passages is None
         return None if nothing else str(self._configured())
 
     def retrieval(self) -> dict[str, str]:
         """The expression that `retrieve` follows, with its numbers, and a digest of each retriever in it."""
         if self.retriever is None:
             return {}
-        components = self._components
-        tree = expanded(self._configured(), components.names.expressions)
+        tree = expanded(self._configured(), self.components.expressions)
         retrievers = [name for name in sources(tree) if name not in BUILT_IN]
-        digests = {name: _digest(components.names.retriever(name)) for name in retrievers}
-        return {"expression": str(sized(tree, components.k, given_k=components.given_k)), **digests}
+        digests = {name: _digest(self.components.pipeline("retriever", name)) for name in retrievers}
+        return {"expression": str(sized(tree, self.k, given_k=self.given_k)), **digests}
 
     def thresholds(self, evaluator: str | None = None) -> tuple[float, float] | None:
         """`upper` and `lower` of the evaluator, None if it has none."""
@@ -99,7 +154,7 @@ class Toolbox:
 
     def trust(self, passage: Passage) -> float:
         """The weight of the passage's source."""
-        return self._components.trust(passage)
+        return self.components.trust(passage)
 
     # -- retrieving
 
@@ -112,8 +167,8 @@ class Toolbox:
         return passages
 
     async def _retrieved(self, query: str | None, k: int | None, expression: str | None) -> list[Passage]:
-        if expression is None and self._components.expression is None and self.question.passages is not None:
-            return self._given(GIVEN, k or self._components.given_k, query)
+        if expression is None and self.expression is None and self.question.passages is not None:
+            return self.given(GIVEN, k or self.given_k, query)
         tree = self._configured() if expression is None else parse_expression(expression)
         if k:
             tree = Top(tree.inner if isinstance(tree, Top) else tree, k)
@@ -124,41 +179,32 @@ class Toolbox:
         return self._pool([parse_expression(each) for each in expressions], query)
 
     def _pool(self, trees: Sequence[Tree], query: str | None) -> ExpressionPool:
-        query = self.question.text if query is None else query
-        calls = Calls(
-            retrieve=self._retrieve_from,
-            score=lambda texts: self.score(self.question.text, texts),
-            titles=self.titles,
-            write=self._write,
-            correct=self._correct,
-            given=lambda name, k: self._given(name, k, query),
-        )
-        has_passages = self.question.passages is not None
-        return ExpressionPool(trees, query, self._components, calls, has_passages=has_passages)
+        return ExpressionPool(trees, self.question.text if query is None else query, self)
 
-    async def _retrieve_from(self, name: str, query: str, k: int) -> list[Passage]:
+    async def retrieve_from(self, name: str, query: str, k: int) -> list[Passage]:
+        """At most `k` passages from one retriever."""
         call: Call[list[Passage]] = Call("retrieve", (query, k), list[Passage], query, {"k": k})
-        return await self._components.names.retriever(name).call(call, self.trace)
+        return await self.components.pipeline("retriever", name).call(call, self.trace)
 
-    def _given(self, name: str, k: int | None, query: str | None) -> list[Passage]:
+    def given(self, name: str, k: int | None, query: str | None) -> list[Passage]:
         """The question's own passages, or a part of them: no call, but a step in the trace."""
         passages = list(GIVEN_PARTS[name](self.question.passages or ()))[:k]
         data = {"passages": msgspec.to_builtins(passages)} if self.trace.detailed else None
         self.trace.add("retrieve", self.question.text if query is None else query, component=name, data=data)
         return passages
 
-    async def _write(self, prompt: str, passages: Sequence[Passage]) -> str:
-        completion = await self.generate(self._components.names.prompts[prompt], passages=passages)
+    async def write(self, prompt: str, passages: Sequence[Passage]) -> str:
+        """The language model's reply to a prompt of retriever expressions."""
+        completion = await self.generate(self.components.prompts[prompt], passages=passages)
         return final_reply(completion).text
 
-    async def _correct(self, strategy: str, passages: list[Passage]) -> list[Passage]:
-        return await corrected_by(
-            strategy, self._components.names.corrector(strategy), self._handing_to(strategy, passages)
-        )
+    async def correct(self, strategy: str, passages: list[Passage]) -> list[Passage]:
+        """The passages as another strategy corrects them."""
+        return await corrected_by(strategy, self.components.corrector(strategy), self._handing_to(strategy, passages))
 
     def _configured(self) -> Tree:
-        if self._components.expression is not None:
-            return self._components.expression
+        if self.expression is not None:
+            return self.expression
         if self.question.passages is None:
             raise _lacking("retriever")
         return Source(GIVEN)
@@ -213,7 +259,7 @@ class Toolbox:
 
     async def quote(self, passages: Sequence[Passage]) -> list[Quote]:
         """The parts of `passages` that most likely answer the question, best first: by the reader, or by words."""
-        reader = self._components.reader
+        reader = self.reader
         if not passages or reader is None or not hasattr(reader.component, "quote"):
             return closest_quotes(self.question.text, passages)
         call: Call[list[Quote]] = Call("quote", (self.question.text, list(passages)), list[Quote], self.question.text)
@@ -342,11 +388,9 @@ class Toolbox:
     async def answer_with(self, strategy: str, passages: Sequence[Passage]) -> Answer:
         """The answer of another strategy from these passages alone."""
         name, _ = split_reader(strategy)
-        if name in self._components.within:
+        if name in self.within:
             raise ConfigError(f"Strategy {name!r} would answer with the passages that it is handing on itself.")
-        return await answer_of(
-            strategy, self._components.names.strategy(strategy), self._handing_to(strategy, passages)
-        )
+        return await answer_of(strategy, self.components.strategy(strategy), self._handing_to(strategy, passages))
 
     def note(self, what: str, /, **data: Any) -> None:
         """Record a decision in the trace."""
@@ -360,30 +404,28 @@ class Toolbox:
         """A toolbox for another strategy, which retrieves just `passages`. The trace is shared."""
         question = dataclasses.replace(self.question, passages=tuple(passages))
         name, reader = split_reader(strategy)
-        components = dataclasses.replace(
-            self._components,
-            reader=self._components.names.reader(reader) if reader else self._components.reader,
+        return self.replaced(
+            question=question,
+            reader=self.components.pipeline("reader", reader) if reader else self.reader,
             expression=None,
             given_k=None,
-            within=self._components.within | {name},
+            within=self.within | {name},
         )
-        return Toolbox(question, components, self.trace)
 
     def _within(self, evaluator: str) -> Toolbox:
         """A toolbox for that evaluator, which must not score with itself."""
-        within = self._components.within | {evaluator}
-        return Toolbox(self.question, dataclasses.replace(self._components, within=within), self.trace)
+        return self.replaced(within=self.within | {evaluator})
 
     def _reader(self) -> Pipeline:
-        if self._components.reader is None:
+        if self.reader is None:
             raise _lacking("reader")
-        return self._components.reader
+        return self.reader
 
     def _evaluator(self, name: str | None) -> Pipeline:
-        judge = self._components.names.evaluator(name) if name else self._components.evaluator
+        judge = self.components.pipeline("evaluator", name) if name else self.evaluator
         if judge is None:
             raise _lacking("evaluator")
-        if judge.name in self._components.within:
+        if judge.name in self.within:
             hint = "Name another one: score(..., evaluator=NAME)."
             raise ConfigError(f"{judge.name} would judge with its own scores.", hint=hint)
         return judge

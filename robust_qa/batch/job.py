@@ -12,14 +12,14 @@ from typing import Any
 
 import msgspec
 
-from ..answering.components import Plan
 from ..answering.session import Session
+from ..answering.toolbox import Toolbox
 from ..errors import InputError
 from ..protocols import Runner
 from ..types import Survey, Tally
 from .output import OutFile
 from .resume import NEW_RUN, State, retrieved
-from .run import Answerer, plan_for_first
+from .run import Answerer, choose_for_first
 from .worker import SessionRecipe
 
 Supervise = Callable[..., AbstractAsyncContextManager[None]]
@@ -50,7 +50,7 @@ class BatchJob:
     tally: Tally = field(default_factory=Tally)
 
     def __post_init__(self) -> None:
-        self._plan: Plan | None = None
+        self._chosen: tuple[str, Toolbox] | None = None
 
     @cached_property
     def worker(self) -> Answerer:
@@ -68,9 +68,9 @@ class BatchJob:
     def plan(self, first: bytes | None) -> None:
         """Check the configuration with the first row, None if there is no row."""
         if self.has_passages is not None:
-            self._plan = self._planned(has_passages=self.has_passages)
+            self._chosen = self._choose(has_passages=self.has_passages)
         elif first is not None:
-            self._plan = plan_for_first(self._planned, first, self.say)
+            self._chosen = choose_for_first(self._choose, first, self.say)
 
     def state(self, survey: Survey) -> bytes:
         """What the answers depend on, as JSON without secrets."""
@@ -78,12 +78,12 @@ class BatchJob:
 
     def state_of(self, survey: Survey) -> State:
         """The same, not yet as JSON."""
-        session, plan = self.session, self._plan
-        if plan is None:
-            return State.of(session.assembly.config, None, survey.digest)
-        found = retrieved(session, plan, partial(self._planned, has_passages=False) if survey.lacking else None)
-        judged = session.judged(plan.name, chain(*found.values()))
-        return State.of(session.assembly.config, plan, survey.digest, found, judged=judged)
+        session, chosen = self.session, self._chosen
+        if chosen is None:
+            return State.of(session.components.config, None, survey.digest)
+        found = retrieved(session, *chosen, partial(self._choose, has_passages=False) if survey.lacking else None)
+        judged = session.judged(chosen[0], chain(*found.values()))
+        return State.of(session.components.config, chosen, survey.digest, found, judged=judged)
 
     def check_continues(self, stored: bytes, state: bytes, what: str) -> None:
         """Raise InputError if answers with the state `stored` do not belong to this run."""
@@ -111,5 +111,5 @@ class BatchJob:
         """Show progress, and stop `runner` on Ctrl-C, while inside."""
         return self.supervise(self, runner, size=size, resumable=resumable) if self.supervise else nullcontext()
 
-    def _planned(self, **how: Any) -> Plan:
-        return self.session.plan(strategy=self.strategy, as_given=self.as_given, **how)
+    def _choose(self, **how: Any) -> tuple[str, Toolbox]:
+        return self.session.choose(strategy=self.strategy, as_given=self.as_given, **how)

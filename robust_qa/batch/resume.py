@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from .. import __version__
-from ..answering.components import Plan
+from ..answering.toolbox import Toolbox
 from ..calls.limits import RESERVED
 from ..calls.pipeline import Pipeline
 from ..config import options as settings
@@ -26,7 +26,7 @@ from ..config.values import Value
 from ..documents.lines import LONGEST
 from ..errors import InputError, RqaError
 from ..expressions import BUILT_IN, Tree, sources
-from ..types import Survey
+from ..types import Question, Survey
 from .rows import bare, parse_row
 from .tables import input_rows
 
@@ -54,7 +54,7 @@ class State(msgspec.Struct, frozen=True):
     def of(
         cls,
         config: Config,
-        plan: Plan | None,
+        chosen: tuple[str, Toolbox] | None,
         input_digest: str | None,
         retrieved: Mapping[str, Sequence[Tree]] | None = None,
         *,
@@ -62,11 +62,11 @@ class State(msgspec.Struct, frozen=True):
     ) -> State:
         """The state of a new run.
 
-        `plan`: the plan for its first row.
+        `chosen`: the strategy and the toolbox for its first row.
         `retrieved`: the result of the function `retrieved`.
         `judged`: whether the strategy uses the evaluator.
         """
-        described, options = _described(plan, retrieved or {}, judged=judged), _options(config)
+        described, options = _described(chosen, retrieved or {}, judged=judged), _options(config)
         if not judged:
             options = {key: value for key, value in options.items() if not key.startswith(_OF_EVALUATORS)}
         return cls(__version__.rpartition(".")[0], input_digest, described, options)
@@ -118,17 +118,18 @@ class State(msgspec.Struct, frozen=True):
         return phrases
 
 
-def retrieved(session: Session, plan: Plan, without: Callable[[], Plan] | None) -> dict[str, list[Tree]]:
-    """The retriever expressions that a run may use: those of `plan`, of the strategy's options, and of `without`.
+def retrieved(
+    session: Session, strategy: str, toolbox: Toolbox, without: Callable[[], tuple[str, Toolbox]] | None
+) -> dict[str, list[Tree]]:
+    """The retriever expressions that a run may use: of `toolbox`, of the strategy's options, and of `without`.
 
-    `without`: returns the plan for rows without passages. None if every row has passages.
+    `without`: returns the strategy and toolbox for rows without passages. None if every row has passages.
     """
-    name, _, chosen = plan
-    expressions = session.assembly.own_expressions("strategy", name)
-    if chosen.expression:
-        expressions.insert(0, chosen.expression)
+    expressions = session.components.own_expressions("strategy", strategy)
+    if toolbox.expression:
+        expressions.insert(0, toolbox.expression)
     try:
-        other = without().components.expression if without else None
+        other = without()[1].expression if without else None
     except RqaError:
         return {"retriever": expressions, _LACKING: []}
     return {"retriever": expressions} | ({} if other is None or other in expressions else {_LACKING: [other]})
@@ -137,12 +138,12 @@ def retrieved(session: Session, plan: Plan, without: Callable[[], Plan] | None) 
 def answered_by(session: Session, strategy: str, *, has_passages: bool, as_given: bool = False) -> dict[str, str]:
     """The default reader and evaluator, with digests of their content and options.
 
-    A strategy may use others by its options or its name. Raises the same errors as `Session.plan` for `strategy`.
+    A strategy may use others by its options or its name. Raises the same errors as `Session.choose` for `strategy`.
     """
-    session.plan(has_passages=has_passages, strategy=strategy, as_given=as_given)
-    chosen = session.components_for(has_passages=has_passages, as_given=as_given)
-    found = _identified({"reader": chosen.reader, "evaluator": chosen.evaluator})
-    options = _options(session.assembly.config)
+    session.choose(has_passages=has_passages, strategy=strategy, as_given=as_given)
+    toolbox = session.toolbox_for(Question("", passages=() if has_passages else None), as_given=as_given)
+    found = _identified({"reader": toolbox.reader, "evaluator": toolbox.evaluator})
+    options = _options(session.components.config)
     for what, name in list(found.items()):
         if own := {key: value for key, value in options.items() if key.startswith(f"{name}.")}:
             found[f"{what} options"] = _digest(json.dumps(own, sort_keys=True, default=str))
@@ -180,19 +181,21 @@ def _content(key: str, value: Value) -> str:
         return ""  # the table of an unused strategy may be invalid
 
 
-def _described(plan: Plan | None, retrieved: Mapping[str, Sequence[Tree]], *, judged: bool) -> dict[str, str]:
-    if plan is None:
+def _described(
+    chosen: tuple[str, Toolbox] | None, retrieved: Mapping[str, Sequence[Tree]], *, judged: bool
+) -> dict[str, str]:
+    if chosen is None:
         return {}
-    strategy, _, chosen = plan
+    strategy, toolbox = chosen
     described = {"strategy": strategy}
-    components = {"reader": chosen.reader, "evaluator": chosen.evaluator if judged else None}
+    components = {"reader": toolbox.reader, "evaluator": toolbox.evaluator if judged else None}
     for what, trees in retrieved.items():
         if trees or what == _LACKING:
             described[what] = ", ".join(dict.fromkeys(map(str, trees))) or _NOTHING
     expressions = (tree for trees in retrieved.values() for tree in trees)
     for name in (name for tree in expressions for name in sources(tree) if name not in BUILT_IN):
         with suppress(RqaError):  # the strategy skips a retriever that is missing
-            components[f"retriever {name}"] = chosen.names.retriever(name)
+            components[f"retriever {name}"] = toolbox.components.pipeline("retriever", name)
     return described | _identified(components)
 
 

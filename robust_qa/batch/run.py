@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
-from ..answering.components import Plan
+from ..answering.toolbox import Toolbox
 from ..calls.contract import cancellations, passes
 from ..documents.lines import Lines
 from ..errors import InputError, PluginError, RqaError, UnavailableError
@@ -28,8 +28,10 @@ class Output(Protocol):
     def write(self, lines: Sequence[bytes]) -> None: ...
 
 
-def plan_for_first(plan: Callable[..., Plan], line: bytes, say: Callable[[str], object]) -> Plan:
-    """The result of `plan(has_passages=...)` for the first row.
+def choose_for_first(
+    choose: Callable[..., tuple[str, Toolbox]], line: bytes, say: Callable[[str], object]
+) -> tuple[str, Toolbox]:
+    """The result of `choose(has_passages=...)` for the first row.
 
     Calls `say` with a warning if the row's passages seem to be in another field.
     Raises ConfigError or MissingError if the configuration cannot answer the row, InputError if the input has no rows.
@@ -42,7 +44,7 @@ def plan_for_first(plan: Callable[..., Plan], line: bytes, say: Callable[[str], 
         has_passages = row.question().passages is not None
     except InputError:
         has_passages = True  # only this row fails, so check what every row needs
-    return plan(has_passages=has_passages)
+    return choose(has_passages=has_passages)
 
 
 class Answerer:

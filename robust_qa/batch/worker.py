@@ -50,21 +50,21 @@ class SessionRecipe:
         cls, session: Session, *, strategy: str | None, as_given: bool, jobs: int, how: Mapping[str, Any]
     ) -> SessionRecipe:
         """The recipe for sessions like `session`."""
-        assembly = session.assembly
+        components = session.components
         used: list[Key] = []
         limits = {}
         for kind in ANSWERING_KINDS:
-            for name in assembly.config.names(kind):
+            for name in components.config.names(kind):
                 with suppress(ConfigError):  # the table of an unused component may be invalid
-                    part = assembly.part(kind, name)
+                    part = components.component(kind, name)
                     used += _keys(part.options)
                     if part.limits.rpm or part.limits.concurrency:
                         limits[kind, name] = part.limits
         return cls(
-            assembly.config,
-            assembly.host,
-            _loaded(assembly.host),
-            assembly.overrides,
+            components.config,
+            components.host,
+            _loaded(components.host),
+            components.overrides,
             secrets.for_worker(used),
             limits,
             session.prefer_retriever,

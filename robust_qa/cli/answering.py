@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..answering.assembly import Assembly
+from ..answering.components import Components
 from ..answering.history import recorder
 from ..answering.session import Session
 from ..errors import MissingError
@@ -26,9 +26,9 @@ def open_session(run: Run, answering: Answering, *, detailed: bool = True, recor
         from .progress import indexing_progress
 
         config = run.load_config(pairs)
-        assembly = Assembly(config, run.host)
+        components = Components(config, run.host)
         for kind in ("strategy", "reader", "evaluator", "embedder"):
-            assembly.check_default(kind)  # fail before the slow indexing
+            components.check_default(kind)  # fail before the slow indexing
         with indexing_progress(run) as progress:
             name, options, report = indexing.for_documents(
                 config, run.host, answering.docs, progress, named=bool(answering.retriever)
@@ -55,5 +55,5 @@ def open_session(run: Run, answering: Answering, *, detailed: bool = True, recor
         overrides=overrides,
     )
     for kind, table in config.overridden():
-        session.assembly.part(kind, table)  # validate overrides of components that this question does not use
+        session.components.component(kind, table)  # validate overrides of components that this question does not use
     return session

@@ -140,7 +140,7 @@ async def answer_rows(
         say=run.say,
         supervise=supervision.supervise,
     )
-    part = session.assembly.part("engine", session.defaults.engine or LOCAL)
+    part = session.components.component("engine", session.defaults.engine or LOCAL)
     await part.build(unusable_handle).run(job)
     if supervision.resumable:
         _say_failures(run, job.tally)

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import click
 
-from ..answering.assembly import Assembly, Defaults
+from ..answering.components import Components
 from ..answering.history import HistorySettings
 from ..calls.cache import CacheSettings
 from ..config import environment, redaction, trust
 from ..config import layers as configuration
 from ..config import options as settings
+from ..config.defaults import Defaults
 from ..errors import Exit, InputError, MissingError, RqaError
 from ..sanitize import printable
 from ..types import KINDS, Kind
@@ -60,20 +61,20 @@ def check(run: Run) -> None:
 
     run.problems = []
     config = run.load_config()
-    assembly = Assembly(config, run.host)
+    components = Components(config, run.host)
     tables = [(kind, name) for kind in KINDS for name in config.names(kind)]
     # Keyed by message to deduplicate: two checks may find the same problem.
-    problems: dict[str, RqaError] = {error.message: error for error in (*run.problems, *assembly.check_defaults())}
+    problems: dict[str, RqaError] = {error.message: error for error in (*run.problems, *components.check_defaults())}
     missing: dict[str, RqaError] = {}  # problems that only make some components unavailable
 
     def check_table(kind: Kind, name: str) -> None:
-        missing.update({error.message: error for error in assembly.check(kind, name)})
+        missing.update({error.message: error for error in components.check(kind, name)})
 
     checks: list[Callable[[], object]] = [
         partial(settings.build, CacheSettings, config.table("cache")),
         partial(settings.build, HistorySettings, config.table("history")),
         *(partial(check_table, kind, name) for kind, name in tables),
-        lambda: assembly.prompts,
+        lambda: components.prompts,
     ]
     for run_check in checks:
         try:

@@ -20,18 +20,18 @@ from .run import Run, pass_run
 def command(run: Run, paths: tuple[Path, ...], retriever: str | None, option: tuple[tuple[str, str], ...]) -> None:
     """Index the files and folders PATHS. Later runs read only changed files."""
     from ..answering import indexing
-    from ..answering.assembly import Assembly
+    from ..answering.components import Components
     from ..errors import InputError
     from .progress import indexing_progress
 
     pairs = [*option, *([("defaults.retriever", retriever)] if retriever else [])]
-    assembly = Assembly(run.load_config(pairs), run.host)
-    for kind, table in assembly.config.overridden():
-        assembly.part(kind, table)
-    name = indexing.indexing_retriever(assembly, named=bool(retriever))
+    components = Components(run.load_config(pairs), run.host)
+    for kind, table in components.config.overridden():
+        components.component(kind, table)
+    name = indexing.indexing_retriever(components, named=bool(retriever))
     began = time.perf_counter()
     with indexing_progress(run) as progress:
-        report = indexing.index(assembly, name, paths, progress)
+        report = indexing.index(components, name, paths, progress)
     for path, why in report.skipped:
         run.say(f"skipped {path}: {why}")
     run.say(

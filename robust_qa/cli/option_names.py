@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from ..answering.assembly import Defaults
 from ..calls.cache import CacheSettings
 from ..calls.limits import reserved
+from ..config.defaults import Defaults
 from ..types import KINDS
 from .run import Run
 

@@ -19,7 +19,7 @@ from ..types import ANSWERING_KINDS, Kind
 from .run import Run, pass_run
 
 if TYPE_CHECKING:
-    from ..answering.assembly import Assembly
+    from ..answering.components import Components
 
 
 @click.group("plugins", invoke_without_command=True, epilog="Example: rqa plugins")
@@ -124,8 +124,7 @@ def check(run: Run, name: str, kind: Kind | None, query: str, seconds: float) ->
     import asyncio
 
     from .. import testing
-    from ..answering.assembly import Assembly
-    from ..answering.pipelines import Pipelines
+    from ..answering.components import Components
     from ..testing.side_effects import SideEffects
     from .checking import Report
 
@@ -133,13 +132,12 @@ def check(run: Run, name: str, kind: Kind | None, query: str, seconds: float) ->
     report = Report(name, seconds, effects.findings)
     with redirect_stdout(sys.stderr), effects, report:
         with effects.during("when the plugins were loaded"):
-            assembly = Assembly(run.load_config(), run.host)
-            pipelines = Pipelines(assembly)
-        kind = kind or _kind_of(name, assembly)
+            components = Components(run.load_config(), run.host)
+        kind = kind or _kind_of(name, components)
         report.subject = f"{kind} {name}"
         with effects.during("when it was built"):
-            part = assembly.part(kind, name)
-            component = part.build(pipelines.embedder)
+            part = components.component(kind, name)
+            component = part.build(components.embedder)
             try:
                 with part.attributed():
                     getattr(component, "fingerprint", str)()
@@ -149,16 +147,18 @@ def check(run: Run, name: str, kind: Kind | None, query: str, seconds: float) ->
                 pass  # the checks below report it
         with effects.during("when it was called"):
             testing.check(kind, component, query=query, seconds=seconds, close=True, report=report)
-            asyncio.run(pipelines.close())
+            asyncio.run(components.close())
         code = report.finish()
     report.leave(code)
     if code:
         sys.exit(code)
 
 
-def _kind_of(name: str, assembly: Assembly) -> Kind:
+def _kind_of(name: str, components: Components) -> Kind:
     """Return the kind of the component `name`. Raises ConfigError if none or several have that name."""
-    names = {k: {r.name for r in assembly.host.components(k)} | set(assembly.config.names(k)) for k in ANSWERING_KINDS}
+    names = {
+        k: {r.name for r in components.host.components(k)} | set(components.config.names(k)) for k in ANSWERING_KINDS
+    }
     found = [k for k in ANSWERING_KINDS if name in names[k]]
     if not found:
         known = sorted(set().union(*names.values()))

@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
-from ..answering.components import Components, Names, split_reader
+from ..answering.components import Components, split_reader
 from ..answering.embedding import Handle
 from ..answering.toolbox import Toolbox
 from ..calls.limits import Limits
 from ..calls.pipeline import Pipeline
+from ..config.layers import Config
 from ..errors import ConfigError
 from ..expressions import Source
+from ..host.loading import Host
 from ..protocols import EmbedderHandle
-from ..types import Answer, Passage, Question
+from ..types import Answer, Kind, Passage, Question
 
 
 def toolbox(
@@ -37,38 +39,77 @@ def toolbox(
     Pass a Question to give it passages. Failed calls are not retried.
     """
     question = question if isinstance(question, Question) else Question(question)
-    known = {} if names is None else names  # not `names or {}`: an empty defaultdict has every name
-
-    def pipeline(name: str, component: Any) -> Pipeline:
-        fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else None
-        limits = Limits(retries=0)
-        return Pipeline(name, component, limits, identity=None, fingerprint=fingerprint, cache=None)
-
-    def named(powers: str, name: str) -> Any:
-        try:
-            component = retriever if name == "test" else known[name]
-        except KeyError:
-            component = None
-        if not any(hasattr(component, power) for power in powers.split(" or ")):
-            raise ConfigError(f"This toolbox has no component named {name!r} that can {powers}.")
-        return component
-
-    judge = pipeline("evaluator.test", evaluator) if evaluator else None
-    components = Components(
-        reader=pipeline("reader.test", reader) if reader else None,
-        get_evaluator=lambda: judge,
+    own = {"retriever": retriever, "reader": reader, "evaluator": evaluator}
+    components = _Given(own, {} if names is None else names, trust)
+    return Toolbox(
+        question,
+        components,
+        reader=components.default("reader"),
+        get_evaluator=lambda: components.default("evaluator"),
         k=k,
         expression=Source("test") if retriever and question.passages is None else None,
-        names=Names(
-            retriever=cache(lambda name: pipeline(f"retriever.{name}", named("retrieve", name))),
-            reader=cache(lambda name: pipeline(f"reader.{name}", named("read or generate", name))),
-            corrector=partial(named, "correct"),
-            strategy=lambda name: named("answer", split_reader(name)[0]),
-            evaluator=cache(lambda name: pipeline(f"evaluator.{name}", named("score", name))),
-        ),
-        trust=trust,
     )
-    return Toolbox(question, components)
+
+
+@cache
+def _no_plugins() -> Host:
+    return Host(only=[])
+
+
+class _Given(Components):
+    """The components that a test gives, the default ones under the name "test"."""
+
+    _POWERS: Mapping[str, tuple[str, ...]] = {
+        "retriever": ("retrieve",),
+        "reader": ("read", "generate"),
+        "evaluator": ("score",),
+        "strategy": ("answer",),
+        "corrector": ("correct",),
+    }
+
+    def __init__(self, own: Mapping[str, Any], named: Mapping[str, Any], trust: Callable[[Passage], float]) -> None:
+        super().__init__(Config([]), _no_plugins())
+        self._own = own
+        self._named = named  # an empty defaultdict has every name
+        self._weight = trust
+
+    def trust(self, passage: Passage) -> float:
+        """The weight of the passage's source."""
+        return self._weight(passage)
+
+    def pipeline(self, kind: Kind, name: str) -> Pipeline:
+        """The call pipeline of that component, without retries."""
+        if (kind, name) not in self._pipelines:
+            component = self._find(kind, name)
+            fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else None
+            self._pipelines[kind, name] = Pipeline(
+                f"{kind}.{name}", component, Limits(retries=0), identity=None, fingerprint=fingerprint, cache=None
+            )
+        return self._pipelines[kind, name]
+
+    def default(self, kind: Kind) -> Pipeline | None:
+        """The component of that kind that the test gives."""
+        return self.pipeline(kind, "test") if self._own[kind] else None
+
+    def strategy(self, name: str) -> Any:
+        """The strategy of that name."""
+        return self._find("strategy", split_reader(name)[0])
+
+    def corrector(self, name: str) -> Any:
+        """The strategy of that name, which corrects passages."""
+        return self._find("corrector", name)
+
+    def _find(self, kind: str, name: str) -> Any:
+        if name == "test" and kind in self._own:
+            return self._own[kind]
+        try:
+            component = self._named[name]
+        except KeyError:
+            component = None
+        powers = self._POWERS[kind]
+        if not any(hasattr(component, power) for power in powers):
+            raise ConfigError(f"This toolbox has no component named {name!r} that can {' or '.join(powers)}.")
+        return component
 
 
 def embedder_handle(embedder: Any) -> EmbedderHandle:

@@ -10,7 +10,7 @@ import pytest
 
 from robust_qa import ConfigError, MissingError, PluginError, Question
 from robust_qa.answering import indexing
-from robust_qa.answering.assembly import Assembly
+from robust_qa.answering.components import Components
 from robust_qa.answering.session import Session
 from robust_qa.config.layers import Config
 from robust_qa.config.values import Layer
@@ -171,18 +171,18 @@ async def test_an_embedder_without_its_model_is_missing_if_it_is_named(ask: Ask)
 
 def test_an_embedder_cannot_use_an_embedder(host: Host) -> None:
     with pytest.raises(PluginError, match="Embedder 'circle' has the option `embedder`"):
-        Assembly(Config([Layer("t", {})]), host).part("embedder", "circle")
+        Components(Config([Layer("t", {})]), host).component("embedder", "circle")
 
 
 def test_checking_a_component_builds_no_embedder(host: Host, log: list[Any]) -> None:
-    assert Assembly(Config([Layer("t", {})]), host).check("retriever", "near") == []
+    assert Components(Config([Layer("t", {})]), host).check("retriever", "near") == []
     assert log == []
 
 
 @pytest.mark.parametrize("dense", [True, False])
 def test_an_index_may_be_built_by_a_coroutine(host: Host, log: list[Any], dense: bool) -> None:
-    assembly = Assembly(Config([Layer("t", {"retriever": {"near": {"dense": dense}}})]), host)
-    report = indexing.index(assembly, "near", [Path("aa"), Path("b")])
+    components = Components(Config([Layer("t", {"retriever": {"near": {"dense": dense}}})]), host)
+    report = indexing.index(components, "near", [Path("aa"), Path("b")])
     assert report.passages == 2
     steps = [step for step in log if not isinstance(step, str)]
     assert steps == ([["aa", "b"], ("letters", (2, 2))] if dense else [])
@@ -192,9 +192,9 @@ def test_an_index_may_be_built_by_a_coroutine(host: Host, log: list[Any], dense:
 def test_vectors_of_an_index_are_cached(host: Host, log: list[Any], tmp_path: Path) -> None:
     letters = sys.modules["rqa_plugin_with_vectors"].Letters
     letters.cached = True
-    assembly = Assembly(Config([Layer("t", {"cache": {"folder": str(tmp_path / "cache")}})]), host)
     for _ in range(2):
-        indexing.index(assembly, "near", [Path("aa"), Path("b")])
+        components = Components(Config([Layer("t", {"cache": {"folder": str(tmp_path / "cache")}})]), host)
+        indexing.index(components, "near", [Path("aa"), Path("b")])
     assert log.count(["aa", "b"]) == 1
 
 
@@ -205,4 +205,4 @@ def test_an_error_in_a_coroutine_names_the_retriever(host: Host, monkeypatch: py
 
     monkeypatch.setattr(sys.modules["rqa_plugin_with_vectors"].Near, "index", fail)
     with pytest.raises(PluginError, match=r"retriever\.near failed with ValueError: disk"):
-        indexing.index(Assembly(Config([Layer("t", {})]), host), "near", [Path("a")])
+        indexing.index(Components(Config([Layer("t", {})]), host), "near", [Path("a")])

@@ -10,7 +10,7 @@ from standins.openai import serve
 
 from robust_qa import RqaError
 from robust_qa.answering import indexing
-from robust_qa.answering.assembly import Assembly
+from robust_qa.answering.components import Components
 from robust_qa.config.environment import cache_dir
 
 PLUGIN = """
@@ -409,8 +409,8 @@ def test_documents_that_are_reached_by_two_names_are_indexed_once(rqa: Rqa) -> N
 def test_an_index_of_documents_that_is_not_finished_is_known_to_be_forgotten(
     rqa: Rqa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stopped(assembly: Assembly, name: str, *_: object) -> None:
-        folder = assembly.part("retriever", name).options.index
+    def stopped(components: Components, name: str, *_: object) -> None:
+        folder = components.component("retriever", name).options.index
         known.append(folder.with_name(f"{folder.name}.used").is_file())
         raise RqaError("stopped")
 

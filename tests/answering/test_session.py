@@ -22,7 +22,7 @@ from robust_qa import (
     Step,
     Usage,
 )
-from robust_qa.answering.assembly import Assembly
+from robust_qa.answering.components import Components
 from robust_qa.answering.session import Session
 from robust_qa.batch.resume import answered_by
 from robust_qa.config.layers import Config
@@ -209,9 +209,11 @@ async def test_limits_are_the_hosts_and_no_option_of_the_plugin(host: Host) -> N
 
 
 async def test_an_option_that_has_the_name_of_a_limit_is_told_what_the_host_keeps_to(host: Host) -> None:
-    part = Assembly(Config([Layer("test.toml", {"reader": {"parrot": {"timeout": 5}}})]), host).part("reader", "parrot")
+    part = Components(Config([Layer("test.toml", {"reader": {"parrot": {"timeout": 5}}})]), host).component(
+        "reader", "parrot"
+    )
     assert (part.limits.timeout, part.options.timeout) == (5, 5)
-    part = Assembly(Config([]), host).part("reader", "parrot")
+    part = Components(Config([]), host).component("reader", "parrot")
     assert (part.limits.timeout, part.options.timeout) == (None, 10)
 
 

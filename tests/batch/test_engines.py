@@ -134,4 +134,4 @@ def test_an_address_needs_an_engine(batch: Any) -> None:
 def test_no_plugin_takes_the_name_of_the_local_engine(batch: Any, tmp_path: Path) -> None:
     (tmp_path / "taken.py").write_text(TURNS.replace("NAME", '"local"'))
     code, err = batch(plugin="taken.py")
-    assert code == 0 and "cannot register engine local of plugin taken" in err and "workers" not in err
+    assert code == 0 and "cannot register engine 'local' of plugin taken" in err and "workers" not in err

@@ -17,7 +17,7 @@ import pytest
 from robust_qa import Answer, ConfigError, InputError, MissingError, Question, RqaError, UnavailableError, Usage
 from robust_qa.answering.session import Session
 from robust_qa.batch import run as batch
-from robust_qa.batch.run import Answerer, Batch, plan_for_first
+from robust_qa.batch.run import Answerer, Batch, choose_for_first
 from robust_qa.cli.progress import share
 from robust_qa.config.layers import Config
 from robust_qa.config.values import Layer
@@ -430,23 +430,23 @@ async def test_a_configuration_that_cannot_answer_the_first_row_is_refused() -> 
     host = Host(only=[], files=[PLUGIN], strict=True)
     with pytest.raises(ConfigError, match="no strategy named 'scriptd'"):
         async with Session(Config([Layer("t", {"defaults": {"strategy": "scriptd"}})]), host) as session:
-            plan_for_first(session.plan, b"{bad\n", print)
+            choose_for_first(session.choose, b"{bad\n", print)
     with pytest.raises(MissingError, match="nothing to answer from"):
         async with Session(Config([]), host) as session:
-            plan_for_first(session.plan, b"a question without passages\n", print)
+            choose_for_first(session.choose, b"a question without passages\n", print)
 
 
 async def test_a_first_row_that_cannot_be_read_is_not_the_configurations_fault() -> None:
     def plan(*, has_passages: bool) -> Any:
         return has_passages
 
-    assert plan_for_first(plan, b"{bad\n", print) is True
-    assert plan_for_first(plan, b"a question\n", print) is False
+    assert choose_for_first(plan, b"{bad\n", print) is True
+    assert choose_for_first(plan, b"a question\n", print) is False
 
 
 async def test_json_over_several_lines_is_refused(session: Session) -> None:
     with pytest.raises(InputError, match="over several lines"):
-        plan_for_first(session.plan, b"[", print)
+        choose_for_first(session.choose, b"[", print)
 
 
 @pytest.mark.parametrize(
@@ -464,7 +464,7 @@ async def test_what_is_no_text_yet_is_refused_with_how_it_becomes_some(
     session: Session, content: bytes, what: str
 ) -> None:
     with pytest.raises(InputError, match=f"The input is {what}") as caught:
-        plan_for_first(session.plan, content, print)
+        choose_for_first(session.choose, content, print)
     assert "FILE > ROWS" in caught.value.hint
 
 

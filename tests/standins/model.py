@@ -7,11 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from robust_qa import Completion, Continuation, Decoding, Message, Passage, Question, Token
-from robust_qa.answering.components import Components, Names
 from robust_qa.answering.toolbox import Toolbox
-from robust_qa.calls.limits import Limits
-from robust_qa.calls.pipeline import Pipeline
-from robust_qa.expressions import Source
+from robust_qa.testing import toolbox
 
 Script = Iterable[str | Completion | Exception] | Callable[[list[Message]], Any]
 
@@ -63,11 +60,4 @@ def toolbox_over(
 ) -> Toolbox:
     """The real toolbox over these components, the passages being the question's own."""
     own = None if passages is None else tuple(passages)
-    expression = Source("scripted") if retriever and own is None else None
-    channels = Components(reader=_channel(reader), expression=expression, names=Names(lambda _: _channel(retriever)))
-    return Toolbox(Question(question, passages=own), channels)
-
-
-def _channel(component: Any) -> Pipeline:
-    # The components of the tests are all `async def`, so no thread is ever started.
-    return Pipeline("scripted", component, Limits(), identity=None, cache=None)
+    return toolbox(Question(question, passages=own), retriever=retriever, reader=reader)

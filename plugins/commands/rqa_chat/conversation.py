@@ -33,7 +33,7 @@ class Conversation:
         self._session = session
         self._screen = screen
         self._streaming = streaming
-        self._strategy = session.plan(has_passages=False).name  # nothing to answer from is an error before the prompt
+        self._strategy, _ = session.choose(has_passages=False)  # nothing to answer from is an error before the prompt
         self._turns: list[Message] = []
         self._last: Answer | None = None
 
@@ -124,7 +124,7 @@ class Conversation:
     def _choose(self, strategy: str) -> None:
         """Change the strategy, or show it. Raises RqaError if it cannot run."""
         if strategy:
-            self._strategy = self._session.plan(has_passages=False, strategy=strategy).name
+            self._strategy, _ = self._session.choose(has_passages=False, strategy=strategy)
         others = ", ".join(name for name in self._session.strategies if name != self._strategy)
         self._print(f"The strategy is {self._strategy}." + ("" if strategy else f" Others: {others}."))
 

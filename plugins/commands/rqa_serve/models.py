@@ -17,16 +17,16 @@ def offered(session: Session, names: Sequence[str]) -> dict[str, str]:
     Raises RqaError if one of `names` cannot run, or if no strategy can.
     """
     if not names:
-        default = session.plan(has_passages=False).name
+        default, _ = session.choose(has_passages=False)
         names = [default, *(name for name in session.strategies if name != default and _runs(session, name))]
     for name in names:
-        session.plan(has_passages=False, strategy=name)
+        session.choose(has_passages=False, strategy=name)
     return {f"rqa/{name}": name for name in names}
 
 
 def _runs(session: Session, name: str) -> bool:
     try:
-        session.plan(has_passages=False, strategy=name)
+        session.choose(has_passages=False, strategy=name)
     except RqaError:
         return False
     return True

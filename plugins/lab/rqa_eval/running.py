@@ -134,7 +134,7 @@ async def _evaluate(
 
 def _names(session: Session, plan: Plan) -> list[str]:
     """Return the strategies to run, including those that the views need. ConfigError if one does not exist."""
-    requested = expand(session, plan.strategies) or [session.plan(has_passages=True).name]
+    requested = expand(session, plan.strategies) or [session.choose(has_passages=True)[0]]
     needed = [name for view in plan.views for name in view.needs]
     names = list(dict.fromkeys([*requested, *needed, *([plan.baseline] if plan.baseline else [])]))
     for name in names:
@@ -203,7 +203,7 @@ async def _write_questions(run: Run, session: Session, plan: Plan, folder: Folde
 
 def _judge(session: Session, strategy: str) -> dict[str, Any]:
     """Return the evaluator as fields of Outcome, for metrics of plugins. Empty without an evaluator."""
-    if not session.plan(has_passages=True, strategy=strategy, as_given=True).components.evaluator:
+    if not session.choose(has_passages=True, strategy=strategy, as_given=True)[1].evaluator:
         return {}
     toolbox = session.toolbox("evaluator")
     return {"judge": toolbox.score, "bar": (toolbox.thresholds() or (0.0,))[0]}

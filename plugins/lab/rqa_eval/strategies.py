@@ -39,7 +39,7 @@ def unsupported(
     errors: dict[str, RqaError] = {}
     for name in names:
         try:
-            session.plan(has_passages=has_passages, strategy=name, as_given=as_given)
+            session.choose(has_passages=has_passages, strategy=name, as_given=as_given)
         except RqaError as error:
             errors[name] = error
     return errors

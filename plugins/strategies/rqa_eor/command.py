@@ -99,7 +99,7 @@ def eor(
     async def answer_all(session: Session) -> Any:
         """Answer every row and return the options of the strategy."""
         await answer_rows(run, session, data, target, jobs=jobs, passages=False, details=True)
-        return session.plan(has_passages=True).strategy.options
+        return session.components.strategy(session.choose(has_passages=True)[0]).options
 
     answering = Answering("eor", reader=reader, option=tuple(settings))
     strategy_options = in_session(run, answering, answer_all, detailed=False)

@@ -108,10 +108,6 @@ async def test_a_reader_that_does_not_write_is_refused_with_what_to_do() -> None
 
 
 async def test_a_failed_call_is_retried_by_its_own_channel_and_not_again_above() -> None:
-
-    from robust_qa import Question
-    from robust_qa.answering import toolbox as real
-    from robust_qa.answering.components import Components
     from robust_qa.calls.limits import Limits
     from robust_qa.calls.pipeline import Pipeline
 
@@ -126,7 +122,7 @@ async def test_a_failed_call_is_retried_by_its_own_channel_and_not_again_above()
         return Pipeline("x", component, Limits(retries=1), identity=None, cache=None)
 
     judge = channel(Judge(Judge.Options()))
-    tools = real.Toolbox(Question(QUESTION), Components(reader=channel(Down()), get_evaluator=lambda: judge))
+    tools = toolbox(QUESTION).replaced(reader=channel(Down()), get_evaluator=lambda: judge)
     with pytest.raises(UnavailableError):
         await tools.score(QUESTION, ["Austen"])
     assert Down.calls == 2

@@ -75,7 +75,7 @@ async def test_what_only_the_evaluator_tells_is_refused_before_the_first_questio
     tree = {"defaults": {"strategy": "crag"}, "cache": {"enabled": False}, "strategy": {"crag": options}}
     async with Session(Config([Layer("rqa.toml", tree)]), host) as session:
         with pytest.raises(ConfigError, match=re.escape(complaint)):
-            session.plan(has_passages=True)
+            session.choose(has_passages=True)
 
 
 @pytest.mark.parametrize(
