@@ -17,6 +17,7 @@ from ..answering.session import Session
 from ..errors import InputError
 from ..protocols import Runner
 from ..types import Survey, Tally
+from .layout import described, source_name
 from .output import OutFile
 from .resume import NEW_RUN, State, retrieved
 from .run import Answerer, plan_for_first
@@ -29,6 +30,7 @@ Supervise = Callable[..., AbstractAsyncContextManager[None]]
 class BatchJob:
     """Rows of `source` that sessions like `session` answer. The contract with engines is the protocol Job.
 
+    `column`: the field with the question, "" to recognise it.
     `has_passages` says whether the rows bring passages. None: the first row decides. `how` has the flags of Answerer.
     `supervise` is called as `Job.supervised`, with the job before the other arguments.
     """
@@ -36,6 +38,7 @@ class BatchJob:
     session: Session
     source: str
     out: str | None
+    column: str = ""
     resume: bool = False
     retry: bool = False
     force: bool = False
@@ -65,11 +68,13 @@ class BatchJob:
             self.session, strategy=self.strategy, as_given=self.as_given, jobs=self.jobs, how=self.how
         )
 
-    def plan(self, first: bytes | None) -> None:
-        """Check the configuration with the first row, None if there is no row."""
+    def plan(self, first: bytes | None, /, rows: int | None = None) -> None:
+        """Check the configuration with the first row, None if there is no row. Say what the input is taken for."""
         if self.has_passages is not None:
             self._plan = self._planned(has_passages=self.has_passages)
         elif first is not None:
+            count = "" if rows is None else f", {rows:,} {'row' if rows == 1 else 'rows'}"
+            self.say(f"{source_name(self.source)}: {described(first)}{count}")
             self._plan = plan_for_first(self._planned, first, self.say)
 
     def state(self, survey: Survey) -> bytes:

@@ -28,9 +28,11 @@ class Local:
         """Answer the rows of the job."""
         with open_input(job.source) as descriptor:
             resumable = is_file(job.out)
-            survey = survey_file(descriptor) if resumable else Survey()  # before any row is read
-            rows = InputRows(descriptor)
-            job.plan(await rows.peek())
+            survey = (
+                survey_file(descriptor, job.source, job.column) if resumable else Survey()
+            )  # before any row is read
+            rows = InputRows(descriptor, job.source, job.column)
+            job.plan(await rows.peek(), survey.rows)
 
             async def answer(output: Output, **how: Any) -> None:
                 batch = Batch(job.worker, rows, output, jobs=job.jobs, ordered=job.ordered, tally=job.tally, **how)

@@ -18,7 +18,7 @@ from msgspec import Meta, Raw
 from ..errors import BusyError, InputError, RqaError
 from ..sanitize import printable_json
 from .resume import NEW_RUN, State
-from .rows import parse_row
+from .rows import Row, parse_row
 
 _LINES_KEPT = "The lines written so far are complete. Free some disk space and continue with --resume."
 _START_AGAIN = "Start again with --force."
@@ -275,10 +275,11 @@ def _locked(descriptor: int) -> bool:
 def _hashes_of(line: bytes, number: int) -> tuple[int, int]:
     """The hashes of a row with its passages and without them."""
     try:
-        fields = parse_row(line, number).fields
+        row = parse_row(line, number)
     except InputError:
-        fields = {}
-    question = fields.get("question", Raw()), fields.get("id", Raw())
+        row = Row(number, {})
+    fields = row.fields
+    question = fields.get(row.column, Raw()), fields.get("id", Raw())
     return _hash(*question, fields.get("passages", Raw())), _hash(*question)
 
 

@@ -44,7 +44,7 @@ def rows(output: bytes) -> list[Any]:
 
 def test_rows_in_lines_out_and_a_summary_on_stderr(start: Any) -> None:
     process = start()
-    out, err = process.communicate(b'{"question": "a", "id": 1}\nb\nabstain\n')
+    out, err = process.communicate(b'{"question": "a", "id": 1}\n{"question": "b"}\n{"question": "abstain"}\n')
     assert [(row["row"], row["answer"]) for row in rows(out)] == [(1, "a"), (2, "b"), (3, None)]
     assert b"3 rows in" in err
     assert b"2 answered, 1 abstained; 3 calls, 30 + 6 tokens" in err
@@ -100,7 +100,7 @@ def test_quiet_says_nothing(start: Any) -> None:
 def test_a_row_of_tens_of_megabytes_goes_through(start: Any) -> None:
     passages = ["x" * 1_000_000] * 30
     process = start()
-    out, _ = process.communicate(json.dumps({"question": "a", "passages": passages}).encode() + b"\nb\n")
+    out, _ = process.communicate(json.dumps({"question": "a", "passages": passages}).encode() + b'\n{"question": "b"}\n')
     assert [row["answer"] for row in rows(out)] == ["a", "b"]
     assert rows(out)[0]["passages"] == passages
 
@@ -114,8 +114,8 @@ def test_a_row_of_a_slow_pipe_is_answered_as_it_comes(start: Any) -> None:
 
 
 def test_a_closed_output_ends_it_quietly(start: Any, tmp_path: Path) -> None:
-    (tmp_path / "in.jsonl").write_text("a question\n" * 20_000)
-    process = start("in.jsonl")
+    (tmp_path / "in.txt").write_text("a question\n" * 20_000)
+    process = start("in.txt", before=["-q"])
     assert json.loads(process.stdout.readline())["row"] == 1
     process.stdout.close()
     process.stdout = None
@@ -137,58 +137,58 @@ def test_no_input_and_a_terminal_is_a_usage_error(start: Any) -> None:
     [
         (["none.jsonl"], b"Cannot read none.jsonl: No such file or directory."),
         (["."], b"Cannot read .: Is a directory."),
-        (["in.jsonl", "-o", "."], b"Cannot write .: Is a directory."),
-        (["in.jsonl", "-o", "in.jsonl", "--force"], b"in.jsonl is also the input file"),
-        (["in.jsonl", "--resume"], b"add -o OUT"),
-        (["in.jsonl", "-o", "x", "--resume", "--force"], b"exclude each other"),
-        (["in.jsonl", "-o", "x", "--retry-failed", "--force"], b"exclude each other"),
-        (["in.jsonl", "-o", "defaults.k=3"], b"-O sets an option"),
-        (["in.jsonl", "-s", "scriptd"], b"Did you mean"),
+        (["in.txt", "-o", "."], b"Cannot write .: Is a directory."),
+        (["in.txt", "-o", "in.txt", "--force"], b"in.txt is also the input file"),
+        (["in.txt", "--resume"], b"add -o OUT"),
+        (["in.txt", "-o", "x", "--resume", "--force"], b"exclude each other"),
+        (["in.txt", "-o", "x", "--retry-failed", "--force"], b"exclude each other"),
+        (["in.txt", "-o", "defaults.k=3"], b"-O sets an option"),
+        (["in.txt", "-s", "scriptd"], b"Did you mean"),
     ],
 )
 def test_what_cannot_work_is_refused_before_anything_is_written(
     start: Any, tmp_path: Path, arguments: list[str], message: bytes
 ) -> None:
-    (tmp_path / "in.jsonl").write_text("a\n")
+    (tmp_path / "in.txt").write_text("a\n")
     process = start(*arguments)
     out, err = process.communicate()
     assert message in err
     assert b"Traceback" not in err
     assert (out, process.returncode) == (b"", 2)
-    assert (tmp_path / "in.jsonl").read_text() == "a\n"
+    assert (tmp_path / "in.txt").read_text() == "a\n"
     assert not (tmp_path / "x").exists()
 
 
 def test_answers_are_not_added_to_the_questions(start: Any, tmp_path: Path) -> None:
-    (tmp_path / "in.jsonl").write_text("a\n")
-    with (tmp_path / "in.jsonl").open("ab") as added:
-        process = start("in.jsonl", stdout=added)
+    (tmp_path / "in.txt").write_text("a\n")
+    with (tmp_path / "in.txt").open("ab") as added:
+        process = start("in.txt", stdout=added)
     assert b"Standard output is also the input file." in process.communicate(timeout=60)[1]
-    assert (process.returncode, (tmp_path / "in.jsonl").read_text()) == (2, "a\n")
+    assert (process.returncode, (tmp_path / "in.txt").read_text()) == (2, "a\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_writes_what_is_done_and_says_how_to_go_on(
     start: Any, tmp_path: Path, number: signal.Signals
 ) -> None:
-    (tmp_path / "in.jsonl").write_text("a\nsleep 0.6\nc\n" + "sleep 0.6\n" * 100)
-    process = start("in.jsonl", "-o", "out.jsonl", "-j", "2")
+    (tmp_path / "in.txt").write_text("a\nsleep 0.6\nc\n" + "sleep 0.6\n" * 100)
+    process = start("in.txt", "-o", "out.jsonl", "-j", "2")
     _await_lines(tmp_path / "out.jsonl", 1)
     process.send_signal(number)
     _, err = process.communicate()
     assert process.returncode == 130
     assert [row["answer"] for row in rows((tmp_path / "out.jsonl").read_bytes())][:3] == ["a", "sleep 0.6", "c"]
     assert b"interrupted; continue with: rqa" in err
-    assert b"in.jsonl -o out.jsonl -j 2 --resume" in err
+    assert b"in.txt -o out.jsonl -j 2 --resume" in err
 
 
 def test_how_to_go_on_holds_also_for_an_input_that_is_no_option(start: Any, tmp_path: Path) -> None:
-    (tmp_path / "-in.jsonl").write_text("a\n" + "sleep 0.6\n" * 100)
-    process = start("-o", "out.jsonl", "--", "-in.jsonl")
+    (tmp_path / "-in.txt").write_text("a\n" + "sleep 0.6\n" * 100)
+    process = start("-o", "out.jsonl", "--", "-in.txt")
     _await_lines(tmp_path / "out.jsonl", 1)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
-    assert b"--no-cache -o out.jsonl --resume -- -in.jsonl" in err
+    assert b"--no-cache -o out.jsonl --resume -- -in.txt" in err
 
 
 @pytest.mark.parametrize(
@@ -198,8 +198,8 @@ def test_how_to_go_on_holds_also_for_an_input_that_is_no_option(start: Any, tmp_
 def test_the_second_signal_ends_a_run_that_a_plugin_blocks_and_keeps_finished_rows(
     start: Any, tmp_path: Path, number: signal.Signals, way: str
 ) -> None:
-    (tmp_path / "in.jsonl").write_text(f"a\nwait\nb\nc\nstall {way}\nd\n")
-    arguments = ["in.jsonl", "-o", "out.jsonl", "-j", "2", "-O", "strategy.scripted.log=log"]
+    (tmp_path / "in.txt").write_text(f"a\nwait\nb\nc\nstall {way}\nd\n")
+    arguments = ["in.txt", "-o", "out.jsonl", "-j", "2", "-O", "strategy.scripted.log=log"]
     process = start(*arguments)
     _await_lines(tmp_path / "log", 5)
     process.send_signal(number)
@@ -258,9 +258,9 @@ def test_a_device_takes_output_and_keeps_nothing_to_resume(start: Any) -> None:
 
 
 def test_progress_on_a_terminal_shows_rows_and_rate(start: Any, tmp_path: Path) -> None:
-    (tmp_path / "in.jsonl").write_text("sleep 0.5\n" * 3)
+    (tmp_path / "in.txt").write_text("sleep 0.5\n" * 3)
     ours, theirs = pty.openpty()
-    process = start("in.jsonl", "-o", "out.jsonl", "-j", "1", stderr=theirs)
+    process = start("in.txt", "-o", "out.jsonl", "-j", "1", stderr=theirs)
     process.communicate()
     os.close(theirs)
     shown = os.read(ours, 100_000)

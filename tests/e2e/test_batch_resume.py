@@ -22,16 +22,16 @@ NESTED = '{"a": ' * 100_000 + "1" + "}" * 100_000
 
 
 class Run:
-    """One batch over `in.jsonl` to `out.jsonl`, which logs every question it asks."""
+    """One batch over `in.txt` to `out.jsonl`, which logs every question it asks."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.out = folder / "out.jsonl"
 
     def write(self, *questions: str) -> None:
-        (self.folder / "in.jsonl").write_text("".join(f"{question}\n" for question in questions))
+        (self.folder / "in.txt").write_text("".join(f"{question}\n" for question in questions))
 
-    def start(self, *arguments: str, source: str = "in.jsonl", **options: Any) -> subprocess.Popen[bytes]:
+    def start(self, *arguments: str, source: str = "in.txt", **options: Any) -> subprocess.Popen[bytes]:
         command = [*RQA, "batch", source, "-o", "out.jsonl", "-s", "scripted", "--no-cache", "-O"]
         return subprocess.Popen(
             [*command, "strategy.scripted.log=asked", *arguments],
@@ -192,13 +192,13 @@ def test_the_rows_that_failed_are_answered_again_and_no_others(run: Run) -> None
 
 
 def test_rows_that_cannot_be_read_are_counted_apart_from_those_to_retry(run: Run) -> None:
-    run.write("a", "refuse b", '{"query": "c"}', '{"question": 4}')
+    run.write("a", "refuse b", '{"q": "c"}', '{"question": 4}')
     code, err = run.finish()
     told = ["invalid rows: 2. Fix them", "failed rows: 1. Retry them"]
     assert (code, [line in err for line in told]) == (3, [True, True])
     code, err = run.finish("--resume")  # and so are those of earlier runs
     assert (code, [line in err for line in told]) == (3, [True, True])
-    run.write("a", '{"query": "c"}')
+    run.write("a", '{"q": "c"}')
     code, err = run.finish("--force")
     assert (code, "--retry-failed" in err) == (3, False)
 
