@@ -17,7 +17,7 @@ from ..answering.session import Session
 from ..errors import InputError
 from ..protocols import Runner
 from ..types import Survey, Tally
-from .layout import described, source_name
+from .layout import delimiter_of, described, source_name
 from .output import OutFile
 from .resume import NEW_RUN, State, retrieved
 from .run import Answerer, plan_for_first
@@ -54,6 +54,7 @@ class BatchJob:
 
     def __post_init__(self) -> None:
         self._plan: Plan | None = None
+        self._delimiter = ","  # of CSV output: that of the input
 
     @cached_property
     def worker(self) -> Answerer:
@@ -73,6 +74,7 @@ class BatchJob:
         if self.has_passages is not None:
             self._plan = self._planned(has_passages=self.has_passages)
         elif first is not None:
+            self._delimiter = delimiter_of(first)
             count = "" if rows is None else f", {rows:,} {'row' if rows == 1 else 'rows'}"
             self.say(f"{source_name(self.source)}: {described(first)}{count}")
             self._plan = plan_for_first(self._planned, first, self.say)
@@ -101,12 +103,16 @@ class BatchJob:
 
     @contextmanager
     def file(self, state: bytes) -> Iterator[OutFile]:
-        """Open `out`, a JSON lines file. Counts its failed rows at the end."""
+        """Open `out`, to which JSON lines are written. Counts its failed rows at the end."""
         assert self.out is not None
         decoded = msgspec.json.decode(state, type=State)
-        output = OutFile(Path(self.out), decoded, resume=self.resume, retry=self.retry, force=self.force)
+        how = {"resume": self.resume, "retry": self.retry, "force": self.force}
+        output = OutFile(Path(self.out), decoded, **how, delimiter=self._delimiter)
         try:
-            yield output
+            try:
+                yield output
+            finally:  # also if the run was stopped
+                output.render()
             self.tally.failed += output.failed
             self.tally.unreadable += output.unreadable
         finally:

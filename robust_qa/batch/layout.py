@@ -78,6 +78,12 @@ def described(row: bytes) -> str:
     return f"JSON lines, column `{layout.column}`" if layout is not None and layout.column else "JSON lines"
 
 
+def delimiter_of(row: bytes) -> str:
+    """The delimiter of the CSV that the row is from, a comma for other rows."""
+    layout, _ = split_row(row)
+    return layout.delimiter if layout is not None and layout.delimiter in (";", "|") else ","
+
+
 @lru_cache(64)
 def _layout(header: bytes) -> Layout:
     return msgspec.json.decode(header, type=Layout)

@@ -13,6 +13,7 @@ from .. import stdout
 from ..errors import InputError
 from ..protocols import Job
 from ..types import Survey
+from .formats import format_of
 from .output import Stream
 from .resume import survey_file
 from .run import Batch, Output
@@ -76,6 +77,8 @@ def _size(descriptor: int) -> int | None:
 
 @contextmanager
 def _stream(job: Job) -> Iterator[Stream]:
+    if job.out is not None and (form := format_of(job.out)) != "jsonl":
+        raise InputError(f"Cannot write {form} to {job.out}, which is not a regular file.")
     if job.out is None:
         yield Stream(stdout.descriptor(), "standard output")
     elif job.resume:

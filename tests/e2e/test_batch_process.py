@@ -58,6 +58,37 @@ def test_an_output_of_a_hyphen_is_standard_output(start: Any, tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == [] and process.returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "said", "answers"),
+    [
+        ("a.csv", "user_input,reference\nWho?,Ada\n", "column `user_input`, 1 row", ["Who?"]),
+        ("a.csv", "sep=;\r\nquestion;n\r\nWho?;1\r\nWhy?;2\r\n", "column `question`, 2 rows", ["Who?", "Why?"]),
+        ("a.csv", "question|n\nWho?|1\n", "column `question`, 1 row", ["Who?"]),
+        ("a.csv", "question,n\rWho?,1\rWhy?,2\r", "column `question`, 2 rows", ["Who?", "Why?"]),
+        ("a.csv", "id,question,verified?\n1,Who?,yes\n", "column `question`, 1 row", ["Who?"]),
+        ("a.txt", "Who?\n\nWhy?\n", "one question a line, 2 rows", ["Who?", "Why?"]),
+        ("a.jsonl", '{"query": "Who?"}\nquestion": "Why?"}\n', "JSON lines, 2 rows", ["Who?", None]),
+    ],
+)
+def test_it_says_what_it_takes_the_input_for(
+    start: Any, tmp_path: Path, name: str, content: str, said: str, answers: list[str | None]
+) -> None:
+    (tmp_path / name).write_bytes(content.encode())
+    _, err = start(name, "-o", "out").communicate()
+    assert err.decode().startswith(f"rqa: {name}: {said}\n")
+    assert [row.get("answer") for row in rows((tmp_path / "out").read_bytes())] == answers
+
+
+def test_the_column_of_the_question_can_be_chosen(start: Any) -> None:
+    table = b"nr;frage\n1;Wer?\n"
+    process = start()
+    assert b"looks like the header of a table" in process.communicate(table)[1]
+    assert process.returncode == 2
+    out, err = start("--column", "Frage").communicate(table)
+    assert err.startswith(b"rqa: standard input: column `frage`\n")
+    assert [(row["nr"], row["frage"], row["question"], row["answer"]) for row in rows(out)] == [("1", *["Wer?"] * 3)]
+
+
 def test_passages_of_the_first_row_under_another_name_are_told(start: Any) -> None:
     rows = b'{"question": "Q", "ctxs": [{"text": "T"}]}\n'
     assert b"rqa: `ctxs` is not read: passages are in `passages`" in start().communicate(rows)[1]
@@ -100,7 +131,8 @@ def test_quiet_says_nothing(start: Any) -> None:
 def test_a_row_of_tens_of_megabytes_goes_through(start: Any) -> None:
     passages = ["x" * 1_000_000] * 30
     process = start()
-    out, _ = process.communicate(json.dumps({"question": "a", "passages": passages}).encode() + b'\n{"question": "b"}\n')
+    content = json.dumps({"question": "a", "passages": passages}) + '\n{"question": "b"}\n'
+    out, _ = process.communicate(content.encode())
     assert [row["answer"] for row in rows(out)] == ["a", "b"]
     assert rows(out)[0]["passages"] == passages
 
@@ -137,25 +169,26 @@ def test_no_input_and_a_terminal_is_a_usage_error(start: Any) -> None:
     [
         (["none.jsonl"], b"Cannot read none.jsonl: No such file or directory."),
         (["."], b"Cannot read .: Is a directory."),
-        (["in.txt", "-o", "."], b"Cannot write .: Is a directory."),
-        (["in.txt", "-o", "in.txt", "--force"], b"in.txt is also the input file"),
-        (["in.txt", "--resume"], b"add -o OUT"),
-        (["in.txt", "-o", "x", "--resume", "--force"], b"exclude each other"),
-        (["in.txt", "-o", "x", "--retry-failed", "--force"], b"exclude each other"),
-        (["in.txt", "-o", "defaults.k=3"], b"-O sets an option"),
-        (["in.txt", "-s", "scriptd"], b"Did you mean"),
+        (["in.jsonl", "-o", "."], b"Cannot write .: Is a directory."),
+        (["in.jsonl", "-o", "in.jsonl", "--force"], b"in.jsonl is also the input file"),
+        (["in.jsonl", "--resume"], b"add -o OUT"),
+        (["in.jsonl", "-o", "x", "--resume", "--force"], b"exclude each other"),
+        (["in.jsonl", "-o", "x", "--retry-failed", "--force"], b"exclude each other"),
+        (["in.jsonl", "-o", "x.xlsx"], b"cannot write .xlsx files. End the name in .jsonl, .json, .csv, .tsv."),
+        (["in.jsonl", "-o", "defaults.k=3"], b"-O sets an option"),
+        (["in.jsonl", "-s", "scriptd"], b"Did you mean"),
     ],
 )
 def test_what_cannot_work_is_refused_before_anything_is_written(
     start: Any, tmp_path: Path, arguments: list[str], message: bytes
 ) -> None:
-    (tmp_path / "in.txt").write_text("a\n")
+    (tmp_path / "in.jsonl").write_text("a\n")
     process = start(*arguments)
     out, err = process.communicate()
     assert message in err
     assert b"Traceback" not in err
     assert (out, process.returncode) == (b"", 2)
-    assert (tmp_path / "in.txt").read_text() == "a\n"
+    assert (tmp_path / "in.jsonl").read_text() == "a\n"
     assert not (tmp_path / "x").exists()
 
 
