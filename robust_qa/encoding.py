@@ -1,11 +1,21 @@
-"""An answer as JSON-ready data, and back."""
+"""An answer as JSON-ready data, and back. The formats that the ending of a file name asks for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any
 
 from .types import Answer
+
+ROW_FORMATS = ("jsonl", "json", "csv", "tsv")
+TEXT_FORMATS = ("txt", "md", "json")
+
+
+def suffix_of(path: str | PurePath | None) -> str:
+    """Return the ending of a file name in lower case without its dot, "" if it has none. None: standard output."""
+    suffix = PurePath(path or "").suffix.lower().removeprefix(".")
+    return "jsonl" if suffix == "ndjson" else suffix
 
 
 def as_json(answer: Answer) -> dict[str, Any]:

@@ -338,6 +338,7 @@ class Job(Protocol):
     """The rows of a batch and how to answer them: all that an engine knows of the host.
 
     `source`: a path, a URL, or "-" for standard input. `out`: a path, a URL, or None for standard output.
+    `column`: the field with the question, "" to recognise it.
     `resume`, `retry` and `force` say what to do with answers that are in `out` already.
     `ordered`: write the answers in the order of the rows.
     `jobs`: the number of questions in flight, of all workers together.
@@ -346,6 +347,7 @@ class Job(Protocol):
 
     source: str
     out: str | None
+    column: str
     resume: bool
     retry: bool
     force: bool
@@ -353,10 +355,11 @@ class Job(Protocol):
     jobs: int
     tally: Tally
 
-    def plan(self, first: bytes | None, /) -> None:
+    def plan(self, first: bytes | None, /, rows: int | None = None) -> None:
         """Check that the configuration can answer the first row, None if there is no row. Call it before all others.
 
-        Raises ConfigError or MissingError if it cannot, InputError if the input is in another format.
+        Says what the input is taken for, with the number of its `rows` if it is known.
+        Raises ConfigError or MissingError if the configuration cannot answer the row.
         """
 
     def state(self, survey: Survey, /) -> bytes:
@@ -366,7 +369,10 @@ class Job(Protocol):
         """Raise InputError if the answers in `what`, which have the state `stored`, are of another run."""
 
     def file(self, state: bytes, /) -> AbstractContextManager[OutputFile]:
-        """Open `out` as a JSON lines file. Raises InputError if it is of another run, BusyError if it is in use."""
+        """Open `out`, to which JSON lines are written.
+
+        Raises InputError if it is of another run, BusyError if it is in use.
+        """
 
     @property
     def worker(self) -> Worker:

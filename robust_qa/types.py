@@ -270,12 +270,14 @@ class Survey:
     """The input of a batch, read as a whole before the first call.
 
     `digest`: its SHA-256, None for a stream. `lacking`: whether some row has no passages.
+    `rows`: their number without blank lines, None if unknown.
     """
 
     digest: str | None = None
     size: int | None = None  # bytes
-    first: bytes | None = None  # line
+    first: bytes | None = None  # row that is not blank
     lacking: bool = True
+    rows: int | None = None
 
 
 @dataclass(slots=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from ..documents.lines import read_lines
 from ..protocols import Engine, Job, OutputFile, Recipe, Runner, Worker
 from ..types import Survey, Tally
+from .layout import bare, check_rows, question_column
 from .resume import answered_by, survey
-from .rows import bare, check_rows, portable, read_passages, unread_passages
-from .tables import input_rows, table_delimiter, table_fields
+from .rows import portable, read_passages, unread_passages
+from .tables import input_rows, is_table, table_fields
 
 __all__ = [
     "Engine",
@@ -21,10 +23,12 @@ __all__ = [
     "bare",
     "check_rows",
     "input_rows",
+    "is_table",
     "portable",
+    "question_column",
+    "read_lines",
     "read_passages",
     "survey",
-    "table_delimiter",
     "table_fields",
     "unread_passages",
 ]

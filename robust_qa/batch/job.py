@@ -17,6 +17,7 @@ from ..answering.toolbox import Toolbox
 from ..errors import InputError
 from ..protocols import Runner
 from ..types import Survey, Tally
+from .layout import delimiter_of, described, source_name
 from .output import OutFile
 from .resume import NEW_RUN, State, retrieved
 from .run import Answerer, choose_for_first
@@ -29,6 +30,7 @@ Supervise = Callable[..., AbstractAsyncContextManager[None]]
 class BatchJob:
     """Rows of `source` that sessions like `session` answer. The contract with engines is the protocol Job.
 
+    `column`: the field with the question, "" to recognise it.
     `has_passages` says whether the rows bring passages. None: the first row decides. `how` has the flags of Answerer.
     `supervise` is called as `Job.supervised`, with the job before the other arguments.
     """
@@ -36,6 +38,7 @@ class BatchJob:
     session: Session
     source: str
     out: str | None
+    column: str = ""
     resume: bool = False
     retry: bool = False
     force: bool = False
@@ -51,6 +54,7 @@ class BatchJob:
 
     def __post_init__(self) -> None:
         self._chosen: tuple[str, Toolbox] | None = None
+        self._delimiter = ","  # of CSV output: that of the input
 
     @cached_property
     def worker(self) -> Answerer:
@@ -65,11 +69,14 @@ class BatchJob:
             self.session, strategy=self.strategy, as_given=self.as_given, jobs=self.jobs, how=self.how
         )
 
-    def plan(self, first: bytes | None) -> None:
-        """Check the configuration with the first row, None if there is no row."""
+    def plan(self, first: bytes | None, /, rows: int | None = None) -> None:
+        """Check the configuration with the first row, None if there is no row. Say what the input is taken for."""
         if self.has_passages is not None:
             self._chosen = self._choose(has_passages=self.has_passages)
         elif first is not None:
+            self._delimiter = delimiter_of(first)
+            count = "" if rows is None else f", {rows:,} {'row' if rows == 1 else 'rows'}"
+            self.say(f"{source_name(self.source)}: {described(first)}{count}")
             self._chosen = choose_for_first(self._choose, first, self.say)
 
     def state(self, survey: Survey) -> bytes:
@@ -96,12 +103,16 @@ class BatchJob:
 
     @contextmanager
     def file(self, state: bytes) -> Iterator[OutFile]:
-        """Open `out`, a JSON lines file. Counts its failed rows at the end."""
+        """Open `out`, to which JSON lines are written. Counts its failed rows at the end."""
         assert self.out is not None
         decoded = msgspec.json.decode(state, type=State)
-        output = OutFile(Path(self.out), decoded, resume=self.resume, retry=self.retry, force=self.force)
+        how = {"resume": self.resume, "retry": self.retry, "force": self.force}
+        output = OutFile(Path(self.out), decoded, **how, delimiter=self._delimiter)
         try:
-            yield output
+            try:
+                yield output
+            finally:  # also if the run was stopped
+                output.render()
             self.tally.failed += output.failed
             self.tally.unreadable += output.unreadable
         finally:

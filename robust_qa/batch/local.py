@@ -13,6 +13,7 @@ from .. import stdout
 from ..errors import InputError
 from ..protocols import Job
 from ..types import Survey
+from .formats import format_of
 from .output import Stream
 from .resume import survey_file
 from .run import Batch, Output
@@ -28,9 +29,11 @@ class Local:
         """Answer the rows of the job."""
         with open_input(job.source) as descriptor:
             resumable = is_file(job.out)
-            survey = survey_file(descriptor) if resumable else Survey()  # before any row is read
-            rows = InputRows(descriptor)
-            job.plan(await rows.peek())
+            survey = (
+                survey_file(descriptor, job.source, job.column) if resumable else Survey()
+            )  # before any row is read
+            rows = InputRows(descriptor, job.source, job.column)
+            job.plan(await rows.peek(), survey.rows)
 
             async def answer(output: Output, **how: Any) -> None:
                 batch = Batch(job.worker, rows, output, jobs=job.jobs, ordered=job.ordered, tally=job.tally, **how)
@@ -74,6 +77,8 @@ def _size(descriptor: int) -> int | None:
 
 @contextmanager
 def _stream(job: Job) -> Iterator[Stream]:
+    if job.out is not None and (form := format_of(job.out)) != "jsonl":
+        raise InputError(f"Cannot write {form} to {job.out}, which is not a regular file.")
     if job.out is None:
         yield Stream(stdout.descriptor(), "standard output")
     elif job.resume:

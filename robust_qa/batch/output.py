@@ -17,8 +17,9 @@ from msgspec import Meta, Raw
 
 from ..errors import BusyError, InputError, RqaError
 from ..sanitize import printable_json
+from .formats import format_of, rendered
 from .resume import NEW_RUN, State
-from .rows import parse_row
+from .rows import Row, parse_row
 
 _LINES_KEPT = "The lines written so far are complete. Free some disk space and continue with --resume."
 _START_AGAIN = "Start again with --force."
@@ -48,19 +49,33 @@ class Stream:
 class OutFile:
     """The output file, open and locked.
 
+    A name that ends in .csv, .tsv or .json gets its rows from a file of JSON lines beside it, when the run ends.
+
     `failed` is the number of rows in it with an error. `unreadable` counts those whose input was not a valid row.
     Finished rows stay in the file after a crash. An incomplete last line is removed and its row runs again.
     """
 
     def __init__(
-        self, path: Path, state: State, *, resume: bool = False, retry: bool = False, force: bool = False
+        self,
+        path: Path,
+        state: State,
+        *,
+        resume: bool = False,
+        retry: bool = False,
+        force: bool = False,
+        delimiter: str = ",",
     ) -> None:
         """Open `path`. `resume` continues the run that wrote it, `retry` also removes its failed rows.
 
-        Raises InputError if the file has lines of another run, or lines and no `resume` or `force`.
-        Raises BusyError if another process is writing the file.
+        `delimiter`: of CSV. Raises InputError if the file has lines of another run, or lines and no `resume` or
+        `force`. Raises BusyError if another process is writing the file.
         """
-        self.path = path.resolve()
+        self._out = path.resolve()
+        self._form = format_of(path)
+        self._delimiter = delimiter
+        self.path = rows_file(self._out)  # of JSON lines
+        if self.path != self._out and not force:
+            _check_unchanged(self._out, self.path)
         self.failed = 0
         self.unreadable = 0
         self._hashes = array("I")  # of each row's question, by row number; 0: the file lacks the row
@@ -108,6 +123,30 @@ class OutFile:
         if any(rows[n - 1] > rows[n] for n in range(1, len(rows))):
             self._rewrite(sorted(range(len(rows)), key=rows.__getitem__), ends)
 
+    def render(self) -> None:
+        """Write the rows in the format of the output, unless that is JSON lines. Replaces the file atomically."""
+        if self.path == self._out:
+            return
+        draft = self._out.with_name(f".{self._out.name}.draft")
+        try:
+            with draft.open("w", encoding="utf-8", newline="") as file:
+                file.writelines(rendered(self._whole_lines, self._form, self._delimiter))
+                file.flush()
+                os.fsync(file.fileno())
+            written = self.path.stat().st_mtime_ns
+            os.utime(draft, ns=(written, written))  # a later time shows that somebody changed the file
+            draft.replace(self._out)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise RqaError(
+                f"Cannot write {self._out}: {error.strerror}.",
+                hint=f"No row is lost: all are in {self.path}. Free some disk space and run again with --resume.",
+            ) from error
+
+    def _whole_lines(self) -> Iterator[bytes]:
+        with self._read() as file:
+            yield from (line for line in file if line.endswith(b"\n"))
+
     def _drop_failed(self) -> None:
         kept, ends = array("Q"), array("Q", [0])
         for number, (end, written) in enumerate(self._lines()):
@@ -153,13 +192,13 @@ class OutFile:
         return os.fdopen(os.dup(self._descriptor), "rb")
 
     def _begin(self, state: State, *, resume: bool, retry: bool, force: bool) -> None:
-        state_file = _state_file(self.path)
+        state_file = _state_file(self._out)
         if os.fstat(self._descriptor).st_size == 0 or force:
             draft = state_file.with_name(f"{state_file.name}.new")
             state.save(draft)  # first: if this fails, the old rows are still there
             try:
                 if force:
-                    batches_file(self.path).unlink(missing_ok=True)  # a new run pays for new replies
+                    batches_file(self._out).unlink(missing_ok=True)  # a new run pays for new replies
                 state_file.unlink(missing_ok=True)  # old rows must never get the state of a new run
             except OSError as error:
                 draft.unlink()
@@ -171,7 +210,7 @@ class OutFile:
             raise InputError(
                 f"{self.path} already exists.", hint=f"Use `--resume` to continue the run that wrote it. {NEW_RUN}"
             )
-        check_continues(self.path, state, retry=retry)
+        check_continues(self._out, state, retry=retry)
         if retry:
             state.save(state_file)  # failed rows may now be answered by a retriever that was missing
 
@@ -219,6 +258,23 @@ def check_continues(path: Path, state: State, *, retry: bool = False) -> None:
     except InputError as error:
         raise InputError(f"{path} cannot be continued: {error.message}", hint=NEW_RUN) from error
     stored.check_continues(state, str(path), retry=retry)
+
+
+def _check_unchanged(out: Path, rows: Path) -> None:
+    """Raises InputError if the file `out` was not written from the file `rows`."""
+    try:
+        if not out.stat().st_size or out.stat().st_mtime_ns <= rows.stat().st_mtime_ns:
+            return
+    except FileNotFoundError:
+        if not out.exists():
+            return
+        raise InputError(f"{out} already exists, and {rows.name} does not.", hint=NEW_RUN) from None
+    raise InputError(f"{out} was changed after rqa wrote it.", hint="Rename it, so that rqa can write its rows there.")
+
+
+def rows_file(out: Path) -> Path:
+    """The file of JSON lines with the rows of the output `out`: itself, or one beside it for another format."""
+    return out if format_of(out) == "jsonl" else out.with_name(f"{out.name}.jsonl")
 
 
 def _changed(how: str) -> InputError:
@@ -275,10 +331,11 @@ def _locked(descriptor: int) -> bool:
 def _hashes_of(line: bytes, number: int) -> tuple[int, int]:
     """The hashes of a row with its passages and without them."""
     try:
-        fields = parse_row(line, number).fields
+        row = parse_row(line, number)
     except InputError:
-        fields = {}
-    question = fields.get("question", Raw()), fields.get("id", Raw())
+        row = Row(number, {})
+    fields = row.fields
+    question = fields.get(row.column, Raw()), fields.get("id", Raw())
     return _hash(*question, fields.get("passages", Raw())), _hash(*question)
 
 

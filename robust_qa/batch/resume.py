@@ -8,7 +8,6 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +22,12 @@ from ..config.files import write_private
 from ..config.layers import Config
 from ..config.redaction import scrubbed
 from ..config.values import Value
-from ..documents.lines import LONGEST
+from ..documents.lines import read_lines
 from ..errors import InputError, RqaError
 from ..expressions import BUILT_IN, Tree, sources
 from ..types import Question, Survey
-from .rows import bare, parse_row
+from .layout import bare
+from .rows import parse_row
 from .tables import input_rows
 
 if TYPE_CHECKING:
@@ -216,24 +216,25 @@ def _digest(text: str) -> str:
 
 
 def survey(rows: Iterable[bytes]) -> Survey:
-    """Survey the rows of an input: lines with their ends, or those of a table as `input_rows` returns them."""
-    content, size, first, lacking = hashlib.sha256(), 0, None, False
+    """Survey the rows of an input as `input_rows` returns them."""
+    content, size, first, lacking, count = hashlib.sha256(), 0, None, False, 0
     for row in rows:
-        first = row if first is None else first
-        content.update(row)
+        content.update(row.rstrip(b"\r\n") + b"\n")
         size += len(row)
-        lacking = lacking or (bool(bare(row)) and _lacks_passages(row))
-    return Survey(content.hexdigest(), size, first, lacking)
+        if bare(row):
+            count += 1
+            first = row if first is None else first
+            lacking = lacking or _lacks_passages(row)
+    return Survey(content.hexdigest(), size, first, lacking, count)
 
 
-def survey_file(descriptor: int) -> Survey:
+def survey_file(descriptor: int, name: str = "The input", column: str = "") -> Survey:
     """Survey the unread part of a regular file, and keep the file position. Of a stream nothing is known."""
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         return Survey()
     position = os.lseek(descriptor, 0, os.SEEK_CUR)
     with os.fdopen(os.dup(descriptor), "rb") as file:
-        lines = iter(partial(file.readline, LONGEST + 1), b"")  # a longer line is not a valid row
-        found = survey(row for _, row in input_rows(lines))
+        found = survey(row for _, row in input_rows(read_lines(file), name, column))
     os.lseek(descriptor, position, os.SEEK_SET)
     return found
 

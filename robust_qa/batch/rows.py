@@ -1,8 +1,8 @@
 """Rows of a batch: read questions and passages, and write answers.
 
-A row is a JSON object with `question` and optionally `id` and `passages`. A line that does not begin with { or [ is
-a question. A table, such as CSV, has its fields in cells. Other fields are copied to the output byte for byte, in their
-order, unless they are not valid JSON.
+A row is a JSON object with `question` and optionally `id` and `passages`, a question alone, or a row of a table, which
+has its fields in cells. Other fields are copied to the output byte for byte, in their order, unless they are not valid
+JSON.
 """
 
 from __future__ import annotations
@@ -21,26 +21,14 @@ from ..documents.lines import LONGEST
 from ..errors import InputError, RqaError
 from ..kit.dates import iso_date
 from ..types import Answer, Passage, Question
-from .tables import table_delimiter, table_fields
+from .layout import BOM, EACH, bare, question_column, split_row
+from .tables import table_fields
 
 # The fields that rqa adds to an output line. An input field of the same name moves into `input`.
 OWN_FIELDS = frozenset(
     """row answer abstained confidence citations conflicts closest withstands reason usage seconds strategy details
     trace error input""".split()
 )
-_BOM = b"\xef\xbb\xbf"
-# The first bytes of files that are not UTF-8 text: what they are, and how to convert them.
-_SIGNATURES = {
-    b"\x1f\x8b": ("compressed", "gzip -dc FILE"),
-    b"\x28\xb5\x2f\xfd": ("compressed", "zstd -dc FILE"),
-    b"\xfd7zXZ\0": ("compressed", "xz -dc FILE"),
-    b"BZh": ("compressed", "bzip2 -dc FILE"),
-    b"\xff\xfe": ("UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE"),
-    b"\xfe\xff": ("UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE"),
-}
-
-_ARRAY = re.compile(rb"\[\s*\{")
-_EACH = "Write one object per line: jq -c '.[]' FILE"
 _OTHER_NAMES = "ctxs contexts context positive_ctxs paragraphs docs documents".split()  # of passages, in other tools
 
 # Matches whole strings, so that `portable` changes no text in them. Unclosed strings too: that keeps the time linear.
@@ -70,22 +58,34 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the input: its number, from 1, and its fields as raw JSON."""
+    """A row of the input: the number of its line, from 1, and its fields as raw JSON.
+
+    `chosen`: the field with the question, "" to recognise it.
+    """
 
     number: int
     fields: dict[str, Raw]
+    chosen: str = ""
+
+    @property
+    def column(self) -> str:
+        """The field with the question, "" if there is none or several could be it."""
+        with suppress(InputError):
+            return question_column(self.fields, self.chosen)
+        return ""
 
     def question(self) -> Question:
         """The row's question. Raises InputError if a field is invalid."""
-        if "question" not in self.fields:
+        column = question_column(self.fields, self.chosen)
+        if not column:
             names = ", ".join(list(self.fields)[:8]) or "none"
             raise InputError(
-                f"The row has no `question`; its fields are {names}.",
-                hint="Rename the field of the question. Example: jq -c '.question = .query' FILE",
+                f"The row has no `{self.chosen or 'question'}`; its fields are {names}.",
+                hint="Choose the field of the question with --column NAME.",
             )
-        text = _decode_any(self.fields["question"])
+        text = _decode_any(self.fields[column])
         if not isinstance(text, str) or not text.strip():
-            raise InputError(f"`question` must be text, but it is {_type_name(text)}.")
+            raise InputError(f"`{column}` must be text, but it is {_type_name(text)}.")
         repetition = _decode_any(self.fields.get("repetition", Raw(b"0")))
         return Question(text.strip(), self._id(), self._passages(), repetition if isinstance(repetition, int) else 0)
 
@@ -126,9 +126,13 @@ class Row:
         line: dict[str, Any] = dict(self.fields)
         if not passages:
             line.pop("passages", None)
-        if not OWN_FIELDS.isdisjoint(line):
-            line["input"] = {name: line.pop(name) for name in self.fields if name in OWN_FIELDS and name in line}
+        column = self.column
+        moved = OWN_FIELDS if column == "question" else OWN_FIELDS | {"question"}
+        if not moved.isdisjoint(line):
+            line["input"] = {name: line.pop(name) for name in self.fields if name in moved and name in line}
         line["row"] = self.number
+        if column:
+            line.setdefault("question", self.fields[column])
         return line
 
     def _id(self) -> str:
@@ -152,40 +156,19 @@ class Row:
         return None if passages is None else tuple(map(_passage, passages))
 
 
-def bare(line: bytes) -> bytes:
-    """`line` without white space and byte order mark at its ends."""
-    return line.strip().removeprefix(_BOM).strip()
-
-
-def check_rows(line: bytes, name: str = "The input") -> None:
-    """Raises InputError if the first `line` of an input shows that it must be converted to rows first."""
-    for signature, (what, command) in _SIGNATURES.items():
-        if line.startswith(signature):
-            raise InputError(f"{name} is {what}.", hint=f"Convert it to UTF-8 text: {command} > ROWS")
-    line = bare(line)
-    if line in (b"{", b"["):
-        raise InputError(
-            f"{name} is JSON over several lines, but a row must be one line.",
-            hint="Write one object per line: jq -c . FILE, or jq -c '.[]' FILE for an array.",
-        )
-    if _ARRAY.match(line):
-        raise InputError(f"{name} is a JSON array, but a row must be an object.", hint=_EACH)
-    if b"\n" not in line and table_delimiter(line):
-        raise InputError(f"{name} is a table, but a row must be a JSON object.", hint="Convert it to JSON lines.")
-
-
 def unread_passages(fields: Container[str]) -> str:
     """A warning for a row whose passages seem to be in another field than `passages`, else ""."""
     found = [name for name in _OTHER_NAMES if name in fields and "passages" not in fields]
     return f"`{found[0]}` is not read: passages are in `passages`, see rqa-batch(1)" if found else ""
 
 
-def parse_row(line: bytes, number: int) -> Row:
+def parse_row(row: bytes, number: int) -> Row:
     """Parse the row at line `number`. Raises InputError if it is not valid."""
-    if len(line) > LONGEST:
+    if len(row) > LONGEST:
         raise InputError(f"The row is longer than {LONGEST >> 20} MiB.")
-    in_table = line.find(b"\n", 0, -1) >= 0  # below its header
-    line = line if in_table else bare(line)
+    layout, line = split_row(row)
+    is_table = layout is not None and bool(layout.delimiter)
+    line = line if is_table else bare(line)
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
@@ -195,11 +178,10 @@ def parse_row(line: bytes, number: int) -> Row:
         ) from error
     if "\0" in text:
         raise InputError("The row has NUL bytes. The file is binary or UTF-16 text.")
-    if in_table:
-        return Row(number, {name: Raw(_encode(value)) for name, value in table_fields(line).items()})
-    if text[:1] not in ("{", "["):
+    if layout is None and text[:1] not in ("{", "["):
         return Row(number, {"question": Raw(_encode(text))})
-    return Row(number, _fields(line))
+    fields = {name: Raw(_encode(value)) for name, value in table_fields(row).items()} if is_table else _fields(line)
+    return Row(number, fields, "" if layout is None else layout.column)
 
 
 def read_passages(raw: bytes, name: str) -> list[Passage]:
@@ -208,7 +190,7 @@ def read_passages(raw: bytes, name: str) -> list[Passage]:
     `name`: the file's name, for messages and as the source of plain text. Raises InputError.
     """
     try:
-        text = raw.removeprefix(_BOM).decode()
+        text = raw.removeprefix(BOM).decode()
     except UnicodeDecodeError as error:
         raise InputError(f"The passages in {name} are not UTF-8 text.", hint="Convert them with iconv.") from error
     if not text.strip():
@@ -225,7 +207,7 @@ def read_passages(raw: bytes, name: str) -> list[Passage]:
 
 def _read_array(raw: bytes, name: str) -> list[Raw]:
     try:
-        return msgspec.json.decode(portable(raw.removeprefix(_BOM)), type=list[Raw])
+        return msgspec.json.decode(portable(raw.removeprefix(BOM)), type=list[Raw])
     except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(f"{name} is not a JSON array of passages: {_plain(error)}.") from error
 
@@ -269,10 +251,10 @@ def _fields(line: bytes) -> dict[str, Raw]:
         _decode_any(line)
         return _decode_fields(line)
     except msgspec.ValidationError as error:
-        raise InputError("The row is a JSON array, not an object.", hint=_EACH) from error
+        raise InputError("The row is JSON, but not an object.", hint=EACH) from error
     except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(
-            f"The row begins with {line[:1].decode()} but is not JSON: {_plain(error)}.",
+            f"The row is not JSON: {_plain(error)}.",
             hint='Write one JSON object per line: `jq -c . FILE`. Write a plain question as {"question": "..."}.',
         ) from error
 

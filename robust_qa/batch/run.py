@@ -15,7 +15,8 @@ from ..documents.lines import Lines
 from ..errors import InputError, PluginError, RqaError, UnavailableError
 from ..protocols import Worker
 from ..types import Answer, Question, Tally, Usage
-from .rows import Row, bare, check_rows, parse_row, unread_passages
+from .layout import bare
+from .rows import Row, parse_row, unread_passages
 
 GRACE = 5.0  # seconds that rows in flight get to finish after an interrupt
 _MAX_GENERAL_FAILURES = 20  # in a row, or as many as there are jobs
@@ -34,9 +35,8 @@ def choose_for_first(
     """The result of `choose(has_passages=...)` for the first row.
 
     Calls `say` with a warning if the row's passages seem to be in another field.
-    Raises ConfigError or MissingError if the configuration cannot answer the row, InputError if the input has no rows.
+    Raises ConfigError or MissingError if the configuration cannot answer the row.
     """
-    check_rows(line)
     try:
         row = parse_row(line, 1)
         if warning := unread_passages(row.fields):

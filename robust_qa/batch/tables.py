@@ -1,4 +1,4 @@
-"""Rows of a table: CSV or TSV with a header that has a cell `question`."""
+"""Rows of an input, assembled from its lines."""
 
 from __future__ import annotations
 
@@ -12,64 +12,36 @@ import msgspec
 
 from ..documents.lines import Lines
 from ..errors import InputError
+from .layout import Layout, bare, cells, recognised, separator, source_name, split_row
 
-_BOM = b"\xef\xbb\xbf"
-_DELIMITERS = "\t,;"
-_LONGEST_HEADER = 10_000  # bytes
 _LONGEST_ROW = 1 << 24  # bytes
-_READ = frozenset({"question", "id", "answers", "passages"})  # in the header, upper or lower case
-
-
-def table_delimiter(line: bytes) -> str:
-    """The delimiter of the table that begins with this header, "" if the line is no header."""
-    if len(line) > _LONGEST_HEADER or b"?" in line:
-        return ""
-    header = line.removeprefix(_BOM).decode(errors="replace")
-    return next((mark for mark in _DELIMITERS if "question" in _names(header, mark)), "")
 
 
 def table_fields(row: bytes) -> dict[str, Any]:
-    """The fields of a row of a table, with its header above it. An empty cell is no field.
+    """The fields of a row of a table, as `input_rows` returns it. An empty cell is no field.
 
     A JSON array or object in a cell is decoded. Other passages are the text of one passage.
 
     Raises InputError if the row has unmatched quotes or more cells than the header.
     """
-    header, _, text = row.decode().partition("\n")
-    mark = table_delimiter(header.encode())
-    names = _names(header, mark)
+    layout, content = split_row(row)
+    assert layout is not None
+    text = content.decode()
     try:
-        cells = _cells(text, mark)
+        found = cells(text, layout.delimiter)
     except csv.Error as error:
         length = text.count("\n") + 1
         raise InputError(
             f"A quote in the row, which has {length:,} {'line' if length == 1 else 'lines'}, is not closed: {error}.",
             hint='Write a quote inside a quoted cell twice: "".',
         ) from error
-    if len(cells) > len(names):
+    if len(found) > len(layout.names):
         raise InputError(
-            f"The row has {len(cells)} cells, but the header has {len(names)}.",
-            hint=f"Put a cell that contains {mark!r} in double quotes.",
+            f"The row has {len(found)} cells, but the header has {len(layout.names)}.",
+            hint=f"Put a cell that contains {layout.delimiter!r} in double quotes.",
         )
-    named = zip(names, cells, strict=False)  # cells at the end may be missing
+    named = zip(layout.names, found, strict=False)  # cells at the end may be missing
     return {name: _value(name, cell) for name, cell in named if name and cell.strip()}
-
-
-def _names(header: str, mark: str) -> list[str]:
-    with suppress(csv.Error):
-        names = [name.strip() for name in _cells(header.rstrip("\r\n"), mark)]
-        return [name.lower() if name.lower() in _READ else name for name in names]
-    return []
-
-
-def _cells(text: str, mark: str) -> list[str]:
-    csv.field_size_limit(_LONGEST_ROW)  # the default is too short for passages
-    try:
-        return next(csv.reader([text], delimiter=mark, strict=True), [])
-    except csv.Error:
-        if mark != "\t" or "\n" in text:
-            raise
-        return text.split("\t")  # many programs write tsv without quoting
 
 
 def _value(name: str, cell: str) -> Any:
@@ -80,38 +52,65 @@ def _value(name: str, cell: str) -> Any:
 
 
 class Assembler:
-    """Assembles the rows of an input from its lines.
+    """Assembles the rows of the input `name` from its lines.
 
-    A line is a row. In a table, a row is the header, a line break and the lines of the row.
+    The first line that is not blank decides the layout. A row of plain questions or JSON is a line. A row of a table,
+    and a line of JSON that does not look like JSON, contains its layout.
     `number`: the line number where the last row begins, from 1.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "The input", column: str = "") -> None:
         self.number = 0
-        self.header = b""  # of a table
+        self.layout: Layout | None = None
+        self._name = source_name(name)
+        self._column = column
+        self._begun = False  # a line that is not blank was read
+        self._separator = ""  # of a table
         self._read = 0  # lines
         self._parts: list[bytes] = []  # of an incomplete row
         self._length = 0  # of those parts
 
     def add(self, line: bytes) -> bytes | None:
-        """The row that ends with this line. None after a header, or if a quoted cell continues on the next line."""
+        """The row that ends with this line. None after a header, or if a quoted cell continues on the next line.
+
+        Raises InputError if the first line is ambiguous.
+        """
         self._read += 1
-        if self._read == 1 and (mark := table_delimiter(line)):
-            self.header = line.removeprefix(_BOM).rstrip(b"\r\n")
-            self._mark = mark.encode()
-            self._quoted = re.compile(rb'(?:^|(?<=%b))"(?:[^"]++|"")*+"' % self._mark)
-            self._quote = re.compile(rb'(?:^|%b)"' % self._mark)
-            return None
+        line = line.rstrip(b"\r\n")
         if not self._parts:
             self.number = self._read
-        if not self.header:
-            return line
-        line = line.rstrip(b"\r\n")
+        if not self._begun and (not bare(line) or self._is_header(line)):
+            return None
+        if self.layout is None or not bare(line):
+            if not self._parts:
+                return line
+        elif not self.layout.delimiter:
+            looks_right = not self._column and bare(line).startswith((b"{", b"["))
+            return line if looks_right else self.layout.row(line)
         with_state = b'"' + line if self._parts else line
         self._parts.append(line)
         self._length += len(line)
         is_open = self._quote.search(self._quoted.sub(b"", with_state))
         return None if is_open and self._length <= _LONGEST_ROW else self.rest()
+
+    @property
+    def is_table(self) -> bool | None:
+        """Whether the input is a table, None as long as it is unknown."""
+        return (self.layout is not None and bool(self.layout.delimiter)) if self._begun else None
+
+    def _is_header(self, line: bytes) -> bool:
+        if not self._separator and (mark := separator(line)):
+            self._separator = mark
+            return True
+        self._begun = True
+        self.layout = recognised(line, self._name, self._column, self._separator)
+        if not self.is_table or self.layout is None:
+            return False
+        self._mark = self.layout.delimiter.encode()
+        mark_pattern = re.escape(self._mark)
+        self._quoted = re.compile(rb'(?:^|(?<=%b))"(?:[^"]++|"")*+"' % mark_pattern)
+        self._quote = re.compile(rb'(?:^|%b)"' % mark_pattern)
+        return True
 
     def rest(self) -> bytes | None:
         """The incomplete row at the end of the input, None without one. A row of empty cells is blank."""
@@ -120,12 +119,26 @@ class Assembler:
         row = b"\n".join(self._parts)
         self._parts.clear()
         self._length = 0
-        return self.header + b"\n" + row if row.strip(self._mark + b" \t\n") else b""
+        assert self.layout is not None
+        return self.layout.row(row) if row.strip(self._mark + b" \t\n") else b""
 
 
-def input_rows(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The rows of an input with their line numbers, from 1: its lines, or the rows of its table for `table_fields`."""
-    assembler = Assembler()
+def is_table(lines: Iterable[bytes], name: str = "The input") -> bool:
+    """Whether the input `name` begins with the header of a table. Raises InputError if that is ambiguous."""
+    assembler = Assembler(name)
+    for line in lines:
+        assembler.add(line)
+        if assembler.is_table is not None:
+            break
+    return bool(assembler.is_table)
+
+
+def input_rows(lines: Iterable[bytes], name: str = "The input", column: str = "") -> Iterator[tuple[int, bytes]]:
+    """The rows of the input `name` with their line numbers, from 1.
+
+    `column`: the field with the question, "" to recognise it. Raises InputError if that is ambiguous.
+    """
+    assembler = Assembler(name, column)
     for line in lines:
         if (row := assembler.add(line)) is not None:
             yield assembler.number, row
@@ -136,15 +149,15 @@ def input_rows(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 class InputRows(Lines):
     """The rows of a file descriptor: lines, or the rows of a table."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, name: str = "The input", column: str = "") -> None:
         super().__init__(descriptor)
-        self._assembler = Assembler()
+        self._assembler = Assembler(name, column)
         self._row: bytes | None = None  # the next one
 
     @property
     def is_table(self) -> bool:
         """Whether the rows that were read are those of a table."""
-        return bool(self._assembler.header)
+        return bool(self._assembler.is_table)
 
     async def peek(self) -> bytes | None:
         """Return the next row without consuming it, None at the end."""

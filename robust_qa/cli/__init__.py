@@ -5,7 +5,7 @@ To answer many questions, see `robust_qa.cli.batch_run`.
 
 from __future__ import annotations
 
-from ..encoding import as_json
+from ..encoding import ROW_FORMATS, TEXT_FORMATS, as_json, suffix_of
 from .options import (
     Answering,
     KeyValue,
@@ -17,10 +17,12 @@ from .options import (
     output_option,
     passages_in,
 )
-from .output import complain, console, cost_line, print_answer, print_sources, print_to
+from .output import complain, console, cost_line, print_answer, print_rows, print_sources, print_to
 from .run import Run
 
 __all__ = [
+    "ROW_FORMATS",
+    "TEXT_FORMATS",
     "Answering",
     "KeyValue",
     "Run",
@@ -36,6 +38,8 @@ __all__ = [
     "output_option",
     "passages_in",
     "print_answer",
+    "print_rows",
     "print_sources",
     "print_to",
+    "suffix_of",
 ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..encoding import TEXT_FORMATS, suffix_of
 from ..errors import InputError, RqaError
 from ..stdout import descriptor, plugins_write_to_stderr
 from ..types import Answer, Question
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     'rqa ask --passages found.jsonl -s astute --explain "When was it finished?"',
 )
 @click.argument("question", metavar="[QUESTION]", nargs=-1)
-@output_option("FILE", "Write the answer to FILE. Default: - (stdout).", dir_okay=False)
+@output_option("FILE", "Write the answer to FILE. Default: - (stdout).", formats=TEXT_FORMATS, dir_okay=False)
 @answering_options()
 @history_option
 @click.option(
@@ -64,6 +65,7 @@ def command(
     from .live import Live
 
     options = Answering(**answering)
+    as_json |= suffix_of(out) == "json"
     if short and as_json:
         raise click.UsageError("--short cannot be combined with --json.")
     if passages and (options.docs or (options.retriever and not _names_given(options.retriever))):

@@ -8,6 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from ..encoding import ROW_FORMATS
 from ..errors import Exit
 from .options import Answering, answering_options, engine_options, jobs_option, output_option
 from .run import Run, pass_run
@@ -22,7 +23,8 @@ _JOBS_OF_WAVES = 5000  # questions in flight with --provider-batch: each wave ha
     "rqa batch -d notes/ < questions.txt | jq -r .answer",
 )
 @click.argument("source", metavar="[IN]", required=False, type=click.Path(path_type=str, allow_dash=True))
-@output_option("OUT", "Write answers to OUT. Default: - (stdout).", urls=True)
+@output_option("OUT", "Write answers to OUT, as its ending says. Default: - (stdout).", urls=True, formats=ROW_FORMATS)
+@click.option("--column", metavar="NAME", default="", help="Column or field of IN that holds the question.")
 @click.option("--resume", is_flag=True, help="Continue the interrupted run that wrote OUT.")
 @click.option("--retry-failed", is_flag=True, help="Like --resume, and also retry the failed rows.")
 @click.option("--force", is_flag=True, help="Replace OUT.")
@@ -45,6 +47,7 @@ def command(
     *,
     source: str | None,
     out: str | None,
+    column: str,
     resume: bool,
     retry_failed: bool,
     force: bool,
@@ -58,8 +61,8 @@ def command(
 ) -> None:
     """Answer the questions in IN (default: stdin). Write one output line each, in input order.
 
-    A line is a plain question, or a JSON object with `question` and optionally `id` and `passages`.
-    IN may also be CSV or TSV with these names in its first line. Other fields are copied to the output.
+    IN has JSON lines with `question` and optionally `id` and `passages`, or CSV or TSV with these names in its first
+    line, or one question a line. Other fields are copied to the output.
     """
     resume |= retry_failed
     option = "--retry-failed" if retry_failed else "--resume"
@@ -78,6 +81,7 @@ def command(
         Target(out, resume=resume, force=force, retry=retry_failed),
         Answering(**answering),
         batches=batches,
+        column=column,
         jobs=jobs,
         ordered=not unordered,
         passages=not no_passages,

@@ -61,7 +61,7 @@ class Target:
             job = BatchJob(session, str(source), str(path), **how)
             job.plan(None)
             with open_input(job.source) as descriptor:
-                state = job.state_of(survey_file(descriptor))
+                state = job.state_of(survey_file(descriptor, job.source))
             check_continues(path.resolve(), state, retry=self.retry)
 
 
@@ -108,6 +108,7 @@ async def answer_rows(
     source: Path | str,
     target: Target,
     *,
+    column: str = "",
     strategy: str | None = None,
     as_given: bool = False,
     has_passages: bool | None = None,
@@ -128,6 +129,7 @@ async def answer_rows(
         session,
         str(source),
         None if target.out is None else str(target.out),
+        column=column,
         resume=target.resume,
         retry=target.retry,
         force=target.force,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from ..encoding import suffix_of
 from ..errors import InputError, RqaError
 from ..types import Kind, Passage
 from .run import Run
@@ -133,11 +134,12 @@ def _expressions(config: Config) -> dict[str, str]:
 
 
 class _Output(click.Path):
-    """The path of an output file or folder. Rejects KEY=VALUE, which belongs to -O."""
+    """The path of an output file or folder. Rejects KEY=VALUE, which belongs to -O, and endings of other formats."""
 
-    def __init__(self, *, stdout: bool, urls: bool, **kinds: bool) -> None:
+    def __init__(self, *, stdout: bool, urls: bool, formats: Sequence[str], **kinds: bool) -> None:
         super().__init__(path_type=str if urls else Path, **kinds)
         self._stdout = stdout
+        self._formats = formats
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path, or None for standard output."""
@@ -146,7 +148,15 @@ class _Output(click.Path):
                 self.fail("this command cannot write to stdout. Give a path: -o result", param, ctx)
             return None
         _refuse_key_value(self, str(value), param, ctx)
+        self._check_ending(str(value), param, ctx)
         return super().convert(value, param, ctx)
+
+    def _check_ending(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> None:
+        suffix = suffix_of(value)
+        is_folder = "://" in value or value.endswith("/") or Path(value).is_dir()
+        if suffix and not is_folder and self._formats and suffix not in self._formats:
+            allowed = ", ".join(f".{each}" for each in self._formats)
+            self.fail(f"this command cannot write .{suffix} files. End the name in {allowed}.", param, ctx)
 
 
 class _NoOutput(click.ParamType[str]):
@@ -176,14 +186,15 @@ def output_option(
     required: bool = False,
     stdout: bool = True,
     urls: bool = False,
+    formats: Sequence[str] = (),
     **kinds: bool,
 ) -> Callable[[F], F]:
     """Add the option -o, --output. The parameter `name` holds the path, or None for standard output.
 
     `-` means standard output if `stdout` is true and is an error otherwise. With `urls` the parameter is text that may
-    be a URL. `kinds` go to click.Path.
+    be a URL. `formats`: the endings that a file name may have; () allows all. `kinds` go to click.Path.
     """
-    kind = _Output(stdout=stdout, urls=urls, **kinds)
+    kind = _Output(stdout=stdout, urls=urls, formats=formats, **kinds)
     return click.option("-o", "--output", name, metavar=metavar, type=kind, required=required, help=help)
 
 

@@ -1,4 +1,4 @@
-"""Read the lines of a stream as they arrive."""
+"""Read the lines of a file, or of a stream as they arrive."""
 
 from __future__ import annotations
 
@@ -8,11 +8,58 @@ import queue
 import select
 import threading
 from collections import deque
+from collections.abc import Iterator
+from typing import BinaryIO
 
 from ..errors import InputError
 
 LONGEST = 256 * 1024 * 1024  # bytes of a line; the rest is dropped
 _CHUNK = 256 * 1024
+
+
+class _Splitter:
+    """Splits chunks into lines without their ends. In a file without line feeds, lines end with carriage returns."""
+
+    def __init__(self) -> None:
+        self._end = b""
+        self._parts: list[bytes] = []  # of the incomplete last line
+        self._length = 0  # of those parts, including dropped bytes
+
+    def add(self, chunk: bytes) -> list[bytes]:
+        """The lines that end in this chunk."""
+        if not self._end:
+            self._end = b"\r" if b"\r" in chunk[:-1] and b"\n" not in chunk else b"\n"
+        *whole, rest = chunk.split(self._end)
+        if whole:
+            self._keep(whole[0])
+            whole[0] = b"".join(self._parts)
+            self.clear()
+        self._keep(rest)
+        return whole
+
+    def rest(self) -> list[bytes]:
+        """The incomplete line at the end, if any."""
+        line = [b"".join(self._parts)] if self._length else []
+        self.clear()
+        return line
+
+    def clear(self) -> None:
+        """Forget the incomplete line."""
+        self._parts.clear()
+        self._length = 0
+
+    def _keep(self, part: bytes) -> None:
+        if self._length <= LONGEST:
+            self._parts.append(part)
+        self._length += len(part)
+
+
+def read_lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file, without line ends, as Lines returns them."""
+    splitter = _Splitter()
+    while chunk := file.read(_CHUNK):
+        yield from splitter.add(chunk)
+    yield from splitter.rest()
 
 
 class Lines:
@@ -26,8 +73,7 @@ class Lines:
         self.number = 0
         self._descriptor = descriptor
         self._whole: deque[bytes] = deque()
-        self._parts: list[bytes] = []  # of the incomplete last line
-        self._length = 0  # of those parts, including dropped bytes
+        self._splitter = _Splitter()
         self._ended = False
         self._wanted: queue.SimpleQueue[asyncio.Future[bytes]] = queue.SimpleQueue()
         self._chunk: asyncio.Future[bytes] | None = None
@@ -49,8 +95,7 @@ class Lines:
         """Stop. A waiting caller gets None."""
         self._ended = True
         self._whole.clear()
-        self._parts.clear()
-        self._length = 0
+        self._splitter.clear()
         if self._chunk is not None and not self._chunk.done():
             self._chunk.set_result(b"")
 
@@ -80,23 +125,7 @@ class Lines:
     def _split(self, chunk: bytes) -> None:
         if not chunk:
             self._ended = True
-            if self._length:
-                self._whole.append(b"".join(self._parts))
-            self._parts.clear()
-            return
-        *whole, rest = chunk.split(b"\n")
-        if whole:
-            self._keep(whole[0])
-            whole[0] = b"".join(self._parts)
-            self._whole.extend(whole)
-            self._parts.clear()
-            self._length = 0
-        self._keep(rest)
-
-    def _keep(self, part: bytes) -> None:
-        if self._length <= LONGEST:
-            self._parts.append(part)
-        self._length += len(part)
+        self._whole.extend(self._splitter.add(chunk) if chunk else self._splitter.rest())
 
 
 def _read(descriptor: int) -> bytes:

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robust_qa import Answer, InputError, MissingError, Passage, Question, Step, Usage
-from robust_qa.batch.rows import check_rows, parse_row, read_passages, unread_passages
+from robust_qa.batch.layout import check_rows
+from robust_qa.batch.rows import parse_row, read_passages, unread_passages
 
 
 def ask(row: Any) -> Question:
@@ -59,17 +60,21 @@ def test_null_passages_differ_from_an_empty_list() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b'{"query": "Who?"}', "no `question`; its fields are query"),
+        (b'{"q": "Who?"}', "no `question`; its fields are q"),
+        (b'{"query": "Who?", "prompt": "Who?"}', "Several columns may hold the question: query, prompt"),
+        (b'{"column":"Q"}\n{"question": "Who?"}', "no `Q`; its fields are question"),
+        (b"{}\nWho?", "The row is not JSON"),
+        (b'{}\n"Who?"', "The row is JSON, but not an object"),
         (b'{"question": 3}', "must be text, but it is a number"),
         (b'{"question": " "}', "must be text, but it is empty"),
         (b'{"question": "Q", "passages": {"text": "T"}}', "Expected `array | null`, got `object`"),
         (b'{"question": "Q", "passages": [{"title": "T"}]}', "missing required field `text` - at `passages[0]`"),
         (b'{"question": "Q", "passages": [["T"]]}', "got `array` - at `passages[0]`"),
         (b'{"question": "Q"', "not JSON"),
-        (b'[{"question": "Q"}]', "The row is a JSON array"),
-        (b'[{"question": NaN}]', "The row is a JSON array"),
-        (b"[citation needed] Who said that?", "The row begins with [ but is not JSON"),
-        (b"{sic} Who said that?", "The row begins with { but is not JSON"),
+        (b'[{"question": "Q"}]', "The row is JSON, but not an object"),
+        (b'[{"question": NaN}]', "The row is JSON, but not an object"),
+        (b"[citation needed] Who said that?", "The row is not JSON"),
+        (b"{sic} Who said that?", "The row is not JSON"),
         (b'{"question": "\xe9"}', "not UTF-8 text: invalid continuation byte at byte 15"),
         ('{"question": "Q"}'.encode("utf-16-le"), "NUL"),
         (b'{"question":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "recursion"),
@@ -85,7 +90,8 @@ def test_an_invalid_row_is_an_error_with_a_reason(line: bytes, message: str) -> 
     ("line", "message", "hint"),
     [
         (b'[{"question": "Q"}, {', "in.x is a JSON array", "jq -c '.[]' FILE"),
-        (b"question,answers\r", "in.x is a table", "JSON lines"),
+        (b"{\n", "in.x is JSON over several lines", "jq -c . FILE"),
+        (b"\xff\xfeq\0", "in.x is UTF-16 text", "iconv"),
     ],
 )
 def test_an_input_that_can_be_converted_is_an_error_with_a_command(line: bytes, message: str, hint: str) -> None:
@@ -128,6 +134,18 @@ def test_whatever_a_row_holds_besides_is_still_there(fields: dict[str, Any]) -> 
 def test_fields_with_the_names_of_ours_move_into_input() -> None:
     out = json.loads(answered(b'{"row": 3, "question": "Q", "answer": "old", "input": 1}'))
     assert (out["row"], out["answer"], out["input"]) == (7, "Paris", {"row": 3, "answer": "old", "input": 1})
+
+
+@pytest.mark.parametrize("name", ["user_input", "query", "prompt", "input", "problem", "Question"])
+def test_the_question_has_the_name_of_a_published_format(name: str) -> None:
+    assert ask({name: "Who?", "n": 1}) == Question("Who?")
+
+
+def test_the_question_is_in_question_whatever_its_column_and_no_field_is_lost() -> None:
+    out = json.loads(answered(b'{"column":"Q"}\n{"question": "Why?", "Q": "Who?", "n": 1}'))
+    assert {name: out[name] for name in ("Q", "n", "question", "input")} == {
+        "Q": "Who?", "n": 1, "question": "Who?", "input": {"question": "Why?"},
+    }  # fmt: skip
 
 
 def test_passages_can_be_left_out() -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from robust_qa import Answer, ConfigError, InputError, MissingError, Question, RqaError, UnavailableError, Usage
 from robust_qa.answering.session import Session
+from robust_qa.batch import input_rows
 from robust_qa.batch import run as batch
 from robust_qa.batch.run import Answerer, Batch, choose_for_first
 from robust_qa.cli.progress import share
@@ -162,7 +163,7 @@ async def test_a_row_is_written_as_soon_as_nothing_slower_is_before_it(session: 
         ("refuse", "RefusedError", "The key is wrong."),
         ("crash", "PluginError", "Strategy 'scripted' failed with ZeroDivisionError: by nothing."),
         ("cancel", "PluginError", "Strategy 'scripted' let a cancellation of its own escape."),
-        ("{", "InputError", "The row begins with { but is not JSON"),
+        ("{", "InputError", "The row is not JSON"),
         ('{"question": 3}', "InputError", "`question` must be text"),
     ],
 )
@@ -444,9 +445,9 @@ async def test_a_first_row_that_cannot_be_read_is_not_the_configurations_fault()
     assert choose_for_first(plan, b"a question\n", print) is False
 
 
-async def test_json_over_several_lines_is_refused(session: Session) -> None:
+def test_json_over_several_lines_is_refused() -> None:
     with pytest.raises(InputError, match="over several lines"):
-        choose_for_first(session.choose, b"[", print)
+        list(input_rows([b"["]))
 
 
 @pytest.mark.parametrize(
@@ -460,11 +461,9 @@ async def test_json_over_several_lines_is_refused(session: Session) -> None:
         (codecs.BOM_UTF16_BE + "a\n".encode("utf-16-be"), "UTF-16 text"),
     ],
 )
-async def test_what_is_no_text_yet_is_refused_with_how_it_becomes_some(
-    session: Session, content: bytes, what: str
-) -> None:
+def test_what_is_no_text_yet_is_refused_with_how_it_becomes_some(content: bytes, what: str) -> None:
     with pytest.raises(InputError, match=f"The input is {what}") as caught:
-        choose_for_first(session.choose, content, print)
+        list(input_rows([content]))
     assert "FILE > ROWS" in caught.value.hint
 
 

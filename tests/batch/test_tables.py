@@ -1,6 +1,7 @@
-"""CSV and TSV questions: what a row of a table is, and what is wrong with one."""
+"""The layouts of an input: what begins a table, what a row of one is, and what is wrong with one."""
 
 import asyncio
+import io
 import os
 import tracemalloc
 from collections.abc import Iterator
@@ -10,15 +11,16 @@ from typing import Any
 import pytest
 
 from robust_qa import InputError
-from robust_qa.batch import input_rows, table_delimiter, table_fields
+from robust_qa.batch import input_rows, read_lines, table_fields
+from robust_qa.batch.layout import recognised
 from robust_qa.batch.resume import survey_file
 from robust_qa.batch.rows import parse_row
 from robust_qa.batch.tables import InputRows
 
 
-def fields(content: str) -> list[tuple[int, dict[str, Any]]]:
-    lines = content.encode().splitlines(keepends=True)
-    return [(number, table_fields(row)) for number, row in input_rows(lines) if row]
+def fields(content: str, **how: str) -> list[tuple[int, dict[str, Any]]]:
+    lines = read_lines(io.BytesIO(content.encode()))
+    return [(number, table_fields(row)) for number, row in input_rows(lines, **how) if row]
 
 
 def read(content: bytes) -> list[tuple[int, bytes]]:
@@ -36,23 +38,99 @@ def read(content: bytes) -> list[tuple[int, bytes]]:
 
 
 @pytest.mark.parametrize(
-    ("header", "delimiter"),
+    ("header", "name", "delimiter", "column"),
     [
-        (b"question,answers\r\n", ","),
-        (b'\xef\xbb\xbf"id"\t"question"\n', "\t"),
-        (b"id;Question", ";"),
-        (b",question\n", ","),  # as pandas writes an index
-        (b"question\n", "\t"),
-        (b"A question, what is it?", ""),
-        (b"Question, what is it?", ""),
-        (b"questions,answers", ""),
-        (b'{"question": "Q, question"}', ""),
-        (b"[1]", ""),
-        (b"", ""),
+        (b"question,answers\r", "-", ",", "question"),
+        (b'\xef\xbb\xbf"id"\t"question"', "-", "\t", "question"),
+        (b"id;Question", "-", ";", "question"),
+        (b"question|answers", "-", "|", "question"),
+        (b",question", "-", ",", "question"),  # as pandas writes an index
+        (b"question", "-", "\t", "question"),
+        (b"user_input,reference", "a.csv", ",", "user_input"),
+        (b"User_Input,reference", "-", ",", "User_Input"),
+        (b"query,question,input", "a.csv", ",", "question"),
+        (b"id,question,verified?", "a.csv", ",", "question"),
     ],
 )
-def test_a_table_begins_with_a_header_that_has_a_cell_question(header: bytes, delimiter: str) -> None:
-    assert table_delimiter(header) == delimiter
+def test_a_table_begins_with_a_header_that_names_the_question(
+    header: bytes, name: str, delimiter: str, column: str
+) -> None:
+    layout = recognised(header, name)
+    assert layout is not None
+    assert (layout.delimiter, layout.column) == (delimiter, column)
+
+
+def test_the_user_chooses_the_column() -> None:
+    for name in ("a.csv", "a.txt", "-"):
+        layout = recognised(b"Nr;Frage?;question", name, "frage?")
+        assert layout is not None
+        assert (layout.delimiter, layout.column) == (";", "Frage?")
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        (b"A question, what is it?", "-"),
+        (b"questions, answers", "-"),
+        (b"Who was born in 1,000", "-"),
+        (b"Which of a; b and c is it?", "a.txt"),
+        (b"[1]", "-"),
+        (b"What?", "a.md"),
+    ],
+)
+def test_other_lines_are_questions(line: bytes, name: str) -> None:
+    assert recognised(line, name) is None
+
+
+@pytest.mark.parametrize(("line", "name"), [(b'{"question": "Q, question"}', "a.csv"), (b"Who?", "a.jsonl")])
+def test_json_lines_begin_with_an_object_or_have_the_name(line: bytes, name: str) -> None:
+    layout = recognised(line, name)
+    assert layout is not None
+    assert not layout.delimiter
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "column", "message"),
+    [
+        (b"Question, what is it?", "a.txt", "", "a.txt may be the header of a table or a question"),
+        (b"id,frage", "a.txt", "", "looks like the header of a table"),
+        (b"Nr\tDie Frage", "-", "", "looks like the header of a table"),
+        (
+            b"nr;frage",
+            "a.csv",
+            "",
+            "a.csv has no column that rqa knows as the question. Its columns are `nr`, `frage`.",
+        ),
+        (b"Who was it?", "a.csv", "", "Its columns are `Who was it?`."),
+        (b"id,question", "a.csv", "frage", "a.csv has no column `frage`. Its columns are `id`, `question`."),
+        (b"prompt,input", "a.csv", "", "Several columns may hold the question: prompt, input."),
+    ],
+)
+def test_what_is_ambiguous_is_an_error_that_names_the_option(line: bytes, name: str, column: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        recognised(line, name, column)
+    assert message in caught.value.message
+    assert "--column" in caught.value.hint
+
+
+@pytest.mark.parametrize("first", ["sep=|\n", "\ufeffSep=|\r\n", '"sep=|"\n', "\n\nsep=|\n"])
+def test_a_first_line_may_state_the_delimiter(first: str) -> None:
+    ((_, row),) = fields(f"{first}a;b|question|c?\n1|Who?|\n")
+    assert row == {"a;b": "1", "question": "Who?"}
+
+
+def test_lines_may_end_with_carriage_returns() -> None:
+    table = 'question,id\r"Who?\rWhen?",1\rWhere?,2\r'
+    expected = [(2, {"question": "Who?\nWhen?", "id": "1"}), (4, {"question": "Where?", "id": "2"})]
+    assert fields(table) == expected
+    assert [(number, table_fields(row)) for number, row in read(table.encode())] == expected
+
+
+@pytest.mark.parametrize("broken", [b'"question": "Who?"}', b'question": "Who?", "id": 1}', b"Who?"])
+def test_a_broken_line_of_json_lines_is_no_question(broken: bytes) -> None:
+    _, (number, row) = read(b'{"question": "Q"}\n' + broken)
+    with pytest.raises(InputError, match=r"The row is (not )?JSON"):
+        parse_row(row, number)
 
 
 def test_the_header_names_the_fields_and_an_empty_cell_is_no_field() -> None:
@@ -110,13 +188,12 @@ def test_a_row_of_a_table_is_parsed_like_any_other() -> None:
 
 
 def test_lines_that_are_no_table_are_rows_as_they_are() -> None:
-    assert read(b'{"question": "Q"}\n\nWho?\nquestion,id\n') == [
-        (1, b'{"question": "Q"}'), (2, b""), (3, b"Who?"), (4, b"question,id"),
-    ]  # fmt: skip
+    lines = [b"Who?", b"", b'{"question": "Q"}', b"question,id"]
+    assert read(b"\n".join(lines)) == [*enumerate(lines, start=1)]
 
 
 def test_a_row_of_empty_cells_is_blank() -> None:
-    assert read(b"question,id\n,\n\nWho?,1\n") == [(2, b""), (3, b""), (4, b"question,id\nWho?,1")]
+    assert [row == b"" for _, row in read(b"question,id\n,\n\nWho?,1\n")] == [True, True, False]
 
 
 def test_a_stopped_input_returns_no_incomplete_row() -> None:

@@ -380,12 +380,14 @@ def test_the_answer_is_written_to_the_output_file_once_there_is_one(rqa: Rqa, ow
     ended = rqa(*command, *texts, "-o", "answer.txt")
     assert (ended.code, ended.out) == (0, "")
     assert Path("answer.txt").read_text("utf-8") == printed
-    assert rqa(*command, *texts, "--json", "-o", "answer.json").code == 0
+    assert rqa(*command, *texts, "-o", "answer.json").code == 0
     assert json.loads(Path("answer.json").read_bytes())["answer"] == "é"
     assert rqa(*command, "-O", "retriever.shelf.texts=1", "-o", "answer.txt").code == 2
     assert Path("answer.txt").read_text("utf-8") == printed
     ended = rqa(*command, *texts, "-o", "nowhere/answer.txt")
     assert ended.code == 2 and "Cannot write nowhere/answer.txt: No such file or directory." in ended.err
+    ended = rqa(*command, *texts, "-o", "answer.csv")
+    assert ended.code == 2 and "cannot write .csv files. End the name in .txt, .md, .json." in ended.err
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["answer.json", "answer.txt"]
 
 

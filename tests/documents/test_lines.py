@@ -38,6 +38,9 @@ async def split(pipe: tuple[int, int], content: bytes) -> list[bytes]:
         (b"a\n", [b"a"]),
         (b"a\n\nb\r\nc", [b"a", b"", b"b\r", b"c"]),
         (b"\n", [b""]),
+        (b"a\rb\r", [b"a", b"b"]),
+        (b"a\r", [b"a\r"]),
+        (b"a\rb\nc", [b"a\rb", b"c"]),
     ],
 )
 async def test_lines_end_at_line_feeds(pipe: tuple[int, int], content: bytes, expected: list[bytes]) -> None:

@@ -44,7 +44,7 @@ def rows(output: bytes) -> list[Any]:
 
 def test_rows_in_lines_out_and_a_summary_on_stderr(start: Any) -> None:
     process = start()
-    out, err = process.communicate(b'{"question": "a", "id": 1}\nb\nabstain\n')
+    out, err = process.communicate(b'{"question": "a", "id": 1}\n{"question": "b"}\n{"question": "abstain"}\n')
     assert [(row["row"], row["answer"]) for row in rows(out)] == [(1, "a"), (2, "b"), (3, None)]
     assert b"3 rows in" in err
     assert b"2 answered, 1 abstained; 3 calls, 30 + 6 tokens" in err
@@ -56,6 +56,37 @@ def test_an_output_of_a_hyphen_is_standard_output(start: Any, tmp_path: Path) ->
     out, _ = process.communicate(b"a\nb\n")
     assert [row["answer"] for row in rows(out)] == ["a", "b"]
     assert list(tmp_path.iterdir()) == [] and process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said", "answers"),
+    [
+        ("a.csv", "user_input,reference\nWho?,Ada\n", "column `user_input`, 1 row", ["Who?"]),
+        ("a.csv", "sep=;\r\nquestion;n\r\nWho?;1\r\nWhy?;2\r\n", "column `question`, 2 rows", ["Who?", "Why?"]),
+        ("a.csv", "question|n\nWho?|1\n", "column `question`, 1 row", ["Who?"]),
+        ("a.csv", "question,n\rWho?,1\rWhy?,2\r", "column `question`, 2 rows", ["Who?", "Why?"]),
+        ("a.csv", "id,question,verified?\n1,Who?,yes\n", "column `question`, 1 row", ["Who?"]),
+        ("a.txt", "Who?\n\nWhy?\n", "one question a line, 2 rows", ["Who?", "Why?"]),
+        ("a.jsonl", '{"query": "Who?"}\nquestion": "Why?"}\n', "JSON lines, 2 rows", ["Who?", None]),
+    ],
+)
+def test_it_says_what_it_takes_the_input_for(
+    start: Any, tmp_path: Path, name: str, content: str, said: str, answers: list[str | None]
+) -> None:
+    (tmp_path / name).write_bytes(content.encode())
+    _, err = start(name, "-o", "out").communicate()
+    assert err.decode().startswith(f"rqa: {name}: {said}\n")
+    assert [row.get("answer") for row in rows((tmp_path / "out").read_bytes())] == answers
+
+
+def test_the_column_of_the_question_can_be_chosen(start: Any) -> None:
+    table = b"nr;frage\n1;Wer?\n"
+    process = start()
+    assert b"looks like the header of a table" in process.communicate(table)[1]
+    assert process.returncode == 2
+    out, err = start("--column", "Frage").communicate(table)
+    assert err.startswith(b"rqa: standard input: column `frage`\n")
+    assert [(row["nr"], row["frage"], row["question"], row["answer"]) for row in rows(out)] == [("1", *["Wer?"] * 3)]
 
 
 def test_passages_of_the_first_row_under_another_name_are_told(start: Any) -> None:
@@ -100,7 +131,8 @@ def test_quiet_says_nothing(start: Any) -> None:
 def test_a_row_of_tens_of_megabytes_goes_through(start: Any) -> None:
     passages = ["x" * 1_000_000] * 30
     process = start()
-    out, _ = process.communicate(json.dumps({"question": "a", "passages": passages}).encode() + b"\nb\n")
+    content = json.dumps({"question": "a", "passages": passages}) + '\n{"question": "b"}\n'
+    out, _ = process.communicate(content.encode())
     assert [row["answer"] for row in rows(out)] == ["a", "b"]
     assert rows(out)[0]["passages"] == passages
 
@@ -114,8 +146,8 @@ def test_a_row_of_a_slow_pipe_is_answered_as_it_comes(start: Any) -> None:
 
 
 def test_a_closed_output_ends_it_quietly(start: Any, tmp_path: Path) -> None:
-    (tmp_path / "in.jsonl").write_text("a question\n" * 20_000)
-    process = start("in.jsonl")
+    (tmp_path / "in.txt").write_text("a question\n" * 20_000)
+    process = start("in.txt", before=["-q"])
     assert json.loads(process.stdout.readline())["row"] == 1
     process.stdout.close()
     process.stdout = None
@@ -142,6 +174,7 @@ def test_no_input_and_a_terminal_is_a_usage_error(start: Any) -> None:
         (["in.jsonl", "--resume"], b"add -o OUT"),
         (["in.jsonl", "-o", "x", "--resume", "--force"], b"exclude each other"),
         (["in.jsonl", "-o", "x", "--retry-failed", "--force"], b"exclude each other"),
+        (["in.jsonl", "-o", "x.xlsx"], b"cannot write .xlsx files. End the name in .jsonl, .json, .csv, .tsv."),
         (["in.jsonl", "-o", "defaults.k=3"], b"-O sets an option"),
         (["in.jsonl", "-s", "scriptd"], b"Did you mean"),
     ],
@@ -160,35 +193,35 @@ def test_what_cannot_work_is_refused_before_anything_is_written(
 
 
 def test_answers_are_not_added_to_the_questions(start: Any, tmp_path: Path) -> None:
-    (tmp_path / "in.jsonl").write_text("a\n")
-    with (tmp_path / "in.jsonl").open("ab") as added:
-        process = start("in.jsonl", stdout=added)
+    (tmp_path / "in.txt").write_text("a\n")
+    with (tmp_path / "in.txt").open("ab") as added:
+        process = start("in.txt", stdout=added)
     assert b"Standard output is also the input file." in process.communicate(timeout=60)[1]
-    assert (process.returncode, (tmp_path / "in.jsonl").read_text()) == (2, "a\n")
+    assert (process.returncode, (tmp_path / "in.txt").read_text()) == (2, "a\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_writes_what_is_done_and_says_how_to_go_on(
     start: Any, tmp_path: Path, number: signal.Signals
 ) -> None:
-    (tmp_path / "in.jsonl").write_text("a\nsleep 0.6\nc\n" + "sleep 0.6\n" * 100)
-    process = start("in.jsonl", "-o", "out.jsonl", "-j", "2")
+    (tmp_path / "in.txt").write_text("a\nsleep 0.6\nc\n" + "sleep 0.6\n" * 100)
+    process = start("in.txt", "-o", "out.jsonl", "-j", "2")
     _await_lines(tmp_path / "out.jsonl", 1)
     process.send_signal(number)
     _, err = process.communicate()
     assert process.returncode == 130
     assert [row["answer"] for row in rows((tmp_path / "out.jsonl").read_bytes())][:3] == ["a", "sleep 0.6", "c"]
     assert b"interrupted; continue with: rqa" in err
-    assert b"in.jsonl -o out.jsonl -j 2 --resume" in err
+    assert b"in.txt -o out.jsonl -j 2 --resume" in err
 
 
 def test_how_to_go_on_holds_also_for_an_input_that_is_no_option(start: Any, tmp_path: Path) -> None:
-    (tmp_path / "-in.jsonl").write_text("a\n" + "sleep 0.6\n" * 100)
-    process = start("-o", "out.jsonl", "--", "-in.jsonl")
+    (tmp_path / "-in.txt").write_text("a\n" + "sleep 0.6\n" * 100)
+    process = start("-o", "out.jsonl", "--", "-in.txt")
     _await_lines(tmp_path / "out.jsonl", 1)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
-    assert b"--no-cache -o out.jsonl --resume -- -in.jsonl" in err
+    assert b"--no-cache -o out.jsonl --resume -- -in.txt" in err
 
 
 @pytest.mark.parametrize(
@@ -198,8 +231,8 @@ def test_how_to_go_on_holds_also_for_an_input_that_is_no_option(start: Any, tmp_
 def test_the_second_signal_ends_a_run_that_a_plugin_blocks_and_keeps_finished_rows(
     start: Any, tmp_path: Path, number: signal.Signals, way: str
 ) -> None:
-    (tmp_path / "in.jsonl").write_text(f"a\nwait\nb\nc\nstall {way}\nd\n")
-    arguments = ["in.jsonl", "-o", "out.jsonl", "-j", "2", "-O", "strategy.scripted.log=log"]
+    (tmp_path / "in.txt").write_text(f"a\nwait\nb\nc\nstall {way}\nd\n")
+    arguments = ["in.txt", "-o", "out.jsonl", "-j", "2", "-O", "strategy.scripted.log=log"]
     process = start(*arguments)
     _await_lines(tmp_path / "log", 5)
     process.send_signal(number)
@@ -258,9 +291,9 @@ def test_a_device_takes_output_and_keeps_nothing_to_resume(start: Any) -> None:
 
 
 def test_progress_on_a_terminal_shows_rows_and_rate(start: Any, tmp_path: Path) -> None:
-    (tmp_path / "in.jsonl").write_text("sleep 0.5\n" * 3)
+    (tmp_path / "in.txt").write_text("sleep 0.5\n" * 3)
     ours, theirs = pty.openpty()
-    process = start("in.jsonl", "-o", "out.jsonl", "-j", "1", stderr=theirs)
+    process = start("in.txt", "-o", "out.jsonl", "-j", "1", stderr=theirs)
     process.communicate()
     os.close(theirs)
     shown = os.read(ours, 100_000)

@@ -1,5 +1,6 @@
 """`rqa batch --resume`: a run that was cut short, continued."""
 
+import csv
 import json
 import os
 import random
@@ -22,17 +23,18 @@ NESTED = '{"a": ' * 100_000 + "1" + "}" * 100_000
 
 
 class Run:
-    """One batch over `in.jsonl` to `out.jsonl`, which logs every question it asks."""
+    """One batch over `in.txt` to `out.jsonl`, which logs every question it asks."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.out = folder / "out.jsonl"
+        self.name = "out.jsonl"
 
     def write(self, *questions: str) -> None:
-        (self.folder / "in.jsonl").write_text("".join(f"{question}\n" for question in questions))
+        (self.folder / "in.txt").write_text("".join(f"{question}\n" for question in questions))
 
-    def start(self, *arguments: str, source: str = "in.jsonl", **options: Any) -> subprocess.Popen[bytes]:
-        command = [*RQA, "batch", source, "-o", "out.jsonl", "-s", "scripted", "--no-cache", "-O"]
+    def start(self, *arguments: str, source: str = "in.txt", **options: Any) -> subprocess.Popen[bytes]:
+        command = [*RQA, "batch", source, "-o", self.name, "-s", "scripted", "--no-cache", "-O"]
         return subprocess.Popen(
             [*command, "strategy.scripted.log=asked", *arguments],
             env=os.environ | {"RQA_PLUGINS": "none"},
@@ -132,6 +134,60 @@ def test_kill_9_at_any_moment_loses_no_row_repeats_none_and_tears_none(run: Run)
     assert [(row["row"], row["answer"]) for row in run.rows] == list(enumerate(questions, start=1))
 
 
+@pytest.mark.parametrize("form", ["csv", "tsv", "json"])
+def test_other_formats_lose_no_row_and_repeat_none_after_kill_9(run: Run, form: str) -> None:
+    run.name, run.out = f"out.{form}", run.folder / f"out.{form}.jsonl"
+    questions = [f"sleep 0.02 q{n}" for n in range(100)]
+    run.write("refuse", *questions, '"a, b"')
+    run.kill_after(run.start("-j", "4"), lines=10)
+    assert not (run.folder / run.name).exists()
+    assert run.finish("--resume", "-j", "4")[0] == 3
+    assert [row["row"] for row in _written(run)] == [*map(str, range(1, 103))]
+    assert run.finish("--resume")[0] == 3
+    (run.folder / "mended").touch()
+    assert run.finish("--retry-failed")[0] == 0
+    rows = _written(run)
+    assert [row["answer"] for row in rows] == ["refuse", *questions, '"a, b"']
+    assert run.asked['"a, b"'] == 1
+
+
+def test_an_interrupted_run_writes_the_finished_rows_as_csv(run: Run) -> None:
+    run.name, run.out = "out.csv", run.folder / "out.csv.jsonl"
+    run.write("a", "wait", "c")
+    process = run.start("-j", "1")
+    run.await_asked(process, "wait")
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    assert [row["answer"] for row in _written(run)] == ["a"]
+    (run.folder / "mended").touch()
+    assert run.finish("--resume")[0] == 0
+    assert [row["answer"] for row in _written(run)] == ["a", "wait", "c"]
+
+
+def test_a_table_that_was_edited_is_not_replaced(run: Run) -> None:
+    run.name = "out.csv"
+    run.write("a", "refuse")
+    run.finish()
+    out = run.folder / run.name
+    edited = out.read_text() + "my note\n"
+    out.write_text(edited)
+    code, err = run.finish("--retry-failed")
+    assert (code, "out.csv was changed after rqa wrote it." in err) == (2, True)
+    assert out.read_text() == edited
+    (run.folder / "out.csv.jsonl").unlink()
+    code, err = run.finish()
+    assert (code, "out.csv already exists" in err, out.read_text()) == (2, True, edited)
+    assert run.finish("--force")[0] == 3
+    assert len(_written(run)) == 2
+
+
+def _written(run: Run) -> list[dict[str, str]]:
+    with (run.folder / run.name).open(newline="") as file:
+        if run.name.endswith(".json"):
+            return [{name: str(value) for name, value in row.items()} for row in json.load(file)]
+        return list(csv.DictReader(file, delimiter="\t" if run.name.endswith(".tsv") else ","))
+
+
 def test_rows_that_were_written_are_not_asked_again(run: Run) -> None:
     questions = [f"sleep 0.02 q{n}" for n in range(100)]
     run.write(*questions)
@@ -192,13 +248,13 @@ def test_the_rows_that_failed_are_answered_again_and_no_others(run: Run) -> None
 
 
 def test_rows_that_cannot_be_read_are_counted_apart_from_those_to_retry(run: Run) -> None:
-    run.write("a", "refuse b", '{"query": "c"}', '{"question": 4}')
+    run.write("a", "refuse b", '{"q": "c"}', '{"question": 4}')
     code, err = run.finish()
     told = ["invalid rows: 2. Fix them", "failed rows: 1. Retry them"]
     assert (code, [line in err for line in told]) == (3, [True, True])
     code, err = run.finish("--resume")  # and so are those of earlier runs
     assert (code, [line in err for line in told]) == (3, [True, True])
-    run.write("a", '{"query": "c"}')
+    run.write("a", '{"q": "c"}')
     code, err = run.finish("--force")
     assert (code, "--retry-failed" in err) == (3, False)
 

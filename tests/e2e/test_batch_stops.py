@@ -23,14 +23,14 @@ class Run:
 
     def __init__(self, folder: Path, rows: int = 60) -> None:
         self.folder = folder
-        (folder / "in.jsonl").write_text("".join(f"question {n}\n" for n in range(rows)))
+        (folder / "in.txt").write_text("".join(f"question {n}\n" for n in range(rows)))
 
     def start(self, url: str, *arguments: str, out: bool = True) -> subprocess.Popen[bytes]:
         configured = {"PLUGIN": "openai", "MODEL": "m", "BASE_URL": url, "RETRIES": "1"}
         environment = {f"RQA_READER__S__{key}": value for key, value in configured.items()} | {"RQA_READER": "s"}
         target = ["-o", "out.jsonl"] if out else []
         return subprocess.Popen(
-            [*RQA, "batch", "in.jsonl", *target, "-s", "norag", "--no-cache", "-j", "4", *arguments],
+            [*RQA, "batch", "in.txt", *target, "-s", "norag", "--no-cache", "-j", "4", *arguments],
             env=os.environ | environment,
             cwd=self.folder,
             stdout=subprocess.PIPE,
@@ -62,7 +62,7 @@ def test_a_wrong_key_ends_the_run_and_the_rows_are_answered_once_it_is_right(run
         code, err = run.finish(server.url)
         assert code == 5 and 20 <= server.count <= 28 and 20 <= len(run.rows) <= 28
         assert "every further row would fail" in err and "status 401" in err
-        assert "continue with: rqa batch in.jsonl -o out.jsonl -s norag --no-cache -j 4 --retry-failed" in err
+        assert "continue with: rqa batch in.txt -o out.jsonl -s norag --no-cache -j 4 --retry-failed" in err
         mended.append(True)
         assert run.finish(server.url, "--retry-failed")[0] == 0
     assert [(row["row"], row["answer"]) for row in run.rows] == [(n, "yes") for n in range(1, 61)]
@@ -126,6 +126,7 @@ def test_the_first_failure_is_told_at_once(run: Run) -> None:
         process = run.start(server.url)
         assert process.stderr is not None
         began = time.monotonic()
+        assert process.stderr.readline() == b"rqa: in.txt: one question a line, 60 rows\n"
         assert b"the first failure: row" in process.stderr.readline()
         assert time.monotonic() - began < 20
         process.kill()
@@ -138,7 +139,7 @@ def test_the_calls_of_rows_that_failed_are_in_the_totals(tmp_path: Path) -> None
         return '{"passages": ["It is so."]}' if '"passages"' in text else error(400, "Nothing more.")
 
     run = Run(tmp_path, rows=3)
-    (tmp_path / "in.jsonl").write_text('{"question": "q", "passages": ["p"]}\n' * 3)
+    (tmp_path / "in.txt").write_text('{"question": "q", "passages": ["p"]}\n' * 3)
     with serve(reply) as server:
         code, err = run.finish(server.url, "-s", "astute")
     assert code == 3 and "3 failed; 3 calls (2 cached), 21 + 9 tokens" in err

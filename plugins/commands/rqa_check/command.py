@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from robust_qa import Exit, InputError, Passage, Question, RqaError
-from robust_qa.cli import Answering, KeyValue, output_option, passages_in
+from robust_qa.cli import ROW_FORMATS, TEXT_FORMATS, Answering, KeyValue, output_option, passages_in, suffix_of
 from robust_qa.kit import single_line, whole_characters
 
 if TYPE_CHECKING:
@@ -62,7 +62,9 @@ class _Row:
 )
 @click.option("-k", metavar="N", type=click.IntRange(1, 10_000), help="Passages to retrieve per sentence.")
 @click.option("--reader", metavar="NAME", help="Language model to use. `embedded` uses none.")
-@output_option("FILE", "Write the verdicts to this file. Default: stdout.", dir_okay=False)
+@output_option(
+    "FILE", "Write the verdicts to this file. Default: stdout.", formats=(*TEXT_FORMATS, *ROW_FORMATS), dir_okay=False
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
 @click.option("-O", "--option", type=KeyValue(), multiple=True, help="Set a configuration option. May be repeated.")
 @click.option("--no-cache", is_flag=True, help="Do not use the cache of finished calls.")
@@ -82,7 +84,7 @@ def check(
 
     The exit code is 6 if a sentence is contradicted or not found.
     """
-    from robust_qa.cli import print_to
+    from robust_qa.cli import print_rows, print_to
     from robust_qa.cli.batch_run import in_session
 
     from .checking import check_answer
@@ -96,6 +98,11 @@ def check(
     rows = _rows_in(file) if file else [_Row(whole_characters(answer or "").strip())]
     if not any(row.answer or row.fields or row.error for row in rows):
         raise InputError("The answer is empty.", hint='Example: rqa check "A crossing costs 4.20."')
+    as_rows = any(row.fields or row.error for row in rows)
+    formats = ROW_FORMATS if as_rows else TEXT_FORMATS
+    if suffix_of(out) not in ("", *formats):
+        what = "Rows of verdicts" if as_rows else "The verdicts of one answer"
+        raise click.UsageError(f"{what} can be written as {', '.join(f'.{each}' for each in formats)}, not to {out}.")
     given = passages_in(passages) if passages else None
     print_to(out)
 
@@ -114,13 +121,13 @@ def check(
         return found
 
     results = in_session(run, Answering(**answering), work)
-    for number, (row, result) in enumerate(zip(rows, results, strict=True), start=1):
-        if row.fields or row.error:
-            click.echo(msgspec.json.encode(_line(number, row, result)).decode())
-        elif isinstance(result, list) and as_json:
-            click.echo(msgspec.json.format(msgspec.json.encode({"sentences": result}), indent=2).decode())
-        elif isinstance(result, list):
-            _print(result)
+    if as_rows:
+        pairs = zip(rows, results, strict=True)
+        print_rows([msgspec.json.encode(_line(number, *pair)) for number, pair in enumerate(pairs, start=1)], out)
+    elif isinstance(results[0], list) and (as_json or suffix_of(out) == "json"):
+        click.echo(msgspec.json.format(msgspec.json.encode({"sentences": results[0]}), indent=2).decode())
+    elif isinstance(results[0], list):
+        _print(results[0])
     _finish(run, results)
 
 

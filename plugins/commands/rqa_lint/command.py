@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robust_qa import Exit
-from robust_qa.cli import output_option
+from robust_qa.cli import TEXT_FORMATS, output_option, suffix_of
 from robust_qa.kit import printable, single_line
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _TITLES = {
 
 @click.command(epilog="Example: rqa lint handbook/")
 @click.argument("docs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@output_option("FILE", "Write the findings to this file. Default: stdout.", dir_okay=False)
+@output_option("FILE", "Write the findings to this file. Default: stdout.", formats=TEXT_FORMATS, dir_okay=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as a JSON object.")
 @click.option(
     "--similarity",
@@ -53,7 +53,7 @@ def lint(run: Run, /, *, docs: tuple[Path, ...], out: Path | None, as_json: bool
     for where, why in corpus.skipped:
         run.say(printable(f"skipped {where}: {why}"))
     findings = findings_in(corpus, similarity)
-    if as_json:
+    if as_json or suffix_of(out) == "json":
         _print_json(findings, corpus.files)
     else:
         _print(findings)

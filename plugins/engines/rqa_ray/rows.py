@@ -13,21 +13,24 @@ from typing import Any
 import msgspec
 
 from robust_qa import InputError, MissingError
-from robust_qa.batch import input_rows
+from robust_qa.batch import input_rows, read_lines
 
 _PARQUET = ".parquet"
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".txt", ".csv", ".tsv", _PARQUET)
 _BATCH = 256  # rows of a Parquet file in memory
-_LONGEST = 256 * 1024 * 1024  # bytes of a line
 
 
 class Rows:
-    """The rows of `source`: a file, or all files of a folder or of a pattern with `*`, by name."""
+    """The rows of `source`: a file, or all files of a folder or of a pattern with `*`, by name.
 
-    def __init__(self, source: str) -> None:
+    `column`: the field with the question, "" to recognise it.
+    """
+
+    def __init__(self, source: str, column: str = "") -> None:
         if source == "-":
             raise InputError("Engine 'ray' reads a file, a folder or a URL, not standard input.")
         self.source = source
+        self._column = column
         with reading(source):
             self._fs, path = filesystem(source)
             self._files = self._find(path)
@@ -42,7 +45,7 @@ class Rows:
         for path in self._files:
             lines = self._parquet(path) if path.endswith(_PARQUET) else self._lines(path)
             with reading(path):
-                for at, row in input_rows(lines):
+                for at, row in input_rows(lines, path.removesuffix(".gz").removesuffix(".zst"), self._column):
                     number = before + at
                     yield number, row
             before = number
@@ -56,8 +59,7 @@ class Rows:
 
     def _lines(self, path: str) -> Iterator[bytes]:
         with self._fs.open(path, "rb", compression="infer") as file:
-            while line := file.readline(_LONGEST + 1):
-                yield line
+            yield from read_lines(file)
 
     def _parquet(self, path: str) -> Iterator[bytes]:
         import pyarrow
@@ -66,7 +68,7 @@ class Rows:
         with self._fs.open(path, "rb") as file:
             try:
                 for batch in pyarrow.parquet.ParquetFile(file).iter_batches(batch_size=_BATCH):
-                    yield from (msgspec.json.encode(row) + b"\n" for row in batch.to_pylist())
+                    yield from (msgspec.json.encode(row) for row in batch.to_pylist())
             except pyarrow.ArrowInvalid as error:
                 raise InputError(f"{path} is not a Parquet file: {error}.") from error
 

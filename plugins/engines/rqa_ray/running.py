@@ -23,9 +23,9 @@ _LEAST_CHUNK, _MOST_CHUNK = 8, 256  # rows
 
 async def run(job: Job, options: Ray.Options) -> None:
     """Answer the rows of the job on a cluster."""
-    rows = Rows(job.source)
+    rows = Rows(job.source, job.column)
     found = survey(row for _, row in rows)
-    job.plan(found.first)
+    job.plan(found.first, found.rows)
     state = job.state(found)
     with (
         opened(job, state, form=options.format, shard_rows=options.shard_rows) as output,
@@ -54,7 +54,7 @@ def chunks(
     """Yield the rows without an answer in chunks. Count blank lines and rows with an answer."""
     for shard, group in groupby(rows, key=lambda row: (row[0] - 1) // shard_rows):
         read = list(group)
-        given = [(number, line.rstrip(b"\r\n")) for number, line in read if bare(line)]
+        given = [(number, line) for number, line in read if bare(line)]
         sizes = {number: len(line) for number, line in read}
         blank = len(read) - len(given)
         tally.blank += blank

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 import click
 
 from robust_qa import Exit, Order
-from robust_qa.cli import Answering, answering_options, engine_options, jobs_option, output_option
+from robust_qa.cli import (
+    ROW_FORMATS,
+    TEXT_FORMATS,
+    Answering,
+    answering_options,
+    engine_options,
+    jobs_option,
+    output_option,
+    suffix_of,
+)
 
 from .attacks import ALL, ATTACKS
 
@@ -147,6 +156,8 @@ def evaluate_sets(
     if resume and force:
         option = "--retry-failed" if retry_failed else "--resume"
         raise click.UsageError(f"{option} keeps RUN and --force replaces it. Use only one of them.")
+    if out and not out.is_dir() and suffix_of(out) in {*ROW_FORMATS, *TEXT_FORMATS, "html"}:
+        raise click.UsageError(f"-o names the folder of the run. To write {out}: rqa report RUN -o {out}")
     conditions = _conditions(worst_case=worst_case, attack=attack, rates=rates, drop=drop, order=order, repeat=repeat)
     from robust_qa.cli.batch_run import in_session
 

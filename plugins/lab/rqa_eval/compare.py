@@ -33,7 +33,7 @@ _MAX_QUOTES = 3
     epilog='Example: rqa compare "When was the tower finished?" -s rag,astute,norag --docs notes/',
 )
 @click.argument("question")
-@output_option("FILE", "Write the answers to this file. Default: stdout.", dir_okay=False)
+@output_option("FILE", "Write the answers to this file. Default: stdout.", formats=("txt", "md"), dir_okay=False)
 @answering_options(several=True)
 @click.option(
     "--passages",

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from robust_qa import InputError
-from robust_qa.batch import check_rows, input_rows, portable, table_delimiter, table_fields
+from robust_qa.batch import check_rows, input_rows, is_table, portable, read_lines, table_fields
 
 from .items import Malformed
 
@@ -74,13 +74,22 @@ def table_rows(path: Path) -> Iterator[Entry]:
             found["answers"] = [answer.strip() for answer in answers.split("|") if answer.strip()]
         return found
 
+    if not begins_table(path):
+        raise InputError(f"{path} has no header with a column `question`.", hint=HINT)
     with path.open("rb") as file:
-        if not table_delimiter(file.readline()):
-            raise InputError(f"{path} has no header with a column `question`.", hint=HINT)
-        file.seek(0)
-        for number, row in input_rows(file):
+        for number, row in input_rows(read_lines(file), str(path)):
             if row:
                 yield number, f"line {number}", partial(fields, row)
+
+
+def begins_table(path: Path) -> bool:
+    """Return whether a file begins with the header of a table. Raises InputError if no column holds the question."""
+    with path.open("rb") as file:
+        try:
+            return is_table(read_lines(file), str(path))
+        except InputError as error:
+            hint = "Name the column with the question `question`." if "--column" in error.hint else error.hint
+            raise InputError(error.message, hint=hint) from error
 
 
 def numbered(rows: Iterable[Any], name: str = "row") -> Iterator[Entry]:

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 
 from robust_qa import InputError
-from robust_qa.batch import check_rows, table_delimiter
+from robust_qa.batch import check_rows, question_column
 
 from . import public_sets
-from .entries import HINT, Entry, json_lines, load_json, loads, table_rows
+from .entries import HINT, Entry, begins_table, json_lines, load_json, loads, table_rows
 from .items import Item, Malformed, item
 
 _SHOWN = 5  # malformed rows that an error lists
@@ -58,7 +58,7 @@ def _detect(path: Path) -> str:
     if not head.strip():
         raise InputError(f"{path} has no questions.")
     first = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0].rstrip()
-    if layout := _table_layout(head.partition(b"\n")[0]):
+    if layout := _table_layout(path, first):
         return layout
     if path.suffix == ".json" and first.startswith(b"["):
         rows = load_json(path)
@@ -77,17 +77,19 @@ def _detect(path: Path) -> str:
     for layout, fields in _SIGNS:
         if fields <= row.keys():
             return layout
+    if question_column(row):
+        return "jsonl"
     raise InputError(f"Cannot detect the layout of {path} from the fields {', '.join(list(row)[:8])}.", hint=HINT)
 
 
-def _table_layout(header: bytes) -> str:
-    """Return the layout of a table, "" for other files."""
-    columns = set(header.removeprefix(b"\xef\xbb\xbf").rstrip().split(b"\t"))
+def _table_layout(path: Path, header: bytes) -> str:
+    """Return the layout of a table, "" for other files. Raises InputError if no column holds the question."""
+    columns = set(header.split(b"\t"))
     if {b"question", b"possible_answers"} <= columns:
         return "popqa"
     if {b"claim", b"label"} <= columns:
         return "pubhealth"
-    return "csv" if table_delimiter(header) else ""
+    return "csv" if not header.startswith((b"{", b"[")) and begins_table(path) else ""
 
 
 # The first layout whose fields are all in the row wins.

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from robust_qa.batch import portable
+from robust_qa import InputError
+from robust_qa.batch import portable, question_column
 from robust_qa.kit import gold_facts
 
 Passage = dict[str, Any]  # text, and optionally id, title, source and score
@@ -54,21 +55,25 @@ def item(number: int, row: Any) -> Item:
     """Return the validated item of a row. Raises Malformed."""
     if not isinstance(row, dict):
         raise Malformed("it is not a JSON object")
-    if "question" not in row:
+    try:
+        column = question_column(row)
+    except InputError as error:
+        raise Malformed(error.message.rstrip(".")) from error
+    if not column:
         fields = " ".join(", ".join(list(row)[:8]).split())  # on one line
         raise Malformed(f"it has no `question`; its fields are {fields or 'none'}")
     given = row.get("passages")
     passages = None if given is None else _passages(given, "passages")
     return Item(
         number,
-        _text(row["question"], "question"),
+        _text(row[column], column),
         "" if row.get("id") is None else str(row["id"]),
         _gold(row.get("answers")),
         passages,
         _text(row["fake_answer"], "fake_answer") if row.get("fake_answer") is not None else "",
         _ids(row.get("relevant"), "relevant"),
         {name: _passages(row[name], name) for name in POOLS if row.get(name) is not None},
-        {name: value for name, value in row.items() if name not in _OWN},
+        {name: value for name, value in row.items() if name not in _OWN and name != column},
         own_passages=passages or (),
         unanswerable=row.get("answers") == [],
     )

@@ -21,7 +21,9 @@ from .fakes import with_fakes
 from .formats import read_set
 from .items import Item
 
-_GOLD = "golden_answers possible_answers gold_answers gold answer".split()  # other names for `answers`
+_GOLD = (
+    "golden_answers possible_answers gold_answers gold answer reference ground_truth".split()
+)  # other names for `answers`
 
 
 @dataclass(frozen=True, slots=True)

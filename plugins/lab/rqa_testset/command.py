@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robust_qa import MissingError
-from robust_qa.cli import Answering, KeyValue, output_option
+from robust_qa.cli import ROW_FORMATS, Answering, KeyValue, output_option
 from robust_qa.kit import printable
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: rqa testset handbook/ -o questions.jsonl")
 @click.argument("docs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@output_option("FILE", "Write the questions to this file. Default: stdout.", dir_okay=False)
+@output_option("FILE", "Write the questions to this file. Default: stdout.", formats=ROW_FORMATS, dir_okay=False)
 @click.option(
     "-n",
     "--number",
@@ -51,7 +51,7 @@ def testset(
     """
     import msgspec
 
-    from robust_qa.cli import print_to
+    from robust_qa.cli import print_rows, print_to
     from robust_qa.cli.batch_run import in_session
 
     from .asking import rows_by_model
@@ -77,7 +77,6 @@ def testset(
             hint="Without a language model, questions come from definitions and from headings that ask. "
             "Configure a model with `rqa init`.",
         )
-    for position, row in enumerate(rows, start=1):
-        click.echo(msgspec.json.encode(row.fields(position)).decode())
+    print_rows([msgspec.json.encode(row.fields(position)) for position, row in enumerate(rows, start=1)], out)
     twins = sum(bool(row.twin_of) for row in rows)
     run.say(f"{len(rows) - twins} questions and {twins} unanswerable twins")

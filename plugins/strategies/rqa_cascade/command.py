@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 @click.command("cascade", epilog="Example: rqa train cascade steps.eval -o cascade.toml --budget 0.002")
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
-@output_option("FILE", "The TOML file to write.", name="output", required=True, stdout=False, dir_okay=False)
+@output_option(
+    "FILE", "The TOML file to write.", name="output", required=True, stdout=False, formats=("toml",), dir_okay=False
+)
 @click.option("--steps", metavar="NAMES", help="The steps, the cheapest first. Default: the strategies of RUN.")
 @click.option("--metric", metavar="NAME", default="accuracy", show_default=True, help="What makes an answer right.")
 @click.option("--accuracy", metavar="SHARE", type=click.FloatRange(0, 1), help="Reach this accuracy.")

@@ -29,7 +29,9 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
     "rqa train eor questions.jsonl -o voter.toml --reader lexical --resume",
 )
 @click.argument("data", type=_PATH)
-@output_option("FILE", "The TOML file to write.", name="output", required=True, stdout=False, dir_okay=False)
+@output_option(
+    "FILE", "The TOML file to write.", name="output", required=True, stdout=False, formats=("toml",), dir_okay=False
+)
 @click.option(
     "--similarity", "similarities", metavar="NAME", multiple=True, help="Compare answers with NAME. May be repeated."
 )
@@ -87,8 +89,6 @@ def eor(
         raise InputError(f"{output} already exists.", hint="Use --resume to continue its run or --force to replace it.")
     count = check_gold(data)
     answers = output.with_suffix(".jsonl")
-    if answers == output:
-        raise InputError(f"The answers are saved in {answers} too.", hint="Give -o another suffix, for example .toml.")
     if data.exists() and answers.exists() and data.samefile(answers):
         raise InputError(f"The answers would replace the data in {answers}.", hint="Give -o another name.")
     settings = [*options, ("strategy.eor.weights", ""), ("strategy.eor.lambdas", "")]

@@ -170,7 +170,9 @@ def _form(out: Path | None) -> str:
     try:
         return _FORMATS[out.suffix.lower()]
     except KeyError:
-        raise click.UsageError(f"Unknown file ending: {out}. Choose a format with --to.") from None
+        raise click.UsageError(
+            f"Unknown file ending: {out}. End it in .md, .csv, .html or .json, or add --to."
+        ) from None
 
 
 def _write(parts: Iterable[str], out: Path | None) -> None:

@@ -19,4 +19,4 @@ def test_tables_and_lines_are_numbered_over_all_files(tmp_path: Path) -> None:
     assert [number for number, _ in rows] == [2, 4, 5, 7]
     tables = [table_fields(row) for _, row in (rows[0], rows[1], rows[3])]
     assert tables == [{"question": "Who\nelse?"}, {"question": "Who, then?"}, {"id": "7", "question": "Where?"}]
-    assert rows[2][1] == b'{"question": "When?"}\n'
+    assert rows[2][1] == b'{"question": "When?"}'

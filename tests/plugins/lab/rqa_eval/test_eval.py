@@ -695,6 +695,7 @@ def test_an_empty_set_is_an_error(evaluate: Any) -> None:
         (("--resume", "--force"), "Use only one of them"),
         (("--retry-failed", "--force"), "--retry-failed keeps RUN"),
         (("-o", "defaults.evaluator=t5"), "-O sets an option"),
+        (("-o", "run.csv"), "To write run.csv: rqa report RUN -o run.csv"),
     ],
 )
 def test_invalid_options_are_usage_errors(evaluate: Any, options: Any, complaint: str) -> None:

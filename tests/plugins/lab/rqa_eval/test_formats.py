@@ -100,8 +100,26 @@ def test_a_malformed_row_of_a_table_is_named_by_its_line(tmp_path: Path) -> None
 
 
 def test_a_table_without_questions_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no column that rqa knows as the question"):
+        read_set(put(tmp_path / "a.csv", "a,answers\nQ,A\n"))
     with pytest.raises(InputError, match="no header with a column `question`"):
-        read_set(put(tmp_path / "a.csv", "query,answers\nQ,A\n"), "csv")
+        read_set(put(tmp_path / "a.txt", "Who?\n"), "csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", "user_input,answers\r\nQ,Oslo\r\n"),
+        ("a.csv", "sep=;\r\nquestion;answers\r\nQ;Oslo\r\n"),
+        ("a.csv", "query,answers\rQ,Oslo\r"),
+        ("a.txt", "prompt;answers\nQ;Oslo\n"),
+        ("a.jsonl", '{"user_input": "Q", "answers": ["Oslo"]}\n'),
+    ],
+)
+def test_a_question_has_the_names_that_a_batch_knows(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_bytes(content.encode())
+    (item,), _ = read_set(tmp_path / name)
+    assert (item.question, item.gold, item.rest) == ("Q", [["Oslo"]], {})
 
 
 def test_squad_brings_its_paragraph(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`rqa testset`: questions about documents, with twins that they do not answer."""
 
+import csv
 import json
 import os
 import subprocess
@@ -49,6 +50,18 @@ def rows(tmp_path: Path) -> list[dict[str, Any]]:
     ran = run_testset(tmp_path / "docs")
     assert ran.returncode == 0, ran.stderr
     return list(map(json.loads, ran.stdout.splitlines()))
+
+
+def test_the_ending_of_the_output_chooses_its_format_or_is_refused(rows: list[Any], tmp_path: Path) -> None:
+    assert run_testset(tmp_path / "docs", "-o", str(tmp_path / "out.json")).returncode == 0
+    assert json.loads((tmp_path / "out.json").read_text()) == rows
+    assert run_testset(tmp_path / "docs", "-o", str(tmp_path / "out.csv")).returncode == 0
+    with (tmp_path / "out.csv").open(newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [row["question"] for row in table] == [row["question"] for row in rows]
+    assert [json.loads(row["answers"]) for row in table] == [row["answers"] for row in rows]
+    ran = run_testset(tmp_path / "docs", "-o", str(tmp_path / "out.txt"))
+    assert (ran.returncode, ".jsonl, .json, .csv, .tsv" in ran.stderr) == (2, True)
 
 
 def test_questions_come_from_headings_definitions_and_events(rows: list[dict[str, Any]]) -> None:

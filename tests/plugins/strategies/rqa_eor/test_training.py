@@ -296,7 +296,7 @@ def test_answers_never_replace_the_data(rqa: Any, data: Path) -> None:
 @pytest.mark.skipif(not find_spec("scipy"), reason="the search needs the extra robust-qa[train]")
 def test_output_with_suffix_jsonl_is_refused(rqa: Any, data: Path) -> None:
     ended = rqa("train", "eor", data, "-o", "voter.jsonl", "--reader", "lexical")
-    assert ended.code == 2 and "The answers are saved in voter.jsonl too." in ended.err
+    assert ended.code == 2 and "cannot write .jsonl files. End the name in .toml." in ended.err
     assert not Path("voter.jsonl").exists()
 
 

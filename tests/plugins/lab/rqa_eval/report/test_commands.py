@@ -89,7 +89,7 @@ def test_a_report_that_fails_leaves_the_file_as_it_was(rqa: Rqa, run: Path) -> N
 def test_a_name_without_a_known_ending_needs_a_format(rqa: Rqa, run: Path) -> None:
     ended = rqa("report", run, "-o", run.parent / "report")
     assert ended.code == 2
-    assert "Choose a format with --to" in ended.err
+    assert "End it in .md, .csv, .html or .json, or add --to." in ended.err
     assert rqa("report", run, "-o", run.parent / "report", "--to", "terminal").code == 0
     assert (run.parent / "report").read_text("utf-8").startswith("Strategies")
 

@@ -1,0 +1,100 @@
+"""The formats of output rows: JSON lines, a JSON array, CSV or TSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import PurePath
+
+import msgspec
+from msgspec import Raw
+
+from ..encoding import ROW_FORMATS, suffix_of
+from ..errors import InputError
+
+# The columns of a table that follow the row's own, in this order.
+_LAST = """answer confidence sources abstained reason error row strategy seconds citations conflicts closest withstands
+usage details trace""".split()
+
+_decode = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+class _Citation(msgspec.Struct):
+    source: str = ""
+    title: str = ""
+    id: str = ""
+
+
+_decode_citations = msgspec.json.Decoder(list[_Citation]).decode
+
+
+def format_of(path: str | PurePath | None) -> str:
+    """The format that the name of a file of rows asks for: JSON lines without an ending. Raises InputError."""
+    suffix = suffix_of(path)
+    if suffix and suffix not in ROW_FORMATS:
+        raise InputError(
+            f"Rows cannot be written as .{suffix}: {path}.",
+            hint=f"End the name in {', '.join(f'.{each}' for each in ROW_FORMATS)}.",
+        )
+    return suffix or "jsonl"
+
+
+def rendered(lines: Callable[[], Iterable[bytes]], form: str, delimiter: str = ",") -> Iterator[str]:
+    """The parts of a file in the format `form` with the rows of JSON lines. Calls `lines` twice for a table.
+
+    A table has the row's own columns first. A nested field is JSON text. `delimiter`: of CSV.
+    """
+    if form in ("csv", "tsv"):
+        yield from _table(lines, delimiter if form == "csv" else "\t")
+    elif form == "json":
+        before = "[\n"
+        for line in lines():
+            yield before + line.decode().rstrip("\n")
+            before = ",\n"
+        yield "[]\n" if before == "[\n" else "\n]\n"
+    else:
+        for line in lines():
+            yield line.decode()
+
+
+def _table(lines: Callable[[], Iterable[bytes]], mark: str) -> Iterator[str]:
+    seen: dict[str, None] = {}
+    for line in lines():
+        seen.update(dict.fromkeys(_columns(line)))
+    names = sorted(seen, key=lambda name: _LAST.index(name) if name in _LAST else -1)
+    part = io.StringIO()
+    writer = csv.writer(part, delimiter=mark, lineterminator="\n")
+    if names:
+        writer.writerow(names)
+    for line in lines():  # the first part has the header too
+        fields = _columns(line)
+        writer.writerow([_cell(fields[name]) if name in fields else "" for name in names])
+        yield part.getvalue()
+        part.seek(0)
+        part.truncate()
+
+
+def _columns(line: bytes) -> dict[str, Raw]:
+    """The fields of a row of a table: those of `input` have columns of their own, and citations are also `sources`."""
+    fields = _decode(line)
+    names = list(fields)
+    own = names[: names.index("row")] if "row" in fields else names
+    if "question" in fields and "question" not in own and any(fields["question"] == fields[name] for name in own):
+        del fields["question"]  # a copy of the column that holds it
+    if bytes(fields.get("input", b"")).startswith(b"{"):
+        fields.update({f"input.{name}": value for name, value in _decode(fields.pop("input")).items()})
+    if "row" in fields and "sources" in own:
+        fields["input.sources"] = fields.pop("sources")
+    with suppress(KeyError, msgspec.DecodeError):
+        found = (each.source or each.title or each.id for each in _decode_citations(fields["citations"]))
+        fields["sources"] = Raw(msgspec.json.encode("; ".join(dict.fromkeys(filter(None, found)))))
+    return fields
+
+
+def _cell(value: Raw) -> str:
+    text = bytes(value).decode()
+    if text.startswith('"'):
+        return msgspec.json.decode(text, type=str)
+    return "" if text == "null" else text
