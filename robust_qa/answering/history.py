@@ -90,7 +90,7 @@ class History:
         return new
 
     def entries(self, words: Sequence[str] = (), *, limit: int) -> list[Entry]:
-        """Return the newest answers first: those that have all of `words` in question, answer or sources."""
+        """Return the newest answers first: those that have all of `words` in question or answer."""
         if not self.path.exists():
             return []
         where = " AND ".join(["TRUE", *["instr(words, ?)"] * len(words)])
@@ -239,10 +239,8 @@ def _erase(database: sqlite3.Connection) -> None:
 
 
 def _words(whole: dict[str, Any]) -> str:
-    """Return the text that is searched: question, answer, reason and sources."""
-    cited = [*whole["citations"], *whole["closest"], *(c for side in whole["conflicts"] for c in side["citations"])]
-    sources = (citation[field] for citation in cited for field in ("title", "source", "quote"))
-    return "\n".join(filter(None, (whole["question"], whole["answer"], whole["reason"], *sources))).casefold()
+    """Return the text that is searched: the question and the answer."""
+    return f"{whole['question']}\n{whole['answer'] or ''}".casefold()
 
 
 def _in_use(database: sqlite3.Connection) -> int:

@@ -46,7 +46,7 @@ def command(ctx: click.Context, /, *, limit: int, as_json: bool) -> None:
 @click.argument("words", nargs=-1, required=True)
 @_list_options
 def search(words: tuple[str, ...], limit: int, as_json: bool) -> None:
-    """List the newest answers with all WORDS in the question, the answer or the sources."""
+    """List the newest answers with all WORDS in the question or the answer."""
     _print_list(words, limit, as_json)
 
 

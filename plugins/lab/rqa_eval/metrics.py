@@ -1,7 +1,7 @@
 """The built-in metrics of answers, passages and costs.
 
-The best alternative of a fact counts. An abstention is wrong, unless the question is unanswerable. Without gold answers
-a metric is None.
+The best alternative of a fact counts. Every question is right (`accuracy`), `wrong` or `unanswered`. An abstention is
+right if the question is unanswerable. Without gold answers a metric is None.
 """
 
 from __future__ import annotations
@@ -45,6 +45,18 @@ def accuracy(outcome: Outcome) -> float | None:
     if not outcome.gold:
         return None
     return float(all(contains_words(outcome.answer.text or "", fact) for fact in outcome.gold))
+
+
+def wrong(outcome: Outcome) -> float | None:
+    """Return 1 if there is an answer and it is not right, the share that is missing if it is right in part."""
+    right = accuracy(outcome)
+    return None if right is None else (1 - right) * (outcome.answer.text is not None)
+
+
+def unanswered(outcome: Outcome) -> float | None:
+    """Return 1 if the strategy abstained or failed although the question has an answer."""
+    right = accuracy(outcome)
+    return None if right is None else (1 - right) * (outcome.answer.text is None)
 
 
 def contains(outcome: Outcome) -> float | None:
@@ -241,6 +253,8 @@ def _cost(name: str, measure: Callable[[Answer], float], summary: str, *, shown:
 
 METRICS: list[Metric] = [
     _Metric("accuracy", accuracy, "the answer contains a gold answer for every fact, as whole words", of_text=True),
+    _Metric("wrong", wrong, "there is an answer, and it is not right", better="lower", of_text=True),
+    _Metric("unanswered", unanswered, "there is no answer, although the question has one", better="", of_text=True),
     _Metric(
         "contains",
         contains,
@@ -275,7 +289,7 @@ METRICS: list[Metric] = [
         of_text=True,
         shown="unless as accuracy",
     ),
-    _Metric("refusal", refusal, "questions without an answer (abstentions)", better="", shown="unless zero"),
+    _Metric("refusal", refusal, "abstentions, also where the question has no answer", better="", shown="if asked"),
     _Metric("refusal-precision", refusal_precision, "refused questions that are unanswerable", shown="unless zero"),
     _Metric("refusal-recall", refusal_recall, "unanswerable questions that are refused"),
     _Metric("area", confidence, "area under accuracy over coverage, the surest answers first", combine=area),

@@ -19,13 +19,14 @@ _Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A strategy: its cost per question (None: unknown), its accuracy and the interval of the accuracy."""
+    """A strategy: its cost per question (None: unknown), its accuracy with the interval, and its wrong answers."""
 
     name: str
     cost: float | None
     share: float
     low: float | None = None
     high: float | None = None
+    wrong: float | None = None
 
 
 def front(points: Sequence[Point]) -> list[Point]:
@@ -59,9 +60,9 @@ class Plot:
         """
         best = front(points)
         x = _cost_axis([point.cost for point in points if point.cost is not None], _LEFT, self.width - _RIGHT)
-        bounds = [value for p in points for value in (p.low, p.high, p.share) if value is not None]
+        bounds = [value for p in points for value in (p.low, p.high, p.share, p.wrong) if value is not None]
         y = _share_axis(min(bounds), max(bounds), self.height - _BOTTOM, _TOP)
-        description = "; ".join(f"{p.name}: {100 * p.share:.1f} % at {_exact(p.cost)}" for p in points)
+        description = "; ".join(map(_described, points))
         occupied = [*_point_boxes(points, x, y), *_front_boxes(best, x, y)]
         return "".join(
             [
@@ -157,6 +158,11 @@ def _steps(low: float, high: float) -> Iterator[float]:
         yield n * step
 
 
+def _described(point: Point) -> str:
+    wrong = "" if point.wrong is None else f", {100 * point.wrong:.1f} % wrong"
+    return f"{point.name}: {100 * point.share:.1f} %{wrong} at {_exact(point.cost)}"
+
+
 def _exact(value: float | None) -> str:
     if value is None:
         return "unknown cost"
@@ -184,7 +190,11 @@ def _mark(point: Point, x: _Axis, y: _Axis, kind: str) -> str:
     interval = ""
     if point.low is not None and point.high is not None:
         interval = f'<path class="interval" d="M{at} {y(point.low):.1f}V{y(point.high):.1f}"/>'
-    return f'{interval}<circle class="{kind}" cx="{at}" cy="{y(point.share):.1f}" r="5"/>'
+    cross = ""
+    if point.wrong is not None:
+        left, up = x(point.cost) - 4, y(point.wrong) - 4
+        cross = f'<path class="false" d="M{left:.1f} {up:.1f}l8 8m0 -8l-8 8"/>'
+    return f'{interval}{cross}<circle class="{kind}" cx="{at}" cy="{y(point.share):.1f}" r="5"/>'
 
 
 def _point_boxes(points: Sequence[Point], x: _Axis, y: _Axis) -> Iterator[_Box]:
@@ -194,6 +204,8 @@ def _point_boxes(points: Sequence[Point], x: _Axis, y: _Axis) -> Iterator[_Box]:
             yield x.start, up - 1, x.end, up + 1
             continue
         yield at - 5, up - 5, at + 5, up + 5
+        if point.wrong is not None:
+            yield at - 5, y(point.wrong) - 5, at + 5, y(point.wrong) + 5
         if point.low is not None and point.high is not None:
             yield at - 1, y(point.high), at + 1, y(point.low)
 

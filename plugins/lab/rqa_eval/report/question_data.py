@@ -67,7 +67,7 @@ def _places(rows_of: Sequence[Rows]) -> list[dict[int, int]]:
 def _entry(
     runs: Sequence[Run], members: Sequence[_Member], found: Mapping[int, Row], groups: dict[str, int]
 ) -> list[Any]:
-    """Return the entry for the list and the search. A mark is a score, "failed", "undefined" or null."""
+    """Return the entry for the list and the search. A mark is a score, "unanswered", "failed", "undefined" or null."""
     asked = next(iter(found.values())).asked
     names = [("set", asked.set), ("condition", asked.condition)]
     names += [(view, name) for row in found.values() for view, named in row.scored.slices.items() for name in named]
@@ -85,7 +85,8 @@ def _entry(
             marks.append("failed")
         else:
             mark = row.scored.scores.get(strategy, {}).get(runs[run].correctness)
-            marks.append("undefined" if mark is None else round(mark, 4))
+            unanswered = answer is None and mark == 0
+            marks.append("undefined" if mark is None else "unanswered" if unanswered else round(mark, 4))
     gold = [" / ".join(fact) for fact in asked.gold]
     return [asked.id, asked.question[:_MAX_TEXT], gold, sorted(numbers), marks, answers]
 

@@ -58,7 +58,8 @@ def _costs(runs: Sequence[Run]) -> Iterator[str]:
                 dashed = dashed or timed != points
                 plots.append(f'<figure><figcaption class="faint">{title}</figcaption>{wide}{narrow}</figure>')
     if plots:
-        note = "Filled: no other strategy is as accurate for less. Bars: 95 % intervals."
+        note = "Circles: right. Crosses: wrong. The rest has no answer. Bars: 95 % intervals. "
+        note += "Filled: no other strategy is as accurate for less."
         if dashed:
             note += " Dashed: all answers came from the cache, so their time is unknown."
         yield section("cost", "Accuracy against cost", *plots, f'<p class="note">{note}</p>')
@@ -76,4 +77,5 @@ def _points(run: Run, group: Group, metric: str, cost: str) -> Iterator[Point]:
             continue
         from_cache = spent.value is None and cost == "seconds" and name not in failed
         if 0 <= share.value <= 1 and (from_cache or (spent.value is not None and spent.value >= 0)):
-            yield Point(name, spent.value, share.value, share.low, share.high)
+            wrong = figures.get("wrong") if metric == "accuracy" else None
+            yield Point(name, spent.value, share.value, share.low, share.high, wrong.value if wrong else None)

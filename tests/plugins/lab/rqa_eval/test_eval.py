@@ -90,7 +90,7 @@ def test_a_note_names_metrics_with_missing_values(evaluate: Any) -> None:
 
 def test_a_note_says_that_differences_are_paired(evaluate: Any) -> None:
     ended = evaluate("-s", "rag", "--baseline", "norag", rows=[ROWS[0], ROWS[1], ROWS[2] | {"answers": None}])
-    assert " of 3. Differences use the questions that both strategies have.\n" in ended.out
+    assert "Differences use the questions that both strategies have." in " ".join(ended.out.split())
 
 
 def test_passage_quality_counts_questions_with_gold_answers(evaluate: Any) -> None:
@@ -117,7 +117,7 @@ def test_intervals_are_explained_only_if_shown(evaluate: Any) -> None:
 
 def test_the_table_shows_the_values(evaluate: Any) -> None:
     shown = table(evaluate("-s", "norag,self_route").out, "world: 8 questions")
-    assert shown["strategy"][:4] == ["accuracy", "%", "em", "%"]
+    assert shown["strategy"][:4] == ["accuracy", "%", "wrong", "%"]
     assert [shown[name][0] for name in ("norag", "self_route")] == ["50.0", "62.5"]
 
 
@@ -131,7 +131,7 @@ def test_zero_values_are_shown(evaluate: Any) -> None:
 
 def test_containment_is_shown_if_it_differs_from_accuracy(evaluate: Any) -> None:
     shown = table(evaluate("-s", "rag", rows=[row("Arda", "Oslo", gold="Os")]).out, "world: 1 question")
-    assert (shown["strategy"][2], shown["rag"][0], shown["rag"][3]) == ("contains", "0.0", "100.0")
+    assert (shown["strategy"][6], shown["rag"][0], shown["rag"][3:6:2]) == ("contains", "0.0", ["100.0", "100.0"])
     assert "contains" not in evaluate("-s", "rag", "--force").out
 
 

@@ -34,7 +34,7 @@
   const questions = index.questions.map(([id, text, gold, inside, marks, answers], at) => (
     { at, id, text, gold, inside: new Set(inside), marks, answers }));
 
-  const KINDS = { right: "✓", partly: "◐", wrong: "✗", failed: "!", undefined: "?", absent: "·" };
+  const KINDS = { right: "✓", partly: "◐", wrong: "✗", unanswered: "–", failed: "!", undefined: "?", absent: "·" };
   function kind(mark) {
     if (mark === null) return "absent";
     if (typeof mark === "string") return mark;
@@ -51,7 +51,8 @@
     all: () => true,
     disagree: (kinds) => kinds.includes("right") && kinds.some((one) => one !== "right" && one !== "undefined"),
     right: (kinds) => kinds.length && kinds.every((one) => one === "right"),
-    wrong: (kinds) => kinds.length && !kinds.some((one) => one === "right" || one === "undefined"),
+    wrong: (kinds) => kinds.length && kinds.every((one) => one === "wrong" || one === "failed"),
+    unanswered: (kinds) => kinds.length && kinds.every((one) => one === "unanswered"),
     failed: (kinds) => kinds.includes("failed"),
   };
   const chosen = (id) => document.getElementById(id).value;
@@ -225,7 +226,7 @@
   }
   addEventListener("hashchange", follow);
   document.getElementById("controls").hidden = false;
-  document.getElementById("legend").textContent = `✓ right, ◐ partly, ✗ wrong, ! failed, ? not scored, · not asked. Order: ${members.join(", ")}`;
+  document.getElementById("legend").textContent = `✓ right, ◐ partly, ✗ wrong, – no answer, ! failed, ? not scored, · not asked. Order: ${members.join(", ")}`;
   follow();
 })().catch((error) => {
   document.getElementById("status").textContent = `Cannot show the questions: ${error.message}`;
