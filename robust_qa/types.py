@@ -17,7 +17,7 @@ Order = Literal["descending", "ascending", "random", "ping-pong-top", "ping-pong
 """The order of passages in a prompt, by relevance (Astute RAG, Appendix F, Table 8)."""
 ORDERS: tuple[Order, ...] = get_args(Order)
 Url = NewType("Url", str)
-"""The type of options that hold a URL. An untrusted file may use only this machine or hosts with a stored key."""
+"""The type of options that hold a URL. An untrusted file may name only this machine."""
 Expression = NewType("Expression", str)
 """The type of options that hold a retriever expression. Its names must be configured or installed."""
 EmbedderName = NewType("EmbedderName", str)

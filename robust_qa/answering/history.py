@@ -211,7 +211,7 @@ def recorder(config: Config, command: str, say: Callable[[str], None]) -> Record
 
     None if the history is off, or if an untrusted file takes part in the answers.
     """
-    if any(layer.confined for layer in config.layers):
+    if config.untrusted:
         return None
     limits = settings.build(HistorySettings, config.table("history"))
     return Recorder(command, limits, say) if limits.enabled else None

@@ -395,11 +395,6 @@ def test_a_query_has_no_index(docs: Path, pg: Callable[..., Postgres]) -> None:
 # -- the key
 
 
-def test_an_untrusted_file_cannot_name_the_database(dsn: str, pg: Callable[..., Postgres]) -> None:
-    with pytest.raises(ConfigError, match="untrusted file cannot use the database"):
-        pg(key=Key("db", dsn, confined=True))
-
-
 def test_a_missing_key_is_an_error_with_the_fix(pg: Callable[..., Postgres]) -> None:
     with pytest.raises(MissingError) as caught:
         pg(key=Key("notes-db"))
