@@ -81,7 +81,7 @@ def _confined_layer(value: Value) -> Layer:
 
 
 def _is_inside(path: Path, folder: Path) -> bool:
-    return path.resolve().is_relative_to(folder)
+    return Path(os.path.realpath(path)).is_relative_to(folder)  # Path.resolve raises on a link to itself
 
 
 def _leads_outside(path: Path, folder: Path) -> bool:

@@ -54,7 +54,7 @@ def find(given: Iterable[Path]) -> Found:
             found.skipped.append((shown(path), NOT_TEXT))
         elif readable:
             found.files[identity(path)] = None
-    for path in [path for path in found.files if path.is_symlink()]:  # a file with a better name is read once
+    for path in [path for path in found.files if _is_link(path)]:  # a file with a better name is read once
         found.files.pop(real(path), None)
     return found
 
@@ -83,38 +83,47 @@ def _walk(top: Path, found: Found) -> Iterator[Path]:
 
     def stays(path: Path) -> bool:
         # An untrusted folder may contain links to private files, which must not go to a model.
-        if not path.is_symlink() or real(path).is_relative_to(top):
+        if not _is_link(path) or real(path).is_relative_to(top):
             return True
         found.skipped.append((shown(path), "it links to a file outside the folder; to read it, name it"))
         return False
 
     entered: set[tuple[int, int]] = set()
     others: Counter[str] = Counter()
-    for name, folders, files in os.walk(top, followlinks=True, onerror=lambda e: found.close(Path(e.filename), e)):
-        folder = Path(name)
+    pending = [top]  # not os.walk, which recurses and cannot enter a folder that is nested 1,000 deep
+    while pending:
+        folder = pending.pop()
         try:
             status = folder.stat()
+            with os.scandir(folder) as entries:
+                names = sorted(entry.name for entry in entries)
         except OSError as error:
             found.close(folder, error)
-            folders.clear()
             continue
-        if MARKER in files or (status.st_dev, status.st_ino) in entered:
-            folders.clear()
+        if MARKER in names or (status.st_dev, status.st_ino) in entered:
             continue
         entered.add((status.st_dev, status.st_ino))
-        folders[:] = [name for name in sorted(folders) if not name.startswith(".") and stays(folder / name)]
-        for path in (folder / name for name in sorted(files) if not name.startswith(".")):
-            if not stat.S_ISREG(_kind(path, found) or 0) or not stays(path):
+        folders: list[Path] = []
+        for path in (folder / name for name in names if not name.startswith(".")):
+            kind = _kind(path, found) or 0
+            if not (stat.S_ISDIR(kind) or stat.S_ISREG(kind)) or not stays(path):
                 continue
-            if readable := _is_readable(path, found):
+            if stat.S_ISDIR(kind):
+                folders.append(path)
+            elif readable := _is_readable(path, found):
                 yield path
             elif readable is False:
                 suffix = path.suffix.lower()
                 others[suffix if _SUFFIX.fullmatch(suffix) else "none"] += 1
+        pending += reversed(folders)
     if others:
         kinds = [suffix for suffix, _ in others.most_common(_KINDS)]
         more = ["another"] if len(others) > _KINDS else []
         found.skipped.append((f"files in {shown(top)} with suffix {' or '.join(kinds + more)}", NOT_TEXT))
+
+
+def _is_link(path: Path) -> bool:
+    return os.path.islink(path)  # noqa: PTH114  (Path.is_symlink raises if the name is too long)
 
 
 def _is_readable(path: Path, found: Found) -> bool | None:

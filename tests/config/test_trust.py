@@ -102,9 +102,10 @@ def test_an_untrusted_file_cannot_name_a_file_outside_its_folder(option: str, pa
     assert f"rqa config trust {file}" in error.hint
 
 
-@pytest.mark.parametrize("path", ["prompt.txt", "a/b/../c.txt", "not/there", "inner"])
+@pytest.mark.parametrize("path", ["prompt.txt", "a/b/../c.txt", "not/there", "inner", "loop/x"])
 def test_it_names_files_of_its_folder(path: str, says: Says, repository: Path) -> None:
     (repository / "inner").symlink_to("prompt.txt")
+    (repository / "loop").symlink_to("loop")
     says(f"file = '{path}'\nfiles.a = '{path}'")
     assert options().file == repository / path
 
