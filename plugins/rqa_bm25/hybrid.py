@@ -47,13 +47,15 @@ class Hybrid(Bm25):
         """Return the `k` best passages. Raises MissingError if there is no index or it is empty."""
         if self._mode == "bm25" or k <= 0:
             return await asyncio.to_thread(super().retrieve, query, k)
-        by_words = await asyncio.to_thread(super().retrieve, query, _QUICK_DEPTH if self._quick else max(k, _DEPTH))
+        depth = _QUICK_DEPTH if self._quick else max(k, _DEPTH)
+        by_words = await asyncio.to_thread(self._index.search, query, depth)
         if self._quick:
             by_meaning = await self._ranked(query, by_words)
         else:
             [vector] = await self._embedder.embed([query])
             by_meaning = await asyncio.to_thread(self._nearest, vector, max(k, _DEPTH))
-        return fused([by_words, by_meaning] if self._mode == "hybrid" else [by_meaning], k)
+        found = fused([by_words, by_meaning] if self._mode == "hybrid" else [by_meaning], k)
+        return await asyncio.to_thread(self._marked, found)
 
     def fingerprint(self) -> str:
         """Return the name of the newest commit, and which vectors are searched with it."""

@@ -5,8 +5,8 @@
     tantivy/         the index itself; a commit replaces its meta.json atomically
     vectors          the vectors of the passages, if the retriever `hybrid` indexed them
 
-There is no separate table of files. The first passage of each file stores the file's stamp (a hash), so the stamps
-always agree with the passages.
+There is no separate table of files. The first passage of each file stores the file's stamp (a hash), size and time of
+change, so they always agree with the passages.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import mkdtemp
 
 import tantivy
 
 from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError
-from robust_qa.documents import MARKER, tidy
+from robust_qa.documents import MARKER, FileReader, tidy
 from robust_qa.kit import visible, with_title
 from rqa_bm25.analysis import LANGUAGES, analyzer, searchable
 
@@ -60,7 +60,7 @@ def schema() -> tantivy.Schema:
     builder.add_bytes_field("id", stored=True)
     builder.add_bytes_field("source", stored=True)
     builder.add_bytes_field("date", stored=True)
-    builder.add_bytes_field("stamp", stored=True)  # of the file, on its first passage
+    builder.add_bytes_field("stamp", stored=True)  # stamp and state of the file, on its first passage
     builder.add_boolean_field("first", indexed=True)
     return builder.build()
 
@@ -97,6 +97,17 @@ class _Generation:
             if len(page) < limit:
                 return
             offset, limit = offset + limit, limit * 4
+
+    def first(self, file: str) -> list[tantivy.Document]:
+        """Return the first passage of `file`, none if the file is not in the index."""
+        is_first = tantivy.Query.term_query(self.schema, "first", True)
+        query = tantivy.Query.boolean_query(
+            [
+                (tantivy.Occur.Must, tantivy.Query.term_query(self.schema, "file", file)),
+                (tantivy.Occur.Must, is_first),
+            ]
+        )
+        return [self.searcher.doc(address) for _, address in self.searcher.search(query, 1, count=False).hits]
 
     def _term(self, word: str) -> tantivy.Query:
         return tantivy.Query.term_query(self.schema, "words", word, "freq")
@@ -147,6 +158,17 @@ class Index:
                 if len(found) == k:
                     break
         return list(found.values())
+
+    def marked(self, passages: list[Passage], reader: FileReader) -> list[Passage]:
+        """Return the passages, marked if their file is not as it was indexed."""
+        commit = self._newest()
+        stale = {}
+        for file in {passage.file for passage in passages}:
+            with self.guarded("Searching"):
+                stamps = list(map(_stamp, commit.first(file)))
+            for stamp, state in stamps:
+                stale[file] = reader.staleness(file, stamp, state)
+        return [replace(each, stale=stale.get(each.file, "")) for each in passages]
 
     def generation(self) -> str:
         """Return the name of the newest commit. Raises MissingError."""
@@ -256,7 +278,7 @@ class Index:
             query = tantivy.Query.term_query(engine.schema, "first", True)
             hits = searcher.search(query, max(1, searcher.num_docs), count=False).hits
             passages = (searcher.doc(address) for _, address in hits)
-            return {str(found.get_first("file")): decoded(found, "stamp") for found in passages}
+            return {str(found.get_first("file")): _stamp(found)[0] for found in passages}
 
     @contextmanager
     def guarded(self, action: str) -> Iterator[None]:
@@ -314,6 +336,12 @@ def _passage(score: float, document: tantivy.Document) -> Passage:
         date=decoded(document, "date"),
         file=str(document.get_first("file")),
     )
+
+
+def _stamp(document: tantivy.Document) -> tuple[str, str]:
+    """Return the stamp of a file and its size and time of change, "" if an older version of rqa indexed it."""
+    stamp, _, state = decoded(document, "stamp").partition(" ")
+    return stamp, state
 
 
 def key_of(title: str, text: str) -> bytes:

@@ -9,7 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robust_qa import IndexReport
-from robust_qa.documents import Entry, FileReader, Skipped, Unreadable, check_known, find, is_gone, removed, shown
+from robust_qa.documents import (
+    Entry,
+    FileReader,
+    Skipped,
+    Unreadable,
+    check_known,
+    find,
+    is_gone,
+    removed,
+    report_kept,
+    shown,
+)
 from robust_qa.kit import with_title
 
 from .index import Index, storable, written
@@ -43,6 +54,7 @@ async def update(
         index.create(connection, embedder.identity, width, language)
     stamps = index.stamps()
     found = find(path for path in paths if not is_gone(path))
+    report_kept(stamps, found)
     outcomes: Counter[str] = Counter()
     for file in removed(stamps, paths, found):
         with index.database.writing() as connection:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ..errors import InputError
+from ..types import Stale
 from .cutting import Cut, Excerpt
 from .formats import Document, Unreadable, read, unreadable_on_failure
-from .walk import Found, Skipped, is_gone, places, shown
+from .walk import ABSENT, Found, Skipped, is_gone, located, places, shown
 
 _REPORTED_ROWS = 20  # bad rows of one file that are listed; the rest are counted
 
@@ -50,6 +52,16 @@ class FileReader:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, lambda: hashlib.sha256(options)).hexdigest()
 
+    def staleness(self, file: str, stamp: str, state: str) -> Stale:
+        """Return what became of an indexed file. `stamp` and `state` are from before it was read."""
+        path = located(file)
+        try:
+            if state_of(path) == state and os.access(path, os.R_OK):
+                return ""
+            return "" if self.stamp(path) == stamp else "changed"
+        except OSError as error:
+            return "gone" if error.errno in ABSENT else "unreadable"
+
     def entries(self, path: Path, skipped: Skipped) -> Iterator[Entry]:
         """Yield the passages of the file, and add its bad rows to `skipped`. Raises OSError and Unreadable."""
         if self._too_large(path):
@@ -82,6 +94,12 @@ class FileReader:
         return datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat() if self.dates else ""
 
 
+def state_of(path: Path) -> str:
+    """Return size and time of change of the file: while they stay, its content almost certainly does."""
+    status = path.stat()
+    return f"{status.st_size} {status.st_mtime_ns}"
+
+
 def check_known(paths: Iterable[Path], indexed: Collection[str]) -> None:
     """Raise InputError for a path that neither exists nor has files in `indexed`, the names of indexed files."""
     for path in paths:
@@ -97,13 +115,40 @@ def removed(indexed: Iterable[str], paths: Iterable[Path], found: Found) -> Iter
     here, named = {shown(path) for path in found.files}, places(paths)
     for file in indexed:
         unseen = file not in here and _is_under(file, named) and not _is_under(file, found.closed)
-        if unseen and (_is_visible(file, named) or is_gone(Path(file))):
+        if unseen and (_is_visible(file, named) or is_gone(located(file))):
             yield file
+
+
+def lost(indexed: Iterable[str]) -> Iterator[str]:
+    """Yield the indexed files that no longer exist, for example because their folder was renamed.
+
+    Not for an index that several machines write, because each has other files.
+    """
+    for file in indexed:
+        path = located(file)
+        if is_gone(path) and not _may_be_unmounted(path):
+            yield file
+
+
+def report_kept(indexed: Iterable[str], found: Found) -> None:
+    """Add the number of indexed files to `found.skipped` whose passages stay because the files cannot be opened."""
+    if kept := sum(_is_under(file, found.closed) for file in indexed):
+        files = "1 indexed file" if kept == 1 else f"{kept:,} indexed files"
+        found.skipped.append((files, "not to be opened now, so the old passages stay in the index and still answer"))
 
 
 def _is_under(file: str, named: Set[Path]) -> bool:
     path = Path(file)
     return path in named or not named.isdisjoint(path.parents)
+
+
+def _may_be_unmounted(path: Path) -> bool:
+    """Whether `path` may be on a drive that is not mounted: its mount point is then an empty folder."""
+    try:
+        folder = next(parent for parent in path.parents if parent.is_dir())
+        return next(folder.iterdir(), None) is None
+    except OSError:
+        return True
 
 
 def _is_visible(file: str, named: Set[Path]) -> bool:

@@ -17,8 +17,9 @@ MARKER = "rqa-index.json"  # marks the folder of an index, which is not read
 Skipped = list[tuple[str, str]]  # (path, reason)
 
 _SUFFIX = re.compile(r"\.\w{1,10}")
+_ESCAPED = re.compile(r"\\u(dc[89a-f][0-9a-f])")  # a byte that is not UTF-8
 _KINDS = 5  # suffixes of skipped files to report per folder
-_ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # the file does not exist; other errors may be temporary
+ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # the file does not exist; other errors may be temporary
 
 
 @dataclass
@@ -140,7 +141,7 @@ def is_gone(path: Path) -> bool:
     try:
         path.lstat()
     except OSError as error:
-        return error.errno in _ABSENT
+        return error.errno in ABSENT
     return False
 
 
@@ -149,12 +150,17 @@ def shown(path: Path) -> str:
     return str(path).encode("utf-8", "backslashreplace").decode()
 
 
+def located(file: str) -> Path:
+    """Return the path that `shown` turned into `file`."""
+    return Path(_ESCAPED.sub(lambda escape: chr(int(escape[1], 16)), file))
+
+
 def _kind(path: Path, found: Found) -> int | None:
     """Return the mode of the file, 0 if it does not exist, None if it cannot be opened."""
     try:
         return path.stat().st_mode
     except OSError as error:
-        if error.errno in _ABSENT:
+        if error.errno in ABSENT:
             return 0
         found.close(path, error)
         return None
