@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from robust_qa import EmbedderName
+from robust_qa import EmbedderName, RqaError
 from robust_qa.kit import fused, with_title
 from rqa_bm25.retriever import Bm25
 
@@ -95,6 +95,11 @@ class Hybrid(Bm25):
     def _with(self, vectors: Vectors, vector: Floats, n: int) -> list[Passage]:
         if vectors.header is None or vectors.header.embedder != self._embedder.identity:
             return []
+        if vectors.header.width != len(vector):
+            raise RqaError(
+                f"The vectors of the index at {self._index.folder} are damaged.",
+                hint="Compute them again with `rqa index PATH...`.",
+            )
         return self._index.with_keys(vectors.nearest(vector, n))
 
     def index(  # type: ignore[override]
@@ -114,6 +119,8 @@ class Hybrid(Bm25):
         files = report.added + report.changed + report.unchanged
         with self._index.locked():
             vectors = Vectors(self._index.folder)
+            if not vectors.is_sound():
+                vectors.header = None  # embed all passages again
             header = vectors.header
             if header and (header.embedder, header.complete) == (embedder, generation):
                 return report

@@ -18,11 +18,14 @@ import json
 import math
 import os
 import shutil
+import struct
 import threading
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -111,6 +114,14 @@ class _Generation:
 
     def _term(self, word: str) -> tantivy.Query:
         return tantivy.Query.term_query(self.schema, "words", word, "freq")
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A damaged file of an index, and the indexed files, none if they cannot be read."""
+
+    file: str
+    indexed: tuple[str, ...]
 
 
 class Index:
@@ -225,16 +236,22 @@ class Index:
             raise self._failed("Opening", error) from error
 
     @contextmanager
-    def writing(self, language: str) -> Iterator[tantivy.Index]:
-        """Yield the index for writing, and create it if necessary. Raises BusyError or ConfigError."""
+    def writing(self, language: str) -> Iterator[tuple[tantivy.Index, Damage | None]]:
+        """Yield the index for writing, and create it if necessary. Raises BusyError or ConfigError.
+
+        Yields an empty index with the damage if its files are damaged.
+        """
         self.language()  # raises ConfigError before anything is written to a foreign folder
         with self.locked():
             self._make(language)
+            damage = self._damage()
+            if damage:
+                shutil.rmtree(self.folder / "tantivy")
             with self.guarded("Opening"):
                 (self.folder / "tantivy").mkdir(exist_ok=True)
                 index = tantivy.Index(schema(), str(self.folder / "tantivy"))
                 index.register_tokenizer("words", analyzer(language))
-            yield index
+            yield index, damage
             with suppress(OSError):  # tantivy creates it readable only for its owner
                 (self.folder / "tantivy" / _META).chmod((self.folder / MARKER).stat().st_mode & 0o777)
 
@@ -271,6 +288,28 @@ class Index:
                 hint="Set `index` to another folder, or remove this one and index all files again.",
             )
 
+    def _damage(self) -> Damage | None:
+        """Compare all files with their checksums."""
+        folder = self.folder / "tantivy"
+        try:
+            segments = json.loads((folder / _META).read_bytes())["segments"]
+            names = [segment["segment_id"].replace("-", "") for segment in segments]
+            files = [file for name in names for file in folder.glob(f"{name}.*")]
+            damaged = [file.name for file in files if not _is_sound(file)]
+            engine = tantivy.Index.open(str(folder))
+        except FileNotFoundError:  # it is new
+            return None
+        except OSError as error:
+            raise self._failed("Reading", error) from error
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return Damage(_META, ())
+        if not damaged:
+            return None
+        try:
+            return Damage(damaged[0], tuple(self.stamps(engine)))
+        except RqaError:
+            return Damage(damaged[0], ())
+
     def stamps(self, engine: tantivy.Index) -> dict[str, str]:
         """Return the stamp of each indexed file, by file name."""
         with self.guarded("Reading"):
@@ -292,7 +331,7 @@ class Index:
             raise self._failed(action, error) from error
 
     def _failed(self, action: str, error: BaseException) -> RqaError:
-        hint = "If it is damaged, remove the folder and run `rqa index PATH...` again."
+        hint = "Run `rqa index PATH...`, which builds a damaged index again. If that fails, remove the folder first."
         if action == "Writing":
             hint = "The index is unchanged. Check that the disk is not full."
         elif isinstance(error, PermissionError) or "PermissionDenied" in str(error):
@@ -324,6 +363,19 @@ def _openable(folder: Path) -> Iterator[Path]:
             if not file.name.startswith(".") and file.name != _META:
                 (links / file.name).symlink_to(file)
         yield links
+
+
+def _is_sound(file: Path) -> bool:
+    """Return whether the content of a file of tantivy has the checksum that is stored at its end."""
+    try:
+        with file.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
+            length, _ = struct.unpack("<II", content[-8:])
+            end = len(content) - 8 - length
+            expected = json.loads(content[max(end, 0) : -8])["crc"]
+            with memoryview(content) as whole, whole[:end] as body:
+                return bool(zlib.crc32(body) == expected)
+    except (ValueError, KeyError, TypeError, struct.error):
+        return False
 
 
 def _passage(score: float, document: tantivy.Document) -> Passage:

@@ -18,6 +18,7 @@ from robust_qa.documents import (
     check_known,
     find,
     is_gone,
+    located,
     lost,
     removed,
     report_kept,
@@ -49,10 +50,15 @@ def update(
     """
     if index.language() is None:
         check_known(paths, ())
-    with index.writing(language) as engine:
+    with index.writing(language) as (engine, damage):
         stamps = index.stamps(engine)
-        check_known(paths, stamps)
-        found = find(path for path in paths if not is_gone(path))
+        indexed = damage.indexed if damage else tuple(stamps)
+        check_known(paths, indexed)
+        again = map(located, indexed) if damage else ()
+        found = find(path for path in (*paths, *again) if not is_gone(path))
+        if damage:
+            other = "" if indexed else ". Index your other files again, too"
+            found.skipped.append((str(index.folder), f"it was damaged ({damage.file}), so it is built again{other}"))
         report_kept(stamps, found)
         with _transaction(index, engine, memory) as writer:
             run = _Run(index, writer, stamps, reader, found.skipped, progress)

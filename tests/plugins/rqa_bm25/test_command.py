@@ -133,3 +133,40 @@ def test_a_file_with_a_name_that_is_not_utf_8_is_found_again(rqa: Rqa, club: Pat
     assert "1 added" in rqa("index", os.fsdecode(b"caf\xe9.txt")).err
     assert "0 removed" in rqa("index", club).err
     assert json.loads(rqa("ask", "--json", "What is the cat of the club called?").out)["citations"][0]["stale"] == ""
+
+
+# -- damage
+
+
+def flip(file: Path) -> None:
+    """Flip a bit in the middle."""
+    content = bytearray(file.read_bytes())
+    content[len(content) // 3] ^= 4
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("suffix", ["term", "idx", "fieldnorm", "fast", "store"])
+def test_a_damaged_index_is_built_again(suffix: str, rqa: Rqa, club: Path, tmp_path: Path) -> None:
+    (tmp_path / "pet.md").write_text("The cat of the club is called Yeti.")
+    rqa("index", tmp_path / "pet.md")
+    index = Path(os.environ["RQA_DATA_DIR"], "index", "default")
+    for file in (index / "tantivy").glob(f"*.{suffix}"):
+        flip(file)
+    ended = rqa("index", club)
+    assert ended.code == 0 and f"skipped {index}: it was damaged (" in ended.err
+    assert "3 added" in ended.err or ". Index your other files again, too" in ended.err
+    assert "2 unchanged" in rqa("index", club).err
+    assert rqa("ask", "--short", FEE).out == "20 crowns\n"
+
+
+def test_damaged_vectors_are_computed_again(rqa: Rqa, club: Path) -> None:
+    vectors = Path(os.environ["RQA_DATA_DIR"], "index", "default", "vectors")
+    whole = vectors.read_bytes()
+    flip(vectors)
+    rqa("index", club)
+    assert vectors.read_bytes() == whole
+    vectors.write_bytes(whole.replace(b'"width": ', b'"width": 1', 1)[: len(whole)])
+    ended = rqa("ask", "-r", "hybrid", FEE)
+    assert ended.code == 1 and "are damaged" in ended.err and "plugin" not in ended.err
+    rqa("index", club)
+    assert vectors.read_bytes() == whole
