@@ -131,10 +131,12 @@ class Hybrid(Bm25):
                 new = [key for key in passages if key not in known]
                 if new:
                     found = await self._embedder.embed([passages[key] for key in new])
-                    vectors.begin(embedder, found.shape[1])
-                    vectors.append(new, found)
+                    with self._index.guarded("Writing"):
+                        vectors.begin(embedder, found.shape[1])
+                        vectors.append(new, found)
                     known.update(new)
                 if progress:
                     progress(files, files, len(live))
-            vectors.finish(live, generation)
+            with self._index.guarded("Writing"):
+                vectors.finish(live, generation)
         return report

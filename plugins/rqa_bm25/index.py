@@ -280,8 +280,9 @@ class Index:
         existing = self.language()
         if existing is None:  # the marker first: a folder without one is foreign
             draft = self.folder / _DRAFT
-            draft.write_text(json.dumps({"format": FORMAT, "language": language}) + "\n")
-            draft.replace(self.folder / MARKER)
+            with self.guarded("Writing"):
+                draft.write_text(json.dumps({"format": FORMAT, "language": language}) + "\n")
+                draft.replace(self.folder / MARKER)
         elif existing != language:
             raise ConfigError(
                 f"The index at {self.folder} has the language {existing!r}, not {language!r}.",
@@ -333,7 +334,7 @@ class Index:
     def _failed(self, action: str, error: BaseException) -> RqaError:
         hint = "Run `rqa index PATH...`, which builds a damaged index again. If that fails, remove the folder first."
         if action == "Writing":
-            hint = "The index is unchanged. Check that the disk is not full."
+            hint = "Nothing is lost. Check that the disk is not full, then run `rqa index` again."
         elif isinstance(error, PermissionError) or "PermissionDenied" in str(error):
             hint = "Ask the owner of the folder for permission to read it."
         return RqaError(f"{action} the index at {self.folder} failed: {str(error)[:300]}", hint=hint)
