@@ -18,12 +18,9 @@ from robust_qa.documents import (
     check_known,
     find,
     is_gone,
-    located,
     lost,
     removed,
-    report_kept,
     shown,
-    state_of,
 )
 from rqa_bm25.index import Index, decoded, key_of, searched
 
@@ -54,12 +51,12 @@ def update(
         stamps = index.stamps(engine)
         indexed = damage.indexed if damage else tuple(stamps)
         check_known(paths, indexed)
-        again = map(located, indexed) if damage else ()
+        again = map(Path, indexed) if damage else ()
         found = find(path for path in (*paths, *again) if not is_gone(path))
         if damage:
             other = "" if indexed else ". Index your other files again, too"
             found.skipped.append((str(index.folder), f"it was damaged ({damage.file}), so it is built again{other}"))
-        report_kept(stamps, found)
+        found.report_kept(stamps)
         with _transaction(index, engine, memory) as writer:
             run = _Run(index, writer, stamps, reader, found.skipped, progress)
             run.remove({*removed(stamps, paths, found), *lost(stamps)})
@@ -138,7 +135,7 @@ class _Run:
         file = shown(path)
         known = self.stamps.get(file)
         try:
-            state = state_of(path)
+            state = self.reader.state(path)
             stamp = self.reader.stamp(path)
         except OSError as error:  # possibly temporary, so its passages stay
             stays = ", so its old passages stay in the index and still answer" if known else ""

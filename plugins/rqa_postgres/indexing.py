@@ -18,7 +18,6 @@ from robust_qa.documents import (
     find,
     is_gone,
     removed,
-    report_kept,
     shown,
 )
 from robust_qa.kit import with_title
@@ -54,7 +53,7 @@ async def update(
         index.create(connection, embedder.identity, width, language)
     stamps = index.stamps()
     found = find(path for path in paths if not is_gone(path))
-    report_kept(stamps, found)
+    found.report_kept(stamps)
     outcomes: Counter[str] = Counter()
     for file in removed(stamps, paths, found):
         with index.database.writing() as connection:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from robust_qa import Answer, Citation
-from robust_qa.cli import staleness
 from robust_qa.kit import printable, single_line
 
 _MEMORY = "the model's memory"
@@ -86,8 +85,8 @@ def escaped(text: str) -> str:
 def _note(citation: Citation) -> str:
     where = _MEMORY if citation.origin == "memory" else _place(single_line(citation.source))
     name = " · ".join(filter(None, (escaped(citation.title), where))) or escaped(citation.id) or "a passage"
-    if became := staleness(citation):
-        name += f" ({became})"
+    if citation.stale:
+        name += f" ({citation.stale})"
     return f"{name}: “{escaped(citation.quote)}”" if citation.quote else name
 
 

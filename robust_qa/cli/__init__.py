@@ -18,7 +18,7 @@ from .options import (
     output_option,
     passages_in,
 )
-from .output import complain, console, cost_line, print_answer, print_sources, print_to, staleness
+from .output import complain, console, cost_line, print_answer, print_sources, print_to
 from .run import Run
 
 __all__ = [
@@ -40,5 +40,4 @@ __all__ = [
     "print_answer",
     "print_sources",
     "print_to",
-    "staleness",
 ]

@@ -207,12 +207,7 @@ def _source_line(citation: Citation, number: int) -> Text:
     # One line: a line break in a file name could fake another source.
     name = " · ".join(filter(None, map(single_line, (citation.title, where))))
     line = Text(f"[{number}] {name or single_line(citation.id) or 'a passage without a title'}", style=_MARKED)
-    return line.append(f" ({became})", style="bold") if (became := staleness(citation)) else line
-
-
-def staleness(citation: Citation) -> str:
-    """Return what became of the cited file since it was indexed, in words, "" if it is unchanged."""
-    return _STALE[citation.stale] if citation.stale else ""
+    return line.append(f" ({_STALE[citation.stale]})", style="bold") if citation.stale else line
 
 
 def cost_line(answer: Answer) -> str:

@@ -7,8 +7,8 @@ from .blocks import Block
 from .charsets import charset
 from .cutting import Cut, Excerpt
 from .formats import Document, Report, Unreadable, read, unreadable_on_failure
-from .updating import Entry, FileReader, check_known, lost, removed, report_kept, state_of
-from .walk import MARKER, Found, Skipped, find, is_gone, located, shown
+from .updating import Entry, FileReader, check_known, lost, removed
+from .walk import MARKER, Found, Skipped, find, is_gone, shown
 
 __all__ = [
     "MARKER",
@@ -26,13 +26,10 @@ __all__ = [
     "check_known",
     "find",
     "is_gone",
-    "located",
     "lost",
     "read",
     "removed",
-    "report_kept",
     "shown",
-    "state_of",
     "tidy",
     "unreadable_on_failure",
 ]

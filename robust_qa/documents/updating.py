@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..types import Stale
 from .cutting import Cut, Excerpt
 from .formats import Document, Unreadable, read, unreadable_on_failure
-from .walk import ABSENT, Found, Skipped, is_gone, located, places, shown
+from .walk import ABSENT, Found, Skipped, is_gone, is_under, located, places, shown
 
 _REPORTED_ROWS = 20  # bad rows of one file that are listed; the rest are counted
 
@@ -52,11 +52,16 @@ class FileReader:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, lambda: hashlib.sha256(options)).hexdigest()
 
+    def state(self, path: Path) -> str:
+        """Return size and time of change of the file. Its content almost certainly stays while they do."""
+        status = path.stat()
+        return f"{status.st_size} {status.st_mtime_ns}"
+
     def staleness(self, file: str, stamp: str, state: str) -> Stale:
         """Return what became of an indexed file. `stamp` and `state` are from before it was read."""
         path = located(file)
         try:
-            if state_of(path) == state and os.access(path, os.R_OK):
+            if self.state(path) == state and os.access(path, os.R_OK):
                 return ""
             return "" if self.stamp(path) == stamp else "changed"
         except OSError as error:
@@ -94,16 +99,10 @@ class FileReader:
         return datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat() if self.dates else ""
 
 
-def state_of(path: Path) -> str:
-    """Return size and time of change of the file: while they stay, its content almost certainly does."""
-    status = path.stat()
-    return f"{status.st_size} {status.st_mtime_ns}"
-
-
 def check_known(paths: Iterable[Path], indexed: Collection[str]) -> None:
     """Raise InputError for a path that neither exists nor has files in `indexed`, the names of indexed files."""
     for path in paths:
-        if is_gone(path) and not any(_is_under(file, places([path])) for file in indexed):
+        if is_gone(path) and not any(is_under(file, places([path])) for file in indexed):
             raise InputError(f"There is no file or folder {path}.", hint="Check the path. Nothing was indexed.")
 
 
@@ -114,7 +113,7 @@ def removed(indexed: Iterable[str], paths: Iterable[Path], found: Found) -> Iter
     """
     here, named = {shown(path) for path in found.files}, places(paths)
     for file in indexed:
-        unseen = file not in here and _is_under(file, named) and not _is_under(file, found.closed)
+        unseen = file not in here and is_under(file, named) and not is_under(file, found.closed)
         if unseen and (_is_visible(file, named) or is_gone(located(file))):
             yield file
 
@@ -128,18 +127,6 @@ def lost(indexed: Iterable[str]) -> Iterator[str]:
         path = located(file)
         if is_gone(path) and not _may_be_unmounted(path):
             yield file
-
-
-def report_kept(indexed: Iterable[str], found: Found) -> None:
-    """Add the number of indexed files to `found.skipped` whose passages stay because the files cannot be opened."""
-    if kept := sum(_is_under(file, found.closed) for file in indexed):
-        files = "1 indexed file" if kept == 1 else f"{kept:,} indexed files"
-        found.skipped.append((files, "not to be opened now, so the old passages stay in the index and still answer"))
-
-
-def _is_under(file: str, named: Set[Path]) -> bool:
-    path = Path(file)
-    return path in named or not named.isdisjoint(path.parents)
 
 
 def _may_be_unmounted(path: Path) -> bool:

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +34,13 @@ class Found:
         """Skip a file or folder that cannot be opened."""
         self.closed |= places([path])
         self.skipped.append((shown(path), f"it does not open: {error.strerror}"))
+
+    def report_kept(self, indexed: Iterable[str]) -> None:
+        """Add to `skipped` how many of the indexed files cannot be opened, so that their passages stay."""
+        if kept := sum(is_under(file, self.closed) for file in indexed):
+            files = "1 indexed file" if kept == 1 else f"{kept:,} indexed files"
+            why = "not to be opened now, so the old passages stay in the index and still answer"
+            self.skipped.append((files, why))
 
 
 def find(given: Iterable[Path]) -> Found:
@@ -148,6 +155,12 @@ def is_gone(path: Path) -> bool:
 def shown(path: Path) -> str:
     """Return `path` as text, with bytes that are not UTF-8 escaped."""
     return str(path).encode("utf-8", "backslashreplace").decode()
+
+
+def is_under(file: str, named: Set[Path]) -> bool:
+    """Return whether an indexed file is one of `named` or in one of them."""
+    path = Path(file)
+    return path in named or not named.isdisjoint(path.parents)
 
 
 def located(file: str) -> Path:
