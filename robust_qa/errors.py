@@ -19,10 +19,13 @@ RqaError                      1   base class
 from __future__ import annotations
 
 import enum
+import errno
 from collections.abc import Iterable, Sequence
 from typing import Self
 
 from .types import Usage
+
+_SQLITE_IOERR, _SQLITE_FULL = 10, 13  # not imported: sqlite3 is slow to import
 
 
 def did_you_mean(name: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
@@ -32,6 +35,14 @@ def did_you_mean(name: str, known: Iterable[str], *, likeness: float = 0.6) -> s
     folded = {each.casefold(): each for each in known}
     close = difflib.get_close_matches(name.casefold(), folded, 1, likeness)
     return f"Did you mean {folded[close[0]]!r}?" if close else ""
+
+
+def disk_hint(error: BaseException) -> str:
+    """Return what to do if `error` of the system or of SQLite says that the disk is full, or may be, else ""."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "The disk is full. Free some space, then run the command again."
+    may_be_full = getattr(error, "sqlite_errorcode", 0) & 0xFF in (_SQLITE_IOERR, _SQLITE_FULL)
+    return "Check that the disk is not full." if may_be_full else ""
 
 
 class Exit(enum.IntEnum):

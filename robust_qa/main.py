@@ -16,7 +16,7 @@ import click
 from . import __version__
 from .commands import COMMANDS
 from .config import environment
-from .errors import ConfigError, Exit, RqaError, interrupted
+from .errors import ConfigError, Exit, RqaError, disk_hint, interrupted
 from .stdout import make_private
 
 if TYPE_CHECKING:
@@ -215,12 +215,12 @@ def _from_os_error(error: OSError) -> RqaError:
     why = error.strerror or str(error)
     if isinstance(error.filename, str | bytes):
         path = os.fsdecode(error.filename)
-        return RqaError(f"Cannot use {path}: {why}.", hint=environment.elsewhere(Path(path)))
+        return RqaError(f"Cannot use {path}: {why}.", hint=disk_hint(error) or environment.elsewhere(Path(path)))
     try:
         Path.cwd()
     except FileNotFoundError:
         return RqaError("The current folder does not exist any more.")
-    return RqaError(f"{why}.")
+    return RqaError(f"{why}.", hint=disk_hint(error))
 
 
 def _complain(error: BaseException) -> Exit:

@@ -17,11 +17,13 @@ Order = Literal["descending", "ascending", "random", "ping-pong-top", "ping-pong
 """The order of passages in a prompt, by relevance (Astute RAG, Appendix F, Table 8)."""
 ORDERS: tuple[Order, ...] = get_args(Order)
 Url = NewType("Url", str)
-"""The type of options that hold a URL. An untrusted file may use only this machine or hosts with a stored key."""
+"""The type of options that hold a URL. An untrusted file may name only this machine."""
 Expression = NewType("Expression", str)
 """The type of options that hold a retriever expression. Its names must be configured or installed."""
 EmbedderName = NewType("EmbedderName", str)
 """The type of options that name an embedder. Empty means the default one. The factory gets an EmbedderHandle."""
+Stale = Literal["", "changed", "gone", "unreadable"]
+"""Whether a file is as it was indexed: "" if so or unknown, "unreadable" if it cannot be opened any more."""
 Power = Literal["retrieve", "read", "generate", "continue_text", "score"]
 
 
@@ -32,6 +34,7 @@ class Passage:
     `source` is a path or URL to show. `score` is on the retriever's own scale, higher is better. `origin` is
     "external" if retrieved, "memory" if the reader wrote it. `made_of` holds the originals of a compressed passage.
     `date` is YYYY, YYYY-MM or YYYY-MM-DD, as the source states it. `file` is the file that it was read from, if any.
+    `stale` says what became of that file since.
     """
 
     text: str
@@ -43,6 +46,7 @@ class Passage:
     made_of: tuple[Passage, ...] = ()
     date: str = ""
     file: str = ""
+    stale: Stale = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +178,7 @@ class Citation:
     """A source of an answer.
 
     `quote` is the sentence of the passage that contains the answer, `highlight` the offsets in it of the words that
-    answer, if they are known. `date` is the date of the passage.
+    answer, if they are known. `date`, `file` and `stale` are those of the passage.
     """
 
     quote: str
@@ -184,6 +188,8 @@ class Citation:
     origin: Origin = "external"
     date: str = ""
     highlight: tuple[int, int] | None = field(default=None, compare=False)
+    file: str = field(default="", compare=False)
+    stale: Stale = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,11 +191,17 @@ class Components:
         return isinstance(getattr(options, "quick", None), bool)
 
     def indexing(self, names: Iterable[str], *, in_folder: bool = False) -> Iterator[str]:
-        """The retrievers in `names` that have an index. Skips those whose plugin or embedder is not installed."""
+        """The retrievers in `names` that have an index. Skips those whose plugin or embedder is not installed.
+
+        Raises ConfigError if the table of one has an invalid value.
+        """
         for name in names:
-            with suppress(ConfigError):
-                if self.keeps_index(name, in_folder=in_folder) and self.has_embedders("retriever", name):
-                    yield name
+            try:
+                has_index = self.keeps_index(name, in_folder=in_folder)
+            except ConfigError:  # not installed
+                continue
+            if has_index and self.has_embedders("retriever", name):
+                yield name
 
     def has_embedders(self, kind: Kind, name: str) -> bool:
         """Whether there is an embedder for each option of that component that names one."""
@@ -365,7 +371,7 @@ class Components:
         if not extra:
             return table
         layer = Layer("the command line", {})
-        return Table(table.name, {**table.values, **{key: Value(value, layer) for key, value in extra.items()}})
+        return replace(table, values={**table.values, **{key: Value(value, layer) for key, value in extra.items()}})
 
     def _registration(self, kind: Kind, name: str, table: Table) -> Registration:
         named = table.values.get("plugin")

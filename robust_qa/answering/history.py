@@ -19,7 +19,7 @@ from ..config import options as settings
 from ..config.keys import without_keys
 from ..config.layers import Config
 from ..encoding import as_json
-from ..errors import BusyError, InputError, RqaError
+from ..errors import BusyError, InputError, RqaError, disk_hint
 from ..types import Answer
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class History:
                 raise BusyError(f"Another process uses the history {self.path}.", hint="Try again later.") from error
             raise RqaError(
                 f"The history {self.path} cannot be used: {error}.",
-                hint="If it is damaged, start a new one with `rqa history rm --all`.",
+                hint=disk_hint(error) or "If it is damaged, start a new one with `rqa history rm --all`.",
             ) from error
 
 
@@ -191,7 +191,7 @@ class Recorder:
         except Exception as error:
             if not self._failed:
                 self._failed = True
-                hint = getattr(error, "hint", "Use --no-history if you need no history.")
+                hint = getattr(error, "hint", "") or disk_hint(error) or "Use --no-history if you need no history."
                 self._say(f"the answer is not in the history. {error} {hint}")
             return
         if new:
@@ -211,7 +211,7 @@ def recorder(config: Config, command: str, say: Callable[[str], None]) -> Record
 
     None if the history is off, or if an untrusted file takes part in the answers.
     """
-    if any(layer.confined for layer in config.layers):
+    if config.untrusted:
         return None
     limits = settings.build(HistorySettings, config.table("history"))
     return Recorder(command, limits, say) if limits.enabled else None

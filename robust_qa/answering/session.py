@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import math
+import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -34,6 +35,7 @@ from .strategies import answer_of
 from .toolbox import Toolbox
 from .waves import BATCHES, Waves
 
+_FILES_NAMED = 5  # stale files in a warning
 _ADD_DOCUMENTS = "Give documents with --docs PATH, or index them once with `rqa index PATH`."
 
 
@@ -64,17 +66,23 @@ class Session:
         self._cache: Cache | None = None
         self._unclosed: list[str] = []
         self._warned = Counter[str]()  # by text, the number of questions
+        self._stale: dict[str, None] = {}  # cited files that are not as they were indexed
         self._ended = False
         self._chosen: dict[tuple[bool, str | None, bool], tuple[str, Toolbox]] = {}
 
     @property
     def trouble(self) -> str:
-        """Warnings for the user: an unusable cache, those of strategies, and components that failed to close.
+        """Warnings for the user: unusable cache, stale files, those of strategies, components that failed to close.
 
         "" if there are none.
         """
         warned = [text if count == 1 else f"{text} ({count:,} questions)" for text, count in self._warned.items()]
-        warnings = [*([self._cache.trouble] if self._cache is not None else []), *warned, *self._unclosed]
+        warnings = [
+            *([self._cache.trouble] if self._cache is not None else []),
+            _advice_on_stale(list(self._stale)),
+            *warned,
+            *self._unclosed,
+        ]
         return "\n".join(filter(None, warnings))
 
     async def __aenter__(self) -> Self:
@@ -136,6 +144,7 @@ class Session:
             seconds=time.perf_counter() - began,
             trace=tuple(toolbox.trace.steps),
         )
+        self._stale.update((cited.file, None) for cited in (*_cited(answer), *closest) if cited.stale)
         if self._history is not None:
             await asyncio.to_thread(self._history.add, answer)
         return answer
@@ -340,11 +349,23 @@ class Session:
         return error(message, hint="\n".join(advice))
 
 
+def _cited(answer: Answer) -> list[Citation]:
+    return [*answer.citations, *(citation for side in answer.conflicts for citation in side.citations)]
+
+
+def _advice_on_stale(files: list[str]) -> str:
+    """How to update the index with these files, "" if there are none."""
+    if not files:
+        return ""
+    more = f" {len(files) - _FILES_NAMED:,} more are marked in the answers." if len(files) > _FILES_NAMED else ""
+    command = shlex.join(["rqa", "index", *files[:_FILES_NAMED]])
+    return f"The index no longer agrees with files that it quotes. Update it with `{command}`.{more}"
+
+
 async def _closest(answer: Answer, toolbox: Toolbox) -> tuple[Citation, ...]:
     """Quotes of what the strategy retrieved, for a reader that points at text or found no answer."""
     if answer.text is not None and toolbox.generative:
         return ()
-    shown = [*answer.citations, *(citation for side in answer.conflicts for citation in side.citations)]
-    cited = {(citation.source, citation.id) for citation in shown}
+    cited = {(citation.source, citation.id) for citation in _cited(answer)}
     quotes = [cite_quote(quote, toolbox.retrieved) for quote in await toolbox.quote(toolbox.retrieved)]
     return tuple(quote for quote in quotes if (quote.source, quote.id) not in cited)[:QUOTES]

@@ -15,7 +15,7 @@ from msgspec import Meta
 from ..config import environment
 from ..config import options as settings
 from ..config.layers import Config
-from ..errors import BusyError
+from ..errors import BusyError, disk_hint
 
 _FILE_NAME = "calls.sqlite3"
 _SCHEMA = """
@@ -67,7 +67,7 @@ class Cache:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._reader = self._open()
         except (OSError, sqlite3.Error) as error:
-            self.trouble = f"The cache {self.path} cannot be used: {error}."
+            self.trouble = f"The cache {self.path} cannot be used: {error}. {disk_hint(error)}".rstrip()
 
     def get(self, key: str) -> bytes | None:
         """The value stored under `key`, or None."""
@@ -225,8 +225,8 @@ class Cache:
         connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free only one page
 
     def _give_up(self, error: sqlite3.Error) -> None:
-        fix = "" if isinstance(error, sqlite3.OperationalError) else " Replace it with `rqa cache clear`."
-        self.trouble = f"The cache {self.path} cannot be used: {error}.{fix}"
+        fix = "" if isinstance(error, sqlite3.OperationalError) else "Replace it with `rqa cache clear`."
+        self.trouble = f"The cache {self.path} cannot be used: {error}. {disk_hint(error) or fix}".rstrip()
 
 
 def _is_lock(error: sqlite3.Error) -> bool:

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import msgspec
 
-from ..errors import PluginError, RqaError, UnavailableError, interrupted
+from ..errors import PluginError, RqaError, UnavailableError, disk_hint, interrupted
 from ..protocols import are_names
 from ..sanitize import whole_characters
 from ..types import Answer, Passage, Power, Quote, Reading, Usage
@@ -139,6 +139,9 @@ def _translated(name: str, error: BaseException) -> RqaError:
     if isinstance(error, ConnectionError | TimeoutError):
         unreachable = isinstance(error, ConnectionRefusedError)
         return UnavailableError(f"{name} failed: {error or type(error).__name__}.", general=unreachable)
+    if hint := disk_hint(error):
+        where = f" ({error.filename})" if isinstance(error, OSError) and error.filename else ""
+        return RqaError(f"{name} cannot write: {error.args[-1]}{where}.", hint=hint, general=True)
     if isinstance(error, asyncio.CancelledError):
         return PluginError(f"{name} let a cancellation of its own escape.", hint=PLUGIN_FAULT)
     return PluginError(f"{name} failed with {type(error).__name__}: {error}.", hint=PLUGIN_FAULT)

@@ -26,6 +26,10 @@ def command(user: bool) -> None:
             file.write(starter)
     except FileExistsError:
         raise InputError(f"{path} already exists.", hint="Edit it, or rename it and run this command again.") from None
+    except OSError as error:  # a full disk
+        path.unlink(missing_ok=True)
+        error.filename = str(path)
+        raise
     if not user:
         trust.trust(path, starter)
     click.echo(f"Wrote {path}. After each change: rqa config check{'' if user else ', rqa config trust'}", err=True)

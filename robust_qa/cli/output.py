@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from ..errors import RqaError
 
 _MEMORY = "the model's memory"
+_STALE = {
+    "changed": "changed since it was indexed",
+    "gone": "the file is gone",
+    "unreadable": "the file cannot be opened any more",
+}
 _MARKED = "magenta"  # legible on white and on black
 _LONGEST_REPLY = 600  # characters of a reply or prompt shown by --explain without -v
 
@@ -209,7 +214,8 @@ def _source_line(citation: Citation, number: int) -> Text:
     where = _MEMORY if citation.origin == "memory" else citation.source.removeprefix(f"{Path.cwd()}{os.sep}")
     # One line: a line break in a file name could fake another source.
     name = " · ".join(filter(None, map(single_line, (citation.title, where))))
-    return Text(f"[{number}] {name or single_line(citation.id) or 'a passage without a title'}", style=_MARKED)
+    line = Text(f"[{number}] {name or single_line(citation.id) or 'a passage without a title'}", style=_MARKED)
+    return line.append(f" ({_STALE[citation.stale]})", style="bold") if citation.stale else line
 
 
 def cost_line(answer: Answer) -> str:

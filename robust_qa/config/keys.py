@@ -30,17 +30,15 @@ class Key:
     """A stored API key. In the configuration its value is the key's name: `key = "openai"`.
 
     `host` is the only server that may receive the key, for example "https://api.openai.com"; None allows any. A host
-    without scheme is from an earlier version; the first `reveal` adds scheme and port. `confined` means that an
-    untrusted file names the key, so that it goes only to its bound server.
+    without scheme is from an earlier version; the first `reveal` adds scheme and port.
     """
 
     # Not a dataclass, so that generic encoders cannot print the secret.
-    __slots__ = ("_secret", "confined", "host", "name")
+    __slots__ = ("_secret", "host", "name")
 
-    def __init__(self, name: str, secret: str = "", host: str | None = None, *, confined: bool = False) -> None:
+    def __init__(self, name: str, secret: str = "", host: str | None = None) -> None:
         self.name = name
         self.host = host
-        self.confined = confined
         self._secret = secret
 
     def __repr__(self) -> str:
@@ -60,25 +58,14 @@ class Key:
                 f"The key {self.name!r} for {url} is not stored.",
                 hint=f"Run `{command}` or set {variable(self.name)}.",
             )
-        if self.confined and parts.scheme != "https" and not is_loopback(host):
-            raise ConfigError(
-                f"An untrusted file cannot send the key {self.name!r} to {host} without encryption.",
-                hint="Use an https URL, or trust the file with `rqa config trust`.",
-            )
-        if self.host is None and not self.confined:
+        if self.host is None:
             return self._secret
         if self.host == host and server:
-            if self.confined:
-                raise ConfigError(
-                    f"An untrusted file cannot use the key {self.name!r}, which is bound to {host} without a port.",
-                    hint=f"Store it again: `{command}`.",
-                )
             self.host = _bind(self.name, host, server)
         if self.host == server and server:
             return self._secret
-        bound = f"is bound to {self.host}" if self.host else "is not bound to a host"
         raise ConfigError(
-            f"The key {self.name!r} {bound}, so it is not sent to {server or host}.",
+            f"The key {self.name!r} is bound to {self.host}, so it is not sent to {server or host}.",
             hint=f"To allow it, run `{command}`.",
         )
 
@@ -163,15 +150,15 @@ def variable(name: str) -> str:
     return environment.KEY_PREFIX + re.sub(r"[^A-Z0-9]", "_", name.upper())
 
 
-def find(name: str, *, confined: bool = False) -> Key:
+def find(name: str) -> Key:
     """Return the key `name` from RQA_KEY_<NAME>, the key file or <NAME>_API_KEY, without secret if unknown."""
     check_name(name)
     stored = stored_keys().get(name, Key(name))
     if _from_driver is not None:
-        return Key(name, stored._secret, stored.host, confined=confined)
+        return Key(name, stored._secret, stored.host)
     conventional = re.sub(r"[^A-Z0-9]", "_", name.upper()) + _CONVENTIONAL
     secret = os.environ.get(variable(name)) or stored._secret or os.environ.get(conventional, "")
-    return Key(name, secret.strip(), stored.host, confined=confined)
+    return Key(name, secret.strip(), stored.host)
 
 
 def for_worker(used: Iterable[Key]) -> dict[str, Key]:

@@ -19,6 +19,7 @@ from .values import Layer, Table, Tree, Value, absolute
 FILE_NAME = "rqa.toml"
 USER_FILE_NAME = "config.toml"
 TABLES = (*KINDS, "defaults", "cache", "history", "trust")
+_MOST_BYTES = 1_000_000  # of a configuration file; a larger one is something else
 _VARIABLES = (*environment.NAMES, *environment.SHORTCUTS)
 
 
@@ -51,7 +52,12 @@ class Config:
                 weaker = values.get(key)
                 merging = weaker is not None and isinstance(weaker.value, dict) and isinstance(value, dict)
                 values[key] = Value(value, layer, weaker if merging else None)
-        return Table(".".join(path), values)
+        return Table(".".join(path), values, self.untrusted)
+
+    @property
+    def untrusted(self) -> Layer | None:
+        """The untrusted file, None if every layer is trusted."""
+        return next((layer for layer in self.layers if layer.confined), None)
 
     def names(self, kind: str) -> list[str]:
         """Return the names of the tables of that kind in order of appearance, lowest precedence first."""
@@ -158,7 +164,8 @@ def find(start: Path | None = None) -> Path | None:
 def read(path: Path, *, found: bool = False) -> Layer:
     """Read a file as a layer, confined if it was `found` and is not trusted. Raises ConfigError if it is not TOML."""
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise ConfigError(
             f"Cannot read the configuration {path}: {error.strerror}.",
@@ -174,6 +181,11 @@ def parse(content: bytes, path: Path) -> Tree:
     """Parse `content`, read from `path`."""
     import tomli
 
+    if len(content) > _MOST_BYTES:
+        raise ConfigError(
+            f"The configuration {path} is larger than {_MOST_BYTES:,} bytes.",
+            hint="Remove what is not configuration from it.",
+        )
     try:
         return tomli.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

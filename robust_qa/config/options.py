@@ -50,12 +50,10 @@ def build(options: type[T], table: Table, *, reserved: Collection[str] = ()) -> 
     fields = {f.name: f for f in dataclasses.fields(options) if f.init}  # type: ignore[arg-type]
     given = {key: value for key, value in table.values.items() if key in fields or key not in reserved}
     problems = [*_unknown(given, [*fields, *reserved], table), *_missing(given, fields, hints, table)]
-    # If one value is from an untrusted file, a key in the same table must not go where that value points.
-    confined = any(value.confined for value in table.values.values())
     converted: dict[str, Any] = {}
     for key in fields.keys() & given.keys():
         try:
-            converted[key] = convert(given[key], hints[key], f"{table.name}.{key}", confined=confined)
+            converted[key] = convert(given[key], hints[key], f"{table.name}.{key}", untrusted=table.untrusted)
         except ConfigError as error:
             problems.append(error)
     if not problems:
@@ -69,19 +67,17 @@ def build(options: type[T], table: Table, *, reserved: Collection[str] = ()) -> 
         raise ConfigError(f"{', '.join(origins) or _a_file(table)}: [{table.name}] {error}.") from error
 
 
-def convert(value: Value, hint: Any, key: str, *, confined: bool = False) -> Any:
+def convert(value: Value, hint: Any, key: str, *, untrusted: Layer | None = None) -> Any:
     """Convert `value` to the type `hint`. Raises ConfigError with its origin, `key` and the expected type.
 
-    With `confined`, a Key reveals its secret only to the host it was stored for.
+    Raises ConfigError for a Key while an `untrusted` file applies, because every one of its values may spend money:
+    it chooses the reader, the strategy, or only the number of passages.
     """
-    confined = confined or value.confined
     origin = ", ".join(layer.origin for layer in value.layers)
     textual = any(layer.textual for layer in value.layers)
     try:
         raw = _prepared(value, hint)
-        return msgspec.convert(
-            raw, hint, strict=not textual, dec_hook=lambda kind, obj: _decode(kind, obj, confined=confined)
-        )
+        return msgspec.convert(raw, hint, strict=not textual, dec_hook=lambda kind, obj: _decode(kind, obj, untrusted))
     except msgspec.ValidationError as error:
         detail = f"{_plain(str(error))}, not {shown(key, value.value)}" if not _mentions(hint, Key) else ""
         raise ConfigError(f"{origin}: `{key}` must be {describe(hint)}{detail}.") from error
@@ -235,11 +231,17 @@ def _hint_inside(hint: Any, name: str | None = None) -> Any:
     return Any
 
 
-def _decode(kind: type, raw: Any, *, confined: bool) -> Any:
+def _decode(kind: type, raw: Any, untrusted: Layer | None) -> Any:
     if kind is Key:
         if not isinstance(raw, str):
             raise ValueError("Expected a key's name")
-        return secrets.find(raw, confined=confined)
+        key = secrets.find(raw)
+        if untrusted:
+            raise ConfigError(
+                f"rqa uses no key while {untrusted.origin} is not trusted.",
+                hint=f"Read that file. {untrusted.allowing}",
+            )
+        return key
     if kind is Path:
         if not isinstance(raw, str):
             raise ValueError(f"Expected `str`, got `{type(raw).__name__}`")

@@ -1,8 +1,8 @@
 """Restrict untrusted configuration files, and remember trusted ones.
 
 A cloned repository may contain an rqa.toml. Until the user trusts it, its values must not name a file outside its
-folder, or a host other than this machine and the servers with a stored key. It also must not redirect values from
-the user's own configuration to another host.
+folder or another machine. While it applies, no key is used, so it can neither spend money nor send a key. It also
+must not redirect values from the user's own configuration to another port of this machine.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 from ..errors import ConfigError
 from . import environment, redaction
-from . import keys as secrets
 from .files import locked, write_private
+from .keys import is_loopback, origin
 from .values import Layer, Table, Value, absolute
 
 _FILE_NAME = "trusted.json"
@@ -30,11 +30,9 @@ def check_text(text: str, layer: Layer, *, is_path: bool) -> None:
     """Raise ConfigError if `text` of an untrusted file names a forbidden host or path. Follows links below a path."""
     if _is_url(text):
         host = _host(text)
-        server = secrets.origin(text) if host else ""
-        known = {key.host for key in secrets.stored_keys().values()}
-        if not secrets.is_loopback(host) and (not server or server not in known):
+        if not is_loopback(host):
             raise ConfigError(
-                f"an untrusted file cannot send questions and passages to {server or host or text}.",
+                f"an untrusted file cannot send questions and passages to {origin(text) or host or text}.",
                 hint=layer.allowing,
             )
         return
@@ -83,7 +81,7 @@ def _confined_layer(value: Value) -> Layer:
 
 
 def _is_inside(path: Path, folder: Path) -> bool:
-    return path.resolve().is_relative_to(folder)
+    return Path(os.path.realpath(path)).is_relative_to(folder)  # Path.resolve raises on a link to itself
 
 
 def _leads_outside(path: Path, folder: Path) -> bool:

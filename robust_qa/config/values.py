@@ -18,8 +18,8 @@ class Layer:
     """One source of values. Its relative paths start at `folder`.
 
     A `confined` layer is an untrusted rqa.toml, found in the working directory or above. It loads no code, reads no
-    file outside its folder, and uses no host or key that the user did not allow. The values of a `textual` layer
-    are strings, to be converted to the option's type.
+    file outside its folder, and contacts no other machine. While it applies, no key is used. The values of a
+    `textual` layer are strings, to be converted to the option's type.
     """
 
     origin: str
@@ -55,10 +55,14 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table merged from all layers. `name` is its dotted path."""
+    """A table merged from all layers. `name` is its dotted path.
+
+    `untrusted` is the untrusted file of the configuration, even if it sets nothing in this table.
+    """
 
     name: str
     values: Mapping[str, Value]
+    untrusted: Layer | None = None
 
 
 def absolute(name: str, folder: Path) -> Path:

@@ -7,7 +7,7 @@ from .blocks import Block
 from .charsets import charset
 from .cutting import Cut, Excerpt
 from .formats import Document, Report, Unreadable, read, unreadable_on_failure
-from .updating import Entry, FileReader, check_known, removed
+from .updating import Entry, FileReader, check_known, lost, removed
 from .walk import MARKER, Found, Skipped, find, is_gone, shown
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "check_known",
     "find",
     "is_gone",
+    "lost",
     "read",
     "removed",
     "shown",

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ..errors import InputError
+from ..types import Stale
 from .cutting import Cut, Excerpt
 from .formats import Document, Unreadable, read, unreadable_on_failure
-from .walk import Found, Skipped, is_gone, places, shown
+from .walk import ABSENT, Found, Skipped, is_gone, is_under, located, places, shown
 
 _REPORTED_ROWS = 20  # bad rows of one file that are listed; the rest are counted
 
@@ -50,6 +52,21 @@ class FileReader:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, lambda: hashlib.sha256(options)).hexdigest()
 
+    def state(self, path: Path) -> str:
+        """Return size and time of change of the file. Its content almost certainly stays while they do."""
+        status = path.stat()
+        return f"{status.st_size} {status.st_mtime_ns}"
+
+    def staleness(self, file: str, stamp: str, state: str) -> Stale:
+        """Return what became of an indexed file. `stamp` and `state` are from before it was read."""
+        path = located(file)
+        try:
+            if self.state(path) == state and os.access(path, os.R_OK):
+                return ""
+            return "" if self.stamp(path) == stamp else "changed"
+        except OSError as error:
+            return "gone" if error.errno in ABSENT else "unreadable"
+
     def entries(self, path: Path, skipped: Skipped) -> Iterator[Entry]:
         """Yield the passages of the file, and add its bad rows to `skipped`. Raises OSError and Unreadable."""
         if self._too_large(path):
@@ -85,7 +102,7 @@ class FileReader:
 def check_known(paths: Iterable[Path], indexed: Collection[str]) -> None:
     """Raise InputError for a path that neither exists nor has files in `indexed`, the names of indexed files."""
     for path in paths:
-        if is_gone(path) and not any(_is_under(file, places([path])) for file in indexed):
+        if is_gone(path) and not any(is_under(file, places([path])) for file in indexed):
             raise InputError(f"There is no file or folder {path}.", hint="Check the path. Nothing was indexed.")
 
 
@@ -96,14 +113,29 @@ def removed(indexed: Iterable[str], paths: Iterable[Path], found: Found) -> Iter
     """
     here, named = {shown(path) for path in found.files}, places(paths)
     for file in indexed:
-        unseen = file not in here and _is_under(file, named) and not _is_under(file, found.closed)
-        if unseen and (_is_visible(file, named) or is_gone(Path(file))):
+        unseen = file not in here and is_under(file, named) and not is_under(file, found.closed)
+        if unseen and (_is_visible(file, named) or is_gone(located(file))):
             yield file
 
 
-def _is_under(file: str, named: Set[Path]) -> bool:
-    path = Path(file)
-    return path in named or not named.isdisjoint(path.parents)
+def lost(indexed: Iterable[str]) -> Iterator[str]:
+    """Yield the indexed files that no longer exist, for example because their folder was renamed.
+
+    Not for an index that several machines write, because each has other files.
+    """
+    for file in indexed:
+        path = located(file)
+        if is_gone(path) and not _may_be_unmounted(path):
+            yield file
+
+
+def _may_be_unmounted(path: Path) -> bool:
+    """Whether `path` may be on a drive that is not mounted: its mount point is then an empty folder."""
+    try:
+        folder = next(parent for parent in path.parents if parent.is_dir())
+        return next(folder.iterdir(), None) is None
+    except OSError:
+        return True
 
 
 def _is_visible(file: str, named: Set[Path]) -> bool:

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,8 +17,9 @@ MARKER = "rqa-index.json"  # marks the folder of an index, which is not read
 Skipped = list[tuple[str, str]]  # (path, reason)
 
 _SUFFIX = re.compile(r"\.\w{1,10}")
+_ESCAPED = re.compile(r"\\u(dc[89a-f][0-9a-f])")  # a byte that is not UTF-8
 _KINDS = 5  # suffixes of skipped files to report per folder
-_ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # the file does not exist; other errors may be temporary
+ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # the file does not exist; other errors may be temporary
 
 
 @dataclass
@@ -33,6 +34,13 @@ class Found:
         """Skip a file or folder that cannot be opened."""
         self.closed |= places([path])
         self.skipped.append((shown(path), f"it does not open: {error.strerror}"))
+
+    def report_kept(self, indexed: Iterable[str]) -> None:
+        """Add to `skipped` how many of the indexed files cannot be opened, so that their passages stay."""
+        if kept := sum(is_under(file, self.closed) for file in indexed):
+            files = "1 indexed file" if kept == 1 else f"{kept:,} indexed files"
+            why = "not to be opened now, so the old passages stay in the index and still answer"
+            self.skipped.append((files, why))
 
 
 def find(given: Iterable[Path]) -> Found:
@@ -54,7 +62,7 @@ def find(given: Iterable[Path]) -> Found:
             found.skipped.append((shown(path), NOT_TEXT))
         elif readable:
             found.files[identity(path)] = None
-    for path in [path for path in found.files if path.is_symlink()]:  # a file with a better name is read once
+    for path in [path for path in found.files if _is_link(path)]:  # a file with a better name is read once
         found.files.pop(real(path), None)
     return found
 
@@ -83,38 +91,47 @@ def _walk(top: Path, found: Found) -> Iterator[Path]:
 
     def stays(path: Path) -> bool:
         # An untrusted folder may contain links to private files, which must not go to a model.
-        if not path.is_symlink() or real(path).is_relative_to(top):
+        if not _is_link(path) or real(path).is_relative_to(top):
             return True
         found.skipped.append((shown(path), "it links to a file outside the folder; to read it, name it"))
         return False
 
     entered: set[tuple[int, int]] = set()
     others: Counter[str] = Counter()
-    for name, folders, files in os.walk(top, followlinks=True, onerror=lambda e: found.close(Path(e.filename), e)):
-        folder = Path(name)
+    pending = [top]  # not os.walk, which recurses and cannot enter a folder that is nested 1,000 deep
+    while pending:
+        folder = pending.pop()
         try:
             status = folder.stat()
+            with os.scandir(folder) as entries:
+                names = sorted(entry.name for entry in entries)
         except OSError as error:
             found.close(folder, error)
-            folders.clear()
             continue
-        if MARKER in files or (status.st_dev, status.st_ino) in entered:
-            folders.clear()
+        if MARKER in names or (status.st_dev, status.st_ino) in entered:
             continue
         entered.add((status.st_dev, status.st_ino))
-        folders[:] = [name for name in sorted(folders) if not name.startswith(".") and stays(folder / name)]
-        for path in (folder / name for name in sorted(files) if not name.startswith(".")):
-            if not stat.S_ISREG(_kind(path, found) or 0) or not stays(path):
+        folders: list[Path] = []
+        for path in (folder / name for name in names if not name.startswith(".")):
+            kind = _kind(path, found) or 0
+            if not (stat.S_ISDIR(kind) or stat.S_ISREG(kind)) or not stays(path):
                 continue
-            if readable := _is_readable(path, found):
+            if stat.S_ISDIR(kind):
+                folders.append(path)
+            elif readable := _is_readable(path, found):
                 yield path
             elif readable is False:
                 suffix = path.suffix.lower()
                 others[suffix if _SUFFIX.fullmatch(suffix) else "none"] += 1
+        pending += reversed(folders)
     if others:
         kinds = [suffix for suffix, _ in others.most_common(_KINDS)]
         more = ["another"] if len(others) > _KINDS else []
         found.skipped.append((f"files in {shown(top)} with suffix {' or '.join(kinds + more)}", NOT_TEXT))
+
+
+def _is_link(path: Path) -> bool:
+    return os.path.islink(path)  # noqa: PTH114  (Path.is_symlink raises if the name is too long)
 
 
 def _is_readable(path: Path, found: Found) -> bool | None:
@@ -131,7 +148,7 @@ def is_gone(path: Path) -> bool:
     try:
         path.lstat()
     except OSError as error:
-        return error.errno in _ABSENT
+        return error.errno in ABSENT
     return False
 
 
@@ -140,12 +157,23 @@ def shown(path: Path) -> str:
     return str(path).encode("utf-8", "backslashreplace").decode()
 
 
+def is_under(file: str, named: Set[Path]) -> bool:
+    """Return whether an indexed file is one of `named` or in one of them."""
+    path = Path(file)
+    return path in named or not named.isdisjoint(path.parents)
+
+
+def located(file: str) -> Path:
+    """Return the path that `shown` turned into `file`."""
+    return Path(_ESCAPED.sub(lambda escape: chr(int(escape[1], 16)), file))
+
+
 def _kind(path: Path, found: Found) -> int | None:
     """Return the mode of the file, 0 if it does not exist, None if it cannot be opened."""
     try:
         return path.stat().st_mode
     except OSError as error:
-        if error.errno in _ABSENT:
+        if error.errno in ABSENT:
             return 0
         found.close(path, error)
         return None

@@ -35,6 +35,8 @@ def cite(passage: Passage, answer: str | None = None, *, start: int | None = Non
         origin=passage.origin,
         highlight=None if at < 0 else (at, at + len(words)),
         date=passage.date,
+        file=passage.file,
+        stale=passage.stale,
     )
 
 

@@ -82,6 +82,8 @@ def cite_quote(quote: Quote, passages: Sequence[Passage]) -> Citation:
         origin=passage.origin,
         highlight=highlight,
         date=passage.date,
+        file=passage.file,
+        stale=passage.stale,
     )
 
 

@@ -287,6 +287,8 @@ async def test_conflicts_are_written_when_there_are_any(session: Session) -> Non
         "origin": "external",
         "date": "",
         "highlight": None,
+        "file": "",
+        "stale": "",
     }
     assert row["citations"] == [citation]
     assert [(side["text"], side["chosen"]) for side in row["conflicts"]] == [("so", True), ("not so", False)]

@@ -1,5 +1,6 @@
 """Results of components are validated, and errors name the component."""
 
+import errno
 from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
@@ -9,8 +10,8 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from robust_qa import Answer, Citation, Completion, Passage, Position, Reading, Usage
-from robust_qa.calls.contract import validated
+from robust_qa import Answer, Citation, Completion, Passage, Position, Reading, RqaError, Usage
+from robust_qa.calls.contract import attributed, validated
 
 
 def problem(result: Any, promised: Any, arguments: Sequence[Any] = ()) -> str:
@@ -145,3 +146,10 @@ def test_numbers_out_of_their_range_are_told(result: Any, promised: Any, told: s
 
 def test_a_sum_of_floats_may_end_beside_its_bound() -> None:
     assert not problem([1.0000001], list[float], ("q", ["x"]))
+
+
+def test_a_full_disk_is_no_fault_of_the_plugin() -> None:
+    with pytest.raises(RqaError) as caught, attributed("retriever.notes"):
+        raise OSError(errno.ENOSPC, "No space left on device", "/data/notes")
+    assert caught.value.message == "retriever.notes cannot write: No space left on device (/data/notes)."
+    assert caught.value.hint.startswith("The disk is full.")

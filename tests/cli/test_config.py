@@ -204,6 +204,7 @@ def test_check_looks_at_what_only_the_component_knows(
 ) -> None:
     monkeypatch.setenv("RQA_PLUGINS", "crag,eor,rag,norag,judge,openai")
     found(table)
+    rqa("config", "trust")
     ended = rqa("config", "check")
     assert (ended.code, ended.out) == (2, "") and f"rqa: {message}" in ended.err
 

@@ -292,7 +292,10 @@ def test_a_full_disk_is_an_error(installed: str, command: str) -> None:
             [installed, *command.split()], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False
         )
     assert ended.returncode == 1
-    assert ended.stderr == b"rqa: No space left on device.\n"
+    assert (
+        ended.stderr
+        == b"rqa: No space left on device.\n     The disk is full. Free some space, then run the command again.\n"
+    )
 
 
 def imported(arguments: list[str]) -> list[str]:

@@ -109,8 +109,7 @@ def test_a_command_that_lacks_an_extra_prints_it(
 ) -> None:
     recorded({"url": checkout.as_uri(), "dir_info": {}})
     monkeypatch.setitem(sys.modules, "llama_cpp", None)
-    plugins = "\n".join(f"{name} = rqa_{name}" for name in ("llamacpp", "norag"))
     site = next(Path(entry) for entry in sys.path if (Path(entry) / "robust_qa-1.0.dist-info").is_dir())
-    (site / "robust_qa-1.0.dist-info" / "entry_points.txt").write_text(f"[rqa]\n{plugins}\n")
+    (site / "robust_qa-1.0.dist-info" / "entry_points.txt").write_text("[rqa]\nrqa = rqa_catalogue\n")
     ended = rqa("ask", "-s", "norag", "--reader", "llamacpp", "-O", "reader.llamacpp.model=x.gguf", "Who?")
     assert f"Run `pip install '{checkout}[llama]'`." in ended.err

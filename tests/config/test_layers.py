@@ -169,6 +169,7 @@ def test_an_empty_file_and_a_byte_order_mark_are_fine(tmp_path: Path) -> None:
         ("a = 1\na = 2\n", "is not valid TOML: Cannot overwrite a value (at line 2"),
         (b"\x00\x01\x02", "is not valid TOML: "),
         ("x = " + "9" * 5000, "is not valid TOML: "),
+        ("#" * 1_000_001, "is larger than 1,000,000 bytes"),
         ("[readers]\n", "there is no table [readers]. The tables are "),
         ("k = 1\n", "there is no table [k]"),
         ("defaults = 1\n", "`defaults` must be a table, not 1"),

@@ -102,9 +102,10 @@ def test_an_untrusted_file_cannot_name_a_file_outside_its_folder(option: str, pa
     assert f"rqa config trust {file}" in error.hint
 
 
-@pytest.mark.parametrize("path", ["prompt.txt", "a/b/../c.txt", "not/there", "inner"])
+@pytest.mark.parametrize("path", ["prompt.txt", "a/b/../c.txt", "not/there", "inner", "loop/x"])
 def test_it_names_files_of_its_folder(path: str, says: Says, repository: Path) -> None:
     (repository / "inner").symlink_to("prompt.txt")
+    (repository / "loop").symlink_to("loop")
     says(f"file = '{path}'\nfiles.a = '{path}'")
     assert options().file == repository / path
 
@@ -163,79 +164,48 @@ def test_it_may_name_this_machine(url: str, says: Says) -> None:
     assert options().base_url == url
 
 
-def test_it_may_name_a_host_that_the_user_stored_a_key_for(says: Says) -> None:
-    secrets.store(Key("other", SECRET, "https://api.x.example"))
-    says("base_url = 'https://api.x.example/v1'\nkey = 'other'")
-    built = options()
-    assert built.key.reveal(built.base_url) == SECRET
-
-
-@pytest.mark.parametrize("host", ["https://api.x.example", "api.x.example"])
-@pytest.mark.parametrize("url", ["https://api.x.example:8443", "http://api.x.example", "http://api.x.example:443"])
-def test_it_names_no_other_port_or_scheme_of_that_host(host: str, url: str, says: Says) -> None:
-    secrets.store(Key("other", SECRET, host))
-    says(f"base_url = '{url}'")
-    assert f"an untrusted file cannot send questions and passages to {url}" in refusal().message
-
-
 @pytest.fixture
 def keys(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Keys of every origin, and another known host."""
+    """Keys of every origin."""
     secrets.store(Key("bound", SECRET, "api.openai.com"))
     secrets.store(Key("unbound", SECRET))
-    secrets.store(Key("known", "other", "https://api.x.example"))
     monkeypatch.setenv("RQA_KEY_RQA", SECRET)
     monkeypatch.setenv("CONVENTIONAL_API_KEY", SECRET)
     return ["bound", "unbound", "rqa", "conventional"]
 
 
-@pytest.mark.parametrize("url", ["http://localhost:6666", "https://api.x.example"])
-def test_an_untrusted_file_cannot_send_a_key_elsewhere(url: str, says: Says, keys: list[str]) -> None:
+def test_an_untrusted_file_cannot_name_a_host_by_a_key_that_is_bound_to_it(says: Says, keys: list[str]) -> None:
+    assert keys
+    says("base_url = 'https://api.openai.com/v1'")
+    assert "an untrusted file cannot send questions and passages to https://api.openai.com" in refusal().message
+
+
+@pytest.mark.parametrize("url", ["http://localhost:6666", "https://api.openai.com/v1"])
+def test_an_untrusted_file_uses_no_key(url: str, says: Says, keys: list[str]) -> None:
+    own(f"[reader.gpt]\nbase_url = '{url}'\n")
     for name in keys:
-        says(f"base_url = '{url}'\nkey = '{name}'")
-        built = options()
-        with pytest.raises(ConfigError):
-            built.key.reveal(built.base_url)
+        file = says(f"key = '{name}'")
+        error = refusal()
+        assert error.message == f"{file}: `reader.gpt.key`: rqa uses no key while {file} is not trusted."
+        assert f"rqa config trust {file}" in error.hint
 
 
-@pytest.mark.parametrize("url", ["http://localhost:6666", "https://api.x.example", "https://evil.example"])
-def test_an_untrusted_file_cannot_redirect_a_key_of_the_users_table(url: str, says: Says, keys: list[str]) -> None:
-    for name in keys:
-        own(f"[reader.gpt]\nkey = '{name}'\n")
-        says(f"base_url = '{url}'")
-        with pytest.raises(ConfigError):
-            options().key.reveal(url)
-
-
-def test_an_untrusted_file_cannot_redirect_a_key_of_the_environment(
-    says: Says, keys: list[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "text", ["[reader.gpt]\nmodel = 'dearest'", "[defaults]\nreader = 'gpt'", "[strategy.rag]\nn = 1"]
+)
+def test_no_key_of_the_users_is_used_beside_an_untrusted_file(
+    text: str, repository: Path, keys: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    says("base_url = 'http://localhost:6666'")
     for name in keys:
-        monkeypatch.setenv("RQA_READER__GPT__KEY", name)
-        with pytest.raises(ConfigError):
-            options().key.reveal("http://localhost:6666")
-        with pytest.raises(ConfigError):
-            options(overrides=[("reader.gpt.key", name)]).key.reveal("http://localhost:6666")
-
-
-def test_a_key_it_names_goes_nowhere_else_even_where_the_user_names_the_url(says: Says, keys: list[str]) -> None:
-    own("[reader.gpt]\nbase_url = 'https://other.example'\n")
-    for name in keys:
-        says(f"key = '{name}'")
-        built = options()
-        with pytest.raises(ConfigError):
-            built.key.reveal(built.base_url)
-
-
-def test_any_part_it_has_in_a_table_confines_the_key(says: Says) -> None:
-    secrets.store(Key("unbound", SECRET))
-    own("[reader.gpt]\nbase_url = 'https://other.example'\nkey = 'unbound'\nheaders = {a = 'b'}\n")
-    assert options().key.reveal("https://other.example") == SECRET
-    for text in ("temperature = 1", "headers.c = 'd'"):
-        says(text)
-        with pytest.raises(ConfigError, match="is not bound to a host"):
-            options().key.reveal("https://other.example")
+        (repository / "rqa.toml").unlink(missing_ok=True)
+        own(f"[reader.gpt]\nkey = '{name}'\n")
+        assert options().key.reveal("https://api.openai.com/v1") == SECRET
+        (repository / "rqa.toml").write_text(text)
+        assert "rqa uses no key" in refusal().message
+        own("")
+        assert "rqa uses no key" in refusal(overrides=[("reader.gpt.key", name)]).message
+    monkeypatch.setenv("RQA_READER__GPT__KEY", "bound")
+    assert "rqa uses no key" in refusal().message
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from standins.openai import Server, serve
 
 from robust_qa import Key
-from robust_qa.config import files
+from robust_qa.config import files, trust
 from robust_qa.config import keys as secrets
 
 Ask = Callable[..., subprocess.CompletedProcess[str]]
@@ -70,7 +70,7 @@ def test_no_stored_key_reaches_its_endpoint(ask: Ask, repository: Path, endpoint
     (repository / "rqa.toml").write_text(f"{READER}base_url = '{endpoint.url}'\nkey = 'openai'\n")
     ended = ask()
     assert (ended.returncode, ended.stdout, endpoint.requests) == (2, "", [])
-    assert f"rqa keys set openai --host {_server(endpoint)}`" in ended.stderr and "hunter2" not in ended.stderr
+    assert "rqa uses no key while" in ended.stderr and "hunter2" not in ended.stderr
 
 
 @pytest.fixture
@@ -80,38 +80,38 @@ def other() -> Iterator[Server]:
         yield server
 
 
+def test_no_key_of_the_user_is_spent_with_its_model(ask: Ask, repository: Path, endpoint: Server) -> None:
+    secrets.store(Key("mine", SECRET, _server(endpoint)))
+    own(f"{READER}base_url = '{endpoint.url}'\nkey = 'mine'\n")
+    for text in ("[reader.gpt]\nmodel = 'dearest'\n", "[defaults]\nk = 10000\n", "[strategy.rag]\n[defaults]\nk = 1\n"):
+        (repository / "rqa.toml").write_text(text)
+        ended = ask()
+        assert (ended.returncode, ended.stdout, endpoint.requests) == (2, "", [])
+        assert f"`rqa config trust {repository / 'rqa.toml'}`" in ended.stderr
+    trust.trust(repository / "rqa.toml", (repository / "rqa.toml").read_bytes())
+    assert ask().returncode == 0 and len(endpoint.requests) == 1
+
+
 def test_a_key_that_was_stored_for_a_port_reaches_no_other(
-    ask: Ask, installed: str, repository: Path, endpoint: Server, other: Server
+    ask: Ask, installed: str, endpoint: Server, other: Server
 ) -> None:
     stored = [installed, "keys", "set", "mine", "--host", _server(endpoint).removeprefix("http://")]
     subprocess.run(stored, input=SECRET, text=True, timeout=60, check=True)
-    (repository / "rqa.toml").write_text(f"{READER}base_url = '{other.url}'\nkey = 'mine'\n")
+    own(f"{READER}base_url = '{other.url}'\nkey = 'mine'\n")
     ended = ask()
     assert (ended.returncode, other.requests) == (2, [])
     assert f"is bound to {_server(endpoint)}, so it is not sent to {_server(other)}" in ended.stderr
-    (repository / "rqa.toml").write_text(f"{READER}base_url = '{endpoint.url}'\nkey = 'mine'\n")
+    own(f"{READER}base_url = '{endpoint.url}'\nkey = 'mine'\n")
     assert ask().returncode == 0 and len(endpoint.requests) == 1
 
 
-def test_a_key_of_an_earlier_version_is_bound_on_first_use_by_the_users_own_configuration(
-    ask: Ask, repository: Path, endpoint: Server, other: Server
-) -> None:
+def test_a_key_of_an_earlier_version_is_bound_on_first_use(ask: Ask, endpoint: Server, other: Server) -> None:
     entry = json.dumps({"mine": {"secret": SECRET, "host": "127.0.0.1"}})
     files.write_private(secrets.key_file(), entry)
-    (repository / "rqa.toml").write_text(f"{READER}base_url = '{endpoint.url}'\nkey = 'mine'\n")
-    refused = ask()
-    assert (refused.returncode, endpoint.requests, secrets.key_file().read_text()) == (2, [], entry)
-    assert "An untrusted file cannot use the key" in refused.stderr
-    assert f"rqa keys set mine --host {_server(endpoint)}`" in refused.stderr
-
-    (repository / "rqa.toml").unlink()
     own(f"{READER}base_url = '{endpoint.url}'\nkey = 'mine'\n")
     assert ask().returncode == 0 and len(endpoint.requests) == 1
     assert secrets.stored_keys()["mine"].host == _server(endpoint)
-    own("")
-    (repository / "rqa.toml").write_text(f"{READER}base_url = '{endpoint.url}'\nkey = 'mine'\n")
-    assert ask().returncode == 0  # the reply is in the cache
-    (repository / "rqa.toml").write_text(f"{READER}base_url = '{other.url}'\nkey = 'mine'\n")
+    own(f"{READER}base_url = '{other.url}'\nkey = 'mine'\n")
     assert (ask().returncode, other.requests) == (2, [])
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from robust_qa import EmbedderName
+from robust_qa import EmbedderName, RqaError
 from robust_qa.kit import fused, with_title
 from rqa_bm25.retriever import Bm25
 
@@ -47,13 +47,15 @@ class Hybrid(Bm25):
         """Return the `k` best passages. Raises MissingError if there is no index or it is empty."""
         if self._mode == "bm25" or k <= 0:
             return await asyncio.to_thread(super().retrieve, query, k)
-        by_words = await asyncio.to_thread(super().retrieve, query, _QUICK_DEPTH if self._quick else max(k, _DEPTH))
+        depth = _QUICK_DEPTH if self._quick else max(k, _DEPTH)
+        by_words = await asyncio.to_thread(self._index.search, query, depth)
         if self._quick:
             by_meaning = await self._ranked(query, by_words)
         else:
             [vector] = await self._embedder.embed([query])
             by_meaning = await asyncio.to_thread(self._nearest, vector, max(k, _DEPTH))
-        return fused([by_words, by_meaning] if self._mode == "hybrid" else [by_meaning], k)
+        found = fused([by_words, by_meaning] if self._mode == "hybrid" else [by_meaning], k)
+        return await asyncio.to_thread(self._marked, found)
 
     def fingerprint(self) -> str:
         """Return the name of the newest commit, and which vectors are searched with it."""
@@ -93,6 +95,11 @@ class Hybrid(Bm25):
     def _with(self, vectors: Vectors, vector: Floats, n: int) -> list[Passage]:
         if vectors.header is None or vectors.header.embedder != self._embedder.identity:
             return []
+        if vectors.header.width != len(vector):
+            raise RqaError(
+                f"The vectors of the index at {self._index.folder} are damaged.",
+                hint="Compute them again with `rqa index PATH...`.",
+            )
         return self._index.with_keys(vectors.nearest(vector, n))
 
     def index(  # type: ignore[override]
@@ -112,6 +119,8 @@ class Hybrid(Bm25):
         files = report.added + report.changed + report.unchanged
         with self._index.locked():
             vectors = Vectors(self._index.folder)
+            if not vectors.is_sound():
+                vectors.header = None  # embed all passages again
             header = vectors.header
             if header and (header.embedder, header.complete) == (embedder, generation):
                 return report
@@ -122,10 +131,12 @@ class Hybrid(Bm25):
                 new = [key for key in passages if key not in known]
                 if new:
                     found = await self._embedder.embed([passages[key] for key in new])
-                    vectors.begin(embedder, found.shape[1])
-                    vectors.append(new, found)
+                    with self._index.guarded("Writing"):
+                        vectors.begin(embedder, found.shape[1])
+                        vectors.append(new, found)
                     known.update(new)
                 if progress:
                     progress(files, files, len(live))
-            vectors.finish(live, generation)
+            with self._index.guarded("Writing"):
+                vectors.finish(live, generation)
         return report

@@ -5,8 +5,8 @@
     tantivy/         the index itself; a commit replaces its meta.json atomically
     vectors          the vectors of the passages, if the retriever `hybrid` indexed them
 
-There is no separate table of files. The first passage of each file stores the file's stamp (a hash), so the stamps
-always agree with the passages.
+There is no separate table of files. The first passage of each file stores the file's stamp (a hash), size and time of
+change, so they always agree with the passages.
 """
 
 from __future__ import annotations
@@ -18,18 +18,21 @@ import json
 import math
 import os
 import shutil
+import struct
 import threading
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import mkdtemp
 
 import tantivy
 
 from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError
-from robust_qa.documents import MARKER, tidy
+from robust_qa.documents import MARKER, FileReader, tidy
 from robust_qa.kit import visible, with_title
 from rqa_bm25.analysis import LANGUAGES, analyzer, searchable
 
@@ -60,7 +63,7 @@ def schema() -> tantivy.Schema:
     builder.add_bytes_field("id", stored=True)
     builder.add_bytes_field("source", stored=True)
     builder.add_bytes_field("date", stored=True)
-    builder.add_bytes_field("stamp", stored=True)  # of the file, on its first passage
+    builder.add_bytes_field("stamp", stored=True)  # stamp and state of the file, on its first passage
     builder.add_boolean_field("first", indexed=True)
     return builder.build()
 
@@ -98,8 +101,27 @@ class _Generation:
                 return
             offset, limit = offset + limit, limit * 4
 
+    def first(self, file: str) -> list[tantivy.Document]:
+        """Return the first passage of `file`, none if the file is not in the index."""
+        is_first = tantivy.Query.term_query(self.schema, "first", True)
+        query = tantivy.Query.boolean_query(
+            [
+                (tantivy.Occur.Must, tantivy.Query.term_query(self.schema, "file", file)),
+                (tantivy.Occur.Must, is_first),
+            ]
+        )
+        return [self.searcher.doc(address) for _, address in self.searcher.search(query, 1, count=False).hits]
+
     def _term(self, word: str) -> tantivy.Query:
         return tantivy.Query.term_query(self.schema, "words", word, "freq")
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A damaged file of an index, and the indexed files, none if they cannot be read."""
+
+    file: str
+    indexed: tuple[str, ...]
 
 
 class Index:
@@ -147,6 +169,17 @@ class Index:
                 if len(found) == k:
                     break
         return list(found.values())
+
+    def marked(self, passages: list[Passage], reader: FileReader) -> list[Passage]:
+        """Return the passages, marked if their file is not as it was indexed."""
+        commit = self._newest()
+        stale = {}
+        for file in {passage.file for passage in passages}:
+            with self.guarded("Searching"):
+                stamps = list(map(_stamp, commit.first(file)))
+            for stamp, state in stamps:
+                stale[file] = reader.staleness(file, stamp, state)
+        return [replace(each, stale=stale.get(each.file, "")) for each in passages]
 
     def generation(self) -> str:
         """Return the name of the newest commit. Raises MissingError."""
@@ -203,16 +236,22 @@ class Index:
             raise self._failed("Opening", error) from error
 
     @contextmanager
-    def writing(self, language: str) -> Iterator[tantivy.Index]:
-        """Yield the index for writing, and create it if necessary. Raises BusyError or ConfigError."""
+    def writing(self, language: str) -> Iterator[tuple[tantivy.Index, Damage | None]]:
+        """Yield the index for writing, and create it if necessary. Raises BusyError or ConfigError.
+
+        Yields an empty index with the damage if its files are damaged.
+        """
         self.language()  # raises ConfigError before anything is written to a foreign folder
         with self.locked():
             self._make(language)
+            damage = self._damage()
+            if damage:
+                shutil.rmtree(self.folder / "tantivy")
             with self.guarded("Opening"):
                 (self.folder / "tantivy").mkdir(exist_ok=True)
                 index = tantivy.Index(schema(), str(self.folder / "tantivy"))
                 index.register_tokenizer("words", analyzer(language))
-            yield index
+            yield index, damage
             with suppress(OSError):  # tantivy creates it readable only for its owner
                 (self.folder / "tantivy" / _META).chmod((self.folder / MARKER).stat().st_mode & 0o777)
 
@@ -241,13 +280,36 @@ class Index:
         existing = self.language()
         if existing is None:  # the marker first: a folder without one is foreign
             draft = self.folder / _DRAFT
-            draft.write_text(json.dumps({"format": FORMAT, "language": language}) + "\n")
-            draft.replace(self.folder / MARKER)
+            with self.guarded("Writing"):
+                draft.write_text(json.dumps({"format": FORMAT, "language": language}) + "\n")
+                draft.replace(self.folder / MARKER)
         elif existing != language:
             raise ConfigError(
                 f"The index at {self.folder} has the language {existing!r}, not {language!r}.",
                 hint="Set `index` to another folder, or remove this one and index all files again.",
             )
+
+    def _damage(self) -> Damage | None:
+        """Compare all files with their checksums."""
+        folder = self.folder / "tantivy"
+        try:
+            segments = json.loads((folder / _META).read_bytes())["segments"]
+            names = [segment["segment_id"].replace("-", "") for segment in segments]
+            files = [file for name in names for file in folder.glob(f"{name}.*")]
+            damaged = [file.name for file in files if not _is_sound(file)]
+            engine = tantivy.Index.open(str(folder))
+        except FileNotFoundError:  # it is new
+            return None
+        except OSError as error:
+            raise self._failed("Reading", error) from error
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return Damage(_META, ())
+        if not damaged:
+            return None
+        try:
+            return Damage(damaged[0], tuple(self.stamps(engine)))
+        except RqaError:
+            return Damage(damaged[0], ())
 
     def stamps(self, engine: tantivy.Index) -> dict[str, str]:
         """Return the stamp of each indexed file, by file name."""
@@ -256,7 +318,7 @@ class Index:
             query = tantivy.Query.term_query(engine.schema, "first", True)
             hits = searcher.search(query, max(1, searcher.num_docs), count=False).hits
             passages = (searcher.doc(address) for _, address in hits)
-            return {str(found.get_first("file")): decoded(found, "stamp") for found in passages}
+            return {str(found.get_first("file")): _stamp(found)[0] for found in passages}
 
     @contextmanager
     def guarded(self, action: str) -> Iterator[None]:
@@ -270,9 +332,9 @@ class Index:
             raise self._failed(action, error) from error
 
     def _failed(self, action: str, error: BaseException) -> RqaError:
-        hint = "If it is damaged, remove the folder and run `rqa index PATH...` again."
+        hint = "Run `rqa index PATH...`, which builds a damaged index again. If that fails, remove the folder first."
         if action == "Writing":
-            hint = "The index is unchanged. Check that the disk is not full."
+            hint = "Nothing is lost. Check that the disk is not full, then run `rqa index` again."
         elif isinstance(error, PermissionError) or "PermissionDenied" in str(error):
             hint = "Ask the owner of the folder for permission to read it."
         return RqaError(f"{action} the index at {self.folder} failed: {str(error)[:300]}", hint=hint)
@@ -304,6 +366,19 @@ def _openable(folder: Path) -> Iterator[Path]:
         yield links
 
 
+def _is_sound(file: Path) -> bool:
+    """Return whether the content of a file of tantivy has the checksum that is stored at its end."""
+    try:
+        with file.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
+            length, _ = struct.unpack("<II", content[-8:])
+            end = len(content) - 8 - length
+            expected = json.loads(content[max(end, 0) : -8])["crc"]
+            with memoryview(content) as whole, whole[:end] as body:
+                return bool(zlib.crc32(body) == expected)
+    except (ValueError, KeyError, TypeError, struct.error):
+        return False
+
+
 def _passage(score: float, document: tantivy.Document) -> Passage:
     return Passage(
         text=decoded(document, "text"),
@@ -314,6 +389,12 @@ def _passage(score: float, document: tantivy.Document) -> Passage:
         date=decoded(document, "date"),
         file=str(document.get_first("file")),
     )
+
+
+def _stamp(document: tantivy.Document) -> tuple[str, str]:
+    """Return the stamp of a file and its size and time of change, "" if an older version of rqa indexed it."""
+    stamp, _, state = decoded(document, "stamp").partition(" ")
+    return stamp, state
 
 
 def key_of(title: str, text: str) -> bytes:

@@ -11,7 +11,17 @@ from pathlib import Path
 import tantivy
 
 from robust_qa import IndexProgress, IndexReport
-from robust_qa.documents import FileReader, Skipped, Unreadable, check_known, find, is_gone, removed, shown
+from robust_qa.documents import (
+    FileReader,
+    Skipped,
+    Unreadable,
+    check_known,
+    find,
+    is_gone,
+    lost,
+    removed,
+    shown,
+)
 from rqa_bm25.index import Index, decoded, key_of, searched
 
 _PROGRESS_EVERY = 1000  # passages
@@ -37,13 +47,19 @@ def update(
     """
     if index.language() is None:
         check_known(paths, ())
-    with index.writing(language) as engine:
+    with index.writing(language) as (engine, damage):
         stamps = index.stamps(engine)
-        check_known(paths, stamps)
-        found = find(path for path in paths if not is_gone(path))
+        indexed = damage.indexed if damage else tuple(stamps)
+        check_known(paths, indexed)
+        again = map(Path, indexed) if damage else ()
+        found = find(path for path in (*paths, *again) if not is_gone(path))
+        if damage:
+            other = "" if indexed else ". Index your other files again, too"
+            found.skipped.append((str(index.folder), f"it was damaged ({damage.file}), so it is built again{other}"))
+        found.report_kept(stamps)
         with _transaction(index, engine, memory) as writer:
             run = _Run(index, writer, stamps, reader, found.skipped, progress)
-            run.remove(removed(stamps, paths, found))
+            run.remove({*removed(stamps, paths, found), *lost(stamps)})
             run.read(found.files)
             run.commit(engine)
         engine.reload()
@@ -119,9 +135,11 @@ class _Run:
         file = shown(path)
         known = self.stamps.get(file)
         try:
+            state = self.reader.state(path)
             stamp = self.reader.stamp(path)
         except OSError as error:  # possibly temporary, so its passages stay
-            self.skipped.append((file, f"it cannot be opened: {error.strerror}"))
+            stays = ", so its old passages stay in the index and still answer" if known else ""
+            self.skipped.append((file, f"it cannot be opened: {error.strerror}{stays}"))
             return
         if stamp and stamp == known:
             self.counts["unchanged"] += 1
@@ -130,7 +148,7 @@ class _Run:
             self._drop(file)
         before = self.passages
         try:
-            self._add(path, stamp)
+            self._add(path, f"{stamp} {state}")
             reason = "it has no text"
         except (OSError, Unreadable) as error:
             self._drop(file)

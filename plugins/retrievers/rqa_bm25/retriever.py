@@ -13,6 +13,7 @@ from robust_qa.kit import data_dir
 
 if TYPE_CHECKING:
     from robust_qa import IndexProgress, IndexReport, Passage
+    from robust_qa.documents import FileReader
     from rqa_bm25.index import Index
 
 Language = Literal[
@@ -53,25 +54,32 @@ class Bm25:
         `query` may be any text. Searches the newest commit, even while another process writes. Safe to call from
         several threads. Raises MissingError if there is no index or it is empty.
         """
-        return self._index.search(query, k)
+        return self._marked(self._index.search(query, k))
+
+    def _marked(self, passages: list[Passage]) -> list[Passage]:
+        return self._index.marked(passages, self._reader)
+
+    @property
+    def _reader(self) -> FileReader:
+        from robust_qa.documents import Cut, FileReader
+
+        options = self._options
+        return FileReader(Cut(options.words, options.overlap), options.file_megabytes, options.file_dates)
 
     def index(self, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport:
         """Update the index with the files at and under `paths`, in one transaction.
 
-        Files elsewhere stay in the index. A deleted file is removed when `paths` has the file or its folder.
+        Files elsewhere stay in the index until they are deleted.
         Raises BusyError while another process writes, InputError if a path does not exist and was never indexed.
         """
-        from robust_qa.documents import Cut, FileReader
         from rqa_bm25.indexing import update
 
-        options = self._options
-        reader = FileReader(Cut(options.words, options.overlap), options.file_megabytes, options.file_dates)
         return update(
             self._index,
             paths,
-            reader,
-            language=options.language,
-            memory=options.writer_memory,
+            self._reader,
+            language=self._options.language,
+            memory=self._options.writer_memory,
             progress=progress,
         )
 

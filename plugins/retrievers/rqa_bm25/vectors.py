@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,16 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Header:
-    """What the file holds. `complete` is the generation of the index whose passages all have vectors."""
+    """What the file holds. `complete` is the generation of the index whose passages all have vectors.
+
+    `checksum` is that of the first `count` records.
+    """
 
     embedder: str
     width: int
     complete: str = ""
+    count: int = 0
+    checksum: int = 0
 
 
 class Vectors:
@@ -53,6 +59,11 @@ class Vectors:
 
     def __len__(self) -> int:
         return len(self._records)
+
+    def is_sound(self) -> bool:
+        """Return whether the records are as they were written. Reads all of them."""
+        header = self.header
+        return header is not None and _checksum(self._records[: header.count]) == header.checksum
 
     def keys(self) -> set[bytes]:
         """Return the keys of all passages that have a vector."""
@@ -96,10 +107,12 @@ class Vectors:
         """Record that the passages of `generation` have their vectors. Drops the others if they are many."""
         written = Vectors(self._path.parent)
         assert written.header is not None
-        header = Header(written.header.embedder, written.header.width, generation)
-        if len(written) > len(live) * 1.1:
-            kept = np.fromiter((key in live for key in written._records["key"].tolist()), bool, len(written))
-            self._replace(header, written._records[kept])
+        records = written._records
+        if shrink := len(written) > len(live) * 1.1:
+            records = records[np.fromiter((key in live for key in records["key"].tolist()), bool, len(records))]
+        header = replace(written.header, complete=generation, count=len(records), checksum=_checksum(records))
+        if shrink:
+            self._replace(header, records)
         else:
             with self._path.open("r+b") as file:
                 file.write(_encoded(header))
@@ -116,6 +129,10 @@ class Vectors:
 
 def _record(width: int) -> np.dtype[Any]:
     return np.dtype([("key", "V16"), ("scale", "<f4"), ("vector", "i1", (width,))])
+
+
+def _checksum(records: NDArray[Any]) -> int:
+    return zlib.crc32(np.ascontiguousarray(records).view(np.uint8).data) if len(records) else 0
 
 
 def _encoded(header: Header) -> bytes:

@@ -19,7 +19,7 @@ class Database:
     """A pool of connections, opened by the first call. Safe to use from several threads."""
 
     def __init__(self, key: Key, *, connections: int, timeout: float) -> None:
-        """Raises ConfigError if an untrusted file names the key or the DSN is wrong, MissingError if there is none."""
+        """Raises ConfigError if the DSN is wrong, MissingError if there is none."""
         self._dsn, self._password = _dsn(key)
         self._connections, self._timeout = connections, timeout
         self._lock = threading.Lock()
@@ -89,11 +89,6 @@ class Database:
 
 def _dsn(key: Key) -> tuple[str, str]:
     """Return the DSN that is stored as `key`, and its password."""
-    if key.confined:
-        raise ConfigError(
-            f"An untrusted file cannot use the database of the key {key.name!r}.",
-            hint="Trust the file with `rqa config trust`.",
-        )
     try:
         import psycopg_pool  # noqa: F401
         from psycopg import ProgrammingError

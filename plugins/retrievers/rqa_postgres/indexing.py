@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robust_qa import IndexReport
-from robust_qa.documents import Entry, FileReader, Skipped, Unreadable, check_known, find, is_gone, removed, shown
+from robust_qa.documents import (
+    Entry,
+    FileReader,
+    Skipped,
+    Unreadable,
+    check_known,
+    find,
+    is_gone,
+    removed,
+    shown,
+)
 from robust_qa.kit import with_title
 
 from .index import Index, storable, written
@@ -43,6 +53,7 @@ async def update(
         index.create(connection, embedder.identity, width, language)
     stamps = index.stamps()
     found = find(path for path in paths if not is_gone(path))
+    found.report_kept(stamps)
     outcomes: Counter[str] = Counter()
     for file in removed(stamps, paths, found):
         with index.database.writing() as connection:

@@ -6,6 +6,7 @@ import errno
 import gzip
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -170,6 +171,30 @@ def test_circular_links_are_followed_once(docs, bm25):
     (docs / "sub" / "up").symlink_to(docs)
     (docs / "self").symlink_to("self")
     assert counts(bm25().index([docs])) == (1, 0, 0, 0)
+
+
+@pytest.mark.parametrize("name", ["d", "a-long-name-of-a-folder"])
+def test_deeply_nested_folders_cost_only_what_cannot_be_opened(docs, bm25, name):
+    # A thousand folders are more than Python recurses, and a path has at most 4,096 bytes.
+    (docs / "a.txt").write_text("panda")
+    (docs / "z.txt").write_text("panda z")
+    folder = os.open(docs, os.O_RDONLY)
+    try:
+        for _ in range(1100):
+            os.mkdir(name, dir_fd=folder)
+            parent, folder = folder, os.open(name, os.O_RDONLY, dir_fd=folder)
+            os.close(parent)
+        with open("deep.txt", "w", opener=lambda path, flags: os.open(path, flags, dir_fd=folder)) as file:
+            file.write("panda deep")
+        report = bm25().index([docs])
+    finally:
+        os.close(folder)
+        subprocess.run(["rm", "-r", docs / name], check=True)  # too deep for pytest
+    if name == "d":
+        assert sources(bm25()) == {"a.txt", "z.txt", "deep.txt"} and report.skipped == ()
+    else:
+        assert sources(bm25()) == {"a.txt", "z.txt"}
+        assert [why for _, why in report.skipped] == ["it does not open: File name too long"]
 
 
 def test_a_link_that_leads_out_of_the_folder_is_left_out_and_reported(docs, bm25, tmp_path):
@@ -473,9 +498,11 @@ def test_files_in_an_unreadable_folder_stay(docs, bm25, monkeypatch):
     monkeypatch.setattr(Path, "stat", closed_file)
     report = retriever.index([docs])
     assert counts(report) == (0, 0, 0, 0)
-    assert dict(report.skipped) == dict.fromkeys(
+    assert dict(report.skipped[:2]) == dict.fromkeys(
         [str(docs / "a.txt"), str(docs / "sub")], "it does not open: Permission denied"
     )
+    kept = "not to be opened now, so the old passages stay in the index and still answer"
+    assert report.skipped[2:] == (("3 indexed files", kept),)
     assert sources(retriever) == {"a.txt", "b.txt", "c.txt"}
 
 

@@ -1,0 +1,172 @@
+"""`rqa index` and `rqa ask` over files that change."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+Rqa = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RQA_PLUGINS", "bm25,embedded,lexical,rag,norag")
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("[retriever.hybrid]\nwordz = 5", "[retriever.hybrid] has no option `wordz`"),
+        ("[retriever.hybrid]\nindex = '../x'", "outside its folder"),
+        ("[retriever.hybrid]\nembedder = 'nowhere'", "no embedder named 'nowhere'"),
+        ("[retriever.notes]\nplugin = 'bm25'\nwords = 'many'", "`retriever.notes.words` must be"),
+    ],
+)
+def test_a_wrong_table_is_not_passed_over(table: str, message: str, rqa: Rqa, tmp_path: Path) -> None:
+    (Path.cwd() / "rqa.toml").write_text(table)
+    (tmp_path / "a.txt").write_text("The panda eats bamboo.")
+    checked, ended = rqa("config", "check"), rqa("index", tmp_path / "a.txt")
+    assert ended.code == 2 and message in ended.err
+    assert ended.err == checked.err
+    assert not list(tmp_path.rglob("rqa-index.json"))
+
+
+def test_a_table_of_a_plugin_that_is_not_installed_is_passed_over(rqa: Rqa, tmp_path: Path) -> None:
+    (Path.cwd() / "rqa.toml").write_text("[retriever.elsewhere]\nplugin = 'not-here'\n")
+    (tmp_path / "a.txt").write_text("The panda eats bamboo.")
+    assert "1 added" in rqa("index", tmp_path / "a.txt").err
+
+
+# -- files that are not as they were indexed
+
+FEE = "What is the annual fee of the club?"
+Change = Literal["changed", "gone", "touched"]
+
+
+@pytest.fixture
+def club(rqa: Rqa) -> Path:
+    """An indexed folder in the working directory."""
+    folder = Path("handbook")
+    folder.mkdir()
+    (folder / "fee.md").write_text("The annual fee of the club is 20 crowns.")
+    (folder / "meet.md").write_text("The members of the club meet on Monday.")
+    assert rqa("index", folder).code == 0
+    return folder
+
+
+def change(file: Path, how: Change) -> None:
+    if how == "gone":
+        file.unlink()
+    elif how == "changed":
+        file.write_text("The annual fee of the club is 35 crowns.")  # of the same size
+    os.utime(file.parent if how == "gone" else file, ns=(1, 1))
+
+
+def test_files_that_are_as_they_were_indexed_are_not_marked(rqa: Rqa, club: Path) -> None:
+    change(club / "fee.md", "touched")
+    for retriever in ("bm25", "hybrid"):
+        ended = rqa("ask", "--json", "-r", retriever, FEE)
+        whole = json.loads(ended.out)
+        assert {cited["stale"] for cited in [*whole["citations"], *whole["closest"]]} == {""}
+        assert whole["citations"][0]["file"] == str(club.absolute() / "fee.md")
+        assert "rqa index" not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("how", "words"), [("changed", "(changed since it was indexed)"), ("gone", "(the file is gone)")]
+)
+@pytest.mark.parametrize("retriever", ["bm25", "hybrid"])
+def test_a_citation_of_a_stale_file_is_marked_until_the_index_is_updated(
+    retriever: str, how: Change, words: str, rqa: Rqa, club: Path
+) -> None:
+    change(club / "fee.md", how)
+    ended = rqa("ask", "-r", retriever, FEE)
+    assert f"[1] fee · handbook/fee.md {words}" in ended.out and ended.out.count(words) == 1
+    command = shlex.join(["rqa", "index", str(club.absolute() / "fee.md")])
+    assert command in ended.err
+    [cited] = json.loads(rqa("ask", "--json", "-r", retriever, FEE).out)["citations"]
+    assert cited["stale"] == how
+    closest = json.loads(rqa("ask", "--json", "-r", retriever, "When do the members of the club meet?").out)["closest"]
+    assert [other["stale"] for other in closest] == [how]
+    Path("in.jsonl").write_text(json.dumps({"question": FEE}))
+    assert command in rqa("batch", "in.jsonl", "-o", "out.jsonl", "-r", retriever).err
+    assert json.loads(Path("out.jsonl").read_text())["citations"][0]["stale"] == how
+    assert rqa(*shlex.split(command)[1:]).code == 0
+    ended = rqa("ask", "-r", retriever, FEE)
+    assert words not in ended.out and "20 crowns" not in ended.out and "rqa index" not in ended.err
+
+
+def test_both_sides_of_a_conflict_are_marked(rqa: Rqa, club: Path) -> None:
+    (club / "new.md").write_text("The annual fee of the club is 35 crowns.")
+    rqa("index", club)
+    change(club / "fee.md", "gone")
+    whole = json.loads(rqa("ask", "--json", FEE).out)
+    sides = {side["text"]: {cited["stale"] for cited in side["citations"]} for side in whole["conflicts"]}
+    assert sides == {"20 crowns": {"gone"}, "35 crowns": {""}}
+
+
+def test_a_renamed_folder_leaves_nothing_in_the_index(rqa: Rqa, club: Path) -> None:
+    renamed = club.rename("handbook-2025")
+    (renamed / "fee.md").write_text("The annual fee of the club is 35 crowns.")
+    assert "2 added, 0 changed, 2 removed" in rqa("index", renamed).err
+    ended = rqa("ask", FEE)
+    assert ended.out.startswith("35 crowns") and "20 crowns" not in ended.out
+
+
+def test_a_drive_that_is_not_mounted_keeps_its_passages(rqa: Rqa, club: Path) -> None:
+    # Its mount point is an empty folder.
+    club.rename("elsewhere")
+    club.mkdir()
+    Path("a.txt").write_text("The panda eats bamboo.")
+    assert "1 added, 0 changed, 0 removed" in rqa("index", "a.txt").err
+    assert "(the file is gone)" in rqa("ask", FEE).out
+
+
+def test_a_file_with_a_name_that_is_not_utf_8_is_found_again(rqa: Rqa, club: Path) -> None:
+    Path(os.fsdecode(b"caf\xe9.txt")).write_text("The cat of the club is called Yeti.")
+    assert "1 added" in rqa("index", os.fsdecode(b"caf\xe9.txt")).err
+    assert "0 removed" in rqa("index", club).err
+    assert json.loads(rqa("ask", "--json", "What is the cat of the club called?").out)["citations"][0]["stale"] == ""
+
+
+# -- damage
+
+
+def flip(file: Path) -> None:
+    """Flip a bit in the middle."""
+    content = bytearray(file.read_bytes())
+    content[len(content) // 3] ^= 4
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("suffix", ["term", "idx", "fieldnorm", "fast", "store"])
+def test_a_damaged_index_is_built_again(suffix: str, rqa: Rqa, club: Path, tmp_path: Path) -> None:
+    (tmp_path / "pet.md").write_text("The cat of the club is called Yeti.")
+    rqa("index", tmp_path / "pet.md")
+    index = Path(os.environ["RQA_DATA_DIR"], "index", "default")
+    for file in (index / "tantivy").glob(f"*.{suffix}"):
+        flip(file)
+    ended = rqa("index", club)
+    assert ended.code == 0 and f"skipped {index}: it was damaged (" in ended.err
+    assert "3 added" in ended.err or ". Index your other files again, too" in ended.err
+    assert "2 unchanged" in rqa("index", club).err
+    assert rqa("ask", "--short", FEE).out == "20 crowns\n"
+
+
+def test_damaged_vectors_are_computed_again(rqa: Rqa, club: Path) -> None:
+    vectors = Path(os.environ["RQA_DATA_DIR"], "index", "default", "vectors")
+    whole = vectors.read_bytes()
+    flip(vectors)
+    rqa("index", club)
+    assert vectors.read_bytes() == whole
+    vectors.write_bytes(whole.replace(b'"width": ', b'"width": 1', 1)[: len(whole)])
+    ended = rqa("ask", "-r", "hybrid", FEE)
+    assert ended.code == 1 and "are damaged" in ended.err and "plugin" not in ended.err
+    rqa("index", club)
+    assert vectors.read_bytes() == whole
