@@ -4,7 +4,8 @@
 
 A row has `id`, `question`, `doc` (a path in CORPUS) and `evidence`. Without `evidence` the documents do not contain the
 answer. A quote shows the evidence if it has 60 % of its words. `rqa index` and `rqa batch` run with defaults, except
-for the retriever. Nothing is fitted here, so no folds are needed. The worst folder with ten questions shows the spread.
+for the retriever. An answer is right if it has a gold answer as whole words. Nothing is fitted here, so no folds are
+needed. The worst folder with ten questions shows the spread.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
+
+from robust_qa.kit import contains_words
 
 RQA = [sys.executable, "-c", "from robust_qa.main import main; main()", "-q"]
 RETRIEVERS = {"bm25": [], "dense": ["-O", "retriever.hybrid.mode=dense"], "hybrid": []}
@@ -39,6 +42,17 @@ def shown(question: dict[str, Any], row: dict[str, Any], k: int) -> bool:
     quotes = [each["quote"] for each in [*row.get("citations", []), *row.get("closest", [])]][:k]
     evidence = [question[name] for name in ("evidence", "evidence_text", "evidence2") if question.get(name)]
     return any(shows(quote, each) for quote in quotes for each in evidence)
+
+
+def is_right(question: dict[str, Any], answer: str) -> bool:
+    """Whether the answer has a gold answer as whole words, or all that the row asks for."""
+    groups = question.get("answers_each") or question.get("parts")
+    if groups is None and question.get("all_required"):
+        groups = question["answers"]
+    if groups is None:
+        groups = [question["answers"]]
+    wordings = [[group] if isinstance(group, str) else group for group in groups]
+    return all(any(contains_words(answer, wording) for wording in group) for group in wordings)
 
 
 def main() -> None:
@@ -79,8 +93,9 @@ def report(name: str, questions: list[dict[str, Any]], rows: dict[str, dict[str,
             f"{name}: shown@{k} {sum(hits.values()) / len(hits):.3f} of {len(hits)}"
             + (f"; worst folder {worst} {shares[worst]:.2f}" if worst else "")
         )
-    asserted = sum(row.get("answer") is not None for row in rows.values())
-    print(f"{name}: asserted {asserted} of {len(rows)}")
+    asserted = [question for question in questions if rows[question["id"]].get("answer") is not None]
+    right = sum(is_right(question, rows[question["id"]]["answer"]) for question in asserted)
+    print(f"{name}: asserted {len(asserted)} of {len(rows)}, {right} of these right")
 
 
 if __name__ == "__main__":

@@ -136,7 +136,7 @@ class Reading:
     """A reader's result for some passages.
 
     - `text`: the answer, None if the passages do not contain it.
-    - `score`: confidence in `text` in [0, 1], or None. Without `text`, confidence that the best candidate is wrong.
+    - `score`: the probability that `text` is right in [0, 1], or None. Always None without `text`.
     - `passages`: 0-based positions of the supporting passages in the list, best first.
     - `start`, `end`: character offsets of the answer in the first of `passages`, for extractive readers.
     - `places`: optional; for each of `passages` the offset of the supporting words.
@@ -226,7 +226,7 @@ class Answer:
     """A strategy's result.
 
     - `text`: the answer, None if the strategy abstains.
-    - `confidence`: in [0, 1], or None.
+    - `confidence`: the probability that `text` is right in [0, 1], or None. Always None without `text`.
     - `conflicts`: the candidate answers if the sources disagree, else empty.
     - `reason`: one sentence on why the strategy abstains.
     - `details`: JSON-ready data of the strategy.

@@ -8,7 +8,7 @@ import math
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from copy import copy
 from functools import cached_property, partial
 from pathlib import Path
@@ -26,8 +26,10 @@ from ..expressions import Applied, Reranked, Source, Top, Tree, names_given, nod
 from ..host.loading import Host
 from ..kit.dates import newest_first
 from ..kit.quotes import QUOTES, cite_quote
+from ..kit.terms import content_terms
+from ..kit.text import with_title
 from ..kit.warnings import collected_warnings
-from ..types import Answer, Citation, Kind, Power, Question, Step, Usage
+from ..types import Answer, Citation, Kind, Passage, Power, Question, Step, Usage
 from .components import Components, in_circle, split_reader
 from .history import Recorder
 from .retrieval import check
@@ -36,6 +38,7 @@ from .toolbox import Toolbox
 from .waves import BATCHES, Waves
 
 _FILES_NAMED = 5  # stale files in a warning
+_LIKELY = 0.1  # probability from which a quote is shown although it shares no word with the question
 _ADD_DOCUMENTS = "Give documents with --docs PATH, or index them once with `rqa index PATH`."
 
 
@@ -127,6 +130,8 @@ class Session:
             with collected_warnings() as warnings:
                 answer = await answer_of(name, self.components.strategy(name), toolbox)
             closest = answer.closest or await _closest(answer, toolbox)
+            if answer.text is None and toolbox.retrieved and not (closest or _cited(answer)):
+                answer = dataclasses.replace(answer, reason="No passage that was found is about the question.")
         except RqaError as error:
             own_error = copy(error)  # several questions may share the error of one call
             own_error.usage = toolbox.trace.usage
@@ -367,5 +372,15 @@ async def _closest(answer: Answer, toolbox: Toolbox) -> tuple[Citation, ...]:
     if answer.text is not None and toolbox.generative:
         return ()
     cited = {(citation.source, citation.id) for citation in _cited(answer)}
-    quotes = [cite_quote(quote, toolbox.retrieved) for quote in await toolbox.quote(toolbox.retrieved)]
+    asked = set(content_terms(toolbox.question.text))
+    quotes = [
+        cite_quote(quote, toolbox.retrieved)
+        for quote in await toolbox.quote(toolbox.retrieved)
+        if (quote.score or 0) >= _LIKELY or _about(toolbox.retrieved[quote.passage], asked)
+    ]
     return tuple(quote for quote in quotes if (quote.source, quote.id) not in cited)[:QUOTES]
+
+
+def _about(passage: Passage, asked: Set[str]) -> bool:
+    """Whether the passage shares a word with the question, whose words are `asked`."""
+    return not asked or not asked.isdisjoint(content_terms(with_title(passage.title, passage.text)))

@@ -242,6 +242,9 @@ def _encodable(plain: Any) -> Any:
 
 
 def _out_of_range(item: Any) -> str:
+    confidence = item.score if isinstance(item, Reading) else item.confidence if isinstance(item, Answer) else None
+    if confidence is not None and item.text is None:
+        return "a confidence without an answer"
     for what, value, least in _numbers(item):
         if not least - _SLACK <= value <= 1 + _SLACK:  # nan is in no range
             return f"{what} of {value:g}, not one from {least} to 1"

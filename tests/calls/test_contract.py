@@ -126,6 +126,8 @@ def test_what_is_promised_fits(result: Any, promised: Any) -> None:
     [
         (Reading("x", score=7.0), Reading, "a confidence of 7, not one from 0 to 1"),
         (Reading("x", score=float("nan")), Reading, "a confidence of nan, not one from 0 to 1"),
+        (Reading(None, score=0.4), Reading, "a confidence without an answer"),
+        (Answer(None, confidence=0.4), Answer, "a confidence without an answer"),
         (Answer("x", confidence=-0.5), Answer, "a confidence of -0.5, not one from 0 to 1"),
         (
             Answer("x", conflicts=(Position("y", confidence=2.0),)),

@@ -196,3 +196,12 @@ def test_a_short_answer_is_printed_alone_and_its_absence_is_code_6(rqa: Any) -> 
 
 def test_short_and_json_exclude_each_other(rqa: Any) -> None:
     assert rqa("ask", "--short", "--json", "Who?").code == 2
+
+
+def test_passages_that_share_nothing_with_the_question_are_not_shown(rqa: Any, tmp_path: Path) -> None:
+    (tmp_path / "bread.txt").write_text("Bread is baked from flour and water.\n")
+    (tmp_path / "boats.txt").write_text("Boats leave the harbour at noon.\n")
+    command = ("ask", "--no-history", "-d", tmp_path / "bread.txt", "-d", tmp_path / "boats.txt")
+    ended = rqa(*command, "Who was the keeper of the harbour?")
+    assert "boats" in ended.out and "bread" not in ended.out
+    assert rqa(*command, "Which planet has rings?").out == "No passage that was found is about the question.\n"

@@ -225,6 +225,7 @@ BROKEN_READERS = {
     "neither": (object(), "it has a method `read(question, passages)` or `generate(messages, decoding)`"),
     "text": (reader(lambda question, passages: "Paris"), FITTING),
     "score": (reader(lambda question, passages: Reading("Paris", score=1.5)), FITTING),
+    "score-of-nothing": (reader(lambda question, passages: Reading(None, score=0.5)), FITTING),
     "position": (reader(lambda question, passages: Reading("Paris", passages=(4,))), FITTING),
     "half-a-span": (reader(lambda question, passages: Reading("Paris", None, (0,), start=0)), FITTING),
     "span-outside": (reader(lambda question, passages: Reading("Paris", None, (0,), 0, 10_000)), FITTING),

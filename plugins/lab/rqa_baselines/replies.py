@@ -56,7 +56,7 @@ def cited(found: Found, passages: Sequence[Passage]) -> tuple[Citation, ...]:
 def read(reading: Reading, passages: Sequence[Passage]) -> Answer:
     """Return the Answer of a reading of `passages`. Abstains if they do not contain one."""
     if reading.text is None:
-        return Answer(None, reading.score, reason=reading.reason or "The passages do not hold an answer.")
+        return Answer(None, reason=reading.reason or "The passages do not hold an answer.")
     return Answer(reading.text, reading.score, cite_reading(reading, passages))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robust_qa import Passage, Reading
-from robust_qa.kit import answer_key
+from robust_qa.kit import Quantity, answer_key, content_terms, quantities, sentences
 
 from .evidence import Evidence, Part, logistic, without
 from .spans import Span, text_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _MOST_RIVALS = 3
 _RIVAL = 0.5  # confidence from which an answer of the other documents alone is a rival
 _CERTAIN = 0.99  # of a side
+_SAME_MATTER = 0.55  # share of the words of the shorter sentence that two contradicting quantities have in common
 _LEAST_LOGIT = -12.0  # of a part that is not among the most relevant
 _LEAST_SHARE = -6.0  # log of the least share of relevance
 
@@ -80,11 +81,11 @@ def read(evidence: Evidence, parts: Sequence[Part], settings: Settings, threshol
     """
     sides = _sides(evidence, parts, settings)
     if not sides:
-        return Reading(None, score=1.0)
+        return Reading(None)
     best, *rivals = (_reading(evidence.passages, choice, confidence) for confidence, choice in sides)
     if sides[0][0] >= threshold:
         return dataclasses.replace(best, rivals=tuple(rivals))
-    return Reading(None, score=1 - sides[0][0], rivals=(best, *rivals))
+    return Reading(None, rivals=(best, *rivals))
 
 
 def _sides(evidence: Evidence, parts: Sequence[Part], settings: Settings) -> list[tuple[float, Choice]]:
@@ -98,7 +99,7 @@ def _sides(evidence: Evidence, parts: Sequence[Part], settings: Settings) -> lis
     while len(sides) <= _MOST_RIVALS:
         left, rest = _keep(evidence, parts, set(evidence.relevant).difference(*documents))
         choice = choose(left, rest)
-        if choice is None or any(_compatible(choice.key, other.key) for other in sides):
+        if choice is None or not all(_contradict(evidence.passages, choice, other) for other in sides):
             break
         if sides and choice.confidence(settings) < _RIVAL:
             break
@@ -194,6 +195,36 @@ def _alike_keys(answers: Answers, key: str) -> set[str]:
 def _alike(one: str, other: str) -> bool:
     """Return whether one answer has all words of the other in a row."""
     return f" {one} " in f" {other} " or f" {other} " in f" {one} "
+
+
+def _contradict(passages: Sequence[Passage], one: Choice, other: Choice) -> bool:
+    """Return whether two answers exclude each other.
+
+    Quantities do only if they are of the same kind, such as durations, and their sentences are about the same matter:
+    a leave after 4 years does not contradict a notice of 5 weeks.
+    """
+    if _compatible(one.key, other.key):
+        return False
+    (before, mine), (other_before, theirs) = (_measured(passages, each.spans[0]) for each in (one, other))
+    if mine is None and theirs is None:
+        return True
+    if mine is None or theirs is None or mine.kind != theirs.kind or mine.value == theirs.value:
+        return False
+    terms, other_terms = {*content_terms(before)}, {*content_terms(other_before)}
+    return len(terms & other_terms) >= _SAME_MATTER * min(len(terms), len(other_terms))
+
+
+def _measured(passages: Sequence[Passage], span: Span) -> tuple[str, Quantity | None]:
+    """Return the sentence around a span without its quantity, and that quantity."""
+    text = text_of(passages[span.passage])
+    first = text.rfind("\n", 0, span.start) + 1
+    line = text[first:].partition("\n")[0]
+    at, end = span.start - first, span.end - first
+    start, stop = next((each for each in sentences(line) if each[0] <= at < each[1]), (0, len(line)))
+    for found in quantities(line[start:stop]):
+        if found.start < end - start and found.end > at - start:
+            return f"{line[start : start + found.start]} {line[start + found.end : stop]}", found
+    return line[start:stop], None
 
 
 def _compatible(one: str, other: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 Request = tuple[str, Sequence[Passage]]
 
 _MAX_TITLE = 100  # characters
+_TELLING = 6  # words of a question that tell its language; fewer are often names and terms
+_NOT_ENGLISH = (
+    "The {what} is not in English, it seems (language code {language}), and this reader answers only in English."
+)
 
 
 @lru_cache(maxsize=2)
@@ -39,6 +43,26 @@ def _passage(text: str) -> Passage:
     return Passage(rest, title=title) if split else Passage(text)
 
 
+def _in_english(reading: Reading, question: str, passages: Sequence[Passage]) -> Reading:
+    """Return `reading` without answers in other languages, whose confidence is not calibrated."""
+    from .language import other_language
+
+    candidates = reading.rivals if reading.text is None else (reading, *reading.rivals)
+    if not candidates:
+        return reading
+
+    def language_of(candidate: Reading) -> str:
+        """A short passage, such as a name, tells its language only together with the question."""
+        passage = passages[candidate.passages[0]]
+        return other_language(f"{question}\n{passage.title}\n{passage.text}")
+
+    of_question = other_language(question) if len(question.split()) >= _TELLING else ""
+    for what, language in (("question", of_question), ("closest passage", language_of(candidates[0]))):
+        if language:
+            return Reading(None, reason=_NOT_ENGLISH.format(what=what, language=language))
+    return replace(reading, rivals=tuple(rival for rival in reading.rivals if not language_of(rival)))
+
+
 class EmbeddedReader:
     """Extracts answers with the packaged model, offline."""
 
@@ -50,6 +74,7 @@ class EmbeddedReader:
 
     def __init__(self, options: Options) -> None:
         self._engine = _engine(options.model, options.threads)
+        self._english = options.model is None
         settings = self._engine.settings
         self._threshold = settings.threshold if options.threshold is None else options.threshold
 
@@ -64,17 +89,19 @@ class EmbeddedReader:
     def read_many(self, requests: Sequence[Request]) -> list[Reading]:
         """Return the answers to each (question, passages), computed as one batch.
 
-        The score is the calibrated probability that the answer is right. For None it is 1 minus the score of the best
-        answer.
+        The score is the calibrated probability that the answer is right. The packaged model answers only in English.
         """
         from .choice import read
         from .evidence import find_evidence, find_parts
 
         found = find_evidence(self._engine, requests)
-        return [
+        readings = [
             read(evidence, parts, self._engine.settings, self._threshold)
             for evidence, parts in zip(found, find_parts(self._engine, found), strict=True)
         ]
+        if not self._english:
+            return readings
+        return [_in_english(reading, *request) for reading, request in zip(readings, requests, strict=True)]
 
     def quote(self, question: str, passages: Sequence[Passage]) -> list[Quote]:
         """Return the parts of the passages that most likely answer one question; see `quote_many`."""

@@ -33,13 +33,11 @@ class Lexical:
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
         """Return the best sentence in one line and its offsets, or None below the threshold.
 
-        The score estimates how likely the sentence answers. For None it is 1 minus the score of the best sentence.
+        The score estimates how likely the sentence answers.
         """
         best = best_sentence(question, passages)
-        if best is None:
-            return Reading(None, score=1.0)
-        if best.likely < self._threshold:
-            return Reading(None, score=1 - best.likely)
+        if best is None or best.likely < self._threshold:
+            return Reading(None)
         return Reading(
             " ".join(passages[best.passage].text[best.start : best.end].split()),
             score=best.likely,

@@ -25,7 +25,7 @@ def accepted(voices: Sequence[Voice], election: Election, withstands: int, passa
         best[0].confidence,
         best[0].citations,
         (best[0], *against) if against else (),
-        reason=f"Holds against {withstands} of {passages} planted {plural}.",
+        reason=f"Holds against {withstands} of {passages} planted {plural}." if withstands else "",
         details=_details(voices, election, total),
         withstands=withstands,
     )

@@ -103,6 +103,10 @@ async def elect(
     score = dict(zip(elected, reply_scores, strict=True))
     votes = tuple(Vote(result, weights[n], elected.get(n), score.get(n)) for n, result in enumerate(results))
 
+    # A retriever that found no passages, or failed, has no vote to lose.
+    total = sum(
+        weights[n] for n, result in enumerate(results) if result.replies or (result.passages and not result.error)
+    )
     winner = list(elected)[best]
     ranked = sorted(elected, key=lambda n: (n != winner, -score[n], -weights[n], n))
     similar = similarity(tensor[None], lambdas)[0] / lambdas.sum()
@@ -111,7 +115,7 @@ async def elect(
         Group(
             elected[members[0]].text,
             tuple(votes[n] for n in members),
-            min(sum(weights[n] for n in members) / sum(weights), 1.0),
+            min(sum(weights[n] for n in members) / total, 1.0),
             _agreement([position[n] for n in members], similar),
         )
         for members in _group(ranked, position, similar, voter.threshold)

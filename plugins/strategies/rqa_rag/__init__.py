@@ -49,7 +49,7 @@ class Rag:
         if reading.text is None:
             absent = "The passages do not hold an answer." if toolbox.generative else "Not sure of an answer."
             reason = reading.reason or absent
-            return Answer(None, reading.score, conflicts=positions(reading, passages), reason=reason)
+            return Answer(None, conflicts=positions(reading, passages), reason=reason)
         citations = cite_reading(reading, passages)
         return Answer(reading.text, reading.score, citations, positions(reading, passages))
 

@@ -48,7 +48,7 @@ def test_batched_answers_equal_single_answers(reader):
 
 def test_no_passages_give_no_answer(reader):
     reading = reader.read("who", [])
-    assert (reading.text, reading.score, reading.passages) == (None, 1.0, ())
+    assert (reading.text, reading.score, reading.passages) == (None, None, ())
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
@@ -144,3 +144,56 @@ class TestShipped:
             "print([m for m in ('torch', 'transformers') if m in sys.modules])"
         )
         assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+@shipped
+@pytest.mark.parametrize(
+    ("question", "passages"),
+    [
+        (
+            "How much does the hall cost?",
+            ["The rent of the hall is 5,850 crowns.", "The fee for its key is 110 crowns."],
+        ),
+        ("How much is it?", ["The rent of the hall is 5,850 crowns.", "The cleaning fee is 110 crowns."]),
+        (
+            "After what time can I leave?",
+            ["After 4 years you can take a sabbatical leave.", "You can leave after a notice of 5 weeks."],
+        ),
+        ("How long is the leave?", ["Parental leave is 4 years.", "Notice is 5 weeks before the leave."]),
+    ],
+)
+def test_quantities_of_different_matters_do_not_contradict(question, passages):
+    found = [Passage(text, title=f"Page {number}", source=f"{number}.md") for number, text in enumerate(passages)]
+    reading = EmbeddedReader(EmbeddedReader.Options()).read(question, found)
+    assert len(reading.rivals) + (reading.text is not None) == 1
+
+
+@shipped
+def test_different_values_of_one_quantity_contradict():
+    texts = ["The lighthouse at Skerry Point was built in 1817.", "Skerry Point Lighthouse was built in 1871, in June."]
+    found = [Passage(text, title=f"Page {number}", source=f"{number}.md") for number, text in enumerate(texts)]
+    reading = EmbeddedReader(EmbeddedReader.Options()).read("When was the lighthouse at Skerry Point built?", found)
+    sides = [reading.text, *(rival.text for rival in reading.rivals)]
+    assert {"1817", "1871"} <= set(sides)
+
+
+@shipped
+@pytest.mark.parametrize(
+    ("question", "text", "language"),
+    [
+        ("Wer baute den Leuchtturm?", "Der Leuchtturm wurde von Ada Quill gebaut.", "de"),
+        ("Who built it?", "Маяк построила Ада Куилл в 1871 году, и он стоит до сих пор.", "ru"),
+    ],
+)
+def test_nothing_is_asserted_in_a_language_that_the_model_was_not_calibrated_for(question, text, language):
+    reader = EmbeddedReader(EmbeddedReader.Options(threshold=0))
+    reading = reader.read(question, [Passage(text, title="Notes")])
+    assert reading.text is None and reading.rivals == () and f"language code {language}" in reading.reason
+    assert reader.quote(question, [Passage(text)])
+
+
+@shipped
+@pytest.mark.parametrize("question", ["traefik log level default?", "ls -la output columns?", "Skerry Point 1871?"])
+def test_a_short_english_question_is_not_silenced(question):
+    reading = EmbeddedReader(EmbeddedReader.Options(threshold=0)).read(question, PASSAGES)
+    assert "language" not in reading.reason

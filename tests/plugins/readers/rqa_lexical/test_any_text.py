@@ -54,7 +54,7 @@ def test_no_question_makes_reading_slow(question: str) -> None:
 @settings(max_examples=150, deadline=None)
 def test_offsets_hold_for_any_text(question: str, text: str, title: str) -> None:
     reading = READER.read(question, [Passage(text, title=title), Passage(f"{question} {text}")])
-    assert 0 <= reading.score <= 1
+    assert (reading.score is None) == (reading.text is None) and 0 <= (reading.score or 0) <= 1
     if reading.text is not None:
         source = (text, f"{question} {text}")[reading.passages[0]]
         assert source[reading.start : reading.end].split() == reading.text.split(" ")

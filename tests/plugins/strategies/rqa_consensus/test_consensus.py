@@ -23,9 +23,9 @@ class FirstWordReader:
         self.read_together.append(len(passages))
         word = passages[0].text.split()[0]
         if word == "-":
-            return Reading(None, 0.9)
+            return Reading(None)
         if word.endswith("?"):
-            return Reading(None, 0.6, rivals=(Reading(word.rstrip("?"), 0.4, (0,), 0, len(word) - 1),))
+            return Reading(None, rivals=(Reading(word.rstrip("?"), 0.4, (0,), 0, len(word) - 1),))
         return Reading(word, 0.8, (0,), 0, len(word))
 
 
@@ -69,6 +69,11 @@ def test_it_reports_how_many_planted_passages_the_answer_withstands() -> None:
     given = answer([f"1871 says source {n}." for n in range(8)])
     assert given.withstands == 2
     assert given.reason == "Holds against 2 of 8 planted passages."
+
+
+def test_it_says_nothing_of_an_answer_that_withstands_no_planted_passage() -> None:
+    given = answer(["1871 a.", "1871 b."])
+    assert (given.text, given.withstands, given.reason) == ("1871", 0, "")
 
 
 def test_without_a_clear_majority_it_abstains_and_shows_the_sides() -> None:

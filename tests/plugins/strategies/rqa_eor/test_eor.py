@@ -68,6 +68,11 @@ def answers(answer: Answer) -> dict[str, str | None]:
 # -- the pool
 
 
+def test_a_retriever_without_passages_has_no_vote_to_lose() -> None:
+    _, notes = ask("Austen", evaluator=OverlapEvaluator())  # given-last and given-even are empty
+    assert "'Austen' has 100% of the vote, by given, given-first, given-odd, given@rr@5" in " ".join(notes)
+
+
 def test_default_pool_splits_the_given_passages() -> None:
     reader = Pointing()
     answer, notes = ask("Austen", "Brontë", "Austen", "Austen", reader=reader, evaluator=OverlapEvaluator())

@@ -77,8 +77,8 @@ async def test_an_answer_of_nothing_is_none() -> None:
 
 
 async def test_passages_without_the_answer_make_it_abstain() -> None:
-    given = await answer(PointingReader(Reading(None, 0.9)), [SEA])
-    assert given == Answer(None, 0.9, reason="Not sure of an answer.")
+    given = await answer(PointingReader(Reading(None)), [SEA])
+    assert given == Answer(None, reason="Not sure of an answer.")
 
 
 async def test_an_empty_reply_is_no_word_about_the_passages() -> None:
