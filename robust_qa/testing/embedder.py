@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from ..calls.contract import unit_vectors
-from .conformance import ODD_TEXTS, PASSAGES, Skipped, Subject, Suite, expect
+from .suite import ODD_TEXTS, PASSAGES, Skipped, Subject, Suite, expect
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from .conformance import ODD_TEXTS, PASSAGES, QUESTION, Skipped, Subject, Suite, expect, fits
+from .suite import ODD_TEXTS, PASSAGES, QUESTION, Skipped, Subject, Suite, expect, fits
 
 SUITE = Suite()
 TEXTS = [passage.text for passage in PASSAGES]

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..sanitize import single_line
 from ..types import Completion, Continuation, Decoding, Message, Passage, Quote, Reading
-from .conformance import ODD_TEXTS, PASSAGES, QUESTION, Skipped, Subject, Suite, expect, fits
+from .suite import ODD_TEXTS, PASSAGES, QUESTION, Skipped, Subject, Suite, expect, fits
 
 SUITE = Suite()
 SHORT = 8  # tokens

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from ..types import Passage
-from .conformance import ODD_TEXTS, Failed, Skipped, Subject, Suite, expect, fits
+from .suite import ODD_TEXTS, Failed, Skipped, Subject, Suite, expect, fits
 
 SUITE = Suite()
 

@@ -12,8 +12,8 @@ from ..errors import RefusedError, RqaError
 from ..kit.citations import cite
 from ..types import Answer, Passage, Power, Question
 from .bench import toolbox
-from .conformance import ODD_TEXTS, PASSAGES, QUESTION, Failed, Skipped, Subject, Suite, described, expect, fits
 from .fakes import OverlapEvaluator, ScriptedModel, SentenceReader, StaticRetriever
+from .suite import ODD_TEXTS, PASSAGES, QUESTION, Failed, Skipped, Subject, Suite, described, expect, fits
 
 SUITE = Suite()
 POWERS = frozenset(get_args(Power))
