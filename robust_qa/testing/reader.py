@@ -25,9 +25,7 @@ SCHEMA = {
 
 @SUITE.behaviour("it has a method `read(question, passages)` or `generate(messages, decoding)`")
 async def _shape(subject: Subject) -> None:
-    expect(not isinstance(subject.component, type), "this is a class: create an instance")
-    methods = [getattr(subject.component, name, None) for name in ("read", "generate")]
-    expect(any(map(callable, methods)), "both methods are missing")
+    subject.has("read", "generate")
 
 
 @SUITE.behaviour("`read` returns a Reading whose score, passages and offsets are valid", of="read")

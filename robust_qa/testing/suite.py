@@ -43,6 +43,29 @@ PASSAGES: tuple[Passage, ...] = (
     Passage("Moles live under the ground and eat worms.", "mole", "Mole", "animals/mole.txt", 0.5),
 )
 
+# The methods of each kind that the host calls, and their arguments. It passes them by position.
+_EVERY = {"close": (), "fingerprint": ()}
+_METHODS: dict[str, dict[str, tuple[str, ...]]] = {
+    "retriever": {"retrieve": ("query", "k"), "index": ("paths", "progress")},
+    "reader": {
+        "read": ("question", "passages"),
+        "quote": ("question", "passages"),
+        "generate": ("messages", "decoding"),
+        "generate_stream": ("messages", "decoding", "on_text"),
+        "continue_text": ("prompt", "decoding", "top"),
+        "count_tokens": ("messages",),
+        "provider_batches": ("journal", "say"),
+    },
+    "evaluator": {
+        "score": ("question", "texts"),
+        "score_many": ("requests",),
+        "token_vectors": ("texts",),
+        "tokens": ("texts",),
+    },
+    "embedder": {"embed": ("texts",)},
+    "strategy": {"answer": ("question", "toolbox"), "correct": ("question", "toolbox"), "check": ("toolbox",)},
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -83,6 +106,26 @@ class Subject:
     kind: str
     component: Any
     query: str
+
+    def has(self, *methods: str) -> None:
+        """Fail the check unless it has one of `methods`, and all its methods accept the arguments of the host."""
+        expect(not isinstance(self.component, type), "this is a class: create an instance")
+        missing = "the method is missing" if len(methods) == 1 else "the methods are missing"
+        expect(any(callable(getattr(self.component, name, None)) for name in methods), missing)
+        for name, given in (_METHODS[self.kind] | _EVERY).items():
+            arguments = (*given, "toolbox") if name == "score" and hasattr(self.component, "needs") else given
+            if not callable(method := getattr(self.component, name, None)):
+                continue
+            try:
+                signature = inspect.signature(method)
+            except ValueError:  # compiled code may have none
+                continue
+            try:
+                signature.bind(*arguments)
+            except TypeError as error:
+                raise Failed(
+                    f"rqa calls `{name}({', '.join(arguments)})`, but the method is `{name}{signature}`: {error}"
+                ) from error
 
     async def call(self, method: str, *arguments: Any) -> Any:
         """The result of the method. A plain `def` runs in a worker thread."""
