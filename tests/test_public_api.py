@@ -71,6 +71,7 @@ def test_the_import_contracts_hold(tmp_path: Path) -> None:
             "forbidden_modules": PRIVATE,
             "allow_indirect_imports": True,
         },
+        {"name": "The host's packages have no circle", "type": "acyclic_siblings", "ancestors": ["robust_qa"]},
     ]
     config = tmp_path / "contracts.toml"
     lines = ["[tool.importlinter]", f"root_packages = {json.dumps(['robust_qa', *names])}"]

@@ -16,6 +16,7 @@ from ..errors import ConfigError, MissingError, RqaError, did_you_mean
 from ..host.registry import Plugin, Registered
 from ..sanitize import printable
 from ..types import ANSWERING_KINDS, Kind
+from .options import KeyValue
 from .run import Run, pass_run
 
 if TYPE_CHECKING:
@@ -118,8 +119,11 @@ def new(name: str, kind: Kind, into: Path) -> None:
     show_default=True,
     help="Fail a check that takes longer.",
 )
+@click.option("-O", "--option", type=KeyValue(), multiple=True, help="Set a configuration option. May be repeated.")
 @pass_run
-def check(run: Run, name: str, kind: Kind | None, query: str, seconds: float) -> None:
+def check(
+    run: Run, name: str, *, kind: Kind | None, query: str, seconds: float, option: tuple[tuple[str, str], ...]
+) -> None:
     """Check the component NAME, as configured, against its contract."""
     import asyncio
 
@@ -132,7 +136,7 @@ def check(run: Run, name: str, kind: Kind | None, query: str, seconds: float) ->
     report = Report(name, seconds, effects.findings)
     with redirect_stdout(sys.stderr), effects, report:
         with effects.during("when the plugins were loaded"):
-            components = Components(run.load_config(), run.host)
+            components = Components(run.load_config(option), run.host)
         kind = kind or _kind_of(name, components)
         report.subject = f"{kind} {name}"
         with effects.during("when it was built"):

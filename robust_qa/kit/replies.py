@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from contextlib import suppress
 from typing import Any
 
 from ..errors import CutError
@@ -34,6 +35,8 @@ _THOUGHTS = re.compile(
                 | (?=<\|channel\|>).*?(?:<\|channel\|>final<\|message\|>|\Z) )""",  # gpt-oss
     re.DOTALL | re.VERBOSE,
 )
+# Tokens that end a reply. Some servers leave them in the text.
+_END_MARKS = re.compile(r"(?:(?:</s>|<eos>|<end_of_turn>|<\|\w{1,40}\|>|<｜end▁of▁sentence｜>)\s*+){1,4}\Z")
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)  # strings pass unchanged
 # Accepts newlines in strings. NaN and Infinity, which JSON lacks, become null.
 _JSON = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
@@ -94,8 +97,8 @@ _EMPTY_FIELD = re.compile(
 
 
 def without_thoughts(reply: str) -> str:
-    """Return `reply` without the reasoning that some models put before it in tags."""
-    return _THOUGHTS.sub("", reply, count=1).strip()
+    """Return `reply` without the reasoning that some models put before it in tags, and without end marks after it."""
+    return _END_MARKS.sub("", _THOUGHTS.sub("", reply, count=1)).strip()
 
 
 def declines(text: str) -> bool:
@@ -191,10 +194,14 @@ def _bounded(digits: str, size: int) -> int:
 
 
 def parse_objects(text: str) -> list[dict[str, Any]]:
-    """Return the JSON objects in `text`, in order: bare, in code fences or within prose. Accepts trailing commas.
+    """Return the JSON objects in `text`, in order: bare, in code fences, within prose or in a JSON string.
 
-    Returns only the outermost of nested objects, or if that is broken, for example cut, the complete ones inside it.
+    Accepts trailing commas. Returns only the outermost of nested objects, or if that is broken, for example cut, the
+    complete ones inside it.
     """
+    if text.lstrip().startswith('"'):
+        with suppress(ValueError):
+            text = str(_JSON.decode(text))
     text = _TRAILING_COMMA.sub(lambda match: match[1] or "", text[max(0, text.find("{")) :][:_LONGEST])
     found: list[dict[str, Any]] = []
     effort, opening = 0, _OBJECT.search(text)

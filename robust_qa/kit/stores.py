@@ -70,12 +70,14 @@ class JsonServer:
         self.name = f"{product} at {urlsplit(url).netloc}"
         self._url, self._key, self._authorisation = url.rstrip("/"), key, authorisation
         self._headers()  # raises now, not at the first question
-        self._client = _client(self.name, local=is_loopback(urlsplit(url).hostname or ""))
+        self._local = is_loopback(urlsplit(url).hostname or "")
+        self._client = _client(self.name, local=self._local)
 
     async def post(self, path: str, body: Any) -> JsonReply:
         """Return the reply, whatever its status.
 
-        Raises CallTimeout or UnavailableError if there is no reply, ReplyError if it is too long.
+        Raises CallTimeout or UnavailableError if there is no reply, CallError if no server runs on this machine,
+        ReplyError if the reply is too long.
         """
         import httpx
         import msgspec
@@ -97,9 +99,10 @@ class JsonServer:
             hint = "Check that the server is running and that `url` is right, with https if the server uses TLS."
             if "CERTIFICATE_VERIFY_FAILED" in reason:
                 hint = "Set SSL_CERT_FILE to the certificate of the authority that signed the server's."
-            raise UnavailableError(
-                f"Searching {self.name} failed: {reason}", hint=hint, general=isinstance(error, httpx.ConnectError)
-            ) from error
+            unreachable = isinstance(error, httpx.ConnectError)
+            # A retry does not start a server on this machine.
+            kind = CallError if unreachable and self._local else UnavailableError
+            raise kind(f"Searching {self.name} failed: {reason}", hint=hint, general=unreachable) from error
         return JsonReply(self.name, response.status_code, response.headers, content)
 
     def refusal(self, reply: JsonReply, message: str, *, hint: str = "", general: bool = False) -> CallError:

@@ -14,8 +14,9 @@ puts one question to the strategy through the host's real toolbox.
 from __future__ import annotations
 
 from .bench import ask, embedder_handle, toolbox
-from .conformance import Finding, assert_conforms, check
+from .conformance import assert_conforms, check
 from .fakes import OverlapEvaluator, ScriptedModel, SentenceReader, StaticRetriever
+from .suite import Finding
 
 __all__ = [
     "Finding",

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..sanitize import single_line
 from ..types import Completion, Continuation, Decoding, Message, Passage, Quote, Reading
-from .conformance import ODD_TEXTS, PASSAGES, QUESTION, Skipped, Subject, Suite, expect, fits
+from .suite import ODD_TEXTS, PASSAGES, QUESTION, Skipped, Subject, Suite, expect, fits
 
 SUITE = Suite()
 SHORT = 8  # tokens
@@ -25,9 +25,7 @@ SCHEMA = {
 
 @SUITE.behaviour("it has a method `read(question, passages)` or `generate(messages, decoding)`")
 async def _shape(subject: Subject) -> None:
-    expect(not isinstance(subject.component, type), "this is a class: create an instance")
-    methods = [getattr(subject.component, name, None) for name in ("read", "generate")]
-    expect(any(map(callable, methods)), "both methods are missing")
+    subject.has("read", "generate")
 
 
 @SUITE.behaviour("`read` returns a Reading whose score, passages and offsets are valid", of="read")

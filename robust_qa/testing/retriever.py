@@ -6,15 +6,14 @@ import asyncio
 from typing import Any
 
 from ..types import Passage
-from .conformance import ODD_TEXTS, Failed, Skipped, Subject, Suite, expect, fits
+from .suite import ODD_TEXTS, Failed, Skipped, Subject, Suite, expect, fits
 
 SUITE = Suite()
 
 
 @SUITE.behaviour("it has a method `retrieve(query, k)`")
 async def _shape(subject: Subject) -> None:
-    expect(not isinstance(subject.component, type), "this is a class: create an instance")
-    expect(callable(getattr(subject.component, "retrieve", None)), "the method is missing")
+    subject.has("retrieve")
 
 
 @SUITE.behaviour("it returns a list of passages")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from .conformance import Finding
+from .suite import Finding
 
 _STDOUT = 1
 _LONGEST = 80  # bytes of the output to show

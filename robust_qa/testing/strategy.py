@@ -12,8 +12,8 @@ from ..errors import RefusedError, RqaError
 from ..kit.citations import cite
 from ..types import Answer, Passage, Power, Question
 from .bench import toolbox
-from .conformance import ODD_TEXTS, PASSAGES, QUESTION, Failed, Skipped, Subject, Suite, described, expect, fits
 from .fakes import OverlapEvaluator, ScriptedModel, SentenceReader, StaticRetriever
+from .suite import ODD_TEXTS, PASSAGES, QUESTION, Failed, Skipped, Subject, Suite, described, expect, fits
 
 SUITE = Suite()
 POWERS = frozenset(get_args(Power))
@@ -31,13 +31,13 @@ GARBAGE = (
 
 @SUITE.behaviour("it has `needs`, a set of powers, and a method `async def answer(question, toolbox)`")
 async def _shape(subject: Subject) -> None:
+    subject.has("answer")
     strategy = subject.component
-    expect(not isinstance(strategy, type), "this is a class: create an instance")
     needs = getattr(strategy, "needs", None)
     expect(isinstance(needs, set | frozenset), f"`needs` is {needs!r}, not a frozenset")
     unknown = sorted(map(repr, needs - POWERS)) if needs else []
     expect(not unknown, f"`needs` has {', '.join(unknown)}. The powers are {', '.join(sorted(POWERS))}")
-    expect(inspect.iscoroutinefunction(getattr(strategy, "answer", None)), "`answer` is not `async def`")
+    expect(inspect.iscoroutinefunction(strategy.answer), "`answer` is not `async def`")
 
 
 @SUITE.behaviour("it returns an Answer and does not set the host's fields")

@@ -205,6 +205,21 @@ def test_a_check_of_a_component_whose_server_is_down_has_findings(rqa: Rqa, tmp_
     assert ended.code == 1 and "FAILED" in ended.out and "ok" in ended.out
 
 
+def test_a_check_takes_options_of_the_component(rqa: Rqa, tmp_path: Path) -> None:
+    (tmp_path / "note.py").write_text(
+        "from dataclasses import dataclass\nfrom robust_qa import Passage, hookimpl\nclass Note:\n"
+        "    @dataclass\n    class Options:\n        text: str = ''\n"
+        "    def __init__(self, options):\n        self.text = options.text\n"
+        "    def retrieve(self, query, k):\n        return [Passage(self.text)]\n"
+        "@hookimpl\ndef rqa_register(registry):\n    registry.retriever('note', Note)\n"
+    )
+    check = ("--plugin", tmp_path / "note.py", "plugins", "check", "note")
+    assert rqa(*check).code == 1  # a passage without text
+    assert rqa(*check, "-O", "retriever.note.text=Ada").code == 0
+    mistyped = rqa(*check, "-O", "retriever.note.txt=Ada")
+    assert mistyped.code == 2 and "Did you mean 'text'?" in mistyped.err
+
+
 def test_a_check_of_an_unknown_component_does_not_guess_its_kind(rqa: Rqa) -> None:
     ended = rqa("plugins", "check", "goood")
     assert (ended.code, ended.err.splitlines()[-2:]) == (

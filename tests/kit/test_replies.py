@@ -190,8 +190,18 @@ def test_many_braces_hide_no_object() -> None:
         '[{"a": [1, 2]}]',
         '{"a": 0}\nOn second thoughts:\n{"a": [1, 2]}',
         '{"a": [1, 2]} and {"b": 3}',
+        r'"{\"a\": [1, 2]}"',
     ],
-    ids=["bare", "fenced", "in prose", "trailing commas", "in a list", "the last counts", "the keys count"],
+    ids=[
+        "bare",
+        "fenced",
+        "in prose",
+        "trailing commas",
+        "in a list",
+        "the last counts",
+        "the keys count",
+        "in a string",
+    ],
 )
 def test_an_object_is_found(text: str) -> None:
     assert parse_object(text, "a") == {"a": [1, 2]}
@@ -352,7 +362,13 @@ def test_a_reply_that_answers(text: str) -> None:
         ("Paris <think>hm</think>", "Paris <think>hm</think>"),
         ("[thought] Paris", "[thought] Paris"),
         ("Paris", "Paris"),
+        ("Paris</s>", "Paris"),
+        ("Paris\n</s> <|im_end|>\n", "Paris"),
+        ("Paris<end_of_turn>", "Paris"),
+        ("Paris<｜end▁of▁sentence｜>", "Paris"),
+        ("<think>hm</think>Paris<|eot_id|>", "Paris"),
+        ('The tag "</s>" ends a reply', 'The tag "</s>" ends a reply'),
     ],
 )
-def test_thoughts_before_a_reply_are_left_out(reply: str, rest: str) -> None:
+def test_thoughts_before_a_reply_and_end_marks_after_it_are_left_out(reply: str, rest: str) -> None:
     assert without_thoughts(reply) == rest

@@ -15,7 +15,7 @@ import pytest
 from standins.openai import Fault, Request
 from standins.web import serve
 
-from robust_qa import ConfigError, Key, Passage, UnavailableError
+from robust_qa import CallError, ConfigError, Key, Passage
 from robust_qa.kit import DocumentFields, JsonReply, JsonServer
 
 
@@ -74,7 +74,7 @@ async def test_a_certificate_of_ones_own_has_to_be_named(tmp_path: Path, monkeyp
     tls.load_cert_chain(certificate, key)
     with serve({"/search": echo}, tls=tls) as web:
         url = f"https://localhost:{web.url.rpartition(':')[2]}"
-        with pytest.raises(UnavailableError, match="CERTIFICATE_VERIFY_FAILED") as caught:
+        with pytest.raises(CallError, match="CERTIFICATE_VERIFY_FAILED") as caught:
             await post(url)
         assert "SSL_CERT_FILE" in caught.value.hint
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))

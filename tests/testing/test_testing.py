@@ -389,7 +389,7 @@ BROKEN_EVALUATORS = {
         "`score_many` returns the same scores as `score`",
     ),
     "upper": (evaluator(lambda question, texts: [0.0] * len(texts), upper="high"), ATTRIBUTES),
-    "needs": (evaluator(lambda question, texts: [0.0] * len(texts), needs={"think"}), ATTRIBUTES),
+    "needs": (evaluator(lambda question, texts, toolbox: [0.0] * len(texts), needs={"think"}), ATTRIBUTES),
 }
 
 
@@ -625,6 +625,37 @@ def test_a_toolbox_keeps_what_was_noted() -> None:
 
 def test_every_public_name_is_there() -> None:
     assert all(hasattr(robust_qa.testing, name) for name in robust_qa.testing.__all__)
+
+
+def own(*parameters: str) -> Any:
+    """A method `def` with these parameters besides `self`."""
+    return eval(f"lambda self, {', '.join(parameters)}: None")
+
+
+SIGNATURES = {
+    "retriever-without-k": ("retriever", {"retrieve": own("query")}, "retrieve(query, k)"),
+    "retriever-with-a-keyword": ("retriever", {"retrieve": own("query", "*", "k")}, "retrieve(query, k)"),
+    "index": ("retriever", {"retrieve": own("query", "k"), "index": own("paths")}, "index(paths, progress)"),
+    "read": ("reader", {"read": own("question")}, "read(question, passages)"),
+    "quote": ("reader", {"read": own("question", "passages"), "quote": own("passages")}, "quote(question, passages)"),
+    "generate": ("reader", {"generate": own("messages")}, "generate(messages, decoding)"),
+    "score": ("evaluator", {"score": own("texts")}, "score(question, texts)"),
+    "score-with-needs": (
+        "evaluator",
+        {"score": own("question", "texts"), "needs": frozenset({"generate"})},
+        "score(question, texts, toolbox)",
+    ),
+    "embed": ("embedder", {"embed": own("texts", "width")}, "embed(texts)"),
+    "answer": ("strategy", {"answer": own("question"), "needs": frozenset()}, "answer(question, toolbox)"),
+    "close": ("embedder", {"embed": own("texts"), "close": own("seconds")}, "close()"),
+}
+
+
+@pytest.mark.parametrize(("kind", "methods", "called"), SIGNATURES.values(), ids=SIGNATURES)
+def test_a_method_that_the_host_cannot_call_is_the_one_finding(kind: str, methods: dict[str, Any], called: str) -> None:
+    component = type("Component", (), methods)()
+    (finding,) = [finding for finding in check(kind, component) if finding.state == "failed"]
+    assert finding.detail.startswith(f"rqa calls `{called}`, but the method is `{called.partition('(')[0]}(")
 
 
 def failures(kind: str, component: Any) -> list[str]:

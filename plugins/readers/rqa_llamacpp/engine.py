@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import ctypes
 import os
+import platform
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -74,6 +75,8 @@ class Engine:
         _errors.clear()
         parameters = lib.llama_model_default_params()
         parameters.n_gpu_layers = _ALL_LAYERS if n_gpu_layers < 0 else n_gpu_layers
+        # On x86, repacked weights crash processors with AMX, take memory, and slow down the reading of prompts.
+        parameters.use_extra_bufts = platform.machine().lower() not in ("x86_64", "amd64")
         self._model: Any = lib.llama_model_load_from_file(os.fsencode(path), parameters)
         if not self._model:
             raise _not_loaded(path)

@@ -98,7 +98,7 @@ class Client:
     ) -> tuple[Reply, Dialect]:
         """Send the request in `dialect`, and in simpler dialects if the endpoint rejects fields of it."""
         request = self.body(build, dialect)
-        reply = await connections.post(encode(request), Stream(on_text) if on_text else None)
+        reply = await connections.post(encode(request), Stream(on_text))
         refusal = refusal_in(reply)
         if refusal is None:
             return reply, dialect

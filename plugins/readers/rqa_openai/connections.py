@@ -13,7 +13,7 @@ import certifi
 from multidict import CIMultiDict
 from yarl import URL
 
-from robust_qa import CallTimeout, ConfigError, UnavailableError, __version__
+from robust_qa import CallError, CallTimeout, ConfigError, UnavailableError, __version__
 from robust_qa.kit import is_loopback, read_body
 
 from .replies import Endpoint, Reply
@@ -22,6 +22,13 @@ from .streams import Stream
 CONNECT_SECONDS = 10.0  # timeout for connecting; the host limits the whole call
 IDLE_SECONDS = 30.0  # unused connections are closed after this time
 BODY_BYTES = 16 << 20  # maximum size of a reply
+# The commands of the servers that listen on these ports by default.
+_START_COMMANDS = {
+    1234: "lms server start",
+    8000: "vllm serve MODEL",
+    8080: "llama-server -m MODEL.gguf",
+    11434: "ollama serve",
+}
 
 
 class Connections:
@@ -45,23 +52,23 @@ class Connections:
         self._endpoint = endpoint
         self._session: aiohttp.ClientSession | None = None
 
-    async def post(self, content: bytes, stream: Stream | None = None) -> Reply:
+    async def post(self, content: bytes, stream: Stream) -> Reply:
         """Return the reply, whatever its status. Redirects are not followed.
 
-        `stream` gets server-sent events when they are there. The reply is then what the endpoint would have sent at
-        once.
+        `stream` gets server-sent events when they are there: some endpoints send them unasked. The reply is then what
+        the endpoint would have sent at once.
 
-        Raises CallTimeout or UnavailableError if there is no reply, ReplyError if it is too long.
+        Raises CallTimeout or UnavailableError if there is no reply, CallError if no server runs on this machine,
+        ReplyError if the reply is too long.
         """
         session = self._session = self._session or self._open()
         data = BytesIO(content)  # aiohttp sends a file in parts, and warns of long bytes
         try:
             async with session.post(self._url, data=data, allow_redirects=False) as response:
-                if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
-                    stream = None  # an error, or the endpoint does not stream
-                on_part = stream.add if stream else None
+                streams = response.headers.get("Content-Type", "").startswith("text/event-stream")
+                on_part = stream.add if streams else None
                 body = await read_body(response, BODY_BYTES, server=str(self._endpoint), on_part=on_part)
-                return Reply(response.status, response.headers, stream.reply() if stream else body)
+                return Reply(response.status, response.headers, stream.reply() if streams else body)
         except aiohttp.ServerTimeoutError as cause:
             raise CallTimeout(
                 f"No connection to {self._endpoint} within {CONNECT_SECONDS:g} s.",
@@ -69,10 +76,13 @@ class Connections:
                 general=True,
             ) from cause
         except aiohttp.ClientConnectorError as cause:
+            failed = f"No connection to {self._endpoint}: {self._reason(cause.__cause__ or cause)}"
+            if is_loopback(self._url.host or "") and not isinstance(cause, aiohttp.ClientSSLError):
+                command = _START_COMMANDS.get(self._url.port or 0)
+                start = f"Start the server, for example with `{command}`" if command else "Start the server"
+                raise CallError(failed, hint=f"{start}, or correct `base_url`.", general=True) from cause
             raise UnavailableError(
-                f"No connection to {self._endpoint}: {self._reason(cause.__cause__ or cause)}",
-                hint="Check that the server is running and that `base_url` is correct.",
-                general=True,
+                failed, hint="Check that the server is running and that `base_url` is correct.", general=True
             ) from cause
         except aiohttp.ClientResponseError as cause:  # its text has the proxy's address, which may hold a password
             reason = f"status {cause.status}: {self._endpoint.excerpt(cause.message)}"

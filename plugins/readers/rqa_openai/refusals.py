@@ -16,7 +16,7 @@ from .replies import CHECK_URL, FILTERED, READ, Endpoint, Reply
 
 _OVERFLOW = re.compile(
     r"context.(length|window|size|limit)|(maximum model|prompt|input) length|model token limit|too many tokens"
-    r"|(prompt|input|request) (is )?too (long|large)|token count .*exceeds|too large for model"
+    r"|(prompt|input|request) (\(\d+ tokens\) )?(is )?too (long|large|big)|token count .*exceeds|too large for model"
     r"|must have less than \d+ tokens|max_new_tokens. must be|reduce the length",
     re.IGNORECASE,
 )
@@ -68,7 +68,7 @@ class Refusal:
         if self.status == 429:
             match = _PER_MINUTE.search(self.message)
             return match is not None and int(match[2]) > int(match[1])
-        if self.status in {400, 422}:
+        if self.status in {400, 422, 500}:  # 500: llama-server, llama-cpp-python, Ollama
             return self.mentions(_OVERFLOW) and not self.mentions(_MAX_OUTPUT)
         return self.status == 413
 

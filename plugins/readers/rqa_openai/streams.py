@@ -34,9 +34,10 @@ _decode = msgspec.json.Decoder(_Chunk).decode
 class Stream:
     """The events of one reply. `on_text` gets each piece of the text."""
 
-    def __init__(self, on_text: Callable[[str], None]) -> None:
+    def __init__(self, on_text: Callable[[str], None] | None) -> None:
         self._on_text = on_text
         self._line = bytearray()  # not complete yet
+        self._event: list[bytes] = []  # the lines of data of an event that is not complete yet
         self._message = dict.fromkeys(_Delta.__struct_fields__, "")
         self._finish: str | None = None
         self._usage: Any = None
@@ -52,18 +53,29 @@ class Stream:
         self._line += rest
 
     def _read(self, line: bytes) -> None:
-        field, _, data = line.strip().partition(b":")
-        data = data.strip()
-        if field != b"data" or self._foreign:
-            return
+        line = line.strip()
+        field, _, data = line.partition(b":")
+        if field == b"data":
+            self._event.append(data.strip())
+            if len(self._event) == 1 and self._take(self._event[0]):  # without a blank line after it, too
+                self._event.clear()
+        elif not line and self._event:
+            event = b"\n".join(self._event)
+            self._event.clear()
+            if not self._take(event):
+                self._foreign = self._foreign or event
+
+    def _take(self, data: bytes) -> bool:
+        """Add a chunk to the reply. Return whether `data` is one."""
         if data == b"[DONE]":
             self._finish = self._finish or "stop"
-            return
+            return True
         try:
             chunk = _decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            self._foreign = data
-            return
+            return False
+        if self._foreign:
+            return True
         if chunk.error:
             self._foreign = data
         self._usage = chunk.usage or self._usage
@@ -71,8 +83,9 @@ class Stream:
             self._finish = choice.finish_reason or self._finish
             for name in self._message:
                 self._message[name] += getattr(choice.delta, name, None) or ""
-            if choice.delta and choice.delta.content:
+            if self._on_text and choice.delta and choice.delta.content:
                 self._on_text(choice.delta.content)
+        return True
 
     def reply(self) -> bytes:
         """Return the body of the whole reply, or the error in the stream."""

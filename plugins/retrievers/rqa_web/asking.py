@@ -33,18 +33,18 @@ class Provider:
         self._key = key
         self._engine = engine or ""
         self._reveal()  # raises now, not at the first question
-        here = is_loopback(urlsplit(self._base).hostname or "")
+        self._local = is_loopback(urlsplit(self._base).hostname or "")
         self._client = client(
             headers={"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "gzip"},
             timeout=_SECONDS,
-            mounts={"http://": None, "https://": None} if here else None,  # ignores the environment's proxies
+            mounts={"http://": None, "https://": None} if self._local else None,  # ignores the environment's proxies
         )
 
     async def search(self, words: str, results: int) -> list[Result]:
         """Return the provider's results.
 
-        Raises UnavailableError or CallTimeout if a retry may help, RefusedError if it will not, ReplyError if the
-        reply has an unknown format.
+        Raises UnavailableError or CallTimeout if a retry may help, RefusedError if it will not, CallError if no server
+        runs on this machine, ReplyError if the reply has an unknown format.
         """
         secret = self._reveal()
         request = self._api.request(Query(words, results, secret, self._engine))
@@ -54,10 +54,10 @@ class Provider:
             raise CallTimeout(f"{self._name_and_host} did not answer within {_SECONDS:g} s.") from error
         except httpx.HTTPError as error:
             reason = self._shown(str(error) or type(error).__name__, secret)
-            raise UnavailableError(
-                f"Searching with {self._name_and_host} failed: {reason}",
-                hint="Check your network connection and `base_url`.",
-            ) from error
+            failed = f"Searching with {self._name_and_host} failed: {reason}"
+            if self._local and isinstance(error, httpx.ConnectError):  # a retry does not start the server
+                raise CallError(failed, hint="Start the server, or correct `base_url`.", general=True) from error
+            raise UnavailableError(failed, hint="Check your network connection and `base_url`.") from error
         if status != 200:
             message = f"returned status {status}: {self._shown(_message_in(body), secret) or 'no message'}"
             raise self._refusal(status, headers, message, key_error=bool(_KEY_ERROR.search(body)))

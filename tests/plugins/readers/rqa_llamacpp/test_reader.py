@@ -187,6 +187,24 @@ async def test_a_reply_ends_at_the_end_of_the_window(open_reader):
     assert reply.finish == "length"
 
 
+@pytest.mark.parametrize(("machine", "repacks"), [("x86_64", False), ("AMD64", False), ("aarch64", True)])
+def test_weights_are_not_repacked_on_x86(open_reader, monkeypatch, machine, repacks):
+    import llama_cpp
+
+    if not hasattr(llama_cpp.llama_model_default_params(), "use_extra_bufts"):
+        pytest.skip("this llama-cpp-python cannot turn it off")
+    load, given = llama_cpp.llama_model_load_from_file, []
+
+    def spy(path, parameters):
+        given.append(parameters.use_extra_bufts)
+        return load(path, parameters)
+
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr(llama_cpp, "llama_model_load_from_file", spy)
+    assert open_reader().window == 2048  # loads the model
+    assert given == [repacks]
+
+
 def test_the_window_is_at_most_what_the_model_was_trained_for(open_reader):
     assert [open_reader(n_ctx=n).window for n in (0, 256, 100_000)] == [2048, 256, 2048]
 

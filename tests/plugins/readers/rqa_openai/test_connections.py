@@ -14,7 +14,7 @@ import pytest
 from standins.openai import HANG, RESET, TRUNCATED, Fault, serve
 from standins.proxy import tunnel
 
-from robust_qa import CallTimeout, ConfigError, Decoding, Message, RefusedError, UnavailableError
+from robust_qa import CallError, CallTimeout, ConfigError, Decoding, Message, RefusedError, UnavailableError
 from rqa_openai import connections
 
 ASKED = [Message("user", "Where is the Louvre?")]
@@ -45,13 +45,26 @@ async def test_a_connection_serves_on_after_a_refusal(connect):
         assert server.connections == 1
 
 
-async def test_no_server_is_unavailable(connect):
+@pytest.mark.parametrize(
+    ("port", "command"),
+    [
+        (11434, "`ollama serve`"),
+        (8080, "`llama-server -m MODEL.gguf`"),
+        (8000, "`vllm serve MODEL`"),
+        (0, "server, or"),
+    ],
+)
+async def test_a_server_on_this_machine_that_does_not_run_is_not_asked_again(connect, port, command):
     with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
+        try:
+            free.bind(("127.0.0.1", port))  # without listening
+        except OSError:
+            pytest.skip(f"port {port} is in use")
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-        with pytest.raises(UnavailableError, match="No connection to 'qwen' at http://127") as raised:
+        with pytest.raises(CallError, match="No connection to 'qwen' at http://127") as raised:
             await connect(url).generate(ASKED, Decoding())
-    assert "base_url" in raised.value.hint
+    assert not raised.value.retryable and raised.value.general
+    assert "Start the server" in raised.value.hint and command in raised.value.hint
 
 
 async def test_a_name_that_does_not_resolve_is_unavailable(connect):

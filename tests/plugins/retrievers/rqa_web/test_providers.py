@@ -353,9 +353,11 @@ async def test_searxng_without_json_has_a_hint(web: Web, connect: Any) -> None:
     assert "search.formats" in caught.value.hint
 
 
-async def test_no_server_is_unavailable(connect: Any) -> None:
-    with pytest.raises(UnavailableError, match=r"searxng at 127\.0\.0\.1:9"):
+async def test_a_server_on_this_machine_that_does_not_run_is_not_asked_again(connect: Any) -> None:
+    with pytest.raises(CallError, match=r"searxng at 127\.0\.0\.1:9") as caught:
         await connect(provider="searxng", base_url="http://127.0.0.1:9").retrieve("lighthouse", 10)
+    assert caught.value.general and not caught.value.retryable
+    assert "Start the server" in caught.value.hint
 
 
 async def test_a_provider_that_is_too_slow_is_a_timeout(
