@@ -52,7 +52,7 @@ def roff(markdown: str) -> str:
 
 
 def _version() -> str:
-    found = re.search(r'__version__ = "(.+)"', (FOLDER.parent / "robust_qa" / "__init__.py").read_text("utf-8"))
+    found = re.search(r'__version__ = "(.+)"', (FOLDER.parent / "robust_qa" / "version.py").read_text("utf-8"))
     assert found
     return found[1]
 

@@ -52,13 +52,14 @@ def is_right(question: dict[str, Any], answer: str) -> bool:
     if groups is None:
         groups = [question["answers"]]
     wordings = [[group] if isinstance(group, str) else group for group in groups]
-    return all(any(contains_words(answer, wording) for wording in group) for group in wordings)
+    return all(any(contains_words(wording, answer) for wording in group) for group in wordings)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("questions", type=Path)
+    parser.add_argument("--retrievers", nargs="+", choices=RETRIEVERS, default=list(RETRIEVERS))
     given = parser.parse_args()
     questions = [json.loads(line) for line in given.questions.read_text(encoding="utf-8").splitlines()]
     with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +68,8 @@ def main() -> None:
         subprocess.run([*RQA, "index", str(given.corpus)], env=environment, check=True)
         size = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
         print(f"indexed in {time.perf_counter() - began:.1f} s, {size / 1e6:.1f} MB")
-        for name, options in RETRIEVERS.items():
+        for name in given.retrievers:
+            options = RETRIEVERS[name]
             out = Path(folder) / f"{name}.jsonl"
             retriever = "bm25" if name == "bm25" else "hybrid"
             command = [*RQA, "batch", str(given.questions), "-s", "rag", "-r", retriever, *options, "-o", str(out)]

@@ -27,12 +27,14 @@ and, in its pyproject, an entry point in the group `rqa`::
 
 `rqa plugins new NAME --kind retriever` writes all of that with tests. rqa-plugin(7) documents the contract.
 
-Here are the data, the protocols and the errors. Further public modules:
+A program asks with `robust_qa.ask(question, docs="notes/")`, or opens a session with `robust_qa.open_session`.
+
+Here are these doors, the data, the protocols and the errors. Further public modules:
 
 - `robust_qa.kit`: for strategy authors: prompts, replies, answer normalisation, citations, HTTP
 - `robust_qa.documents`: for retrievers that read files
 - `robust_qa.cli`: for plugins that add commands
-- `robust_qa.answering` and `robust_qa.batch`: to answer questions from a program
+- `robust_qa.answering` and `robust_qa.batch`: sessions and batches for plugins that add commands
 - `robust_qa.testing`: fakes and the conformance checks
 """
 
@@ -59,6 +61,7 @@ from .errors import (
 from .host.hookspecs import hookimpl
 from .host.metrics import Metric, Outcome
 from .host.registry import Registry
+from .programs import BlockingSession, ask, open_session
 from .protocols import (
     AssistedEvaluator,
     Embedder,
@@ -92,12 +95,12 @@ from .types import (
     Url,
     Usage,
 )
-
-__version__ = "0.1.0"
+from .version import __version__
 
 __all__ = [
     "Answer",
     "AssistedEvaluator",
+    "BlockingSession",
     "BusyError",
     "CallError",
     "CallTimeout",
@@ -145,5 +148,7 @@ __all__ = [
     "Url",
     "Usage",
     "__version__",
+    "ask",
     "hookimpl",
+    "open_session",
 ]

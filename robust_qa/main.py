@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import __version__
 from .commands import COMMANDS
 from .config import environment
 from .errors import ConfigError, Exit, RqaError, disk_hint, interrupted
 from .stdout import make_private
+from .version import __version__
 
 if TYPE_CHECKING:
     from .cli.run import Run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -221,7 +222,12 @@ class Step:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+def _escaped(text: str) -> str:
+    """Return a document's text so that Markdown shows it as it is, in one line."""
+    return re.sub(r"([\\`*_{}\[\]<>#|!~$])", r"\\\1", " ".join(text.split()))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Answer:
     """A strategy's result.
 
@@ -256,6 +262,33 @@ class Answer:
     def abstained(self) -> bool:
         """Whether the strategy gave no answer."""
         return self.text is None
+
+    def __repr__(self) -> str:
+        parts = [repr(self.text)]
+        if self.confidence is not None:
+            parts.append(f"confidence={self.confidence:.2f}")
+        if self.citations:
+            parts.append(f"sources={[citation.source or citation.title for citation in self.citations]}")
+        if self.conflicts:
+            parts.append(f"conflicts={[position.text for position in self.conflicts]}")
+        if self.reason:
+            parts.append(f"reason={self.reason!r}")
+        return f"Answer({', '.join(parts)})"
+
+    def _repr_markdown_(self) -> str:
+        """The answer, its quotes and its conflicts, as a notebook shows them."""
+        sure = "" if self.confidence is None else f" ({self.confidence:.0%})"
+        lines = [f"**{_escaped(self.text)}**{sure}" if self.text is not None else _escaped(self.reason or "Not sure.")]
+        if self.conflicts:
+            lines.append("The sources disagree:")
+            lines += [
+                f"- {_escaped(side.text)}{'' if side.confidence is None else f' ({side.confidence:.0%})'}: "
+                + ", ".join(dict.fromkeys(_escaped(citation.source or citation.title) for citation in side.citations))
+                for side in self.conflicts
+            ]
+        for citation in (*self.citations, *self.closest):
+            lines.append(f"> {_escaped(citation.quote)}\n>\n> {_escaped(citation.source or citation.title)}")
+        return "\n\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)

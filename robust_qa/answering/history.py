@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
-from .. import __version__
 from ..config import environment
 from ..config import options as settings
 from ..config.keys import without_keys
@@ -21,6 +20,7 @@ from ..config.layers import Config
 from ..encoding import as_json
 from ..errors import BusyError, InputError, RqaError, disk_hint
 from ..types import Answer
+from ..version import __version__
 
 if TYPE_CHECKING:
     import sqlite3

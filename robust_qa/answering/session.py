@@ -7,8 +7,8 @@ import dataclasses
 import math
 import shlex
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Set
 from copy import copy
 from functools import cached_property, partial
 from pathlib import Path
@@ -105,9 +105,31 @@ class Session:
             if self._history is not None:
                 self._history.close()
 
+    async def answer_many(
+        self, questions: Iterable[str | Question], *, strategy: str | None = None, jobs: int = 8
+    ) -> AsyncGenerator[Answer, None]:
+        """Yield the answers in the order of the questions, `jobs` of which are in flight at once.
+
+        Raises the error of the first question that has one. To go on after errors, call `answer` for each.
+        """
+        pending: deque[asyncio.Task[Answer]] = deque()
+        try:
+            for question in questions:
+                pending.append(asyncio.create_task(self.answer(question, strategy=strategy)))
+                if len(pending) >= jobs:
+                    yield await pending[0]
+                    pending.popleft()
+            while pending:
+                yield await pending[0]
+                pending.popleft()
+        finally:
+            for task in pending:
+                task.cancel()
+            await asyncio.gather(*pending, return_exceptions=True)
+
     async def answer(
         self,
-        question: Question,
+        question: str | Question,
         *,
         strategy: str | None = None,
         as_given: bool = False,
@@ -123,6 +145,7 @@ class Session:
         """
         self._check_not_ended()
         began = time.perf_counter()
+        question = Question(question) if isinstance(question, str) else question
         has_passages = question.passages is not None
         name, chosen = self.choose(has_passages=has_passages, strategy=strategy, as_given=as_given)
         toolbox = chosen.replaced(question=question, trace=trace or Trace(detailed=self.detailed, watcher=watcher))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from .. import __version__
 from ..answering.toolbox import Toolbox
 from ..calls.limits import RESERVED
 from ..calls.pipeline import Pipeline
@@ -26,6 +25,7 @@ from ..documents.lines import read_lines
 from ..errors import InputError, RqaError
 from ..expressions import BUILT_IN, Tree, sources
 from ..types import Question, Survey
+from ..version import __version__
 from .layout import bare
 from .rows import parse_row
 from .tables import input_rows

@@ -11,10 +11,10 @@ import textwrap
 import unicodedata
 from pathlib import Path
 
-from .. import __version__
 from ..errors import ConfigError, InputError, did_you_mean
 from ..expressions import BUILT_IN
 from ..types import ANSWERING_KINDS
+from ..version import __version__
 from .loading import GROUP
 
 _TEMPLATES = Path(__file__).parent / "templates" / "plugin"

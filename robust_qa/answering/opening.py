@@ -1,0 +1,64 @@
+"""Open a session over a configuration, or over documents that are indexed first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..config.layers import Config
+from ..config.values import Layer
+from ..errors import MissingError
+from ..host.loading import Host
+from ..protocols import IndexProgress, IndexReport
+from ..types import Kind
+from . import indexing
+from .components import Components
+from .history import Recorder
+from .session import Session
+
+
+def open_session(
+    config: Config,
+    host: Host,
+    *,
+    docs: Sequence[Path] = (),
+    named: bool = False,
+    progress: IndexProgress | None = None,
+    indexed: Callable[[IndexReport], None] = lambda report: None,
+    history: Recorder | None = None,
+    detailed: bool = True,
+) -> Session:
+    """Return a session that is not entered yet. Index `docs` first, in an index of their own.
+
+    `named`: the caller names the retriever, which ignores a question's own passages and has to index `docs`.
+    `progress` and `indexed` are called during and after the indexing. The rest is as in Session.
+
+    Raises ConfigError if the configuration is wrong, MissingError if `docs` hold no text.
+    """
+    overrides: dict[tuple[Kind, str], Mapping[str, Any]] = {}
+    if docs:
+        components = Components(config, host)
+        for kind in ("strategy", "reader", "evaluator", "embedder"):
+            components.check_default(kind)  # fail before the slow indexing
+        name, options, report = indexing.for_documents(config, host, docs, progress, named=named)
+        indexed(report)
+        if not report.passages:
+            raise MissingError(
+                f"Found no text in {', '.join(map(str, docs))}.",
+                hint="`rqa help` lists the supported file formats, under `rqa index`.",
+            )
+        overrides["retriever", name] = options
+        if not named:
+            config = Config([Layer("the documents", {"defaults": {"retriever": name}}), *config.layers])
+    session = Session(
+        config,
+        host,
+        detailed=detailed,
+        prefer_retriever=named or bool(docs),
+        history=history,
+        overrides=overrides,
+    )
+    for kind, table in config.overridden():
+        session.components.component(kind, table)  # validate what this question does not use, too
+    return session
