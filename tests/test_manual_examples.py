@@ -20,6 +20,7 @@ from robust_qa.answering import Session
 from robust_qa.host.registry import Plugin
 
 ROOT = Path(__file__).parents[1]
+PROGRAMS = (ROOT / "man" / "rqa-python.7.md").read_text("utf-8")
 PAGE = (ROOT / "man" / "rqa-plugin.7.md").read_text("utf-8")
 PARTS = {part.partition("\n")[0]: part for part in re.split(r"^#{2,3} ", PAGE, flags=re.MULTILINE)[1:]}
 PYTHON = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -155,7 +156,7 @@ def check_arguments(owner: Any, name: str, arguments: str) -> None:
 
 @pytest.mark.parametrize("module", PUBLIC)
 def test_the_page_names_all_that_is_public(module: str) -> None:
-    prose = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
+    prose = re.sub(r"^```.*?^```$", "", PAGE + PROGRAMS, flags=re.DOTALL | re.MULTILINE)
     named = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", prose))))
     assert set(importlib.import_module(module).__all__) - named == set()
 
@@ -194,3 +195,11 @@ def test_toolbox_and_session_have_what_the_page_says(part: str, owner: type) -> 
 def test_the_page_names_every_member_of_the_toolbox() -> None:
     members = {name for name in vars(Toolbox) if not name.startswith("_")}
     assert members - {re.sub(r"^await |\(.*", "", term) for term in terms("Toolbox")} == set()
+
+
+def test_the_programs_of_the_manual_run_as_they_are() -> None:
+    programs = re.findall(r"^```python\n(.*?)^```$", PROGRAMS, re.DOTALL | re.MULTILINE)
+    assert len(programs) == 3
+    for program in programs:
+        ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+        assert ran.returncode == 0 and ran.stdout.strip(), ran.stderr

@@ -29,8 +29,14 @@ def test_every_file_the_readme_links_to_is_there() -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
+def test_the_readmes_program_runs() -> None:
+    program, _ = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("Joan Pascoe 0.") and ran.stdout.endswith("keepers.md\n")
+
+
 def test_the_readmes_plugin_answers_the_readmes_question(tmp_path: Path) -> None:
-    (source,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    _, source = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     (tmp_path / "my_notes.py").write_text(source, "utf-8")
     (use,) = (command for command in COMMANDS if "my_notes.py" in command)
     note, ask = use.splitlines()
