@@ -11,7 +11,7 @@ from pathlib import Path
 import tantivy
 
 from robust_qa import IndexProgress, IndexReport
-from robust_qa.documents import FileReader, Skipped, Unreadable, check_known, find, is_gone, removed, shown
+from robust_qa.documents import Entry, FileReader, Skipped, Unreadable, check_known, find, is_gone, removed, shown
 from rqa_bm25.index import Index, decoded, key_of, searched
 
 _PROGRESS_EVERY = 1000  # passages
@@ -86,6 +86,7 @@ class _Run:
     done: int = 0  # files
     total: int = 0  # files
     passages: int = 0
+    fresh: dict[str, str] = field(default_factory=dict)  # stamps of files to read
     dropped: set[str] = field(default_factory=set)  # files whose old passages are deleted
 
     def remove(self, files: Iterable[str]) -> None:
@@ -97,8 +98,8 @@ class _Run:
     def read(self, paths: Collection[Path]) -> None:
         """Update the index with each of `paths`."""
         self.total = len(paths)
-        for path in paths:
-            self._file(path)
+        for path, entries in self.reader.entries_of(self._outdated(paths), self.skipped):
+            self._file(path, entries)
             self.done += 1
             self._report()
 
@@ -114,23 +115,32 @@ class _Run:
                     )
                 self.writer.commit()
 
-    def _file(self, path: Path) -> None:
+    def _outdated(self, paths: Iterable[Path]) -> Iterator[Path]:
+        """Yield the files that are new or changed, with their stamps in `fresh`."""
+        for path in paths:
+            file = shown(path)
+            try:
+                stamp = self.reader.stamp(path)
+            except OSError as error:  # possibly temporary, so its passages stay
+                self.skipped.append((file, f"it cannot be opened: {error.strerror}"))
+            else:
+                if not stamp or stamp != self.stamps.get(file):
+                    self.fresh[file] = stamp
+                    yield path
+                    continue
+                self.counts["unchanged"] += 1
+            self.done += 1
+            self._report()
+
+    def _file(self, path: Path, entries: Iterable[Entry]) -> None:
         """Update one file. Removes it from the index if it cannot be read completely."""
         file = shown(path)
         known = self.stamps.get(file)
-        try:
-            stamp = self.reader.stamp(path)
-        except OSError as error:  # possibly temporary, so its passages stay
-            self.skipped.append((file, f"it cannot be opened: {error.strerror}"))
-            return
-        if stamp and stamp == known:
-            self.counts["unchanged"] += 1
-            return
         if known:
             self._drop(file)
         before = self.passages
         try:
-            self._add(path, stamp)
+            self._add(file, entries, self.fresh.pop(file))
             reason = "it has no text"
         except (OSError, Unreadable) as error:
             self._drop(file)
@@ -142,10 +152,10 @@ class _Run:
             self.counts["removed"] += known is not None
             self.skipped.append((file, reason))
 
-    def _add(self, path: Path, stamp: str) -> None:
-        for each in self.reader.entries(path, self.skipped):
+    def _add(self, file: str, entries: Iterable[Entry], stamp: str) -> None:
+        for each in entries:
             title, text = each.title, each.text
-            entry = tantivy.Document(file=shown(path), key=key_of(title, text).hex(), words=searched(title, text))
+            entry = tantivy.Document(file=file, key=key_of(title, text).hex(), words=searched(title, text))
             entry.add_bytes("title", _bytes(title))
             entry.add_bytes("text", _bytes(text))
             entry.add_bytes("id", _bytes(each.id))
