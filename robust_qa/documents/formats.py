@@ -99,13 +99,16 @@ def read(path: Path, report: Report, limit: int = LIMIT) -> Iterator[Document]:
         yield document
 
 
-def simple_size(path: Path) -> float:
-    """Return the size of a file whose format is read in linear time and little memory, otherwise infinity."""
+def risk(path: Path) -> float:
+    """Return the size of a file in bytes, eight times that for complex markup, infinity for a packed format."""
     file = _File(path, LIMIT)
     try:
-        return path.stat().st_size if not file.is_compressed and _reader(file) in _SIMPLE else math.inf
+        reader, size = _reader(file), path.stat().st_size
     except (OSError, Unreadable):
         return math.inf
+    if file.is_compressed or reader in (_pdf, _docx):
+        return math.inf
+    return size * 8 if reader in (_html, _rst, _man) else size
 
 
 def is_readable(path: Path) -> bool:
@@ -426,7 +429,6 @@ READERS: dict[str, _Reader] = {
     ".pdf": _pdf,
     ".docx": _docx,
 }
-_SIMPLE = (_plain, _markdown, _code, _jsonl, _table)
 _CODE = frozenset(
     """.bash .c .cc .cfg .clj .conf .cpp .cs .css .el .erl .ex .go .h .hpp .hs .ini .java .jl .js .json .jsx .kt .lua .m
     .ml .php .pl .properties .ps1 .py .pyi .r .rb .rs .scala .scss .sh .sql .swift .tf .toml .ts .tsx .vue .xml .yaml

@@ -31,7 +31,7 @@ _PER_MEGABYTE = 2.0  # more seconds for each megabyte of the file
 _MEMORY = 1_000_000_000  # bytes that a worker may use beyond those that it starts with
 _AHEAD = 32  # calls handed out before their results are wanted
 _BATCH = 16  # results that a worker sends at once
-_HERE = 1_000_000  # bytes of simple files that this process reads before it starts a worker
+_HERE = 256_000  # bytes that this process reads before it starts a worker; markup counts more, see `formats.risk`
 _RETIRED = 3  # exit code of a worker that kept much memory after a file
 
 
@@ -46,7 +46,7 @@ class Call:
     function: Callable[..., Iterator[Any]]
     args: tuple[Any, ...] = ()
     seconds: float = SECONDS
-    is_reader: bool = False  # whether the function only reads the file; then small simple files need no worker
+    is_reader: bool = False  # whether the function reads the file by its format; then small text needs no worker
 
     @property
     def timeout(self) -> float:
@@ -102,7 +102,7 @@ def in_order(calls: Iterable[Call]) -> Iterator[tuple[Call, Iterator[Any]]]:
     try:
         while True:
             for call in islice(waiting, _AHEAD - len(ahead)):
-                here += formats.simple_size(call.path) if call.is_reader else math.inf
+                here += formats.risk(call.path) if call.is_reader else math.inf
                 ahead.append((call, None if here <= _HERE else _hand_out(call, team)))
             if not ahead:
                 return

@@ -81,10 +81,10 @@ def is_running(process: str) -> bool:
         return False
 
 
-@pytest.mark.parametrize("name", ["a.html", "a.txt"])  # in a worker, and in this process
-def test_a_file_is_read_alike_in_a_worker_and_here(tmp_path, name):
-    (tmp_path / name).write_text("<h1>Tides</h1><p>High water is at noon.")
-    assert list(read(tmp_path / name, print)) == list(read_here(tmp_path / name, print))
+@pytest.mark.parametrize("times", [1, 10_000])  # in this process, and in a worker
+def test_a_file_is_read_alike_in_a_worker_and_here(tmp_path, times):
+    (tmp_path / "a.html").write_text("<h1>Tides</h1><p>High water is at noon." * times)
+    assert list(read(tmp_path / "a.html", print)) == list(read_here(tmp_path / "a.html", print))
 
 
 def test_skipped_rows_of_a_file_in_a_worker_are_reported(tmp_path):
