@@ -6,13 +6,15 @@ from ..sanitize import tidy
 from .blocks import Block
 from .charsets import charset
 from .cutting import Cut, Excerpt
-from .formats import Document, Report, Unreadable, read, unreadable_on_failure
+from .formats import Document, Report, Unreadable
+from .isolation import Call, isolated, read
 from .updating import Entry, FileReader, check_known, lost, removed
 from .walk import MARKER, Found, Skipped, find, is_gone, shown
 
 __all__ = [
     "MARKER",
     "Block",
+    "Call",
     "Cut",
     "Document",
     "Entry",
@@ -26,10 +28,10 @@ __all__ = [
     "check_known",
     "find",
     "is_gone",
+    "isolated",
     "lost",
     "read",
     "removed",
     "shown",
     "tidy",
-    "unreadable_on_failure",
 ]

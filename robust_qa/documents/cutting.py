@@ -41,6 +41,20 @@ class _Section:
     words: int = 0  # without the heading
 
 
+@dataclass(slots=True)
+class _Group:
+    """Sections to cut together, with the path that they share and the sum of their words."""
+
+    sections: list[_Section]
+    path: tuple[str, ...]
+    words: int
+
+    def add(self, sections: Sequence[_Section]) -> None:
+        self.sections += sections
+        self.path = _shared([self.path, *(section.path for section in sections)])
+        self.words += sum(section.words for section in sections)
+
+
 @dataclass(frozen=True, slots=True)
 class _Piece:
     """The smallest unit of a passage: a block, a sentence or a part of one."""
@@ -99,24 +113,24 @@ class Cut:
 
     def _groups(self, sections: Sequence[_Section]) -> list[list[_Section]]:
         """Group sections to cut together: a short section joins a neighbour."""
-        groups: list[list[_Section]] = []
+        groups: list[_Group] = []
         for section in sections:
-            if groups and self._is_short(groups[-1]) and _are_neighbours(_common(groups[-1]), section.path):
-                groups[-1].append(section)
+            if groups and self._is_short(groups[-1]) and _are_neighbours(groups[-1].path, section.path):
+                groups[-1].add([section])
                 continue
             self._join_last(groups)
-            groups.append([section])
+            groups.append(_Group([section], section.path, section.words))
         self._join_last(groups)
-        return groups
+        return [group.sections for group in groups]
 
-    def _join_last(self, groups: list[list[_Section]]) -> None:
+    def _join_last(self, groups: list[_Group]) -> None:
         """Join the last group to the one before it, if it is short."""
-        if len(groups) > 1 and self._is_short(groups[-1]) and _are_neighbours(_common(groups[-2]), _common(groups[-1])):
+        if len(groups) > 1 and self._is_short(groups[-1]) and _are_neighbours(groups[-2].path, groups[-1].path):
             last = groups.pop()
-            groups[-1] += last
+            groups[-1].add(last.sections)
 
-    def _is_short(self, group: Sequence[_Section]) -> bool:
-        return sum(section.words for section in group) < self.words / 4 or not group[-1].blocks
+    def _is_short(self, group: _Group) -> bool:
+        return group.words < self.words / 4 or not group.sections[-1].blocks
 
     def _pieces(self, group: Sequence[_Section]) -> Iterator[_Piece]:
         several = len(group) > 1

@@ -10,6 +10,7 @@ import codecs
 import gzip
 import io
 import json
+import math
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -71,26 +72,43 @@ def unreadable_on_failure() -> Iterator[None]:
     except LongLineError as error:
         raise Unreadable(str(error)) from error
     except MemoryError as error:
-        raise Unreadable("it does not fit in memory") from error
+        raise Unreadable("reading it needs too much memory") from error
     except Exception as error:
         why = f"{type(error).__name__}: {single_line(str(error))}".removesuffix(": ")
         raise Unreadable(f"reading it failed with {why[:_LONGEST_WHY]}") from error
 
 
 Report = Callable[[str, str], None]
-"""Called for each skipped row with its location (path:line or path:first-last) and the reason."""
+"""Called with the location of each skipped row (path:line or path:first-last), or the path, and the reason."""
 
 
 def read(path: Path, report: Report, limit: int = LIMIT) -> Iterator[Document]:
-    """Read the documents of the file at `path`. Raises Unreadable or OSError.
+    """Read the documents of the file at `path` in this process. Raises Unreadable or OSError.
 
-    A compressed file is unreadable if it has more than `limit` bytes of text.
+    A file is unreadable if it has more than `limit` bytes when decompressed, or more than `limit` characters of text.
     """
     file = _File(path, limit)
     reader = _reader(file)
     if reader is None:
         raise Unreadable(NOT_TEXT)
-    yield from reader(file, report)
+    size = 0
+    for document in reader(file, report):
+        size += sum(len(block.text) for block in document.blocks)
+        if size > limit:
+            raise Unreadable(f"it has more than {limit / 1e6:,.0f} million characters of text")
+        yield document
+
+
+def risk(path: Path) -> float:
+    """Return the size of a file in bytes, eight times that for complex markup, infinity for a packed format."""
+    file = _File(path, LIMIT)
+    try:
+        reader, size = _reader(file), path.stat().st_size
+    except (OSError, Unreadable):
+        return math.inf
+    if file.is_compressed or reader in (_pdf, _docx):
+        return math.inf
+    return size * 8 if reader in (_html, _rst, _man) else size
 
 
 def is_readable(path: Path) -> bool:
@@ -108,7 +126,10 @@ def has_known_suffix(path: Path) -> bool:
 
 
 class _File:
-    """A file to read, which may be compressed. `suffix` and `stem` are without .gz."""
+    """A file to read, which may be compressed. `suffix` and `stem` are without .gz.
+
+    `limit` is the largest number of bytes when decompressed.
+    """
 
     def __init__(self, path: Path, limit: int) -> None:
         self.path = path
@@ -116,7 +137,7 @@ class _File:
         name = Path(path.stem) if self.is_compressed else path
         self.suffix = name.suffix.lower()
         self.stem = name.stem if name.suffix[1:2].isalpha() else name.name  # Apache-2.0 has no suffix
-        self._limit = limit
+        self.limit = limit
 
     def head(self) -> bytes:
         """Return the first bytes."""
@@ -130,9 +151,9 @@ class _File:
         if not self.is_compressed:
             return self.path.open("rb")
         with _gunzipped(self.path) as stream:
-            content = stream.read(self._limit + 1)
-        if len(content) > self._limit:
-            raise Unreadable(f"it has more than {self._limit / 1e6:,.0f} MB when decompressed")
+            content = stream.read(self.limit + 1)
+        if len(content) > self.limit:
+            raise Unreadable(f"it has more than {self.limit / 1e6:,.0f} MB when decompressed")
         return io.BytesIO(content)
 
 
@@ -276,10 +297,13 @@ def _docx(file: _File, report: Report) -> Iterator[Document]:
 
     try:
         with file.open() as stream:
-            yield _whole(file, *read_docx(stream))
+            title, blocks, unread = read_docx(stream, file.limit)
+        if unread:
+            report(str(file.path), f"read incompletely: without its {', '.join(unread)}")
+        yield _whole(file, title, blocks)
     except ModuleNotFoundError:
         raise Unreadable(f"reading docx files needs `{install_hint('docx')}`") from None
-    except OSError:
+    except (OSError, MemoryError, Unreadable):
         raise
     except Exception as error:  # a damaged file raises errors of zipfile, lxml and python-docx
         raise Unreadable(f"python-docx cannot read it: {single_line(str(error))}") from error
@@ -301,7 +325,7 @@ def _pdf(file: _File, report: Report) -> Iterator[Document]:
             for number, text in pages:
                 place = f"{file.path}#page={number}"
                 yield Document(title, _blocks(text), place, place)
-    except OSError:
+    except (OSError, MemoryError, Unreadable):
         raise
     except Exception as error:  # pypdf raises many types for malformed files
         raise Unreadable(f"pypdf cannot read it: {error}") from error

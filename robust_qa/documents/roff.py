@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from .blocks import Block, Blocks, as_title, unwrapped
 
 _MACRO = re.compile(r"['.]\s*([A-Za-z]{2})?")
-_ESCAPE = re.compile(
-    r"\\f(?:\[[^\]]*\]|\([A-Za-z]{2}|.)|\\s(?:\[[^\]]*\]|[+-]?\d)|\\m\[[^\]]*\]|\\\*(?:\[(?P<string>[^\]]*)\]|\((?P<two>..)|(?P<one>.))"
-    r"|\\\((?P<pair>..)|\\\[(?P<named>[^\]]*)\]|\\[hvwlLDNoX]'[^']*'|\\[&|^%!/,:c{}p]|\\(?P<other>.)"
+_ESCAPE = re.compile(  # names have a limit, so that the search is linear
+    r"\\f(?:\[[^\]]{0,99}\]|\([A-Za-z]{2}|.)|\\s(?:\[[^\]]{0,99}\]|[+-]?\d)|\\m\[[^\]]{0,99}\]|\\\*(?:\[(?P<string>[^\]]{0,99})\]|\((?P<two>..)|(?P<one>.))"
+    r"|\\\((?P<pair>..)|\\\[(?P<named>[^\]]{0,99})\]|\\[hvwlLDNoX]'[^']{0,99}'|\\[&|^%!/,:c{}p]|\\(?P<other>.)"
 )
 _CHARACTERS = {
     "bu": "•", "em": "—", "en": "–", "hy": "-", "mi": "-", "lq": "“", "rq": "”", "oq": "‘", "cq": "’", "aq": "'",

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from ..errors import InputError
 from ..types import Stale
-from .cutting import Cut, Excerpt
-from .formats import Document, Unreadable, read, unreadable_on_failure
+from .cutting import Cut
+from .formats import Unreadable, read
+from .isolation import SECONDS, Call, in_order
 from .walk import ABSENT, Found, Skipped, is_gone, is_under, located, places, shown
 
 _REPORTED_ROWS = 20  # bad rows of one file that are listed; the rest are counted
@@ -33,12 +34,14 @@ class Entry:
 class FileReader:
     """Reads files into passages.
 
-    Skips files larger than `megabytes`. With `dates`, a document without a date has that of its file.
+    Skips files larger than `megabytes`, and those that take more than `seconds` and two more for each megabyte.
+    With `dates`, a document without a date has that of its file.
     """
 
     cut: Cut
     megabytes: int = 200
     dates: bool = False
+    seconds: float = SECONDS
 
     def stamp(self, path: Path) -> str:
         """Return a hash of the file's bytes and of the options for cutting, "" if the file is too large.
@@ -69,12 +72,24 @@ class FileReader:
 
     def entries(self, path: Path, skipped: Skipped) -> Iterator[Entry]:
         """Yield the passages of the file, and add its bad rows to `skipped`. Raises OSError and Unreadable."""
+        for _, entries in self.entries_of([path], skipped):
+            yield from entries
+
+    def entries_of(self, paths: Iterable[Path], skipped: Skipped) -> Iterator[tuple[Path, Iterator[Entry]]]:
+        """Yield each file with its passages, as `entries` does. Reads several files at once and ahead."""
+        calls = (Call(path, self._entries, (path,), self.seconds, is_reader=True) for path in paths)
+        for call, results in in_order(calls):
+            yield call.path, _kept(results, skipped)
+
+    def _entries(self, path: Path) -> Iterator[Entry | tuple[str, str]]:
+        """Yield the passages of the file, then its bad rows."""
         if self._too_large(path):
             limit = f"{self.megabytes:,} MB, the limit of the option `file_megabytes`"
             raise Unreadable(f"it has {path.stat().st_size / 1e6:,.1f} MB, more than {limit}")
         date = self._date(path)
         rows = _BadRows(shown(path))
-        for document, passages in self._cut(path, rows):
+        for document in read(path, rows, self.megabytes * 1_000_000):
+            passages = list(self.cut.passages(document))
             for number, passage in enumerate(passages, start=1):
                 yield Entry(
                     document.id if len(passages) == 1 else f"{document.id}#{number}",
@@ -83,13 +98,7 @@ class FileReader:
                     "" if document.source == str(path) else document.source,
                     document.date or date,
                 )
-        skipped += rows.reported()
-
-    def _cut(self, path: Path, rows: _BadRows) -> Iterator[tuple[Document, list[Excerpt]]]:
-        """Yield the documents in the file, each with its passages."""
-        with unreadable_on_failure():  # not around the caller: errors of the index end the run
-            for document in read(path, rows, self.megabytes * 1_000_000):
-                yield document, list(self.cut.passages(document))
+        yield from rows.reported()
 
     def _too_large(self, path: Path) -> bool:
         return path.stat().st_size > self.megabytes * 1_000_000
@@ -97,6 +106,14 @@ class FileReader:
     def _date(self, path: Path) -> str:
         """Return the date of the last change of the file, "" without `dates`."""
         return datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat() if self.dates else ""
+
+
+def _kept(results: Iterator[Entry | tuple[str, str]], skipped: Skipped) -> Iterator[Entry]:
+    for item in results:
+        if isinstance(item, Entry):
+            yield item
+        else:
+            skipped.append(item)
 
 
 def check_known(paths: Iterable[Path], indexed: Collection[str]) -> None:

@@ -12,7 +12,7 @@ _WORDS = dict(zip(_NUMERALS.split(), (*range(1, 16), 20, 30), strict=True))
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800, "month": 2629746, "year": 31556952}
 _MONTHS = "January February March April May June July August September October November December".split()
 _MONTH = "|".join(f"{name}|{name[:3]}\\.?" for name in _MONTHS)
-_NUMBER = rf"\d+(?:,\d{{3}})*(?:\.\d+)?|(?:{'|'.join(_WORDS)})\b"
+_NUMBER = rf"\d+(?:,\d{{3}}){{0,6}}(?:\.\d+)?|(?:{'|'.join(_WORDS)})\b"
 _UNIT = "|".join(_SECONDS)
 
 _MONEY = re.compile(r"[$£€]\s?(?P<money>\d[\d,]*(?:\.\d+)?)")
@@ -46,9 +46,12 @@ class Quantity:
 def quantities(text: str) -> list[Quantity]:
     """Return the quantities in `text`, in order. What one kind takes, the kinds after it leave."""
     found: list[Quantity] = []
+    taken = bytearray(len(text))  # 1 for each character of a quantity
 
     def add(kind: str, value: str, match: re.Match[str]) -> None:
-        if not any(match.start() < other.end and other.start < match.end() for other in found):
+        start, end = match.span()
+        if not any(taken[start:end]):
+            taken[start:end] = b"\1" * (end - start)
             found.append(Quantity(kind, value, match[0], *match.span()))
 
     for match in _DATE.finditer(text):

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from robust_qa.documents import Cut, Document, Excerpt, read
+from robust_qa.documents import Cut, Document, Excerpt
+from robust_qa.documents.formats import read
 
 
 @pytest.fixture

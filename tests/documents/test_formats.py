@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from robust_qa.documents import Block, Document, Unreadable, read
+from robust_qa.documents import Block, Document, Unreadable
+from robust_qa.documents.formats import read
 from robust_qa.kit import install_hint
 
 Skipped = list[tuple[str, str]]

@@ -29,19 +29,19 @@ _VANISHED = re.compile(r"<w:vanish ?/>|<w:color w:val=\"FFFFFF\"", re.I)
 _TEXT = re.compile(r"<w:t(?: [^>]*)?>([^<]*)</w:t>")
 
 
-def hidden_text(path: Path) -> list[Finding]:
-    """Return the hidden text of the file at `path`. Raises OSError."""
+def hidden_text(path: Path) -> Iterator[Finding]:
+    """Yield the hidden text of the file at `path`. Raises OSError."""
     if path.stat().st_size > _LARGEST:
-        return []
+        return
     if path.suffix.lower() == ".docx":
-        return list(_in_word(path))
+        yield from _in_word(path)
+        return
     text = path.read_text("utf-8", errors="replace")
-    found = list(_invisible(text, str(path)))
+    yield from _invisible(text, str(path))
     if path.suffix.lower() in _MARKUP:
         page = _Page(str(path))
         page.feed(text)
-        found += page.found
-    return found
+        yield from page.found
 
 
 def _invisible(text: str, source: str) -> Iterator[Finding]:

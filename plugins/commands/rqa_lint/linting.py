@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from robust_qa import InputError
-from robust_qa.documents import Unreadable, find, is_gone, read, shown, unreadable_on_failure
+from robust_qa.documents import Call, Unreadable, find, is_gone, isolated, read, shown
 from robust_qa.kit import sentences
 
 from .disagreements import Statement, disagreements, statements
@@ -41,9 +41,8 @@ def read_corpus(paths: Sequence[Path]) -> Corpus:
     for path in found.files:
         file = shown(path)
         try:
-            with unreadable_on_failure():
-                documents = list(read(path, lambda where, why: corpus.skipped.append((where, why))))
-                corpus.hidden += hidden_text(path)
+            documents = list(read(path, lambda where, why: corpus.skipped.append((where, why))))
+            corpus.hidden += isolated(Call(path, hidden_text, (path,)))
         except (OSError, Unreadable) as error:
             corpus.skipped.append((file, str(error)))
             continue

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from robust_qa import InputError, Passage
-from robust_qa.documents import Cut, Document, Unreadable, find, is_gone, read, unreadable_on_failure
+from robust_qa.documents import Cut, Document, Unreadable, find, is_gone, read
 
 _LEAST = 25  # words of a passage that a question is written about
 
@@ -38,8 +38,7 @@ def read_documents(paths: Sequence[Path], skipped: list[tuple[str, str]]) -> lis
     documents: list[Document] = []
     for path in found.files:
         try:
-            with unreadable_on_failure():
-                documents += read(path, lambda where, why: skipped.append((where, why)))
+            documents += read(path, lambda where, why: skipped.append((where, why)))
         except (OSError, Unreadable) as error:
             skipped.append((str(path), str(error)))
     return documents

@@ -12,6 +12,7 @@ import tantivy
 
 from robust_qa import IndexProgress, IndexReport
 from robust_qa.documents import (
+    Entry,
     FileReader,
     Skipped,
     Unreadable,
@@ -102,6 +103,7 @@ class _Run:
     done: int = 0  # files
     total: int = 0  # files
     passages: int = 0
+    fresh: dict[str, str] = field(default_factory=dict)  # stamps of files to read
     dropped: set[str] = field(default_factory=set)  # files whose old passages are deleted
 
     def remove(self, files: Iterable[str]) -> None:
@@ -113,8 +115,8 @@ class _Run:
     def read(self, paths: Collection[Path]) -> None:
         """Update the index with each of `paths`."""
         self.total = len(paths)
-        for path in paths:
-            self._file(path)
+        for path, entries in self.reader.entries_of(self._outdated(paths), self.skipped):
+            self._file(path, entries)
             self.done += 1
             self._report()
 
@@ -130,25 +132,35 @@ class _Run:
                     )
                 self.writer.commit()
 
-    def _file(self, path: Path) -> None:
+    def _outdated(self, paths: Iterable[Path]) -> Iterator[Path]:
+        """Yield the files that are new or changed, with their stamps in `fresh`."""
+        for path in paths:
+            file = shown(path)
+            known = self.stamps.get(file)
+            try:
+                state = self.reader.state(path)
+                stamp = self.reader.stamp(path)
+            except OSError as error:  # possibly temporary, so its passages stay
+                stays = ", so its old passages stay in the index and still answer" if known else ""
+                self.skipped.append((file, f"it cannot be opened: {error.strerror}{stays}"))
+            else:
+                if not stamp or stamp != known:
+                    self.fresh[file] = f"{stamp} {state}"
+                    yield path
+                    continue
+                self.counts["unchanged"] += 1
+            self.done += 1
+            self._report()
+
+    def _file(self, path: Path, entries: Iterable[Entry]) -> None:
         """Update one file. Removes it from the index if it cannot be read completely."""
         file = shown(path)
         known = self.stamps.get(file)
-        try:
-            state = self.reader.state(path)
-            stamp = self.reader.stamp(path)
-        except OSError as error:  # possibly temporary, so its passages stay
-            stays = ", so its old passages stay in the index and still answer" if known else ""
-            self.skipped.append((file, f"it cannot be opened: {error.strerror}{stays}"))
-            return
-        if stamp and stamp == known:
-            self.counts["unchanged"] += 1
-            return
         if known:
             self._drop(file)
         before = self.passages
         try:
-            self._add(path, f"{stamp} {state}")
+            self._add(file, entries, self.fresh.pop(file))
             reason = "it has no text"
         except (OSError, Unreadable) as error:
             self._drop(file)
@@ -160,10 +172,10 @@ class _Run:
             self.counts["removed"] += known is not None
             self.skipped.append((file, reason))
 
-    def _add(self, path: Path, stamp: str) -> None:
-        for each in self.reader.entries(path, self.skipped):
+    def _add(self, file: str, entries: Iterable[Entry], stamp: str) -> None:
+        for each in entries:
             title, text = each.title, each.text
-            entry = tantivy.Document(file=shown(path), key=key_of(title, text).hex(), words=searched(title, text))
+            entry = tantivy.Document(file=file, key=key_of(title, text).hex(), words=searched(title, text))
             entry.add_bytes("title", _bytes(title))
             entry.add_bytes("text", _bytes(text))
             entry.add_bytes("id", _bytes(each.id))

@@ -38,6 +38,7 @@ class Bm25:
         words: Annotated[int, Meta(ge=10)] = 100  # approximate words in a passage; sentences stay whole
         overlap: Annotated[int, Meta(ge=0)] = 0  # sentences that a passage shares with the one before it
         file_megabytes: Annotated[int, Meta(ge=1)] = 200  # megabytes; larger files are skipped
+        file_seconds: Annotated[int, Meta(ge=1)] = 30  # to read a file, and two more for each megabyte
         file_dates: bool = False  # a document that states no date has the date of its file's last change
         # memory for indexing in megabytes; when it is full, it is written to disk
         writer_memory: Annotated[int, Meta(ge=15, le=4000)] = 256
@@ -64,7 +65,9 @@ class Bm25:
         from robust_qa.documents import Cut, FileReader
 
         options = self._options
-        return FileReader(Cut(options.words, options.overlap), options.file_megabytes, options.file_dates)
+        return FileReader(
+            Cut(options.words, options.overlap), options.file_megabytes, options.file_dates, options.file_seconds
+        )
 
     def index(self, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport:
         """Update the index with the files at and under `paths`, in one transaction.
