@@ -34,7 +34,7 @@ def grows_linearly(work, part: str, start: str = "") -> bool:
     """Return whether four times the text takes less than nine times as long."""
 
     def seconds(length: int) -> float:
-        text = start + part * (length // len(part))
+        text = f"{start}{part * (length // len(part))}a\n"  # ends with what fits no mark
         return min(timed(text) for _ in range(2))
 
     def timed(text: str) -> float:
