@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..sanitize import tidy
-from .blocks import Block
+from .blocks import Block, Unreadable
 from .charsets import charset
 from .cutting import Cut, Excerpt
-from .formats import Document, Report, Unreadable
+from .formats import Document, Report
 from .isolation import Call, isolated, read
 from .updating import Entry, FileReader, check_known, lost, removed
 from .walk import MARKER, Found, Skipped, find, is_gone, shown

@@ -21,6 +21,10 @@ _STOPPED = re.compile(r"[.!?…。！？][^\w.!?…。！？]*\Z")  # linear, un
 _ASKED = re.compile(r"[.:?!,;]\Z")
 
 
+class Unreadable(Exception):
+    """The file cannot be read. The message is the reason, to follow the path."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """A part of a document, as shown to a reader, without markup.

@@ -7,8 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import IO, Any
 
-from .blocks import Block, Blocks, as_title
-from .formats import Unreadable
+from .blocks import Block, Blocks, Unreadable, as_title
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"heading (\d)", re.I)

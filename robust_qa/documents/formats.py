@@ -23,7 +23,7 @@ from ..config.installation import install_hint
 from ..kit.dates import iso_date
 from ..sanitize import single_line
 from . import html, markdown
-from .blocks import Block, as_title, title_of
+from .blocks import Block, Unreadable, as_title, title_of
 from .charsets import charset
 from .html import read_html
 from .markdown import read_markdown
@@ -56,10 +56,6 @@ class Document:
     def text(self) -> str:
         """The text of all blocks."""
         return "\n\n".join(block.text for block in self.blocks)
-
-
-class Unreadable(Exception):
-    """The file cannot be read. The message is the reason, to follow the path."""
 
 
 @contextmanager

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from ..errors import InputError
 from ..types import Stale
+from .blocks import Unreadable
 from .cutting import Cut
-from .formats import Unreadable, read
+from .formats import read
 from .isolation import SECONDS, Call, in_order
 from .walk import ABSENT, Found, Skipped, is_gone, is_under, located, places, shown
 
