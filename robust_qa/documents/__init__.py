@@ -8,7 +8,7 @@ from .charsets import charset
 from .cutting import Cut, Excerpt
 from .formats import Document, Report, Unreadable, read, unreadable_on_failure
 from .updating import Entry, FileReader, check_known, lost, removed
-from .walk import MARKER, Found, Skipped, find, is_gone, shown
+from .walk import MARKER, Found, Skipped, find, is_gone, is_skipped, shown
 
 __all__ = [
     "MARKER",
@@ -26,6 +26,7 @@ __all__ = [
     "check_known",
     "find",
     "is_gone",
+    "is_skipped",
     "lost",
     "read",
     "removed",

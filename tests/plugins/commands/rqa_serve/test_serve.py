@@ -231,6 +231,7 @@ async def test_64_requests_at_once_are_answered(server: Serving) -> None:
             "text",
         ),
         ({"json": {"model": "rqa/rag"}}, 400, "messages"),
+        ({"json": {"model": "rqa/rag", "messages": asked("7 " * 10_001)}}, 400, "at most 20,000"),
         ({"content": "{", "headers": {"Content-Type": "application/json"}}, 400, "invalid"),
         ({"content": "{}", "headers": {"Content-Type": "text/plain"}}, 415, "application/json"),
         ({"content": b" " * (5 << 20), "headers": {"Content-Type": "application/json"}}, 413, "larger"),
