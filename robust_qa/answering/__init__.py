@@ -5,11 +5,12 @@ from __future__ import annotations
 from ..calls.watching import Watcher
 from .components import split_reader
 from .conversation import condensed
-from .session import Session
+from .session import Session, check_question
 
 __all__ = [
     "Session",
     "Watcher",
+    "check_question",
     "condensed",
     "split_reader",
 ]

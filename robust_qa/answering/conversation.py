@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..kit import fenced, final_reply, load_prompts, one_line
 from ..types import Message, Usage
-from .session import Session
+from .session import Session, check_question
 
 _PROMPTS = Path(__file__).parents[1] / "prompts" / "conversation"
 _TURNS, _CHARACTERS = 8, 1000  # turns read, and characters of each
@@ -16,9 +16,10 @@ _TURNS, _CHARACTERS = 8, 1000  # turns read, and characters of each
 async def condensed(session: Session, question: str, earlier: Sequence[Message]) -> tuple[str, Usage]:
     """Return a question that stands alone, and what it cost to write.
 
-    It is `question` itself if there are no `earlier` messages or the reader writes no text. Raises CallError if the
-    reader fails.
+    It is `question` itself if there are no `earlier` messages or the reader writes no text. Raises InputError if it is
+    too long, and CallError if the reader fails.
     """
+    check_question(question)
     toolbox = session.toolbox("reader")
     if not earlier or not toolbox.generative:
         return question, Usage()

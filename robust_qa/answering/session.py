@@ -21,7 +21,7 @@ from ..calls.trace import Trace
 from ..calls.watching import Watcher
 from ..config import options as settings
 from ..config.layers import Config
-from ..errors import ConfigError, MissingError, RqaError
+from ..errors import ConfigError, InputError, MissingError, RqaError
 from ..expressions import Applied, Reranked, Source, Top, Tree, names_given, nodes
 from ..host.loading import Host
 from ..kit.dates import newest_first
@@ -37,6 +37,7 @@ from .strategies import answer_of
 from .toolbox import Toolbox
 from .waves import BATCHES, Waves
 
+MOST_CHARACTERS = 20_000  # of a question
 _FILES_NAMED = 5  # stale files in a warning
 _LIKELY = 0.1  # probability from which a quote is shown although it shares no word with the question
 _ADD_DOCUMENTS = "Give documents with --docs PATH, or index them once with `rqa index PATH`."
@@ -144,6 +145,7 @@ class Session:
         Raises RqaError, with the usage so far, if there is no answer.
         """
         self._check_not_ended()
+        check_question(question.text)
         began = time.perf_counter()
         question = Question(question) if isinstance(question, str) else question
         has_passages = question.passages is not None
@@ -379,6 +381,15 @@ class Session:
 
 def _cited(answer: Answer) -> list[Citation]:
     return [*answer.citations, *(citation for side in answer.conflicts for citation in side.citations)]
+
+
+def check_question(question: str) -> None:
+    """Raises InputError if `question` is too long: readers and retrievers would take minutes and gigabytes for it."""
+    if len(question) > MOST_CHARACTERS:
+        raise InputError(
+            f"The question has {len(question):,} characters, and at most {MOST_CHARACTERS:,} are allowed.",
+            hint="Ask a shorter question, and give long texts as documents or passages.",
+        )
 
 
 def _advice_on_stale(files: list[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..encoding import ROW_FORMATS, TEXT_FORMATS, as_json, suffix_of
 from .options import (
     Answering,
+    FiniteFloat,
     KeyValue,
     StoredKey,
     answering_options,
@@ -24,6 +25,7 @@ __all__ = [
     "ROW_FORMATS",
     "TEXT_FORMATS",
     "Answering",
+    "FiniteFloat",
     "KeyValue",
     "Run",
     "StoredKey",

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import math
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -69,32 +67,15 @@ class Address:
     async def serve(self, app: App, *, seconds: float, unguarded: str = "") -> None:
         """Serve until Ctrl-C or SIGTERM, then give the requests in progress `seconds`. A second signal cancels them.
 
-        The page `unguarded` needs no token.
+        A client has as long to send a request, but at most 20 s. The page `unguarded` needs no token.
         """
-        import uvicorn
+        from .connections import Server
 
-        class Server(uvicorn.Server):
-            @contextmanager
-            def capture_signals(self) -> Iterator[None]:
-                yield  # uvicorn's own handlers end the process before components are closed
-
-            def stop(self) -> None:
-                self.force_exit, self.should_exit = self.should_exit, True
-
-        config = uvicorn.Config(
-            _Access(app, self.secret, unguarded),
-            ws="none",
-            log_config=None,
-            log_level="error",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=math.ceil(seconds),
-        )
-        server = Server(config)
+        server = Server(_Access(app, self.secret, unguarded), self.socket, seconds)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, server.stop)
-        await server.serve([self.socket])
+        await server.serve([])
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -111,7 +92,8 @@ def _listening(host: str, port: int) -> socket.socket:
 class _Access:
     """Lets in requests with the token. Without a token: requests that name this machine.
 
-    A web page can point a name of its own at this machine and read the replies. Its requests name that name.
+    A web page can point a name of its own at this machine and read the replies. Its requests name that name. Pages of
+    this machine may read the replies (CORS).
     """
 
     def __init__(self, app: App, secret: str, unguarded: str) -> None:
@@ -120,21 +102,81 @@ class _Access:
         self._unguarded = unguarded
 
     async def __call__(self, scope: Messages, receive: Any, send: Any) -> None:
-        if scope["type"] != "http" or scope["path"] == self._unguarded or self._lets_in(dict(scope["headers"])):
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+        origin = headers.get(b"origin", b"")
+        exchange = _Exchange(receive, send, origin if _is_of_this_machine(origin) else b"")
+        if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
+            await self._preflight(headers, exchange)
+        elif scope["path"] == self._unguarded or self._lets_in(headers):
+            await exchange.run(self._app, scope)
         elif self._expected:
-            await _refuse(send, 401, "The bearer token is missing or wrong.", "authentication_error")
+            await _refuse(exchange.send, 401, "The bearer token is missing or wrong.", "authentication_error")
         else:
-            await _refuse(send, 403, "Without a token, this server answers only requests to localhost.", "forbidden")
+            message = "Without a token, this server answers only requests to localhost."
+            await _refuse(exchange.send, 403, message, "forbidden")
+
+    async def _preflight(self, headers: dict[bytes, bytes], exchange: _Exchange) -> None:
+        """Tell a browser, which sends no token yet, whether a page may send its request."""
+        if not exchange.origin:
+            await _refuse(exchange.send, 403, "Only web pages of this machine may use this server.", "forbidden")
+            return
+        allowed = [
+            (b"access-control-allow-methods", b"GET, POST"),
+            (b"access-control-allow-headers", headers.get(b"access-control-request-headers", b"content-type")),
+        ]
+        await exchange.send({"type": "http.response.start", "status": 204, "headers": allowed})
+        await exchange.send({"type": "http.response.body", "body": b""})
 
     def _lets_in(self, headers: dict[bytes, bytes]) -> bool:
         if self._expected:
             return hmac.compare_digest(headers.get(b"authorization", b""), self._expected)
+        return _is_of_this_machine(b"//" + headers.get(b"host", b""))
+
+
+class _Exchange:
+    """A request and its response, which a web page of `origin` may read if it is not empty."""
+
+    def __init__(self, receive: Any, send: Any, origin: bytes) -> None:
+        self._receive = receive
+        self._send = send
+        self.origin = origin
+        self._received = False  # the whole request
+        self._left = False  # the client
+
+    async def run(self, app: App, scope: Messages) -> None:
+        """Let `app` answer."""
         try:
-            host = urlsplit("//" + headers.get(b"host", b"").decode("latin-1")).hostname
-        except ValueError:  # such as "[::1"
-            return False
-        return is_loopback(host or "")
+            await app(scope, self.receive, self.send)
+        except Exception:
+            if not self._left:  # else Starlette raises ClientDisconnect, which nobody waits for
+                raise
+
+    async def receive(self) -> Messages:
+        message: Messages = await self._receive()
+        self._left = message["type"] == "http.disconnect"
+        self._received = self._received or not message.get("more_body", False)
+        return message
+
+    async def send(self, message: Messages) -> None:
+        if message["type"] == "http.response.start" and self.origin:
+            readable = [(b"access-control-allow-origin", self.origin), (b"vary", b"origin")]
+            message = {**message, "headers": [*message.get("headers", []), *readable]}
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            await self._send({**message, "more_body": True})
+            while not self._received:  # if we closed now, the client would lose the response while it sends
+                await self.receive()
+            message = {"type": "http.response.body", "body": b""}
+        await self._send(message)
+
+
+def _is_of_this_machine(url: bytes) -> bool:
+    try:
+        return is_loopback(urlsplit(url.decode("latin-1")).hostname or "")
+    except ValueError:  # such as "//[::1"
+        return False
 
 
 async def _refuse(send: Any, status: int, message: str, kind: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -81,6 +82,17 @@ class KeyValue(click.ParamType[tuple[str, str]]):
             return [CompletionItem(f"{key}=") for key in option_names(run) if key.startswith(incomplete)]
         except RqaError:
             return []
+
+
+class FiniteFloat(click.FloatRange):
+    """A number in a range. Rejects nan, which compares as inside every range, and infinity."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
 
 
 class StoredKey(click.ParamType["Key"]):

@@ -16,7 +16,7 @@ from ..errors import ConfigError, MissingError, RqaError, did_you_mean
 from ..host.registry import Plugin, Registered
 from ..sanitize import printable
 from ..types import ANSWERING_KINDS, Kind
-from .options import KeyValue
+from .options import FiniteFloat, KeyValue
 from .run import Run, pass_run
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def new(name: str, kind: Kind, into: Path) -> None:
     "--timeout",
     "seconds",
     metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteFloat(min=0, min_open=True),
     default=10.0,
     show_default=True,
     help="Fail a check that takes longer.",

@@ -9,7 +9,7 @@ from .cutting import Cut, Excerpt
 from .formats import Document, Report
 from .isolation import Call, isolated, read
 from .updating import Entry, FileReader, check_known, lost, removed
-from .walk import MARKER, Found, Skipped, find, is_gone, shown
+from .walk import MARKER, Found, Skipped, find, is_gone, is_skipped, shown
 
 __all__ = [
     "MARKER",
@@ -28,6 +28,7 @@ __all__ = [
     "check_known",
     "find",
     "is_gone",
+    "is_skipped",
     "isolated",
     "lost",
     "read",

@@ -67,6 +67,13 @@ def find(given: Iterable[Path]) -> Found:
     return found
 
 
+def is_skipped(path: Path, top: Path) -> bool:
+    """Return whether `find` on the folder `top` skips `path` because it is hidden or in an index. Both are resolved."""
+    below = path.relative_to(top).parts
+    folders = [top.joinpath(*below[:depth]) for depth in range(len(below) + 1)]
+    return any(part.startswith(".") for part in below) or any((folder / MARKER).exists() for folder in folders)
+
+
 def real(path: Path) -> Path:
     """Return `path` with its links resolved."""
     return Path(os.path.realpath(path))  # Path.resolve raises on a link to itself

@@ -13,6 +13,7 @@ from robust_qa import (
     Completion,
     ConfigError,
     ContextError,
+    InputError,
     MissingError,
     Passage,
     PluginError,
@@ -92,6 +93,13 @@ def test_the_strategies_are_those_of_plugins_by_their_ranks_and_then_those_of_ta
     session.check_strategy("mine")
     with pytest.raises(ConfigError, match="sets `no`"):
         session.check_strategy("wrong")
+
+
+async def test_a_question_of_more_than_20_000_characters_is_an_input_error(host: Host) -> None:
+    async with Session(Config([Layer("t", SHELF)]), host) as session:
+        assert (await session.answer(Question("q" * 20_000))).text == "alpha"
+        with pytest.raises(InputError, match="has 20,001 characters"):
+            await session.answer(Question("q" * 20_001))
 
 
 async def test_an_empty_setup_raises_an_error_with_a_fix(host: Host) -> None:

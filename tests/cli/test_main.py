@@ -51,6 +51,16 @@ def test_help_lists_every_command_with_an_example(rqa: Rqa, flag: str) -> None:
     assert all(f"  {name} " in ended.out for name in COMMANDS) and "Example: rqa ask" in ended.out
 
 
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
+@pytest.mark.parametrize("command", ["plugins check x --timeout", "serve --timeout", "lint . --similarity"])
+def test_a_number_that_is_not_finite_is_a_usage_error(
+    monkeypatch: pytest.MonkeyPatch, rqa: Rqa, command: str, number: str
+) -> None:
+    monkeypatch.delenv("RQA_PLUGINS")
+    ended = rqa(*command.split(), number)
+    assert ended.code == 2 and f"Invalid value for '{command.rsplit(maxsplit=1)[-1]}'" in ended.err
+
+
 COMMANDS_AND_GROUPS = [
     *(name for name in COMMANDS if name != "batch"),
     *(f"config {name}" for name in ("show", "check", "path", "trust")),

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from robust_qa import Citation, MissingError, Passage, Toolbox
+from robust_qa import Citation, InputError, MissingError, Passage, Toolbox
 from robust_qa.kit import cite, sentences
 
 from .agreement import Verdict, compare
@@ -38,13 +38,15 @@ class Checked:
 async def check_answer(answer: str, toolbox: Toolbox, passages: Sequence[Passage] | None = None) -> list[Checked]:
     """Return each sentence of `answer` with its verdict, by the language model if the toolbox has one.
 
-    Without `passages`, retrieves some for each sentence. Raises MissingError if there is no retriever, and ConfigError
-    if the evaluator has no token vectors.
+    Without `passages`, retrieves some for each sentence. Raises InputError if `answer` is empty, MissingError if there
+    is no retriever, and ConfigError if the evaluator has no token vectors.
     """
     claims = [answer[start:end] for start, end in sentences(answer)]
+    if not claims:
+        raise InputError("The answer is empty.", hint="Give a text of at least one sentence.")
     if passages is not None:
         found = [list(passages)] * len(claims)
-    elif claims and toolbox.retriever is None:
+    elif toolbox.retriever is None:
         raise MissingError(
             "There are no documents to check against.",
             hint="Give documents with --docs PATH, or index them once with `rqa index PATH`.",

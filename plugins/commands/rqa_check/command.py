@@ -109,6 +109,8 @@ def check(
     async def checked(session: Session, row: _Row) -> list[Checked] | RqaError:
         if row.error:
             return row.error
+        if not row.answer:  # null, as `rqa batch` writes for an abstention
+            return []
         own = given if row.passages is None else row.passages
         question = Question(row.answer, passages=None if own is None else tuple(own))
         return await check_answer(row.answer, session.toolbox_for(question), own)
@@ -156,6 +158,8 @@ def _row(line: bytes, number: int) -> _Row:
         answer = fields.get("answer", "")
         if "answer" not in fields or not isinstance(answer, str | None):
             raise InputError(f"In {where}, `answer` is not text.", hint='Write {"answer": "...", "passages": ["..."]}.')
+        if isinstance(answer, str) and not answer.strip():
+            raise InputError(f"In {where}, `answer` is empty.", hint="Write null for a row without an answer.")
         listed = fields.get("passages")
         passages = None if listed is None else read_passages(msgspec.json.encode(listed), f"`passages` of {where}")
     except (msgspec.DecodeError, RecursionError) as error:

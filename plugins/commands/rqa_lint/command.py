@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robust_qa import Exit
-from robust_qa.cli import TEXT_FORMATS, output_option, suffix_of
+from robust_qa.cli import TEXT_FORMATS, FiniteFloat, output_option, suffix_of
 from robust_qa.kit import printable, single_line
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _TITLES = {
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as a JSON object.")
 @click.option(
     "--similarity",
-    type=click.FloatRange(0, 1),
+    type=FiniteFloat(0, 1),
     default=0.4,
     show_default=True,
     help="Least similarity of two statements that can disagree.",

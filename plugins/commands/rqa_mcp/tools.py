@@ -8,6 +8,7 @@ import functools
 import hashlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +16,10 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from pydantic import Field
 
 from robust_qa import Answer, InputError, Question, RqaError
+from robust_qa.answering import check_question
 from robust_qa.cli import as_json
 from robust_qa.cli.answering import open_session
+from robust_qa.documents import is_skipped
 from robust_qa.kit import printable
 
 if TYPE_CHECKING:
@@ -66,6 +69,7 @@ class Tools:
     ) -> list[dict[str, Any]]:
         """Find passages in the documents, the most relevant first."""
         try:
+            check_question(query)
             passages = await self._session.toolbox_for(Question(query)).retrieve(query, k=k)
         except RqaError as error:
             raise _failed(error) from error
@@ -107,11 +111,11 @@ class Tools:
             return await session.answer(asked, strategy=strategy)
 
     def _confined(self, document: str) -> Path:
-        """Return the path of a document. Raises InputError if it is in none of the folders."""
-        if "\0" not in document:
-            for folder in self._folders:
-                path = (folder / document).resolve()
-                if path.is_relative_to(folder) and path.exists():
+        """Return the path of a document. Raises InputError if it is in none of the folders, or no index reads it."""
+        for folder in self._folders:
+            with suppress(OSError, RuntimeError, ValueError):  # a long name, a link to itself, a NUL byte
+                path = (folder / document).resolve(strict=True)
+                if path.is_relative_to(folder) and not is_skipped(path, folder):
                     return path
         named = ", ".join(map(str, self._folders)) or "none"
         raise InputError(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from robust_qa.answering import Session
 
+_ROOT = "rqa serve: POST /v1/chat/completions or /v1/rqa/ask, GET /v1/models or /health. See `rqa help serve`.\n"
 _LEFT = 499  # nobody reads this status, as the client has left
 
 
@@ -37,6 +38,7 @@ def application(session: Session, models: Mapping[str, str], capacity: Capacity,
     pages = _Pages(session, models, capacity, most)
     return Starlette(
         routes=[
+            Route("/", pages.root),
             Route("/health", pages.health),
             Route("/v1/models", pages.list_models),
             Route("/v1/models/{name:path}", pages.show_model),
@@ -53,6 +55,9 @@ class _Pages:
         self._models = models
         self._capacity = capacity
         self._most = most
+
+    async def root(self, request: Request) -> Response:
+        return Response(_ROOT, media_type="text/plain")
 
     async def health(self, request: Request) -> Response:
         return _json({"status": "ok", "requests": self._capacity.requests})

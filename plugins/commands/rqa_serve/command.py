@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robust_qa import MissingError
-from robust_qa.cli import Answering, answering_options, history_option
+from robust_qa.cli import Answering, FiniteFloat, answering_options, history_option
 from robust_qa.cli.http_server import Address, address_options
 from robust_qa.kit import install_hint
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--timeout",
     metavar="SECONDS",
-    type=click.FloatRange(0, min_open=True),
+    type=FiniteFloat(0, min_open=True),
     default=300.0,
     show_default=True,
     help="Time limit of a request.",
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @click.option(
     "--max-request",
     metavar="MIB",
-    type=click.FloatRange(0, min_open=True),
+    type=FiniteFloat(0, min_open=True),
     default=4.0,
     show_default=True,
     help="Largest request in MiB.",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robust_qa import ConfigError
+from robust_qa.cli import FiniteFloat
 
 from .command_parts import (
     FILE,
@@ -117,7 +118,7 @@ def convert(
 @click.option("--preset", type=click.Choice(_PRESETS), help="Thresholds of the CRAG paper for a data set.")
 @click.option(
     "--ambiguous",
-    type=click.FloatRange(0.5, 1),
+    type=FiniteFloat(0.5, 1),
     default=0.65,
     show_default=True,
     help="Value of an Ambiguous action relative to a right one. Higher values give more Ambiguous actions.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robust_qa.cli import output_option
+from robust_qa.cli import FiniteFloat, output_option
 
 from .command_parts import (
     FILE,
@@ -73,20 +73,20 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--trust",
-    type=click.FloatRange(0, 1),
+    type=FiniteFloat(0, 1),
     default=0.5,
     show_default=True,
     help="Weight of a teacher's score in a target.",
 )
 @click.option(
     "--epochs",
-    type=click.FloatRange(0, min_open=True),
+    type=FiniteFloat(0, min_open=True),
     default=3.0,
     show_default=True,
     help="Maximum number of epochs.",
 )
 @click.option("--batch", type=click.IntRange(1), default=32, show_default=True, help="Pairs in a step.")
-@click.option("--rate", type=click.FloatRange(0, min_open=True), default=1e-4, show_default=True, help="Learning rate.")
+@click.option("--rate", type=FiniteFloat(0, min_open=True), default=1e-4, show_default=True, help="Learning rate.")
 @click.option(
     "--patience",
     type=click.IntRange(0),

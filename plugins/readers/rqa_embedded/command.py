@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from robust_qa import MissingError
-from robust_qa.cli import output_option
+from robust_qa.cli import FiniteFloat, output_option
 from robust_qa.kit import install_hint
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -35,13 +35,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option(
     "--epochs",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteFloat(min=0, min_open=True),
     default=1.0,
     show_default=True,
     help="Passes over the rows.",
 )
 @click.option(
-    "--rate", type=click.FloatRange(min=0, min_open=True), default=2.5e-4, show_default=True, help="Peak learning rate."
+    "--rate", type=FiniteFloat(min=0, min_open=True), default=2.5e-4, show_default=True, help="Peak learning rate."
 )
 @click.option("--batch", type=click.IntRange(min=1), default=32, show_default=True, help="Rows in a step.")
 @click.option(
@@ -54,7 +54,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--keep",
     "share",
-    type=click.FloatRange(0, 1, max_open=True),
+    type=FiniteFloat(0, 1, max_open=True),
     default=0.0,
     show_default=True,
     help="Weight of the initial model in the result. Higher values forget less.",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robust_qa import InputError
-from robust_qa.cli import output_option
+from robust_qa.cli import FiniteFloat, output_option
 
 if TYPE_CHECKING:
     from .fitting import Fitted, Record, Result
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 )
 @click.option("--steps", metavar="NAMES", help="The steps, the cheapest first. Default: the strategies of RUN.")
 @click.option("--metric", metavar="NAME", default="accuracy", show_default=True, help="What makes an answer right.")
-@click.option("--accuracy", metavar="SHARE", type=click.FloatRange(0, 1), help="Reach this accuracy.")
-@click.option("--budget", metavar="COST", type=click.FloatRange(0), help="Spend at most this a question.")
+@click.option("--accuracy", metavar="SHARE", type=FiniteFloat(0, 1), help="Reach this accuracy.")
+@click.option("--budget", metavar="COST", type=FiniteFloat(0), help="Spend at most this a question.")
 @click.option("--costs", metavar="COSTS", help="Cost of each step a question. Default: its prices, or its calls.")
 @click.option("--force", is_flag=True, help="Replace FILE.")
 def cascade(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robust_qa import InputError
-from robust_qa.cli import output_option, print_to
+from robust_qa.cli import FiniteFloat, output_option, print_to
 from robust_qa.kit import printable
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def report(folders: tuple[Path, ...], form: str | None, out: Path | None) -> Non
 @click.option(
     "--least",
     metavar="X",
-    type=float,
+    type=FiniteFloat(),
     default=1.0,
     help="An answer is right from this value of the metric. Default: 1.",
 )

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from standins.openai import serve
 
-from robust_qa import ConfigError, Passage
+from robust_qa import ConfigError, InputError, Passage
 from robust_qa.testing import OverlapEvaluator, StaticRetriever, toolbox
 from rqa_check import check_answer
 from rqa_check.agreement import compare
@@ -95,6 +95,12 @@ async def test_passages_are_retrieved_for_each_sentence() -> None:
     assert [each.verdict for each in found] == ["supported", "not found"]
 
 
+async def test_an_empty_answer_is_an_input_error() -> None:
+    for answer in ("", " \n"):
+        with pytest.raises(InputError, match="The answer is empty"):
+            await check_answer(answer, toolbox("", evaluator=EMBEDDED), [Passage(FERRY)])
+
+
 async def test_an_evaluator_without_token_vectors_is_a_configuration_error() -> None:
     with pytest.raises(ConfigError, match="token_vectors"):
         await check_answer("It sails.", toolbox("", evaluator=OverlapEvaluator()), [Passage(FERRY)])
@@ -148,9 +154,10 @@ def test_each_line_of_json_is_checked_against_its_passages_or_else_the_documents
 
 def test_an_invalid_line_is_an_error_in_its_row_and_exits_with_3(tmp_path: Path) -> None:
     lines = '{"answer": "It sails on Mondays."}\n{"text": "no answer"}\n{broken\n{"answer": "x", "passages": [{}]}\n'
+    lines += '{"answer": " "}\n'
     ran = rqa_check(tmp_path, "-f", "-", "-d", "ferry.md", "-o", "out.jsonl", stdin=lines)
     found = list(map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines()))
-    assert [row.get("supported") for row in found] == [True, None, None, None]
+    assert [row.get("supported") for row in found] == [True, None, None, None, None]
     assert all(f"line {n}" in row["error"]["message"] for n, row in enumerate(found, 1) if n > 1)
     assert ran.returncode == 3
 

@@ -157,9 +157,14 @@ async def test_a_call_that_fails_says_why(tmp_path: Path, docs: Path) -> None:
             ({"question": "Who?", "strategy": "nonsense"}, "nonsense"),
             ({"question": "Who?", "strategy": "astute"}, "language model"),
             ({"question": ""}, "question"),
+            ({"question": "7 " * 10_001}, "at most 20,000"),
         ):
             failed = await client.call_tool("ask", arguments)
             assert failed.is_error and words in failed.content[0].text
+        failed = await client.call_tool("search", {"query": "7 " * 10_001})
+        assert failed.is_error and "at most 20,000" in failed.content[0].text
+        failed = await client.call_tool("check", {"answer": ""})
+        assert failed.is_error and "The answer is empty" in failed.content[0].text
 
 
 # -- documents
@@ -180,12 +185,25 @@ async def test_documents_elsewhere_cannot_be_named(tmp_path: Path, docs: Path) -
     (secret / "secret.txt").write_text("The password is hunter2.")
     (docs / "link.txt").symlink_to(secret / "secret.txt")
     names = ("../docs-secret/secret.txt", str(secret / "secret.txt"), "link.txt", "/etc/passwd", "absent.txt", "a\0b")
+    names += ("x" * 300, "x/" * 3000)
     async with agent(tmp_path, "mcp", "--folder", docs) as client:
         for name in names:
             refused = await client.call_tool("ask", {"question": "What is the password?", "documents": [name]})
             assert refused.is_error and "open to agents" in refused.content[0].text, name
         told = await client.call_tool("ask", {"question": "What is the password?", "documents": ["."]})
         assert "hunter2" not in told.content[0].text
+
+
+async def test_files_that_an_index_skips_cannot_be_named(tmp_path: Path, docs: Path) -> None:
+    for name in (".env", ".git/config", "sub/.hidden/notes.txt", "index/rqa-index.json", "index/passages.txt"):
+        (docs / name).parent.mkdir(parents=True, exist_ok=True)
+        (docs / name).write_text("The password is hunter2.")
+    (docs / "link.txt").symlink_to(docs / ".env")
+    names = (".env", str(docs / ".env"), ".git", ".git/config", "sub/.hidden/notes.txt", "index", "index/passages.txt")
+    async with agent(tmp_path, "mcp", "--folder", docs) as client:
+        for name in (*names, "sub/../.env", "link.txt"):
+            refused = await client.call_tool("ask", {"question": "What is the password?", "documents": [name]})
+            assert refused.is_error and "open to agents" in refused.content[0].text, name
 
 
 async def test_without_an_open_folder_no_document_can_be_named(tmp_path: Path, docs: Path) -> None:

@@ -3,13 +3,15 @@
 import asyncio
 import json
 import os
+import resource
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -231,6 +233,7 @@ async def test_64_requests_at_once_are_answered(server: Serving) -> None:
             "text",
         ),
         ({"json": {"model": "rqa/rag"}}, 400, "messages"),
+        ({"json": {"model": "rqa/rag", "messages": asked("7 " * 10_001)}}, 400, "at most 20,000"),
         ({"content": "{", "headers": {"Content-Type": "application/json"}}, 400, "invalid"),
         ({"content": "{}", "headers": {"Content-Type": "text/plain"}}, 415, "application/json"),
         ({"content": b" " * (5 << 20), "headers": {"Content-Type": "application/json"}}, 413, "larger"),
@@ -305,7 +308,127 @@ def test_sigterm_finishes_what_is_running(tmp_path: Path) -> None:
         assert answers[0].json()["choices"][0]["message"]["content"] == "Late"
 
 
+# -- connections
+
+
+def connected(server: Serving) -> socket.socket:
+    address = httpx.URL(server.url)
+    return socket.create_connection((address.host, address.port or 0), timeout=20)
+
+
+def received(connection: socket.socket) -> bytes:
+    """Everything until the server closes."""
+    with suppress(ConnectionResetError):
+        return b"".join(iter(lambda: connection.recv(65_536), b""))
+    return b""
+
+
+HEAD = b"POST /v1/rqa/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+@pytest.fixture(scope="module")
+def hurried(tmp_path_factory: pytest.TempPathFactory, docs: Path) -> Iterator[Serving]:
+    """A server that waits a second for a request."""
+    with serving(tmp_path_factory.mktemp("hurried"), "--docs", docs, "-s", "rag", "--timeout", "0.5") as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("sent", "reply"),
+    [
+        (b"", b""),
+        (HEAD, b"HTTP/1.1 408 "),
+        (HEAD + b"Content-Length: 99\r\n\r\n{", b"HTTP/1.1 408 "),
+        (b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" + HEAD, b"HTTP/1.1 200 "),
+        (b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" + HEAD + b"Content-Length: 9\r\n\r\n", b"HTTP/1.1 200 "),
+    ],
+)
+def test_a_client_that_sends_no_whole_request_in_time_is_disconnected(
+    hurried: Serving, sent: bytes, reply: bytes
+) -> None:
+    with connected(hurried) as connection:
+        connection.sendall(sent)
+        assert received(connection)[:13] == reply
+
+
+def test_idle_connections_lock_nobody_out(tmp_path: Path, docs: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, before[1]))  # which the server inherits
+    try:
+        starting = serving(tmp_path, "--docs", docs, "-s", "rag", "--no-history")
+        server = starting.__enter__()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    with ExitStack() as stack:
+        stack.push(starting)
+        for _ in range(200):
+            stack.enter_context(connected(server)).sendall(HEAD)
+        assert post(server, "/rqa/ask", json={"question": QUESTION}).json()["answer"]
+        assert server.stop() == 0
+        assert server.process.stderr and server.process.stderr.read() == ""
+
+
+@pytest.mark.parametrize("kept", ["close", "keep-alive"])
+@pytest.mark.parametrize(("kind", "status"), [("application/json", b"413"), ("text/plain", b"415")])
+def test_a_client_that_is_refused_while_it_sends_gets_the_reason(
+    server: Serving, kind: str, status: bytes, kept: str
+) -> None:
+    size = 32 << 20
+    head = f"POST /v1/rqa/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nConnection: {kept}\r\n"
+    with connected(server) as connection:
+        connection.sendall(f"{head}Content-Length: {size}\r\n\r\n".encode() + b" " * size)
+        assert connection.recv(12) == b"HTTP/1.1 " + status
+        connection.shutdown(socket.SHUT_WR)
+        assert b"error" in received(connection)
+
+
+def test_a_client_that_leaves_while_it_sends_leaves_no_message(tmp_path: Path, docs: Path) -> None:
+    with serving(tmp_path, "--docs", docs, "-s", "rag", "--no-history") as server:
+        with connected(server) as connection:
+            connection.sendall(HEAD + b"Content-Length: 99\r\n\r\n{")
+        assert post(server, "/rqa/ask", json={"question": QUESTION}).json()["answer"]
+        assert server.stop() == 0
+        assert server.process.stderr and server.process.stderr.read() == ""
+
+
+def test_a_second_signal_closes_the_connections_without_a_message(tmp_path: Path, model: Server) -> None:
+    with serving(tmp_path, "-s", "norag", reader=model.url) as server:
+        before = len(model.requests)
+        with connected(server) as connection:
+            body = json.dumps({"question": "HANG"}).encode()
+            connection.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            assert eventually(lambda: len(model.requests) == before + 1)
+            server.process.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+            server.process.send_signal(signal.SIGINT)
+            assert received(connection) == b""
+        assert server.process.wait(20) == 0
+        assert server.process.stderr and server.process.stderr.read() == ""
+
+
 # -- who may ask
+
+
+def test_a_web_page_of_this_machine_may_ask(server: Serving) -> None:
+    asking = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
+    page = f"{server.url}/chat/completions"
+    with httpx.Client(trust_env=False) as client:
+        may = client.options(page, headers={"Origin": "http://localhost:3000", **asking})
+        assert (may.status_code, may.headers["Access-Control-Allow-Origin"]) == (204, "http://localhost:3000")
+        assert may.headers["Access-Control-Allow-Headers"] == "authorization,content-type"
+        assert "POST" in may.headers["Access-Control-Allow-Methods"]
+        models = client.get(f"{server.url}/models", headers={"Origin": "http://localhost:3000"})
+        assert models.headers["Access-Control-Allow-Origin"] == "http://localhost:3000"
+        for origin in ("https://evil.example", "http://localhost.evil.example", "null", "http://[::1"):
+            assert client.options(page, headers={"Origin": origin, **asking}).status_code == 403
+            models = client.get(f"{server.url}/models", headers={"Origin": origin})
+            assert "Access-Control-Allow-Origin" not in models.headers
+
+
+def test_the_first_page_names_the_others(server: Serving) -> None:
+    first = httpx.get(server.url.removesuffix("v1"), trust_env=False)
+    assert first.status_code == 200 and "/v1/chat/completions" in first.text
+    assert first.headers["Content-Type"].startswith("text/plain")
 
 
 def test_without_a_token_only_requests_to_this_machine_are_answered(server: Serving) -> None:
