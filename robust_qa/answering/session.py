@@ -145,9 +145,9 @@ class Session:
         Raises RqaError, with the usage so far, if there is no answer.
         """
         self._check_not_ended()
-        check_question(question.text)
         began = time.perf_counter()
         question = Question(question) if isinstance(question, str) else question
+        check_question(question.text)
         has_passages = question.passages is not None
         name, chosen = self.choose(has_passages=has_passages, strategy=strategy, as_given=as_given)
         toolbox = chosen.replaced(question=question, trace=trace or Trace(detailed=self.detailed, watcher=watcher))
