@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Request = tuple[str, Sequence[Passage]]
 
 _MAX_TITLE = 100  # characters
-_TELLING = 6  # words of a question that tell its language; fewer are often names and terms
+_TELLING = 6  # words of an ASCII question that tell its language; fewer are often names and terms
 _NOT_ENGLISH = (
     "The {what} is not in English, it seems (language code {language}), and this reader answers only in English."
 )
@@ -56,7 +56,8 @@ def _in_english(reading: Reading, question: str, passages: Sequence[Passage]) ->
         passage = passages[candidate.passages[0]]
         return other_language(f"{question}\n{passage.title}\n{passage.text}")
 
-    of_question = other_language(question) if len(question.split()) >= _TELLING else ""
+    tells = len(question.split()) >= _TELLING or not question.isascii()
+    of_question = other_language(question) if tells else ""
     for what, language in (("question", of_question), ("closest passage", language_of(candidates[0]))):
         if language:
             return Reading(None, reason=_NOT_ENGLISH.format(what=what, language=language))

@@ -182,6 +182,7 @@ def test_different_values_of_one_quantity_contradict():
     ("question", "text", "language"),
     [
         ("Wer baute den Leuchtturm?", "Der Leuchtturm wurde von Ada Quill gebaut.", "de"),
+        ("من بنى المنارة", "The lighthouse was built by Ada Quill, and it is still there.", "ar"),
         ("Who built it?", "Маяк построила Ада Куилл в 1871 году, и он стоит до сих пор.", "ru"),
     ],
 )
