@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from .checking import LEAST, Checked, check_answer, close_sentences, verdict
+from .agreement import Checked
+from .checking import LEAST, check_answer, close_sentences, verdict
 
 __all__ = ["LEAST", "Checked", "check_answer", "close_sentences", "verdict"]

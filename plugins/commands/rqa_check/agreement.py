@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Literal
 
-from robust_qa import Passage
+from robust_qa import Citation, Passage
 from robust_qa.kit import quantities
 
 Verdict = Literal["supported", "contradicted", "not found"]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A sentence of an answer with its verdict. `citation` is the sentence that decides, `reason` why there is none."""
+
+    sentence: str
+    verdict: Verdict
+    citation: Citation | None = None
+    reason: str = ""
+
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 # After the first word of a sentence: a word with a capital letter or an underscore, or an option such as --hidden.

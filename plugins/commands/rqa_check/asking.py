@@ -11,7 +11,7 @@ from typing import Any
 from robust_qa import ContextError, CutError, Passage, Toolbox
 from robust_qa.kit import TEXT, cite, fenced, final_reply, list_of, load_prompts, object_of, one_line, parse_object
 
-from .checking import Checked
+from .agreement import Checked
 
 _BATCH = 8  # sentences in a call
 _VERDICTS = ("supported", "contradicted", "not found")

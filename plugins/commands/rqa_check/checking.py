@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from robust_qa import Citation, InputError, MissingError, Passage, Toolbox
+from robust_qa import InputError, MissingError, Passage, Toolbox
 from robust_qa.kit import cite, sentences
 
-from .agreement import Verdict, compare
+from .agreement import Checked, compare
+from .asking import check_by_model
 
 if TYPE_CHECKING:
     from typing import Any
@@ -23,16 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAST = 0.69  # similarity of sentences about the same thing; fitted by benchmarks/check.py
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A sentence of an answer with its verdict. `citation` is the sentence that decides, `reason` why there is none."""
-
-    sentence: str
-    verdict: Verdict
-    citation: Citation | None = None
-    reason: str = ""
 
 
 async def check_answer(answer: str, toolbox: Toolbox, passages: Sequence[Passage] | None = None) -> list[Checked]:
@@ -54,8 +45,6 @@ async def check_answer(answer: str, toolbox: Toolbox, passages: Sequence[Passage
     else:
         found = list(await asyncio.gather(*map(toolbox.retrieve, claims)))
     if toolbox.generative:
-        from .asking import check_by_model
-
         return await check_by_model(claims, found, toolbox)
     near = await close_sentences(claims, found, toolbox)
     return [verdict(claim, close) for claim, close in zip(claims, near, strict=True)]
