@@ -9,7 +9,7 @@ import anyio
 import msgspec
 from mcp.server import MCPServer
 from mcp.shared.message import SessionMessage
-from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
 from robust_qa import __version__
 from robust_qa.batch import portable
