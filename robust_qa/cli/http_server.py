@@ -147,16 +147,18 @@ class _Exchange:
         self._left = False  # the client
 
     async def run(self, app: App, scope: Messages) -> None:
-        """Let `app` answer."""
+        """Let `app` answer. Cancel it if the client leaves before the request is whole."""
         try:
             await app(scope, self.receive, self.send)
-        except Exception:
-            if not self._left:  # else Starlette raises ClientDisconnect, which nobody waits for
+        except asyncio.CancelledError:
+            if not self._left:
                 raise
 
     async def receive(self) -> Messages:
         message: Messages = await self._receive()
-        self._left = message["type"] == "http.disconnect"
+        if message["type"] == "http.disconnect" and not self._received:
+            self._left = True
+            raise asyncio.CancelledError  # applications log any other error, with a traceback
         self._received = self._received or not message.get("more_body", False)
         return message
 
@@ -167,7 +169,7 @@ class _Exchange:
         if message["type"] == "http.response.body" and not message.get("more_body", False):
             await self._send({**message, "more_body": True})
             while not self._received:  # if we closed now, the client would lose the response while it sends
-                await self.receive()
+                self._received = not (await self._receive()).get("more_body", False)
             message = {"type": "http.response.body", "body": b""}
         await self._send(message)
 

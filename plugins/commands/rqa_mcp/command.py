@@ -60,9 +60,16 @@ def mcp(
 
     options = Answering(**answering)
     if not http:
-        # Within `in_session`, sys.stdout and file descriptor 1 are stderr.
-        with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as protocol:
-            in_session(run, options, lambda session: serve_on(protocol, server(Tools(run, options, session, folders))))
+        # Only the protocol may use standard input and output. Within `in_session`, file descriptor 1 is stderr.
+        with (
+            os.fdopen(os.dup(sys.stdin.fileno()), encoding="utf-8", errors="replace") as stdin,
+            os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as stdout,
+            Path(os.devnull).open() as nothing,
+        ):
+            os.dup2(nothing.fileno(), sys.stdin.fileno())
+            in_session(
+                run, options, lambda session: serve_on(stdin, stdout, server(Tools(run, options, session, folders)))
+            )
         return
     address = Address(host, port, token)
     with address.socket:

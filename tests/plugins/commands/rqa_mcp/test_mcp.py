@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -296,6 +297,36 @@ def test_garbage_does_not_end_the_server(tmp_path: Path, docs: Path) -> None:
         assert "error" in told[7]
 
 
+@pytest.mark.parametrize(
+    ("line", "id", "code"),
+    [
+        ("{", None, -32700),
+        ("null", None, -32600),
+        ("[]", None, -32600),
+        ('"text"', None, -32600),
+        ("7", None, -32600),
+        ('{"jsonrpc": "2.0"}', None, -32600),
+        ('{"jsonrpc": "2.0", "id": 7, "method": 3}', 7, -32600),
+        ('{"jsonrpc": "2.0", "id": "a", "method": "ping", "params": [1]}', "a", -32600),
+        ("[" * 100_000, None, -32700),
+    ],
+)
+def test_a_message_that_is_no_request_gets_an_error(
+    tmp_path: Path, docs: Path, line: str, id: int | str | None, code: int
+) -> None:
+    with raw(tmp_path, "mcp", "--docs", docs) as process:
+        send(process, *HELLO, line, {"id": 2, "method": "ping"})
+        told = [message for message in replies(process, 2) if "error" in message]
+        assert [(message["id"], message["error"]["code"]) for message in told] == [(id, code)]
+
+
+def test_a_lone_surrogate_is_a_replacement_character(tmp_path: Path, docs: Path) -> None:
+    call = {"name": "search", "arguments": {"query": "keeper \ud83d"}}
+    with raw(tmp_path, "mcp", "--docs", docs) as process:
+        send(process, *HELLO, {"id": 2, "method": "tools/call", "params": call})
+        assert "Bo Renn" in replies(process, 2)[-1]["result"]["content"][0]["text"]
+
+
 @pytest.mark.parametrize("leaves", ["closes", "cancels"])
 def test_a_client_that_leaves_cancels_its_calls(tmp_path: Path, docs: Path, leaves: str) -> None:
     with (
@@ -379,3 +410,15 @@ def test_an_http_client_that_leaves_cancels_its_calls(tmp_path: Path, docs: Path
             client.post(url, json={"jsonrpc": "2.0", **ask(2, question="Who?")}, headers=headers)
         assert model.count == 1
         assert eventually(lambda: model.requests[0].ended > 0)
+
+
+def test_an_http_client_that_leaves_while_it_sends_leaves_no_message(tmp_path: Path, docs: Path) -> None:
+    with serving(tmp_path, "--docs", docs) as (url, process):
+        address = httpx.URL(url)
+        head = "POST /mcp HTTP/1.1\r\nHost: localhost:1\r\nContent-Type: application/json\r\nContent-Length: 99\r\n"
+        with socket.create_connection((address.host, address.port or 0)) as connection:
+            connection.sendall(f"{head}Accept: application/json, text/event-stream\r\n\r\n{{".encode())
+        assert httpx.get(url.removesuffix("mcp"), trust_env=False).status_code == 404  # the server goes on
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        assert process.stderr.read() == ""
