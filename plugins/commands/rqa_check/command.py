@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from robust_qa.answering import Session
     from robust_qa.cli import Run
 
-    from .checking import Checked
+    from .agreement import Checked
 
 _MARKS = {"supported": "✓", "contradicted": "✗", "not found": "?"}
 _AT_ONCE = 8  # answers
