@@ -61,8 +61,9 @@ def mcp(
     options = Answering(**answering)
     if not http:
         # Only the protocol may use standard input and output. Within `in_session`, file descriptor 1 is stderr.
+        # Nothing closes `stdin`, because closing waits for the thread that reads from it, which Ctrl-C does not end.
+        stdin = os.fdopen(os.dup(sys.stdin.fileno()), encoding="utf-8", errors="replace", closefd=False)
         with (
-            os.fdopen(os.dup(sys.stdin.fileno()), encoding="utf-8", errors="replace") as stdin,
             os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as stdout,
             Path(os.devnull).open() as nothing,
         ):

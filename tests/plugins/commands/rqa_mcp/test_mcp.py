@@ -344,6 +344,14 @@ def test_a_client_that_leaves_cancels_its_calls(tmp_path: Path, docs: Path, leav
         assert eventually(lambda: model.requests[0].ended > 0)
 
 
+def test_a_signal_ends_the_server_while_it_waits_for_input(tmp_path: Path, docs: Path) -> None:
+    with raw(tmp_path, "mcp", "--docs", docs) as process:
+        send(process, *HELLO)
+        replies(process, 1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+
+
 # -- HTTP
 
 
