@@ -111,3 +111,26 @@ def test_a_plugin_is_imported_without_its_engine(plugin: str) -> None:
     program += f"print(*({heavy!r} & sys.modules.keys()))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "most"),
+    [
+        (["--version"], 0),
+        (["--help"], 1),  # the catalogue
+        (["ask", "--no-history", "-d", str(ROOT / "examples" / "harbour"), "Who was the last keeper?"], 15),
+    ],
+)
+def test_a_command_imports_only_the_plugins_that_it_uses(arguments: list[str], most: int) -> None:
+    program = (
+        "import atexit, sys\n"
+        "from robust_qa.main import main\n"
+        f"sys.argv = ['rqa', *{arguments!r}]\n"
+        "names = lambda: [name for name in sys.modules if name.startswith('rqa_')]\n"
+        "atexit.register(lambda: print(*names(), file=sys.stderr))\n"
+        "main()\n"
+    )
+    path = os.pathsep.join(map(str, [ROOT, ROOT / "plugins", *ROOMS]))
+    env = {**os.environ, "PYTHONPATH": path}
+    ran = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
+    assert len(ran.stderr.splitlines()[-1].split()) <= most
