@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
 from robust_qa import Passage, Quote, Reading
+from robust_qa.kit import content_terms, words
 
 if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
+
     from .engine import Engine, Floats
 
 
 Request = tuple[str, Sequence[Passage]]
 
 _MAX_TITLE = 100  # characters
+_ENGLISH = 0.25  # share of English stopwords from which a text is English without a closer look
+# A text is in another language below this probability of English, or of no language, such as code and numbers.
+_LEAST = 0.02
 _TELLING = 6  # words of an ASCII question that tell its language; fewer are often names and terms
 _NOT_ENGLISH = (
     "The {what} is not in English, it seems (language code {language}), and this reader answers only in English."
@@ -45,8 +51,6 @@ def _passage(text: str) -> Passage:
 
 def _in_english(reading: Reading, question: str, passages: Sequence[Passage]) -> Reading:
     """Return `reading` without answers in other languages, whose confidence is not calibrated."""
-    from .language import other_language
-
     candidates = reading.rivals if reading.text is None else (reading, *reading.rivals)
     if not candidates:
         return reading
@@ -54,14 +58,30 @@ def _in_english(reading: Reading, question: str, passages: Sequence[Passage]) ->
     def language_of(candidate: Reading) -> str:
         """A short passage, such as a name, tells its language only together with the question."""
         passage = passages[candidate.passages[0]]
-        return other_language(f"{question}\n{passage.title}\n{passage.text}")
+        return _other_language(f"{question}\n{passage.title}\n{passage.text}")
 
     tells = len(question.split()) >= _TELLING or not question.isascii()
-    of_question = other_language(question) if tells else ""
+    of_question = _other_language(question) if tells else ""
     for what, language in (("question", of_question), ("closest passage", language_of(candidates[0]))):
         if language:
             return Reading(None, reason=_NOT_ENGLISH.format(what=what, language=language))
     return replace(reading, rivals=tuple(rival for rival in reading.rivals if not language_of(rival)))
+
+
+def _other_language(text: str) -> str:
+    """Return the ISO 639 code of the language of `text`, "" if it may be English."""
+    found = words(text)
+    if len(found) - len(content_terms(text)) >= _ENGLISH * len(found):  # loading the identifier takes a second
+        return ""
+    ranked = {code: float(likely) for code, likely in _identifier().rank(text)}
+    return max(ranked, key=ranked.__getitem__) if ranked["en"] + ranked["zxx"] < _LEAST else ""
+
+
+@cache
+def _identifier() -> LanguageIdentifier:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 class EmbeddedReader:
