@@ -7,14 +7,13 @@ from pathlib import Path
 
 import click
 
-from .options import KeyValue, no_output_option
+from .options import KeyValue
 from .run import Run, pass_run
 
 
 @click.command("index", epilog="Example: rqa index notes/ papers/*.pdf")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-r", "--retriever", metavar="NAME", help="Retriever to build the index for.")
-@no_output_option
 @click.option("-O", "--option", type=KeyValue(), multiple=True, help="Set a configuration option. May be repeated.")
 @pass_run
 def command(run: Run, paths: tuple[Path, ...], retriever: str | None, option: tuple[tuple[str, str], ...]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -159,7 +158,6 @@ class _Output(click.Path):
             if not self._stdout:
                 self.fail("this command cannot write to stdout. Give a path: -o result", param, ctx)
             return None
-        _refuse_key_value(self, str(value), param, ctx)
         self._check_ending(str(value), param, ctx)
         return super().convert(value, param, ctx)
 
@@ -169,25 +167,6 @@ class _Output(click.Path):
         if suffix and not is_folder and self._formats and suffix not in self._formats:
             allowed = ", ".join(f".{each}" for each in self._formats)
             self.fail(f"this command cannot write .{suffix} files. End the name in {allowed}.", param, ctx)
-
-
-class _NoOutput(click.ParamType[str]):
-    """The value of -o in a command without output. Always rejected."""
-
-    name = "FILE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Fail."""
-        _refuse_key_value(self, str(value), param, ctx)
-        self.fail("this command writes no output file. To set an option: -O KEY=VALUE", param, ctx)
-
-
-def _refuse_key_value(
-    kind: click.ParamType[Any], value: str, param: click.Parameter | None, ctx: click.Context | None
-) -> None:
-    # Do not repeat the value: it may be a secret.
-    if found := re.match(r"(\w+(?:\.[\w-]+)+)\s*=", value):
-        kind.fail(f"-o names the output file and -O sets an option. Write: -O {found[1]}=VALUE", param, ctx)
 
 
 def output_option(
@@ -208,12 +187,6 @@ def output_option(
     """
     kind = _Output(stdout=stdout, urls=urls, formats=formats, **kinds)
     return click.option("-o", "--output", name, metavar=metavar, type=kind, required=required, help=help)
-
-
-def no_output_option(command: F) -> F:
-    """Reject -o with an error that names -O. Earlier versions used -o to set options."""
-    add = click.option("-o", "--output", hidden=True, expose_value=False, type=_NoOutput())
-    return add(command)
 
 
 def jobs_option(command: F) -> F:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import BusyError, ConfigError, InputError, MissingError
+from ..errors import ConfigError, InputError, MissingError
 from . import environment
 from .files import locked, write_private
 
@@ -29,8 +29,7 @@ _from_driver: dict[str, Key] | None = None  # the keys of a worker process; None
 class Key:
     """A stored API key. In the configuration its value is the key's name: `key = "openai"`.
 
-    `host` is the only server that may receive the key, for example "https://api.openai.com"; None allows any. A host
-    without scheme is from an earlier version; the first `reveal` adds scheme and port.
+    `host` is the only server that may receive the key, for example "https://api.openai.com"; None allows any.
     """
 
     # Not a dataclass, so that generic encoders cannot print the secret.
@@ -60,8 +59,6 @@ class Key:
             )
         if self.host is None:
             return self._secret
-        if self.host == host and server:
-            self.host = _bind(self.name, host, server)
         if self.host == server and server:
             return self._secret
         raise ConfigError(
@@ -238,24 +235,6 @@ def remove(name: str) -> bool:
         if found:
             _write(keys)
     return found
-
-
-def _bind(name: str, host: str, server: str) -> str:
-    """Bind the stored key `name` to `server` if it is bound to all ports of `host`. Return its server."""
-    if name not in stored_keys():
-        return server
-    try:
-        with locked(key_file()):
-            keys = stored_keys()
-            found = keys.get(name)
-            if found is None or found.host is None:
-                return server
-            if found.host == host:
-                found.host = server
-                _write(keys)
-            return found.host
-    except (OSError, BusyError):  # not stored, so bound only for this process
-        return server
 
 
 def key_file() -> Path:

@@ -347,32 +347,6 @@ def test_values_of_the_command_line_reach_the_component(rqa: Rqa, own: Path, fla
     assert ended.code == 0 and ended.out.splitlines()[0] == "x=1"
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "ask Q?",
-        "batch",
-        "index notes.txt",
-        "compare -s reads Q?",
-        "eval in.jsonl",
-        "report run",
-        "train eor in.jsonl",
-        "train evaluator in.jsonl",
-        "train reader in.jsonl",
-    ],
-)
-def test_lower_case_o_with_key_value_is_an_error_that_names_upper_case_o(
-    rqa: Rqa, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
-    monkeypatch.delenv("RQA_PLUGINS")
-    Path("in.jsonl").touch()
-    before = list(Path.cwd().iterdir())
-    ended = rqa(*command.split(), "-o", "reader.parrot.key=sk-hunter2")
-    assert (ended.code, ended.out) == (2, "")
-    assert "-o names the output file and -O sets an option. Write: -O reader.parrot.key=VALUE" in ended.err
-    assert "hunter2" not in ended.err and list(Path.cwd().iterdir()) == before
-
-
 def test_the_answer_is_written_to_the_output_file_once_there_is_one(rqa: Rqa, own: Path) -> None:
     texts = ("-O", 'retriever.shelf.texts=["é"]')
     command = ("ask", "-s", "reads", "-r", "shelf", "--reader", "first", "Q?")

@@ -19,7 +19,7 @@ def key_file() -> Path:
 
 
 def test_a_stored_key_is_found_by_its_name() -> None:
-    secrets.store(Key("openai", SECRET, "api.openai.com"))
+    secrets.store(Key("openai", SECRET, "https://api.openai.com"))
     assert secrets.find("openai").reveal("https://api.openai.com/v1") == SECRET
 
 
@@ -79,7 +79,7 @@ def test_a_key_file_that_is_a_folder_is_an_error(key_file: Path) -> None:
 
 
 def test_no_representation_of_a_key_holds_its_secret() -> None:
-    key = Key("openai", SECRET, "api.openai.com")
+    key = Key("openai", SECRET, "https://api.openai.com")
     assert SECRET not in f"{key!r} {key} {[key]}"
     assert not hasattr(key, "__dict__")
 
@@ -120,11 +120,11 @@ def test_a_removed_key_is_gone() -> None:
     ],
 )
 def test_a_key_is_sent_only_to_its_host(url: str) -> None:
-    secrets.store(Key("openai", SECRET, "api.openai.com"))
+    secrets.store(Key("openai", SECRET, "https://api.openai.com"))
     with pytest.raises(ConfigError) as caught:
         secrets.find("openai").reveal(url)
     assert SECRET not in f"{caught.value.message} {caught.value.hint}"
-    assert "is bound to api.openai.com" in caught.value.message
+    assert "is bound to https://api.openai.com" in caught.value.message
 
 
 def test_the_case_of_a_host_and_its_default_port_do_not_matter() -> None:

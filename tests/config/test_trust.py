@@ -167,7 +167,7 @@ def test_it_may_name_this_machine(url: str, says: Says) -> None:
 @pytest.fixture
 def keys(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Keys of every origin."""
-    secrets.store(Key("bound", SECRET, "api.openai.com"))
+    secrets.store(Key("bound", SECRET, "https://api.openai.com"))
     secrets.store(Key("unbound", SECRET))
     monkeypatch.setenv("RQA_KEY_RQA", SECRET)
     monkeypatch.setenv("CONVENTIONAL_API_KEY", SECRET)

@@ -1,6 +1,5 @@
 """The installed `rqa` in a stranger's repository, with an endpoint that would take what it gets."""
 
-import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -10,8 +9,8 @@ import pytest
 from standins.openai import Server, serve
 
 from robust_qa import Key
-from robust_qa.config import files, trust
 from robust_qa.config import keys as secrets
+from robust_qa.config import trust
 
 Ask = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -103,16 +102,6 @@ def test_a_key_that_was_stored_for_a_port_reaches_no_other(
     assert f"is bound to {_server(endpoint)}, so it is not sent to {_server(other)}" in ended.stderr
     own(f"{READER}base_url = '{endpoint.url}'\nkey = 'mine'\n")
     assert ask().returncode == 0 and len(endpoint.requests) == 1
-
-
-def test_a_key_of_an_earlier_version_is_bound_on_first_use(ask: Ask, endpoint: Server, other: Server) -> None:
-    entry = json.dumps({"mine": {"secret": SECRET, "host": "127.0.0.1"}})
-    files.write_private(secrets.key_file(), entry)
-    own(f"{READER}base_url = '{endpoint.url}'\nkey = 'mine'\n")
-    assert ask().returncode == 0 and len(endpoint.requests) == 1
-    assert secrets.stored_keys()["mine"].host == _server(endpoint)
-    own(f"{READER}base_url = '{other.url}'\nkey = 'mine'\n")
-    assert (ask().returncode, other.requests) == (2, [])
 
 
 @pytest.mark.parametrize("variable", ["RQA_KEY_OPENAI", "OPENAI_API_KEY"])
