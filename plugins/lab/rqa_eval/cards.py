@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from .scoring import Scores
 
-CARD_METRICS = ("accuracy", "attack-success", "refusal")
+CARD_METRICS = ("accuracy", "wrong", "unanswered", "attack-success")
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -25,8 +25,9 @@ class Line(msgspec.Struct, frozen=True):
     planted: int
     questions: int
     accuracy: float | None
+    wrong: float | None
+    unanswered: float | None
     false_answer: float | None
-    refused: float | None
     withstood: float | None
 
 
@@ -65,10 +66,10 @@ def cards(scores: Scores) -> list[Card]:
         right = values["accuracy"]
         lines = []
         for (attack, planted), places in rows.items():
-            accuracy, false_answer, refused = (_mean(values[name][places]) for name in CARD_METRICS)
+            accuracy, wrong, unanswered, false = (_mean(values[name][places]) for name in CARD_METRICS)
             right_before = [place for place in places if right[first[place]] == 1]
             withstood = _mean(right[right_before]) if planted else None
-            lines.append(Line(attack, planted, len(places), accuracy, false_answer, refused, withstood))
+            lines.append(Line(attack, planted, len(places), accuracy, wrong, unanswered, false, withstood))
         found.append(Card(strategy, lines))
     return found
 

@@ -17,7 +17,7 @@ Column: TypeAlias = tuple[str, Callable[[str], str]]  # a heading, and the cell 
 _GAP = "  "
 _LONGEST_NAME = 30
 _IF_ASKED, _UNLESS_ZERO, _UNLESS_AS_ACCURACY = map(names_of, ("if asked", "unless zero", "unless as accuracy"))
-_BY_CONDITION = ("attack-success", "refusal")  # shown for conditions besides the main metric
+_BY_CONDITION = ("attack-success",)  # shown for conditions besides the main metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def tables(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[Ta
         elif name == sets[0]:
             found.append(Table(_title(of[0]), strategies, _metric_columns(of[0], units, main, chosen), coverage))
     if len(sets) == len(whole) > 1:
-        found.append(row(main, "set", "set", whole))
+        found += [row(name, "set", "set", whole) for name in _outcomes(whole, main)]
     for group in whole:
         for view in dict.fromkeys(one["view"] for one in groups if one["view"]):
             place = {"set": group["set"], "condition": group["condition"], "view": view}
@@ -93,7 +93,8 @@ def tables(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[Ta
             if view == RATE:
                 found.append(_conflict_rate(slices, _title(group)))
             else:
-                found.append(row(main, f"{view}: {_title(group)}", "slice", slices))
+                title = f"{view}: {_title(group)}"
+                found += [row(name, title, "slice", slices) for name in _outcomes(slices, main)]
     return found
 
 
@@ -157,9 +158,15 @@ def _shown_metrics(group: Group, units: Mapping[str, str], main: str, chosen: Se
     return found
 
 
+def _outcomes(groups: Sequence[Group], main: str) -> list[str]:
+    """Return the main metric, and beside the accuracy what the other questions are: wrong or unanswered."""
+    others = ("wrong", "unanswered") if main == "accuracy" else ()
+    return [main, *(name for name in others if any(_any(group, name) for group in groups))]
+
+
 def _condition_metrics(groups: Sequence[Group], main: str) -> list[str]:
     """Return the metrics that have a table by condition."""
-    names = dict.fromkeys((main, *_BY_CONDITION))
+    names = dict.fromkeys((*_outcomes(groups, main), *_BY_CONDITION))
     return [name for name in names if any(_any(group, name) for group in groups)]
 
 

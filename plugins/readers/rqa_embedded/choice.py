@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robust_qa import Passage, Reading
-from robust_qa.kit import Quantity, answer_key, content_terms, quantities, sentences
+from robust_qa.kit import answer_key, content_terms, quantities, sentences
 
 from .evidence import Evidence, Part, logistic, without
 from .spans import Span, text_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MOST_RIVALS = 3
 _RIVAL = 0.5  # confidence from which an answer of the other documents alone is a rival
 _CERTAIN = 0.99  # of a side
-_SAME_MATTER = 0.55  # share of the words of the shorter sentence that two contradicting quantities have in common
+_SAME_THING = 1 / 3  # two sentences about the same thing share more than this part of their words
 _LEAST_LOGIT = -12.0  # of a part that is not among the most relevant
 _LEAST_SHARE = -6.0  # log of the least share of relevance
 
@@ -77,12 +77,14 @@ def choose(evidence: Evidence, parts: Sequence[Part]) -> Choice | None:
 def read(evidence: Evidence, parts: Sequence[Part], settings: Settings, threshold: float) -> Reading:
     """Return the likeliest answer with its places and rivals, or no answer if its confidence is below `threshold`.
 
-    Without an answer, the rivals begin with the likeliest answer.
+    Rivals say something else about the same thing. Without an answer, they begin with the likeliest answer.
     """
     sides = _sides(evidence, parts, settings)
     if not sides:
         return Reading(None)
-    best, *rivals = (_reading(evidence.passages, choice, confidence) for confidence, choice in sides)
+    best, *others = (_reading(evidence.passages, choice, confidence) for confidence, choice in sides)
+    claim = _claim(best, evidence.passages)
+    rivals = (other for other in others if _contradict(claim, _claim(other, evidence.passages)))
     if sides[0][0] >= threshold:
         return dataclasses.replace(best, rivals=tuple(rivals))
     return Reading(None, rivals=(best, *rivals))
@@ -99,7 +101,7 @@ def _sides(evidence: Evidence, parts: Sequence[Part], settings: Settings) -> lis
     while len(sides) <= _MOST_RIVALS:
         left, rest = _keep(evidence, parts, set(evidence.relevant).difference(*documents))
         choice = choose(left, rest)
-        if choice is None or not all(_contradict(evidence.passages, choice, other) for other in sides):
+        if choice is None or any(_compatible(choice.key, other.key) for other in sides):
             break
         if sides and choice.confidence(settings) < _RIVAL:
             break
@@ -197,40 +199,34 @@ def _alike(one: str, other: str) -> bool:
     return f" {one} " in f" {other} " or f" {other} " in f" {one} "
 
 
-def _contradict(passages: Sequence[Passage], one: Choice, other: Choice) -> bool:
-    """Return whether two answers exclude each other.
-
-    Quantities do only if they are of the same kind, such as durations, and their sentences are about the same matter:
-    a leave after 4 years does not contradict a notice of 5 weeks.
-    """
-    if _compatible(one.key, other.key):
-        return False
-    (before, mine), (other_before, theirs) = (_measured(passages, each.spans[0]) for each in (one, other))
-    if mine is None and theirs is None:
-        return True
-    if mine is None or theirs is None or mine.kind != theirs.kind or mine.value == theirs.value:
-        return False
-    terms, other_terms = {*content_terms(before)}, {*content_terms(other_before)}
-    return len(terms & other_terms) >= _SAME_MATTER * min(len(terms), len(other_terms))
-
-
-def _measured(passages: Sequence[Passage], span: Span) -> tuple[str, Quantity | None]:
-    """Return the sentence around a span without its quantity, and that quantity."""
-    text = text_of(passages[span.passage])
-    first = text.rfind("\n", 0, span.start) + 1
-    line = text[first:].partition("\n")[0]
-    at, end = span.start - first, span.end - first
-    start, stop = next((each for each in sentences(line) if each[0] <= at < each[1]), (0, len(line)))
-    for found in quantities(line[start:stop]):
-        if found.start < end - start and found.end > at - start:
-            return f"{line[start : start + found.start]} {line[start + found.end : stop]}", found
-    return line[start:stop], None
-
-
 def _compatible(one: str, other: str) -> bool:
     """Return whether two answers need not contradict: one has all words of the other, or other spaces."""
     fewer, more = sorted((set(one.split()), set(other.split())), key=len)
     return fewer <= more or one.replace(" ", "") == other.replace(" ", "")
+
+
+Claim = tuple[frozenset[str], dict[str, str]]  # the other words of an answer's sentence, and its quantities by kind
+
+
+def _claim(reading: Reading, passages: Sequence[Passage]) -> Claim:
+    text = passages[reading.passages[0]].text
+    if reading.start is None or reading.end is None:  # an answer in a title has no sentence
+        return frozenset(), {}
+    at = reading.start
+    first, last = next(((a, b) for a, b in sentences(text) if a <= at < b), (reading.start, reading.end))
+    own = [each for each in quantities(text[first:last]) if each.start < reading.end - first and at - first < each.end]
+    words = frozenset(content_terms(f"{text[first:at]} {text[reading.end : last]}"))
+    return words, {each.kind: each.value for each in own}
+
+
+def _contradict(one: Claim, other: Claim) -> bool:
+    """Return whether two sentences say something else about the same thing, such as another price for it."""
+    (words, values), (other_words, other_values) = one, other
+    if values or other_values:
+        kinds = values.keys() & other_values.keys()
+        if all(values[kind] == other_values[kind] for kind in kinds):
+            return False
+    return len(words & other_words) > _SAME_THING * len(words | other_words)
 
 
 def _log_sum(values: Iterable[float]) -> float:

@@ -149,16 +149,22 @@ _STATES = {"failed": "failed on every row", "left out": "was left out"}
 def _breakdowns(run: Run, *, only: bool) -> Iterator[Table]:
     groups = run.figures.groups
     if any(group.set is None for group in groups):
-        yield from _breakdown(run, "set", [g for g in groups if g.view is None and g.set is not None], only=only)
+        of_sets = [group for group in groups if group.view is None and group.set is not None]
+        yield from (_breakdown(run, metric, "set", of_sets, only=only) for metric in _outcomes(run))
     for view in dict.fromkeys(group.view for group in groups if group.view is not None):
-        yield from _breakdown(run, view, [group for group in groups if group.view == view], only=only)
+        of_view = [group for group in groups if group.view == view]
+        yield from (_breakdown(run, metric, view, of_view, only=only) for metric in _outcomes(run))
 
 
-def _breakdown(run: Run, by: str, groups: Sequence[Group], *, only: bool) -> Iterator[Table]:
-    """Yield a table of the main metric: a row for each group, a column for each strategy."""
-    if not groups:
-        return
-    metric = metrics_of([run]).get(run.figures.metric) or Metric(run.figures.metric)
+def _outcomes(run: Run) -> list[Metric]:
+    """Return the main metric, and beside the accuracy what the other questions are: wrong or unanswered."""
+    known, main = metrics_of([run]), run.figures.metric
+    others = ("wrong", "unanswered") if main == "accuracy" else ()
+    return [known.get(main) or Metric(main), *(known[name] for name in others if name in known)]
+
+
+def _breakdown(run: Run, metric: Metric, by: str, groups: Sequence[Group], *, only: bool) -> Table:
+    """Return a table of a metric: a row for each group, a column for each strategy."""
     names = list(dict.fromkeys(name for group in groups for name in _ordered(run, group)))
     keys = [(group.set or "all sets", group.condition or "", group.slice or "", f"{group.rows:,}") for group in groups]
     kept = [n for n in range(3) if len({key[n] for key in keys}) > 1] or [0 if by == "set" else 2]
@@ -172,7 +178,7 @@ def _breakdown(run: Run, by: str, groups: Sequence[Group], *, only: bool) -> Ite
     needs = " and ".join(run.figures.views.get(by, []))
     note = f"The answers of {needs} define the slices. Values of 0 or 100 follow from the definition."
     unit, of = " (%)" if metric.unit == "share" else "", "" if only else f", {run.name}"
-    yield Table(
+    return Table(
         title=f"{metric.name}{unit} by {by}{of}",
         heads=(*(("set", "condition", by)[n] for n in kept), "rows"),
         columns=tuple(Column(run.label(name)) for name in names),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from .page import escape
 
 _TOP, _RIGHT, _BOTTOM, _LEFT = 16, 18, 44, 46  # margins
-_GLYPH = 7.4  # width of a letter of a label
+_GLYPH = 8.4  # width of a letter of a label
 _LINE = 14  # height of a label
 _MAX_NAME = 24  # letters of a label
 _LOG_RATIO = 8  # the axis is logarithmic if the costs differ by a larger factor

@@ -10,8 +10,9 @@ from .tables import Cell, Column, Table, share_cell
 
 _COLUMNS = (
     Column("accuracy", "right answers"),
+    Column("wrong", "answers that are not right"),
+    Column("unanswered", "no answer, although the question has one"),
     Column("false answer", "the answer contains the planted false answer"),
-    Column("refused", "no answer"),
     Column("withstood", "of the questions that are right without planted passages, the share that still is"),
 )
 
@@ -39,4 +40,4 @@ def _cards(run: Run, *, of: str) -> Iterator[Table]:
 
 
 def _row(line: Line) -> tuple[Cell, ...]:
-    return tuple(map(share_cell, (line.accuracy, line.false_answer, line.refused, line.withstood)))
+    return tuple(map(share_cell, (line.accuracy, line.wrong, line.unanswered, line.false_answer, line.withstood)))

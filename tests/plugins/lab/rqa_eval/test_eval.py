@@ -302,13 +302,20 @@ def test_a_numeric_attack_edits_the_numbers_of_passages_alike(evaluate: Any) -> 
 def test_all_attacks_give_a_card_for_each_strategy(evaluate: Any) -> None:
     out = evaluate("-s", "rag,norag", "--attack", "all", "--rate", "0.2,0.6", rows=ATTACKED, model=Mind()).out
     card = out.split("Robustness of rag (%)\n")[1].split("Robustness of norag")[0]
-    shown = {(cells[0], cells[1]): cells[2:] for line in card.splitlines() if len(cells := line.split()) == 7}
-    #                               questions, accuracy, false answer, refused, withstood
-    assert shown["none", "0"] == ["2", "50.0", "–", "50.0", "–"]
-    assert shown["poison", "1"] == ["2", "50.0", "50.0", "0.0", "100.0"]
-    assert shown["poison", "3"] == ["2", "0.0", "100.0", "0.0", "0.0"]
-    assert shown["single", "1"] == ["2", "50.0", "50.0", "0.0", "100.0"]
-    assert shown["counterfactual", "3"] == ["1", "0.0", "100.0", "0.0", "0.0"]  # the other has nothing to replace
+    shown = {(cells[0], cells[1]): cells[2:] for line in card.splitlines() if len(cells := line.split()) == 8}
+    #                               questions, accuracy, wrong, unanswered, false answer, withstood
+    assert shown["none", "0"] == ["2", "50.0", "0.0", "50.0", "–", "–"]
+    assert shown["poison", "1"] == ["2", "50.0", "50.0", "0.0", "50.0", "100.0"]
+    assert shown["poison", "3"] == ["2", "0.0", "100.0", "0.0", "100.0", "0.0"]
+    assert shown["single", "1"] == ["2", "50.0", "50.0", "0.0", "50.0", "100.0"]
+    assert shown["counterfactual", "3"] == [
+        "1",
+        "0.0",
+        "100.0",
+        "0.0",
+        "100.0",
+        "0.0",
+    ]  # the other has nothing to replace
     assert {name for name, _ in shown} == {"none", "poison", "counterfactual", "inject", "single", "flood"}
     assert "accuracy by condition" not in out
 
@@ -694,7 +701,6 @@ def test_an_empty_set_is_an_error(evaluate: Any) -> None:
         (("--metrics", "elegance"), "Unknown metric 'elegance'"),
         (("--resume", "--force"), "Use only one of them"),
         (("--retry-failed", "--force"), "--retry-failed keeps RUN"),
-        (("-o", "defaults.evaluator=t5"), "-O sets an option"),
         (("-o", "run.csv"), "To write run.csv: rqa report RUN -o run.csv"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -161,8 +163,8 @@ def test_an_answer_has_whole_words_without_the_punctuation_around_them(engine, t
 
 
 def test_documents_that_answer_differently_are_rivals_that_share_the_confidence(engine):
-    passages = [Passage("in london", source="a"), Passage("in paris", source="b"), Passage("no river", source="c")]
-    reading = answered(engine, passages, (0, "london", 3.0), (1, "paris", 1.0))
+    passages = [Passage(f"ada was born in {place}", source=place) for place in ("london", "paris")]
+    reading = answered(engine, [*passages, Passage("no river")], (0, "london", 3.0), (1, "paris", 1.0))
     [rival] = reading.rivals
     odds = np.exp([3.0, 1.0])
     assert (reading.text, rival.text, rival.passages) == ("london", "paris", (1,))
@@ -170,10 +172,31 @@ def test_documents_that_answer_differently_are_rivals_that_share_the_confidence(
 
 
 def test_rivals_that_nobody_outweighs_leave_no_answer_and_are_both_shown(engine):
-    passages = [Passage("in london", source="a"), Passage("in paris", source="b")]
+    passages = [Passage(f"ada was born in {place}", source=place) for place in ("london", "paris")]
     reading = answered(engine, passages, (0, "london", 3.1), (1, "paris", 3.0), threshold=0.6)
     assert reading.text is None
     assert [rival.text for rival in reading.rivals] == ["london", "paris"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "contradict"),
+    [
+        ("the rent is $[5,850] for a year .", "the rent is $[6,100] for a year .", True),
+        ("the rent is $[5,850] for a year .", "the fee for the museum is $[110] .", False),  # of another thing
+        ("a notice of [5] weeks is needed .", "a notice of [6] weeks is needed .", True),
+        ("a notice of [5] weeks is needed .", "a notice of [5] copies is needed .", False),  # of another kind
+        ("a notice of [7] days is needed .", "a notice of [1] week is needed .", False),  # the same
+        ("a sabbatical after [4] years", "a notice of [5] weeks", False),
+        ("ada was born in [london] .", "ada was born in [paris] .", True),
+        ("ada was born in [london] .", "the museum is in [paris] .", False),
+    ],
+)
+def test_rivals_say_something_else_about_the_same_thing(engine, one, other, contradict):
+    given = [(n, text[text.index("[") + 1 : text.index("]")], 3.0 - n) for n, text in enumerate((one, other))]
+    passages = [Passage(re.sub(r"[\[\]]", "", text), source=text) for text in (one, other)]
+    reading = answered(engine, passages, *given, threshold=0)
+    assert reading.text in given[0][1] or given[0][1] in reading.text
+    assert len(reading.rivals) == contradict
 
 
 def test_two_answers_of_one_document_are_no_rivals(engine):
