@@ -155,7 +155,7 @@ def _safe(tool: Tool) -> Tool:
 
 
 def _failed(error: RqaError) -> ToolError:
-    return ToolError(f"{error.message} {error.hint}".strip())
+    return ToolError(printable(f"{error.message} {error.hint}".strip()))
 
 
 def _retrieved(answer: Answer) -> Iterable[Mapping[str, Any]]:

@@ -207,6 +207,18 @@ async def test_files_that_an_index_skips_cannot_be_named(tmp_path: Path, docs: P
             assert refused.is_error and "open to agents" in refused.content[0].text, name
 
 
+async def test_an_error_may_name_a_folder_that_is_not_utf_8(tmp_path: Path, docs: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/letters-\xff"))
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("this file system has only names in UTF-8")
+    (tmp_path / "link").symlink_to(folder)
+    async with agent(tmp_path, "mcp", "--docs", docs, "--folder", tmp_path / "link") as client:
+        refused = await client.call_tool("ask", {"question": "Who?", "documents": ["absent.txt"]})
+        assert refused.is_error and str(tmp_path / "letters-.") in refused.content[0].text
+
+
 async def test_without_an_open_folder_no_document_can_be_named(tmp_path: Path, docs: Path) -> None:
     async with agent(tmp_path, "mcp", "--docs", docs) as client:
         refused = await client.call_tool("ask", {"question": "Who?", "documents": [str(docs / "light.md")]})
