@@ -46,7 +46,10 @@ def first_run(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Batch:
     rows = [f"meet {batch.folder}/met {n}" for n in range(50)]
     rows[29] = "crash"
     batch.write(rows)
-    code, err = batch.run("--details")
+    with pytest.MonkeyPatch.context() as patch:  # no index or configuration of the developer's
+        for name in ("CONFIG", "DATA", "CACHE"):
+            patch.setenv(f"RQA_{name}_DIR", str(tmp_path_factory.mktemp("world") / name.lower()))
+        code, err = batch.run("--details")
     assert code == 3, err
     return batch
 
