@@ -106,7 +106,7 @@ class BlockingSession:
         self._opened = open_session(**how)
         try:
             self._session = self._wait(self._opened.__aenter__())
-        except BaseException:
+        except BaseException:  # also Ctrl-C: leave no thread behind
             self._stop()
             raise
 

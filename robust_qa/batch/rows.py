@@ -69,7 +69,7 @@ class Row:
 
     @property
     def column(self) -> str:
-        """The field with the question, "" if there is none or several could be it."""
+        """The field that holds the question. "" if no field or more than one fits."""
         with suppress(InputError):
             return question_column(self.fields, self.chosen)
         return ""
