@@ -183,6 +183,7 @@ class Shards:
             raise InputError(f"{self._folder}/{_MANIFEST} is damaged: {error}.", hint=_FORCE) from error
 
     def _save(self) -> None:
+        self._manifest.shards = dict(sorted(self._manifest.shards.items()))  # they finish in any order
         self._write(_MANIFEST, msgspec.json.format(msgspec.json.encode(self._manifest), indent=1))
 
     def _read(self, shard: Shard) -> list[bytes]:
