@@ -19,7 +19,7 @@ RQA = "import sys; sys.argv[0] = 'rqa'; from robust_qa.main import main; main()"
 BASELINE = "import click"
 COMMANDS = {"rqa --version": ["--version"], "rqa ask --help": ["ask", "--help"]}
 # Engines and other slow imports.
-HEAVY = ("tantivy", "aiohttp", "httpx", "llama_cpp", "huggingface_hub", "numpy", "rich", "sqlite3", "pypdf")
+HEAVY = ("tantivy", "aiohttp", "httpx", "llama_cpp", "huggingface_hub", "numpy", "rich", "sqlite3", "xberg")
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 

@@ -34,8 +34,8 @@ class Passage:
 
     `source` is a path or URL to show. `score` is on the retriever's own scale, higher is better. `origin` is
     "external" if retrieved, "memory" if the reader wrote it. `made_of` holds the originals of a compressed passage.
-    `date` is YYYY, YYYY-MM or YYYY-MM-DD, as the source states it. `file` is the file that it was read from, if any.
-    `stale` says what became of that file since.
+    `date` is YYYY, YYYY-MM or YYYY-MM-DD, as the source states it. `place` is where in the source it stands, such as
+    "line 12" or "page 3". `file` is the file that it was read from, if any, `stale` what became of that file since.
     """
 
     text: str
@@ -48,6 +48,7 @@ class Passage:
     date: str = ""
     file: str = ""
     stale: Stale = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ class Citation:
     """A source of an answer.
 
     `quote` is the sentence of the passage that contains the answer, `highlight` the offsets in it of the words that
-    answer, if they are known. `date`, `file` and `stale` are those of the passage.
+    answer, if they are known. `date`, `file`, `stale` and `place` are those of the passage.
     """
 
     quote: str
@@ -191,6 +192,13 @@ class Citation:
     highlight: tuple[int, int] | None = field(default=None, compare=False)
     file: str = field(default="", compare=False)
     stale: Stale = field(default="", compare=False)
+    place: str = field(default="", compare=False)
+
+    @property
+    def where(self) -> str:
+        """The source and the place in it, such as "pier.md:12" and "fees.xlsx, Boats row 3"."""
+        line = self.place.removeprefix("line ")
+        return f"{self.source}:{line}" if line.isdecimal() else ", ".join(filter(None, (self.source, self.place)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,11 +291,11 @@ class Answer:
             lines.append("The sources disagree:")
             lines += [
                 f"- {_escaped(side.text)}{'' if side.confidence is None else f' ({side.confidence:.0%})'}: "
-                + ", ".join(dict.fromkeys(_escaped(citation.source or citation.title) for citation in side.citations))
+                + ", ".join(dict.fromkeys(_escaped(citation.where or citation.title) for citation in side.citations))
                 for side in self.conflicts
             ]
         for citation in (*self.citations, *self.closest):
-            lines.append(f"> {_escaped(citation.quote)}\n>\n> {_escaped(citation.source or citation.title)}")
+            lines.append(f"> {_escaped(citation.quote)}\n>\n> {_escaped(citation.where or citation.title)}")
         return "\n\n".join(lines)
 
 

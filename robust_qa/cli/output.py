@@ -211,7 +211,7 @@ def _numbered(answer: Answer) -> dict[Citation, int]:
 def _source_line(citation: Citation, number: int) -> Text:
     from rich.text import Text
 
-    where = _MEMORY if citation.origin == "memory" else citation.source.removeprefix(f"{Path.cwd()}{os.sep}")
+    where = _MEMORY if citation.origin == "memory" else citation.where.removeprefix(f"{Path.cwd()}{os.sep}")
     # One line: a line break in a file name could fake another source.
     name = " · ".join(filter(None, map(single_line, (citation.title, where))))
     line = Text(f"[{number}] {name or single_line(citation.id) or 'a passage without a title'}", style=_MARKED)

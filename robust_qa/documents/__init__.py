@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..sanitize import tidy
 from .blocks import Block, Unreadable
-from .charsets import charset
 from .cutting import Cut, Excerpt
-from .formats import Document, Report
+from .document import Document, Report
+from .encodings import charset, decode
 from .isolation import Call, isolated, read
 from .updating import Entry, FileReader, check_known, lost, removed
 from .walk import MARKER, Found, Skipped, find, is_gone, is_skipped, shown
@@ -26,6 +26,7 @@ __all__ = [
     "Unreadable",
     "charset",
     "check_known",
+    "decode",
     "find",
     "is_gone",
     "is_skipped",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..kit.text import sentences
@@ -23,6 +23,10 @@ _ASKED = re.compile(r"[.:?!,;]\Z")
 
 class Unreadable(Exception):
     """The file cannot be read. The message is the reason, to follow the path."""
+
+
+class LongLineError(Exception):
+    """A line of a table is too long. The message names the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,3 +159,8 @@ def _first_sentence(text: str) -> str:
     spans = sentences(line)
     shown = line[: spans[0][1]] if spans else ""
     return shown if len(shown) <= _LONGEST_LEAD else ""
+
+
+def unlined(blocks: Sequence[Block]) -> list[Block]:
+    """Return `blocks` without their lines, which are not those of the file."""
+    return [replace(block, line=0) for block in blocks]

@@ -10,7 +10,7 @@ from itertools import islice, takewhile
 from ..kit.text import sentences
 from ..sanitize import tidy
 from .blocks import Block, as_title
-from .formats import Document
+from .document import Document
 
 # Scripts without spaces (Thai to Myanmar, kana, Han): each character counts as a word. In other scripts every 64
 # characters without a space count as one word (base64), and runs of up to 16 such words are not cut.

@@ -25,7 +25,8 @@ from typing import IO, Any
 from ..config.environment import cores
 from . import formats
 from .blocks import Unreadable
-from .formats import LIMIT, Document, Report, unreadable_on_failure
+from .document import Document, Report, unreadable_on_failure
+from .formats import LIMIT
 
 SECONDS = 30.0  # to read a file
 _PER_MEGABYTE = 2.0  # more seconds for each megabyte of the file

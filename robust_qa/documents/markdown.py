@@ -83,6 +83,8 @@ class _Reader:
                 case "tr_close" if self._header:
                     self.blocks.row(self._header, self._cells, self._row, depth)
                 case "table_close":
+                    if tokens[i - 1].type == "thead_close":  # it has one row, which is no header then
+                        self.blocks.row((), self._header, self._row, depth)
                     self._header = []
 
     def _next_mark(self) -> str:

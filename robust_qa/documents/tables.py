@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from itertools import chain, count, pairwise
 from typing import TextIO
 
+from .blocks import LongLineError
+
 _LONGEST_CELL = 1 << 24  # characters
 _LONGEST_LINE = 1_000_000  # characters in a line of csv
+_FIRST = 20  # lines that show how a table is written
 _QUOTED = re.compile(r'"((?:[^"]++|"")*+)"')
-
-
-class LongLineError(Exception):
-    """A line of a csv file is too long. The message names the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,13 @@ class Row:
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
 
 
-def read_csv(stream: TextIO) -> Iterator[Row]:
+def delimiter_of(text: str) -> str:
+    """Return the mark between the cells of a table: the one that its first lines have most often, and each of them."""
+    lines = [_QUOTED.sub("", line) for line in text[:_LONGEST_LINE].splitlines()[:_FIRST] if line.strip()]
+    return max(",;\t|", key=lambda mark: (min((line.count(mark) for line in lines), default=0), lines[0].count(mark)))
+
+
+def read_csv(stream: TextIO, delimiter: str = ",") -> Iterator[Row]:
     """Return the rows of a csv file. A quoted cell may span lines. A row with unmatched quotes is wrong.
 
     Raises LongLineError if a line has more than 1,000,000 characters.
@@ -51,7 +56,7 @@ def read_csv(stream: TextIO) -> Iterator[Row]:
                 raise LongLineError(f"line {number} has more than {_LONGEST_LINE:,} characters")
             yield line
 
-    rows = csv.reader(lines(), strict=True)
+    rows = csv.reader(lines(), strict=True, delimiter=delimiter)
     while True:
         first = rows.line_num + 1
         try:
@@ -64,13 +69,13 @@ def read_csv(stream: TextIO) -> Iterator[Row]:
             if rows.line_num > first:  # a stray quote may have swallowed other rows
                 yield Row([], first, rows.line_num, f"a quote in its first line is not closed correctly: {error}")
             else:
-                yield _lenient(line, first)
+                yield _lenient(line, first, delimiter)
 
 
-def _lenient(line: str, number: int) -> Row:
+def _lenient(line: str, number: int, delimiter: str) -> Row:
     """Return a row of one line. Text after a closing quote belongs to the cell."""
     try:
-        return Row(next(csv.reader([line])), number, number)
+        return Row(next(csv.reader([line], delimiter=delimiter)), number, number)
     except csv.Error as error:
         return Row([], number, number, str(error))
 

@@ -22,13 +22,14 @@ _REPORTED_ROWS = 20  # bad rows of one file that are listed; the rest are counte
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A passage of a file as an index stores it. `source` is "" if it is the file, `date` "" if unknown."""
+    """A passage of a file as an index stores it. `source` is "" if it is the file, `date` and `place` "" if unknown."""
 
     id: str
     title: str
     text: str
     source: str = ""
     date: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,14 @@ class FileReader:
     """Reads files into passages.
 
     Skips files larger than `megabytes`, and those that take more than `seconds` and two more for each megabyte.
-    With `dates`, a document without a date has that of its file.
+    With `dates`, a document without a date has that of its file. `encoding` is that of text files, "" to detect it.
     """
 
     cut: Cut
     megabytes: int = 200
     dates: bool = False
     seconds: float = SECONDS
+    encoding: str = ""
 
     def stamp(self, path: Path) -> str:
         """Return a hash of the file's bytes and of the options for cutting, "" if the file is too large.
@@ -52,7 +54,7 @@ class FileReader:
         """
         if self._too_large(path):
             return ""
-        options = f"{self.cut.words} {self.cut.overlap} {self._date(path)}".encode()
+        options = f"{self.cut.words} {self.cut.overlap} {self.encoding} {self._date(path)}".encode()
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, lambda: hashlib.sha256(options)).hexdigest()
 
@@ -89,7 +91,7 @@ class FileReader:
             raise Unreadable(f"it has {path.stat().st_size / 1e6:,.1f} MB, more than {limit}")
         date = self._date(path)
         rows = _BadRows(shown(path))
-        for document in read(path, rows, self.megabytes * 1_000_000):
+        for document in read(path, rows, self.megabytes * 1_000_000, self.encoding):
             passages = list(self.cut.passages(document))
             for number, passage in enumerate(passages, start=1):
                 yield Entry(
@@ -98,6 +100,7 @@ class FileReader:
                     passage.text,
                     "" if document.source == str(path) else document.source,
                     document.date or date,
+                    _place(document.place, passage.line),
                 )
         yield from rows.reported()
 
@@ -107,6 +110,12 @@ class FileReader:
     def _date(self, path: Path) -> str:
         """Return the date of the last change of the file, "" without `dates`."""
         return datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat() if self.dates else ""
+
+
+def _place(place: str, line: int) -> str:
+    if place.endswith(" row"):
+        return f"{place} {line}"
+    return place or (f"line {line}" if line else "")
 
 
 def _kept(results: Iterator[Entry | tuple[str, str]], skipped: Skipped) -> Iterator[Entry]:

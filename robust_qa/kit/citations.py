@@ -37,6 +37,7 @@ def cite(passage: Passage, answer: str | None = None, *, start: int | None = Non
         date=passage.date,
         file=passage.file,
         stale=passage.stale,
+        place=passage.place,
     )
 
 

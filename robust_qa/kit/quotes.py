@@ -84,6 +84,7 @@ def cite_quote(quote: Quote, passages: Sequence[Passage]) -> Citation:
         date=passage.date,
         file=passage.file,
         stale=passage.stale,
+        place=passage.place,
     )
 
 

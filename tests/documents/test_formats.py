@@ -4,8 +4,6 @@ import csv
 import gzip
 import io
 import json
-import re
-import sys
 import time
 from pathlib import Path
 
@@ -13,7 +11,6 @@ import pytest
 
 from robust_qa.documents import Block, Document, Unreadable
 from robust_qa.documents.formats import read
-from robust_qa.kit import install_hint
 
 Skipped = list[tuple[str, str]]
 
@@ -94,11 +91,11 @@ def test_one_bad_byte_does_not_spoil_the_rest(tmp_path):
 
 
 def test_a_binary_file_is_refused(tmp_path):
-    with pytest.raises(Unreadable, match="binary"):
+    with pytest.raises(Unreadable, match="neither text nor a supported format"):
         documents(tmp_path / "a.txt", b"\x7fELF\0\0\0")
 
 
-@pytest.mark.parametrize("content", [b"panda\0", b"\x80\x81\x82 \x90", b"a\x01\x02\x03"])
+@pytest.mark.parametrize("content", [b"panda\0", b"a\x01\x02\x03"])
 def test_a_file_of_unknown_kind_is_refused_unless_it_is_text(tmp_path, content):
     with pytest.raises(Unreadable, match="neither text nor a supported format"):
         documents(tmp_path / "panda", content)
@@ -400,19 +397,16 @@ def pdf_with(*pages: str, title: str = "") -> bytes:
 
 
 def test_each_page_of_a_pdf_is_a_document(tmp_path):
-    pytest.importorskip("pypdf")
     found, _ = documents(tmp_path / "a.pdf", pdf_with("First page.", "Second page.", title="A Paper"))
     assert [(page.text, page.title) for page in found] == [("First page.", "A Paper"), ("Second page.", "A Paper")]
-    assert found[1].source == f"{tmp_path / 'a.pdf'}#page=2"
+    assert [page.place for page in found] == ["page 1", "page 2"]
 
 
 def test_a_pdf_without_a_title_is_titled_by_its_file_name(tmp_path):
-    pytest.importorskip("pypdf")
     assert only(tmp_path / "Report.pdf", pdf_with("Text.")).title == "Report"
 
 
 def test_a_word_broken_at_the_end_of_a_line_of_a_pdf_is_one(tmp_path):
-    pytest.importorskip("pypdf")
     lines = ["The har-", "bourmaster of Aix-", "Sud, 1914-", "18 - a", "man"]
     page = ") Tj 0 -14 Td (".join(lines)
     (found,), _ = documents(tmp_path / "a.pdf", pdf_with(page))
@@ -420,12 +414,5 @@ def test_a_word_broken_at_the_end_of_a_line_of_a_pdf_is_one(tmp_path):
 
 
 def test_a_damaged_pdf_is_refused(tmp_path):
-    pytest.importorskip("pypdf")
-    with pytest.raises(Unreadable, match="pypdf cannot read it"):
+    with pytest.raises(Unreadable, match="it is damaged"):
         documents(tmp_path / "a.pdf", b"%PDF-1.4 nothing")
-
-
-def test_a_pdf_without_pypdf_is_refused_with_the_command_that_installs_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pypdf", None)
-    with pytest.raises(Unreadable, match=re.escape(install_hint("pdf"))):
-        documents(tmp_path / "a.pdf", pdf_with("Text."))

@@ -199,7 +199,7 @@ def _print(found: Sequence[Checked]) -> None:
         out.print(Text(f"{_MARKS[each.verdict]} {each.verdict}: {single_line(each.sentence)}"))
         below = single_line(each.reason)
         if cited := each.citation:
-            where = single_line(cited.source or cited.title or cited.id).removeprefix(f"{Path.cwd()}{os.sep}")
+            where = single_line(cited.where or cited.title or cited.id).removeprefix(f"{Path.cwd()}{os.sep}")
             below = f"“{single_line(cited.quote)}” {where}"
         for line in Text(below).wrap(out, max(out.width - 4, 20)) if below else ():
             line.rstrip()  # rich pads lines

@@ -83,7 +83,7 @@ def escaped(text: str) -> str:
 
 
 def _note(citation: Citation) -> str:
-    where = _MEMORY if citation.origin == "memory" else _place(single_line(citation.source))
+    where = _MEMORY if citation.origin == "memory" else _place(single_line(citation.where))
     name = " · ".join(filter(None, (escaped(citation.title), where))) or escaped(citation.id) or "a passage"
     if citation.stale:
         name += f" ({citation.stale})"

@@ -36,7 +36,7 @@ from robust_qa.documents import MARKER, FileReader, tidy
 from robust_qa.kit import visible, with_title
 from rqa_bm25.analysis import LANGUAGES, analyzer, searchable
 
-FORMAT = 6
+FORMAT = 7
 _DRAFT = "rqa-index.json.new"
 _LOCK = "lock"
 _TANTIVY_LOCK = ".tantivy-meta.lock"  # tantivy holds it while it opens an index or deletes files
@@ -63,6 +63,7 @@ def schema() -> tantivy.Schema:
     builder.add_bytes_field("id", stored=True)
     builder.add_bytes_field("source", stored=True)
     builder.add_bytes_field("date", stored=True)
+    builder.add_bytes_field("place", stored=True)
     builder.add_bytes_field("stamp", stored=True)  # stamp and state of the file, on its first passage
     builder.add_boolean_field("first", indexed=True)
     return builder.build()
@@ -387,6 +388,7 @@ def _passage(score: float, document: tantivy.Document) -> Passage:
         source=decoded(document, "source") or str(document.get_first("file")),
         score=score,
         date=decoded(document, "date"),
+        place=decoded(document, "place"),
         file=str(document.get_first("file")),
     )
 

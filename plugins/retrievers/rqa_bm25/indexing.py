@@ -183,6 +183,8 @@ class _Run:
                 entry.add_bytes("source", _bytes(each.source))
             if each.date:
                 entry.add_bytes("date", _bytes(each.date))
+            if each.place:
+                entry.add_bytes("place", _bytes(each.place))
             if stamp:
                 entry.add_bytes("stamp", stamp.encode())
                 entry.add_boolean("first", True)

@@ -39,6 +39,7 @@ class Bm25:
         overlap: Annotated[int, Meta(ge=0)] = 0  # sentences that a passage shares with the one before it
         file_megabytes: Annotated[int, Meta(ge=1)] = 200  # megabytes; larger files are skipped
         file_seconds: Annotated[int, Meta(ge=1)] = 30  # to read a file, and two more for each megabyte
+        encoding: str = ""  # of text files, such as "cp1251"; "": detected
         file_dates: bool = False  # a document that states no date has the date of its file's last change
         # memory for indexing in megabytes; when it is full, it is written to disk
         writer_memory: Annotated[int, Meta(ge=15, le=4000)] = 256
@@ -66,7 +67,11 @@ class Bm25:
 
         options = self._options
         return FileReader(
-            Cut(options.words, options.overlap), options.file_megabytes, options.file_dates, options.file_seconds
+            Cut(options.words, options.overlap),
+            options.file_megabytes,
+            options.file_dates,
+            options.file_seconds,
+            options.encoding,
         )
 
     def index(self, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport:

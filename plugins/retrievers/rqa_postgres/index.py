@@ -35,6 +35,7 @@ create table if not exists {passages} (
   number bigint generated always as identity primary key,
   file text not null references {files} on delete cascade,
   id text not null, title text not null, text text not null, source text not null, date text not null,
+  place text not null,
   vector vector({width}) not null,
   words tsvector not null generated always as (
     setweight(to_tsvector({language}, left(title, 100000)), 'A') || to_tsvector({language}, left(text, 100000))
@@ -63,7 +64,7 @@ select {columns} from (select * from {passages} where words @@ %(wanted)s::tsque
 order by ts_rank_cd('{{0.5, 0.5, 0.5, 1}}', words, %(ranked)s::tsquery, 1) desc, number limit %(n)s
 """
 _BY_VECTOR = "select {columns} from {passages} order by vector <=> %(vector)s::vector limit %(n)s"
-_COLUMNS = sql.SQL("text, id, title, coalesce(nullif(source, ''), file), date, file")
+_COLUMNS = sql.SQL("text, id, title, coalesce(nullif(source, ''), file), date, file, place")
 
 
 class Index:
@@ -166,7 +167,10 @@ class Index:
 
     def _found(self, connection: Connection[Any], statement: str, n: int, **values: str) -> list[Passage]:
         rows = connection.execute(self.statement(statement), {**values, "n": n, "most": _MOST_RANKED})
-        return [Passage(text, id, title, source, date=date, file=file) for text, id, title, source, date, file in rows]
+        return [
+            Passage(text, id, title, source, date=date, file=file, place=place)
+            for text, id, title, source, date, file, place in rows
+        ]
 
     def _exists(self, connection: Connection[Any]) -> bool:
         row = connection.execute("select to_regclass(%s)", [f"{self.name}_settings"]).fetchone()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from robust_qa import EmbedderHandle, IndexProgress
 
 _BATCH = 256  # passages embedded and copied at once
-_COPY = "copy {passages} (file, id, title, text, source, date, vector) from stdin"
+_COPY = "copy {passages} (file, id, title, text, source, date, place, vector) from stdin"
 
 
 async def update(
@@ -114,7 +114,7 @@ async def _copy(
         vectors = await embedder.embed([with_title(entry.title, entry.text) for entry in batch])
         with connection.cursor() as cursor, cursor.copy(index.statement(_COPY)) as copy:
             for entry, vector in zip(batch, vectors, strict=True):
-                texts = entry.id, entry.title, entry.text, entry.source, entry.date
+                texts = entry.id, entry.title, entry.text, entry.source, entry.date, entry.place
                 copy.write_row([file, *map(storable, texts), written(vector)])
         count += len(batch)
     if not count:

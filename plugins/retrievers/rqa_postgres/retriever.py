@@ -40,6 +40,7 @@ class Postgres:
         overlap: Annotated[int, Meta(ge=0)] = 0  # sentences that a passage shares with the one before it
         file_megabytes: Annotated[int, Meta(ge=1)] = 200  # megabytes; larger files are skipped
         file_seconds: Annotated[int, Meta(ge=1)] = 30  # to read a file, and two more for each megabyte
+        encoding: str = ""  # of text files, such as "cp1251"; "": detected
         file_dates: bool = False  # a document that states no date has the date of its file's last change
         connections: Annotated[int, Meta(ge=1)] = 8  # the most connections at once
         statement_timeout: Annotated[float, Meta(gt=0)] = 10.0  # seconds for a statement of a search
@@ -78,7 +79,11 @@ class Postgres:
         if options.query:
             raise ConfigError("A retriever with the option `query` has no index.", hint="Name another one with -r.")
         reader = FileReader(
-            Cut(options.words, options.overlap), options.file_megabytes, options.file_dates, options.file_seconds
+            Cut(options.words, options.overlap),
+            options.file_megabytes,
+            options.file_dates,
+            options.file_seconds,
+            options.encoding,
         )
         index = Index(self._database, options.table)
         return await update(index, paths, reader, self._embedder, language=options.language, progress=progress)

@@ -1,0 +1,89 @@
+"""Read mail: messages, mailboxes and saved web pages (MHTML), with their attachments."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from email.message import EmailMessage, MIMEPart
+from email.utils import parsedate_to_datetime
+
+from .blocks import Block, Blocks, Unreadable, unlined
+from .document import Document, File, Report
+from .html import read_html
+from .plain import read_plain
+
+_HEADERS = ("From", "To", "Cc", "Date", "Subject")
+_MESSAGE = re.compile(rb"^From .*\n", re.M)  # the line between the messages of a mailbox
+
+ReadAttachment = Callable[[File, Report], Iterator[Document]]
+
+
+def read_mail(file: File, report: Report, attachment: ReadAttachment) -> Iterator[Document]:
+    """Yield the documents of a message: its headers and text, then its attachments, read by `attachment`."""
+    with file.open() as stream:
+        yield from _message(stream.read(), file, report, attachment)
+
+
+def read_mailbox(file: File, report: Report, attachment: ReadAttachment) -> Iterator[Document]:
+    """Yield the documents of each message of a mailbox."""
+    with file.open() as stream:
+        content = b"\n" + stream.read()
+    messages = _MESSAGE.split(content.replace(b"\r\n", b"\n"))[1:]
+    for number, message in enumerate(messages, start=1):
+        yield from _message(message, file, report, attachment, f"message {number}")
+
+
+def _message(
+    content: bytes, file: File, report: Report, attachment: ReadAttachment, place: str = ""
+) -> Iterator[Document]:
+    message = email.message_from_bytes(content, policy=email.policy.default)
+    assert isinstance(message, EmailMessage)
+    title = str(message["Subject"] or "")
+    blocks = Blocks()
+    if message["Message-ID"] or message["To"]:  # a saved page has none
+        for name in _HEADERS:
+            if value := str(message[name] or ""):
+                blocks.option(name, value)
+    body = message.get_body(("plain", "html"))
+    if body:
+        named, found = _text(body, file)
+        title = title or named
+        blocks.extend(found)
+    part = place.replace(" ", "=")
+    yield file.document(title, blocks.found, _date(message), part, place)
+    for each in message.iter_attachments() if message.is_multipart() else ():
+        name = each.get_filename() or ""
+        if each is body or each.get_content_maintype() == "image" or not name:
+            continue
+        shown = f"{place}, {name}" if place else name
+        try:
+            payload = each.get_payload(decode=True)
+            inner = File(file.path, file.limit, inside=name, content=payload if isinstance(payload, bytes) else b"")
+            for document in attachment(inner, report):
+                yield _attached(document, part, shown, name)
+        except Unreadable as error:
+            report(str(file.path), f"read without its attachment {name}: {error}")
+
+
+def _attached(document: Document, part: str, shown: str, name: str) -> Document:
+    place = f"{shown}, {document.place}" if document.place else shown
+    id = f"{document.source}#{part}{'&' if part else ''}{name}{document.id.removeprefix(document.source)}"
+    return replace(document, id=id, place=place)
+
+
+def _text(body: MIMEPart, file: File) -> tuple[str, list[Block]]:
+    payload = body.get_payload(decode=True)
+    charset = body.get_content_charset() or ""
+    text = file.text(payload if isinstance(payload, bytes) else b"", charset)
+    title, blocks = read_html(text) if body.get_content_subtype() == "html" else read_plain(text)
+    return title, unlined(blocks)
+
+
+def _date(message: EmailMessage) -> str:
+    try:
+        return parsedate_to_datetime(str(message["Date"])).date().isoformat()
+    except (TypeError, ValueError):
+        return ""

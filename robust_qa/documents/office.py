@@ -1,0 +1,163 @@
+"""Read word processor files, slides, books and other formats, with the library xberg.
+
+It turns them into Markdown, whose lines are not those of the file, so no block has a line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import re
+import unicodedata
+import zipfile
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from ..sanitize import single_line
+from .blocks import Unreadable, unlined
+from .document import Document, File, Report
+from .markdown import read_markdown
+from .plain import read_plain
+
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+_OPEN = "application/vnd.oasis.opendocument"
+TYPES = {
+    "docx": f"{_OFFICE}.wordprocessingml.document",
+    "pptx": f"{_OFFICE}.presentationml.presentation",
+    "doc": "application/msword",
+    "ppt": "application/vnd.ms-powerpoint",
+    "msg": "application/vnd.ms-outlook",
+    "odt": f"{_OPEN}.text",
+    "odp": f"{_OPEN}.presentation",
+    "ods": f"{_OPEN}.spreadsheet",
+    "xls": "application/vnd.ms-excel",
+    "xlsb": "application/vnd.ms-excel.sheet.binary.macroEnabled.12",
+    "epub": "application/epub+zip",
+    "rtf": "application/rtf",
+    "fictionbook": "application/x-fictionbook+xml",
+    "asciidoc": "text/asciidoc",
+    "org": "text/org",
+    "latex": "application/x-latex",
+}
+_MARKUP = ("asciidoc", "latex", "org")
+_SLIDES = ("odp", "ppt", "pptx")
+_SHEETS = ("ods", "xls", "xlsb")
+_FOOTNOTE = re.compile(r"\[\^[\w-]{1,20}\](:\s*)?")
+_PROPERTY = re.compile(r"^\*\*(\w+)\*\*: *(.*)$", re.M)  # of a document in org or LaTeX
+_COMMAND = re.compile(r"\\(?:begin|end)\{document\}|\\(?:sub){0,2}section\*?\{[^{}\n]{1,200}\}")
+_UNCLOSED = re.compile(r"\*\*([^*\n]+)\n+\*\*$", re.M)  # bold text that ends in another paragraph
+_LETTERS = {
+    "ss": "ß",
+    "aa": "å",
+    "AA": "Å",
+    "ae": "æ",
+    "AE": "Æ",
+    "oe": "œ",
+    "OE": "Œ",
+    "o": "ø",
+    "O": "Ø",
+    "l": "ł",
+    "L": "Ł",
+}
+_ACCENTS = dict(
+    zip("`'^~\"=.uvHckr", map(chr, (768, 769, 770, 771, 776, 772, 775, 774, 780, 779, 807, 808, 778)), strict=True)
+)
+_ACCENT = re.compile(r"\\(?:([`'^~\"=.])|([uvHckr])(?=\{))\{?\\?([a-zA-Z])\}?")
+_SLIDE = re.compile(r"^-----$", re.M)
+_UNREAD = {"/charts/": "charts", "/diagrams/": "diagrams", "/embeddings/": "embedded files"}
+
+
+def read_office(file: File, format: str, report: Report) -> Iterator[Document]:
+    """Yield the document of a file of `format`, a key of TYPES, or one for each of its slides."""
+    with file.open() as stream:
+        content = stream.read()
+    if format in _MARKUP:
+        text = file.text(content)
+        content = (_latex(text) if format == "latex" else text).encode()
+    if content.startswith(b"PK"):
+        _check(content, file, report)
+    extracted = _extract(content, TYPES[format], file)
+    title, text = extracted.metadata.title or "", _FOOTNOTE.sub("", extracted.content)
+    text = _UNCLOSED.sub(r"\1\n", text)
+    if format in ("latex", "org"):
+        properties = {name.lower(): value for name, value in _PROPERTY.findall(text)}
+        title, text = title or properties.get("title", ""), _PROPERTY.sub("", text)
+    if format in _MARKUP and not text.strip():
+        yield file.document(title, read_plain(content.decode())[1])
+        return
+    if format in _SHEETS:
+        yield from _sheets(file, text)
+        return
+    if format not in _SLIDES:
+        yield _document(file, title, text)
+        return
+    slides = [_UNCLOSED.sub(r"\1\n", page.content) for page in extracted.pages or ()] or _SLIDE.split(text)[1:]
+    for number, slide in enumerate(slides, start=1):
+        yield _document(file, title, slide, f"slide {number}")
+
+
+def _latex(text: str) -> str:
+    """Return the source of a document in the form that xberg reads: each of these commands on a line of its own."""
+    if "\\begin{document}" not in text:
+        text = f"\\begin{{document}}\n{text}\n\\end{{document}}"
+    for command, letter in _LETTERS.items():
+        text = re.sub(rf"\\{command}(?:\{{\}}|\b ?)", letter, text)
+    text = _ACCENT.sub(lambda found: unicodedata.normalize("NFC", found[3] + _ACCENTS[found[1] or found[2]]), text)
+    return _COMMAND.sub("\n\\g<0>\n", text.replace("~", " "))
+
+
+def _document(file: File, title: str, text: str, place: str = "") -> Document:
+    blocks = unlined(read_markdown(text)[1])
+    return file.document(title, blocks, part=place.replace(" ", "="), place=place)
+
+
+def _sheets(file: File, text: str) -> Iterator[Document]:
+    """Yield a document for each sheet. A heading names it."""
+    blocks = unlined(read_markdown(text)[1])
+    starts = [i for i, block in enumerate(blocks) if block.kind == "heading"]
+    for start, end in pairwise([*starts, len(blocks)]):
+        sheet = blocks[start].text
+        title = f"{file.stem} > {sheet}" if len(starts) > 1 else file.stem
+        yield file.document(title, blocks[start + 1 : end], part=sheet, place=sheet)
+
+
+def _check(content: bytes, file: File, report: Report) -> None:
+    """Report what xberg does not read. Raises Unreadable if the file is too large when decompressed."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+    except zipfile.BadZipFile as error:
+        raise Unreadable(f"it is damaged: {error}") from error
+    with archive:
+        file.check_size(sum(member.file_size for member in archive.infolist()))
+        names = archive.namelist()
+        comments = b"<w:comment " in archive.read("word/comments.xml") if "word/comments.xml" in names else False
+    unread = [kind for part, kind in _UNREAD.items() if any(part in name for name in names)]
+    unread += ["comments"] if comments else []
+    if unread:
+        report(str(file.path), f"read incompletely: without its {', '.join(unread)}")
+
+
+def _extract(content: bytes, type: str, file: File) -> Any:
+    import xberg
+
+    config = xberg.ExtractionConfig(
+        mime_detection_policy=xberg.MimeDetectionPolicy.TRUST_EXTENSION,
+        use_cache=False,
+        enable_quality_processing=False,
+        disable_ocr=True,
+        output_format="markdown",
+        tree_sitter=xberg.TreeSitterConfig(enabled=False),  # it would download grammars
+        pages=xberg.PageConfig(extract_pages=True),
+        security_limits=xberg.SecurityLimits(
+            max_archive_size=file.limit, max_content_size=file.limit, max_table_cells=2_000_000
+        ),
+    )
+    source = xberg.ExtractInput(kind="bytes", bytes=content, mime_type=type)
+    try:
+        result = asyncio.run(xberg.extract(source, config))
+    except RuntimeError as error:
+        raise Unreadable(f"it cannot be read: {single_line(str(error))}") from error
+    if not result.results:
+        raise Unreadable(f"it cannot be read: {single_line('; '.join(str(each.message) for each in result.errors))}")
+    return result.results[0]

@@ -1,0 +1,37 @@
+"""The format of a file is decided by its content, then by its suffix; encodings by what the bytes say."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text"),
+    [
+        ("a.doc", "<html><body><p>The <b>fee</b> is 5.</p></body></html>", "The fee is 5."),
+        ("page", "<!DOCTYPE html><p>The fee is 5.</p>", "The fee is 5."),
+        ("letter", "From: Ann <a@b.c>\nTo: Bo <b@c.d>\nSubject: Fee\n\nThe fee is 5.", "The fee is 5."),
+        ("a.txt", r"{\rtf1\ansi The fee is {\b 5}.\par}", "The fee is 5."),
+        ("a.pdf", "The fee is 5.", "The fee is 5."),
+    ],
+)
+def test_a_file_with_another_suffix_is_read_as_what_it_is(document, name, content, text):
+    assert document(name, content).blocks[-1].text == text
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_a_mark_is_read(document, encoding):
+    assert document("a.txt", "The café is open.".encode(encoding)).text == "The café is open."
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1251", "Маяк был построен в 1871 году. Смотрителя маяка звали Иван Петров, он жил у моря."),
+        ("cp932", "灯台は一八七一年に建てられました。灯台守の名前は佐藤健一です。"),
+        ("cp1253", "Ο φάρος χτίστηκε το 1871 από τον μηχανικό Νίκο Παπαδόπουλο κοντά στο λιμάνι."),
+        ("cp1252", "Le phare a été bâti en 1871; la crêpe coûte 4 € à l’entrée."),
+    ],
+)
+def test_legacy_encodings_are_detected(document, encoding, text):
+    assert document("a.txt", text.encode(encoding)).text == text
