@@ -22,6 +22,7 @@ from .previews import json_preview, prose_preview
 from .prompts import arrange, fenced, load_prompts
 from .quantity import Quantity, quantities
 from .quotes import cite_quote, closest_quotes, quote_windows
+from .refusals import FILTERED, Refusal, connection_error, httpx_errors, json_object
 from .replies import (
     UNKNOWN,
     between,
@@ -43,6 +44,7 @@ from .warnings import PLAIN_TEXT, warn
 
 __all__ = [
     "ANSWER",
+    "FILTERED",
     "NUMBER",
     "PLAIN_TEXT",
     "STOPWORDS",
@@ -57,6 +59,7 @@ __all__ = [
     "Prompt",
     "Prompter",
     "Quantity",
+    "Refusal",
     "answer_key",
     "arrange",
     "ask_each",
@@ -65,6 +68,7 @@ __all__ = [
     "cite_quote",
     "cite_reading",
     "closest_quotes",
+    "connection_error",
     "contains_answer",
     "contains_words",
     "content_terms",
@@ -77,10 +81,12 @@ __all__ = [
     "final_reply",
     "fused",
     "gold_facts",
+    "httpx_errors",
     "in_either_form",
     "install_hint",
     "is_loopback",
     "iso_date",
+    "json_object",
     "json_preview",
     "labelled_answer",
     "list_of",
