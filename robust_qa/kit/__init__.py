@@ -14,9 +14,10 @@ from ..sanitize import printable, single_line, visible, whole_characters
 from .batches import even_batches
 from .citations import cite, cite_reading, contains_words
 from .dates import iso_date
-from .forms import ANSWER, NUMBER, TEXT, Filled, Form, Labels, Prompter, in_either_form, list_of, numbers_of, object_of
+from .forms import ANSWER, NUMBER, TEXT, Filled, Form, Prompter, list_of, numbers_of, object_of
 from .fusion import fused
 from .http import read_body, retry_after
+from .labels import Labels, in_either_form
 from .per_passage import ask_each
 from .previews import json_preview, prose_preview
 from .prompts import arrange, fenced, load_prompts
