@@ -92,6 +92,20 @@ def test_the_import_contracts_hold(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+def test_no_files_import_each_other_in_a_circle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Imports for typing and those within functions count too."""
+    grimp = pytest.importorskip("grimp")
+    for folder in (ROOT, *ROOMS):
+        monkeypatch.syspath_prepend(folder)
+    graph = grimp.build_graph("robust_qa", *(path.name for path in PLUGINS), cache_dir=None)
+    imported = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    while ends := {module for module, others in imported.items() if not others & imported.keys()}:
+        imported = {module: others for module, others in imported.items() if module not in ends}
+    while starts := imported.keys() - set[str]().union(*imported.values()):
+        imported = {module: others for module, others in imported.items() if module not in starts}
+    assert sorted(imported) == []
+
+
 @pytest.mark.parametrize("plugin", [path.name for path in PLUGINS])
 def test_a_plugin_is_imported_without_its_engine(plugin: str) -> None:
     heavy = {

@@ -8,11 +8,11 @@ from typing import Any
 
 from ..errors import CutError
 from ..kit.forms import ANSWER, TEXT, list_of, object_of
+from ..kit.labels import Labels
 from ..kit.previews import json_preview, showable
 from ..kit.prompts import abstention, load_prompts
 from ..kit.replies import (
     UNKNOWN,
-    between,
     final_answer,
     labelled_answer,
     named_documents,
@@ -37,17 +37,13 @@ _AS_LINES = (
     "Documents: the numbers of the documents that state the answer\n"
     "Answer: the answer"
 )
-_LABEL = r"[^\w\n]*+(documents?|(?:the +)?(?:final +)?answer(?: +is)?)[^\w\n:：]*+[:：]"
-# The value may be on the line below its label. Possessive quantifiers keep the time linear.
-_LINE = re.compile(
-    rf"^{_LABEL}[*_]*+(?:\s*+(?!{_LABEL})|[ \t]*+)(?:(?<=\n)[-•] +)?(?P<field>.*)$", re.IGNORECASE | re.MULTILINE
-)
+_LABELS = Labels(lines=("documents", "answer"), texts=(), inside=(), outside=("documents", "answer"))
+_DOCUMENTS = re.compile(r"""documents["']\s*:\s*(\[[^]]*)""", re.IGNORECASE)  # in broken JSON
 # The two lines with translated labels. The first label must look like "documents" or use another script.
 _NAME = r"\W*+\w[^\n:：\d]{0,30}+[:：]"
 _TRANSLATED = re.compile(
     rf"(?=[^\n:：]*(?:(?i:do[ck]u)|[^\W\x00-\x7f])){_NAME}([^\w\n]*+(?:\d{{1,3}}(?!\d)[^\w\n]*+)*+)\n{_NAME}(.+)"
 )
-_INLINE_ANSWER = re.compile(r"\banswer\b", re.IGNORECASE)  # the answer is on the line of the documents
 
 
 def schema(*, abstain: bool) -> dict[str, Any]:
@@ -68,8 +64,7 @@ def instructions(*, structured: bool, abstain: bool) -> dict[str, str]:
 
 def preview(reply: str) -> str:
     """Return the answer in the first part of a reply, "" while it cannot be shown. See `Preview`."""
-    lines = [line["field"] for line in _LINE.finditer(without_thoughts(reply)) if line[1][0] not in "dD"]
-    return json_preview(reply) or showable(lines[-1] if lines else "")
+    return json_preview(reply) or showable(_LABELS.parse(without_thoughts(reply))[1].get("answer", ""))
 
 
 def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Reading:
@@ -80,23 +75,23 @@ def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Readin
     """
     reply = without_thoughts(completion.text)
     parsed = parse_object(reply, "answer")
-    lines = {"documents" if line[1][0] in "dD" else "answer": line for line in _LINE.finditer(reply)}
-    answer_line = lines.get("answer")
-    complete = parsed or (answer_line and answer_line["field"] and answer_line.end() < len(reply))
-    if completion.finish == "length" and not complete:
+    before = reply.rpartition("\n")[0]
+    if completion.finish == "length" and not parsed and not _LABELS.parse(before)[1].get("answer", "").strip():
         raise CutError
     if not reply:
         return Reading(None, usage=completion.usage, reason="The language model's reply is empty.")
-    fields = parsed or {label: line["field"] for label, line in lines.items()}
-    if not fields and (translated := _TRANSLATED.fullmatch(reply)):
-        documents, text = translated.groups()
-        if any(map(str.isdigit, documents)) or says_unknown(one_line(text)):
-            fields = {"documents": documents, "answer": text}
     broken_json = parsed is None and reply.removeprefix("```json").lstrip().startswith("{")
-    if "answer" in fields and not broken_json:
+    fields = parsed or ({} if broken_json else _LABELS.parse(reply)[1])
+    if broken_json and (documents := _DOCUMENTS.search(reply)):
+        fields = {"documents": documents[1]}
+    if not fields and (translated := _TRANSLATED.fullmatch(reply)):
+        numbers, text = translated.groups()
+        if any(map(str.isdigit, numbers)) or says_unknown(one_line(text)):
+            fields = {"documents": numbers, "answer": text}
+    if "answer" in fields:
         answer = one_line(fields["answer"])
     else:
-        whole = not (fields or broken_json or "<<<ANSWER>>>" in reply or between(reply, "ANSWER"))
+        whole = not (fields or broken_json or "<<<ANSWER>>>" in reply)
         answer = reply if whole else final_answer(reply)
         if not answer:
             return Reading(None, usage=completion.usage, reason="The language model's reply has no answer.")
@@ -104,8 +99,5 @@ def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Readin
         return Reading(None, usage=completion.usage)
     if labelled_answer(reply) is None:
         warn(PLAIN_TEXT)
-    numbers = fields.get("documents")
-    if isinstance(numbers, str):
-        numbers = _INLINE_ANSWER.split(numbers, 1)[0]
-    positions = tuple(number - 1 for number in named_documents(numbers, len(passages))[0])
+    positions = tuple(number - 1 for number in named_documents(fields.get("documents"), len(passages))[0])
     return Reading(answer, passages=positions, usage=completion.usage)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -162,17 +162,20 @@ class Toolbox:
         self, query: str | None = None, *, k: int | None = None, expression: str | None = None
     ) -> list[Passage]:
         """Passages for `query`, the most relevant first."""
-        passages = await self._retrieved(query, k, expression)
+        if expression is None and self.expression is None and self.question.passages is not None:
+            passages = self.given(GIVEN, k or self.given_k, query)
+        else:
+            tree = self._configured() if expression is None else parse_expression(expression)
+            if k:
+                tree = Top(tree.inner if isinstance(tree, Top) else tree, k)
+            match sized(expanded(tree, self.components.expressions), self.k, given_k=self.given_k):
+                case Top(Source(name), most) if name not in BUILT_IN:
+                    text = self.question.text if query is None else query
+                    passages = (await self.retrieve_from(name, text, most))[:most]
+                case _:
+                    passages = await self._pool([tree], query).retrieve(tree)
         self.retrieved = self.retrieved or passages
         return passages
-
-    async def _retrieved(self, query: str | None, k: int | None, expression: str | None) -> list[Passage]:
-        if expression is None and self.expression is None and self.question.passages is not None:
-            return self.given(GIVEN, k or self.given_k, query)
-        tree = self._configured() if expression is None else parse_expression(expression)
-        if k:
-            tree = Top(tree.inner if isinstance(tree, Top) else tree, k)
-        return await self._pool([tree], query).retrieve(tree)
 
     def pool(self, expressions: Sequence[str], query: str | None = None) -> ExpressionPool:
         """Several retriever expressions over `query`."""
@@ -181,10 +184,10 @@ class Toolbox:
     def _pool(self, trees: Sequence[Tree], query: str | None) -> ExpressionPool:
         return ExpressionPool(trees, self.question.text if query is None else query, self)
 
-    async def retrieve_from(self, name: str, query: str, k: int) -> list[Passage]:
-        """At most `k` passages from one retriever."""
+    def retrieve_from(self, name: str, query: str, k: int) -> Awaitable[list[Passage]]:
+        """Passages from one retriever."""
         call: Call[list[Passage]] = Call("retrieve", (query, k), list[Passage], query, {"k": k})
-        return await self.components.pipeline("retriever", name).call(call, self.trace)
+        return self.components.pipeline("retriever", name).call(call, self.trace)
 
     def given(self, name: str, k: int | None, query: str | None) -> list[Passage]:
         """The question's own passages, or a part of them: no call, but a step in the trace."""
@@ -229,7 +232,7 @@ class Toolbox:
         if hasattr(reader.component, "read"):
             call: Call[Reading] = Call("read", (question, list(passages)), Reading, question)
             return await reader.call(call, self.trace)
-        completion = await self.generate(
+        generation = await self._generation(
             prompt or reading.PROMPT,
             passages=passages,
             fields={
@@ -243,6 +246,7 @@ class Toolbox:
             schema=reading.schema(abstain=abstain) if self.structured else None,
             preview=reading.preview if final else None,
         )
+        completion = await reader.call(generation, self.trace)
         shown = shown_order(passages, self._layout(order, seed))
         found = reading.parse_reading(completion, passages)  # whose numbers are those that were shown
         return dataclasses.replace(found, passages=tuple(shown[number] for number in found.passages))
@@ -265,7 +269,11 @@ class Toolbox:
         call: Call[list[Quote]] = Call("quote", (self.question.text, list(passages)), list[Quote], self.question.text)
         return await reader.call(call, self.trace)
 
-    async def generate(
+    async def generate(self, prompt: Prompt | Sequence[Message] | str, **how: Any) -> Completion:
+        """One reply of the language model to `prompt`."""
+        return await self._reader().call(await self._generation(prompt, **how), self.trace)
+
+    async def _generation(
         self,
         prompt: Prompt | Sequence[Message] | str,
         *,
@@ -280,8 +288,7 @@ class Toolbox:
         schema: Mapping[str, Any] | None = None,
         stop: Sequence[str] = (),
         preview: Preview | None = None,
-    ) -> Completion:
-        """One reply of the language model to `prompt`."""
+    ) -> Call[Completion]:
         reader = self._reader()
         model = reader.component
         if not hasattr(model, "generate"):
@@ -295,7 +302,7 @@ class Toolbox:
             messages = [Message("user", prompt)] if isinstance(prompt, str) else list(prompt)
         number = sample + _SAMPLES * self.question.repetition
         decoding = Decoding(temperature, most, own_seed + number if number else seed, tuple(stop), schema)
-        call: Call[Completion] = Call(
+        return Call(
             "generate",
             (messages, decoding),
             Completion,
@@ -304,7 +311,6 @@ class Toolbox:
             repeatable=_repeatable(reader.options, decoding),
             preview=preview,
         )
-        return await reader.call(call, self.trace)
 
     async def _fitted(
         self, prompt: Prompt, passages: Sequence[Passage], fields: Mapping[str, str], layout: Layout, *, reply_room: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..types import Usage
@@ -27,11 +28,12 @@ class SharedCall:
         self._waiting = 0
         self._charged = False
 
-    async def join(self) -> Any:
-        """Wait for the result. Raises the error of the call."""
+    @contextmanager
+    def joined(self) -> Iterator[asyncio.Future[Any]]:
+        """Await the result, or the error of the call, within the block."""
         self._waiting += 1
         try:
-            return await asyncio.shield(self._task)
+            yield asyncio.shield(self._task)
         finally:
             self._waiting -= 1
             if not self._waiting:

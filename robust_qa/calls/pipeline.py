@@ -144,7 +144,8 @@ class Pipeline:
                 if trace.watcher:
                     trace.watcher.step(_step(call))
                 try:
-                    outcome = await shared.join()
+                    with shared.joined() as reply:
+                        outcome = await reply
                 finally:
                     first = self._left(place, shared, trace)
                 if not first:

@@ -14,14 +14,16 @@ from ..sanitize import printable, single_line, visible, whole_characters
 from .batches import even_batches
 from .citations import cite, cite_reading, contains_words
 from .dates import iso_date
-from .forms import ANSWER, NUMBER, TEXT, Filled, Form, Labels, Prompter, in_either_form, list_of, numbers_of, object_of
+from .forms import ANSWER, NUMBER, TEXT, Filled, Form, Prompter, list_of, numbers_of, object_of
 from .fusion import fused
 from .http import read_body, retry_after
+from .labels import Labels, in_either_form
 from .per_passage import ask_each
 from .previews import json_preview, prose_preview
 from .prompts import arrange, fenced, load_prompts
 from .quantity import Quantity, quantities
 from .quotes import cite_quote, closest_quotes, quote_windows
+from .refusals import FILTERED, Refusal, connection_error, httpx_errors, json_object
 from .replies import (
     UNKNOWN,
     between,
@@ -43,6 +45,7 @@ from .warnings import PLAIN_TEXT, warn
 
 __all__ = [
     "ANSWER",
+    "FILTERED",
     "NUMBER",
     "PLAIN_TEXT",
     "STOPWORDS",
@@ -57,6 +60,7 @@ __all__ = [
     "Prompt",
     "Prompter",
     "Quantity",
+    "Refusal",
     "answer_key",
     "arrange",
     "ask_each",
@@ -65,6 +69,7 @@ __all__ = [
     "cite_quote",
     "cite_reading",
     "closest_quotes",
+    "connection_error",
     "contains_answer",
     "contains_words",
     "content_terms",
@@ -77,10 +82,12 @@ __all__ = [
     "final_reply",
     "fused",
     "gold_facts",
+    "httpx_errors",
     "in_either_form",
     "install_hint",
     "is_loopback",
     "iso_date",
+    "json_object",
     "json_preview",
     "labelled_answer",
     "list_of",

@@ -36,7 +36,15 @@ _THOUGHTS = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 # Tokens that end a reply. Some servers leave them in the text.
-_END_MARKS = re.compile(r"(?:(?:</s>|<eos>|<end_of_turn>|<\|\w{1,40}\|>|<｜end▁of▁sentence｜>)\s*+){1,4}\Z")
+_END_MARKS = re.compile(
+    r"(?:(?:</s>|<eos>|<end_of_turn>|\[end of text\]|<\|\w{1,40}\|>|<｜end▁of▁sentence｜>)\s*+){1,4}\Z"
+)
+# A model that ran on after its turn. Text that only mentions such a token goes on after a space or a quote.
+_NEXT_TURN = re.compile(
+    r"<(?<!\A<)(?:end_of_turn|\|(?:im_end|eot_id|end|endoftext|end_of_text)\|)>(?=\s*+(?:<|\Z)|[ \t]*\n|\w).*",
+    re.DOTALL,
+)
+_FENCED_STRING = re.compile(r'\s*(?:```\w*\s*)?(?=")')
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)  # strings pass unchanged
 # Accepts newlines in strings. NaN and Infinity, which JSON lacks, become null.
 _JSON = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
@@ -97,8 +105,8 @@ _EMPTY_FIELD = re.compile(
 
 
 def without_thoughts(reply: str) -> str:
-    """Return `reply` without the reasoning that some models put before it in tags, and without end marks after it."""
-    return _END_MARKS.sub("", _THOUGHTS.sub("", reply, count=1)).strip()
+    """Return `reply` without the reasoning that some models put before it in tags, and without what follows its end."""
+    return _END_MARKS.sub("", _NEXT_TURN.sub("", _THOUGHTS.sub("", reply, count=1), count=1)).strip()
 
 
 def declines(text: str) -> bool:
@@ -199,9 +207,9 @@ def parse_objects(text: str) -> list[dict[str, Any]]:
     Accepts trailing commas. Returns only the outermost of nested objects, or if that is broken, for example cut, the
     complete ones inside it.
     """
-    if text.lstrip().startswith('"'):
+    if string := _FENCED_STRING.match(text):
         with suppress(ValueError):
-            text = str(_JSON.decode(text))
+            text = str(_JSON.raw_decode(text, string.end())[0])
     text = _TRAILING_COMMA.sub(lambda match: match[1] or "", text[max(0, text.find("{")) :][:_LONGEST])
     found: list[dict[str, Any]] = []
     effort, opening = 0, _OBJECT.search(text)

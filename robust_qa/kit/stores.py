@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from ..config.keys import Key, is_loopback, origin
-from ..errors import CallError, CallTimeout, ConfigError, RefusedError, ReplyError, UnavailableError
+from ..errors import ConfigError, ReplyError, RqaError
 from ..sanitize import single_line
 from ..types import Passage
 from .dates import iso_date
-from .http import read_body, retry_after
+from .http import read_body
+from .refusals import Refusal, httpx_errors
 from .warnings import warn
 
 if TYPE_CHECKING:
@@ -79,46 +80,26 @@ class JsonServer:
         Raises CallTimeout or UnavailableError if there is no reply, CallError if no server runs on this machine,
         ReplyError if the reply is too long.
         """
-        import httpx
         import msgspec
 
         request = self._client.stream(
             "POST", f"{self._url}/{path}", content=msgspec.json.encode(body), headers=self._headers()
         )
-        try:
+        hint = "Check that the server is running and that `url` is right, with https if the server uses TLS."
+        with httpx_errors(self.name, _CONNECT_SECONDS, local=self._local, hint=hint):
             async with request as response:
                 content = await read_body(response, _LONGEST_REPLY, server=self.name)
-        except httpx.TimeoutException as error:
-            raise CallTimeout(
-                f"No connection to {self.name} within {_CONNECT_SECONDS:g} s.",
-                hint="Check `url` and your network connection.",
-                general=True,
-            ) from error
-        except httpx.HTTPError as error:
-            reason = single_line(str(error)) or type(error).__name__
-            hint = "Check that the server is running and that `url` is right, with https if the server uses TLS."
-            if "CERTIFICATE_VERIFY_FAILED" in reason:
-                hint = "Set SSL_CERT_FILE to the certificate of the authority that signed the server's."
-            unreachable = isinstance(error, httpx.ConnectError)
-            # A retry does not start a server on this machine.
-            kind = CallError if unreachable and self._local else UnavailableError
-            raise kind(f"Searching {self.name} failed: {reason}", hint=hint, general=unreachable) from error
         return JsonReply(self.name, response.status_code, response.headers, content)
 
-    def refusal(self, reply: JsonReply, message: str, *, hint: str = "", general: bool = False) -> CallError:
+    def refusal(self, reply: JsonReply, message: str, *, hint: str = "", general: bool = False) -> RqaError:
         """Return the error for a reply that is not 200. `message` is the server's own, or "" for the whole body."""
         text = single_line((message or reply.body.decode("utf-8", "replace"))[:10_000])
         if self._key:
             text = text.replace(self._key.reveal(self._url), "***")
         failed = f"{self.name} returned status {reply.status}: {text[:_EXCERPT] or 'no message'}"
-        if reply.status in {408, 429} or reply.status >= 500:
-            wait = retry_after(reply.headers)
-            return UnavailableError(failed, hint=hint, retry_after=wait, limited=reply.status == 429)
-        if 300 <= reply.status < 400:
-            return RefusedError(failed, hint="The server redirects. Set `url` to its final address.", general=True)
-        if reply.status in {401, 403}:
-            return RefusedError(failed, hint=hint or self._key_hint(), general=True)
-        return RefusedError(failed, hint=hint, general=general or reply.status == 404)
+        hints = {300: "The server redirects. Set `url` to its final address.", 401: hint or self._key_hint()}
+        refusal = Refusal(reply.status, text, headers=reply.headers)
+        return refusal.error(failed, hint=hint, hints=hints, general=general)
 
     async def close(self) -> None:
         """Close the connections."""

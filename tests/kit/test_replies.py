@@ -191,6 +191,7 @@ def test_many_braces_hide_no_object() -> None:
         '{"a": 0}\nOn second thoughts:\n{"a": [1, 2]}',
         '{"a": [1, 2]} and {"b": 3}',
         r'"{\"a\": [1, 2]}"',
+        '```json\n"{\\"a\\": [1, 2]}"\n```',
     ],
     ids=[
         "bare",
@@ -201,6 +202,7 @@ def test_many_braces_hide_no_object() -> None:
         "the last counts",
         "the keys count",
         "in a string",
+        "in a fenced string",
     ],
 )
 def test_an_object_is_found(text: str) -> None:
@@ -367,6 +369,11 @@ def test_a_reply_that_answers(text: str) -> None:
         ("Paris<end_of_turn>", "Paris"),
         ("Paris<｜end▁of▁sentence｜>", "Paris"),
         ("<think>hm</think>Paris<|eot_id|>", "Paris"),
+        ("Paris [end of text]", "Paris"),
+        ("Paris<|im_end|>\n<|im_start|>user\nAnd Lyon?<|im_end|>", "Paris"),
+        ("Paris<|im_end|>The user then asks", "Paris"),
+        ("The file ends in <|endoftext|> by design", "The file ends in <|endoftext|> by design"),
+        ('The tag "<|im_end|>" ends a turn', 'The tag "<|im_end|>" ends a turn'),
         ('The tag "</s>" ends a reply', 'The tag "</s>" ends a reply'),
     ],
 )

@@ -6,13 +6,12 @@ row of a lost worker is answered again and written once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Literal
-
-from msgspec import Meta
+from typing import TYPE_CHECKING
 
 from robust_qa import MissingError
+
+from .options import Options as RayOptions
 
 if TYPE_CHECKING:
     from robust_qa.batch import Job
@@ -23,16 +22,9 @@ class Ray:
 
     reaches_out = True  # the cluster gets questions, passages and keys
 
-    @dataclass
-    class Options:
-        address: str | None = None  # host:port of a running cluster, or "auto"; default: a cluster on this machine
-        workers: Annotated[int, Meta(ge=1)] | None = None  # processes; default: as many as the cluster has room for
-        cpus: Annotated[float, Meta(gt=0)] | None = None  # of each worker; default: 1, or less if there are too few
-        gpus: Annotated[float, Meta(ge=0)] = 0.0  # of each worker
-        format: Literal["jsonl", "parquet"] = "jsonl"  # of the shards
-        shard_rows: Annotated[int, Meta(ge=1)] = 1000  # rows of the input in each shard
+    Options = RayOptions
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: RayOptions) -> None:
         self.options = options
 
     async def run(self, job: Job) -> None:

@@ -7,14 +7,12 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import ray
 
 from robust_qa import UnavailableError
 
-if TYPE_CHECKING:
-    from . import Ray
+from .options import Options
 
 _CONNECT = 10.0  # seconds
 _STORE = 100_000_000  # bytes of shared memory of a local cluster: a chunk has some kilobytes
@@ -55,7 +53,7 @@ def _reach(address: str | None) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT).close()
 
 
-def places(options: Ray.Options, most: int) -> tuple[int, float]:
+def places(options: Options, most: int) -> tuple[int, float]:
     """Return the number of workers and the CPUs of each. `most` is the number that the limits allow."""
     total = ray.cluster_resources()
     cpus = max(total.get("CPU", 1.0), 1.0)

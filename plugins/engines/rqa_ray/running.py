@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from robust_qa.batch import bare, survey
 
 from .cluster import connected, places
+from .options import Options
 from .output import Output, opened
 from .pool import Chunk, Pool
 from .rows import Rows
@@ -16,12 +17,11 @@ from .rows import Rows
 if TYPE_CHECKING:
     from robust_qa.batch import Job, Tally
 
-    from . import Ray
 
 _LEAST_CHUNK, _MOST_CHUNK = 8, 256  # rows
 
 
-async def run(job: Job, options: Ray.Options) -> None:
+async def run(job: Job, options: Options) -> None:
     """Answer the rows of the job on a cluster."""
     rows = Rows(job.source, job.column)
     found = survey(row for _, row in rows)

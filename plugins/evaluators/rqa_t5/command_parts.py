@@ -60,18 +60,6 @@ def require(*modules: str) -> None:
             ) from error
 
 
-def tell_speed(folder: Path) -> None:
-    """Print how fast a classifier is, and how to train a faster evaluator."""
-    from .training.conversion import texts_per_second
-
-    click.echo(
-        f"A classifier takes a decoder step for each token: about {texts_per_second(folder):.2g} passages of 100 words "
-        "per second here. To train a fast evaluator from its scores: "
-        f"`rqa train evaluator DATA -o OUT --teacher {shlex.quote(str(folder))}`.",
-        err=True,
-    )
-
-
 def command_line(first: str) -> str:
     """Return the command line, for the model card."""
     words = sys.argv[sys.argv.index(first) :] if first in sys.argv else [first]

@@ -23,7 +23,6 @@ from .command_parts import (
     reads_titles,
     require,
     scores,
-    tell_speed,
 )
 
 if TYPE_CHECKING:
@@ -102,6 +101,8 @@ def convert(
         yes, no = outputs
         click.echo(f"Output {yes!r} means relevant, {no!r} not relevant. Use --labels to swap them.", err=True)
     if shape == "classifier":
+        from .training.conversion import tell_speed
+
         tell_speed(out)
     if loaded.settings.upper is None:
         click.echo(

@@ -18,7 +18,6 @@ from .command_parts import (
     quantization_option,
     require,
     scores,
-    tell_speed,
     word_vectors,
 )
 from .folder import SETTINGS, read_settings
@@ -141,6 +140,8 @@ def train_evaluator(
         say=lambda line: click.echo(line, err=True),
     )
     if read_settings(output / "model").shape == "classifier":
+        from .training.conversion import tell_speed
+
         tell_speed(output / "model")
     for name, value in metrics.items():
         click.echo(f"{name}: {value:.4g}" if isinstance(value, float) else f"{name}: {value:,}", err=True)

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from robust_qa import BusyError, MissingError, RefusedError, ReplyError, RqaError, UnavailableError
-from robust_qa.kit import install_hint, printable
+from robust_qa.kit import Refusal, install_hint, printable
 
 from .gguf_files import parts
 from .library import Spec, choose
@@ -159,9 +159,9 @@ def _hub_errors(spec: Spec) -> Iterator[None]:
             hint="Check the name. If it is private, set HF_TOKEN.",
         ) from error
     except errors.HfHubHTTPError as error:
-        status = error.response.status_code
-        kind = RefusedError if status in (401, 403) else UnavailableError
-        raise kind(f"The hub returned status {status} for {spec.repo}: {printable(str(error)).strip()}") from error
+        refusal = Refusal(error.response.status_code, str(error), headers=error.response.headers)
+        failed = f"The hub returned status {refusal.status} for {spec.repo}: {printable(str(error)).strip()}"
+        raise refusal.error(failed) from error
     except (errors.HTTPError, OSError) as error:  # HTTPError is from requests or httpx, depending on the version
         raise UnavailableError(
             f"Downloading {spec.repo} failed: {printable(str(error)).strip() or type(error).__name__}",

@@ -13,8 +13,8 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
-from robust_qa import CallTimeout, RefusedError, ReplyError, UnavailableError, __version__
-from robust_qa.kit import is_loopback, read_body
+from robust_qa import RefusedError, ReplyError, __version__
+from robust_qa.kit import httpx_errors, is_loopback, read_body
 
 from .client import Client
 from .refusals import error_for, refusal_in
@@ -176,14 +176,9 @@ class BatchApi:
         self, method: str, page: str, query: Mapping[str, str] | None = None, **content: Any
     ) -> AsyncIterator[httpx.Response]:
         url = httpx.URL(self._client.url(page)).copy_merge_params(query or {})
-        try:
+        with httpx_errors(str(self._endpoint), _SECONDS, shown=self._endpoint.excerpt):
             async with self._connected(url).stream(method, url, **content) as response:
                 yield response
-        except httpx.TimeoutException as cause:
-            raise CallTimeout(f"{self._endpoint} did not answer {method} {page} within {_SECONDS:g} s.") from cause
-        except httpx.TransportError as cause:
-            reason = self._endpoint.excerpt(str(cause)) or type(cause).__name__
-            raise UnavailableError(f"No connection to {self._endpoint}: {reason}") from cause
 
     def _connected(self, url: httpx.URL) -> httpx.AsyncClient:
         if self._http is None:

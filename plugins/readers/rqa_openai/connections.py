@@ -13,8 +13,8 @@ import certifi
 from multidict import CIMultiDict
 from yarl import URL
 
-from robust_qa import CallError, CallTimeout, ConfigError, UnavailableError, __version__
-from robust_qa.kit import is_loopback, read_body
+from robust_qa import CallTimeout, ConfigError, __version__
+from robust_qa.kit import connection_error, is_loopback, read_body
 
 from .replies import Endpoint, Reply
 from .streams import Stream
@@ -76,19 +76,19 @@ class Connections:
                 general=True,
             ) from cause
         except aiohttp.ClientConnectorError as cause:
-            failed = f"No connection to {self._endpoint}: {self._reason(cause.__cause__ or cause)}"
-            if is_loopback(self._url.host or "") and not isinstance(cause, aiohttp.ClientSSLError):
+            local = is_loopback(self._url.host or "")
+            hint = "Check that the server is running and that `base_url` is correct."
+            if local:
                 command = _START_COMMANDS.get(self._url.port or 0)
                 start = f"Start the server, for example with `{command}`" if command else "Start the server"
-                raise CallError(failed, hint=f"{start}, or correct `base_url`.", general=True) from cause
-            raise UnavailableError(
-                failed, hint="Check that the server is running and that `base_url` is correct.", general=True
-            ) from cause
+                hint = f"{start}, or correct `base_url`."
+            reason = self._reason(cause.__cause__ or cause)
+            raise connection_error(str(self._endpoint), reason, local=local, hint=hint) from cause
         except aiohttp.ClientResponseError as cause:  # its text has the proxy's address, which may hold a password
             reason = f"status {cause.status}: {self._endpoint.excerpt(cause.message)}"
-            raise UnavailableError(f"Lost the connection to {self._endpoint}: {reason}") from cause
+            raise connection_error(str(self._endpoint), reason, reached=True) from cause
         except aiohttp.ClientError as cause:
-            raise UnavailableError(f"Lost the connection to {self._endpoint}: {self._reason(cause)}") from cause
+            raise connection_error(str(self._endpoint), self._reason(cause), reached=True) from cause
 
     def _reason(self, error: BaseException) -> str:
         return self._endpoint.excerpt(str(error)) or type(error).__name__

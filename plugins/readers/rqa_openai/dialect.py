@@ -12,8 +12,9 @@ from typing import Any, Literal
 import msgspec
 
 from robust_qa import Message
+from robust_qa.kit import Refusal
 
-from .refusals import Refusal
+from .refusals import INVALID_JSON
 
 Structured = Literal["json_schema", "json_object", "none"]
 _FALLBACK: dict[Structured, Structured] = {"json_schema": "json_object", "json_object": "none"}
@@ -93,7 +94,7 @@ class Dialect:
             return replace(self, system=False)
         if refusal.status in _NOT_ABOUT_FIELDS or not refusal.mentions(_UNSUPPORTED):
             return None
-        if self.tokens_field == "max_tokens" and "messages" in request and refusal.names("max_tokens"):
+        if self.tokens_field == "max_tokens" and "messages" in request and _names(refusal, "max_tokens"):
             return replace(self, tokens_field="max_completion_tokens")
         if name := self._named_field(refusal, request):
             return replace(self, omitted=self.omitted | {name})
@@ -104,7 +105,7 @@ class Dialect:
 
         Keep it only if it works: the endpoint may have refused the request for any other reason.
         """
-        if refusal.status in _NOT_ABOUT_FIELDS or refusal.has_other_cause:
+        if refusal.status in _NOT_ABOUT_FIELDS or refusal.names_cause or INVALID_JSON in refusal.codes:
             return None
         name = self._named_field(refusal, request)
         temperature = request.get("temperature")
@@ -120,7 +121,7 @@ class Dialect:
     def _named_field(self, refusal: Refusal, request: Mapping[str, Any]) -> str:
         """Return the first optional field of `request` that `refusal` names, or ""."""
         sent = (name for name in _OPTIONAL if name in request and name not in self.omitted)
-        return next(filter(refusal.names, sent), "")
+        return next((name for name in sent if _names(refusal, name)), "")
 
     def rejected_since(self, configured: Dialect) -> list[str]:
         """Return the names of the features in `configured` that the endpoint rejected."""
@@ -129,11 +130,19 @@ class Dialect:
         return [*formats, *tokens, *sorted(self.omitted), *([] if self.system else ["the role system"])]
 
 
+def _names(refusal: Refusal, name: str) -> bool:
+    """Return whether the error is about the request field `name`."""
+    # A server error may use "stop" or "temperature" as an ordinary word. There the name has to be quoted.
+    unquoted = refusal.status in {400, 404, 422} or name not in {"seed", "stop", "temperature"}
+    pattern = rf"\b{name}\b" if unquoted else rf"['\"`.]{name}\b"
+    return name in refusal.codes or re.search(pattern, refusal.message) is not None
+
+
 def names_field(refusal: Refusal, request: Mapping[str, Any]) -> bool:
     """Whether `refusal` names an optional field of `request`, so that a retry does not help."""
     if refusal.status in _NOT_ABOUT_FIELDS:
         return False
-    named = any(name in request and refusal.names(name) for name in (*_OPTIONAL, "logprobs"))
+    named = any(name in request and _names(refusal, name) for name in (*_OPTIONAL, "logprobs"))
     return named or ("response_format" in request and refusal.mentions(_FORMAT))
 
 

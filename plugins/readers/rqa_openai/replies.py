@@ -11,12 +11,11 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from robust_qa import Completion, CutError, Message, RefusedError, ReplyError, RqaError, UnavailableError, Usage
-from robust_qa.kit import single_line, without_thoughts
+from robust_qa.kit import FILTERED, single_line, without_thoughts
 
 T = TypeVar("T")
 
-READ, _EXCERPT = 10_000, 200  # characters of an endpoint's message that are searched, and shown
-FILTERED = "The provider's content filter rejected this. Rephrase the question, or use other passages or another model."
+_READ, _EXCERPT = 10_000, 200  # characters of an endpoint's message that are read, and shown
 CHECK_URL = "Check `base_url`: the address without a page such as /chat/completions. It often ends in /v1."
 _CHARACTERS_PER_TOKEN = 6  # an upper bound: long texts have fewer in every vocabulary
 _SMALLEST_WINDOW = 1000  # tokens
@@ -41,7 +40,7 @@ class Endpoint:
 
     def excerpt(self, text: str) -> str:
         """Return the start of `text` on one line, without `secrets` and safe for a terminal."""
-        shown = single_line(text[:READ])
+        shown = single_line(text[:_READ])
         for secret in self.secrets:
             shown = shown.replace(secret, "***")
         return shown[:_EXCERPT]

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-import httpx
 import msgspec
 
-from robust_qa import CallError, CallTimeout, Key, RefusedError, ReplyError, UnavailableError
-from robust_qa.kit import is_loopback, read_body, retry_after, single_line
+from robust_qa import Key, ReplyError, RqaError
+from robust_qa.kit import Refusal, httpx_errors, is_loopback, read_body, single_line
 
 from .fetching import client
 from .providers import APIS, Query, Request, Result, UnsearchedError
 
 _SECONDS = 15.0  # timeout for connecting, and for each part of a reply
 _LONGEST_REPLY = 8 << 20  # bytes
-# Errors about the key that have another status than 401: brave (422), google-cse and serper (400).
-_KEY_ERROR = re.compile(rb"SUBSCRIPTION_TOKEN_INVALID|API_KEY_INVALID|API key not valid|Not enough credits")
 _EXCERPT = 200  # characters of a provider's message in errors
 
 
@@ -48,26 +44,25 @@ class Provider:
         """
         secret = self._reveal()
         request = self._api.request(Query(words, results, secret, self._engine))
-        try:
+        hint = "Start the server, or correct" if self._local else "Check your network connection and"
+        with httpx_errors(
+            self._name_and_host,
+            _SECONDS,
+            local=self._local,
+            hint=f"{hint} `base_url`.",
+            shown=lambda text: self._shown(text, secret),
+        ):
             status, headers, body = await self._exchange(request)
-        except httpx.TimeoutException as error:
-            raise CallTimeout(f"{self._name_and_host} did not answer within {_SECONDS:g} s.") from error
-        except httpx.HTTPError as error:
-            reason = self._shown(str(error) or type(error).__name__, secret)
-            failed = f"Searching with {self._name_and_host} failed: {reason}"
-            if self._local and isinstance(error, httpx.ConnectError):  # a retry does not start the server
-                raise CallError(failed, hint="Start the server, or correct `base_url`.", general=True) from error
-            raise UnavailableError(failed, hint="Check your network connection and `base_url`.") from error
+        refusal = Refusal.of(status, body, headers)
+        message = self._shown(refusal.message or body.decode("utf-8", "replace"), secret)
         if status != 200:
-            message = f"returned status {status}: {self._shown(_message_in(body), secret) or 'no message'}"
-            raise self._refusal(status, headers, message, key_error=bool(_KEY_ERROR.search(body)))
+            raise self._error(refusal, f"returned status {status}: {message or 'no message'}")
         try:
             return self._api.results(msgspec.json.decode(body))
         except UnsearchedError as error:
-            message = f"did not search: {self._shown(str(error), secret)}"
-            raise self._refusal(error.status, headers, message) from error
+            failed = f"did not search: {self._shown(str(error), secret)}"
+            raise self._error(Refusal(error.status, headers=headers), failed) from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-            message = self._shown(_message_in(body), secret)
             raise ReplyError(
                 f"{self._name_and_host} did not return search results: {message}",
                 hint="Check `base_url`. The address may lead to a login page.",
@@ -97,34 +92,15 @@ class Provider:
             body = await read_body(response, _LONGEST_REPLY, server=self._name_and_host)
             return response.status_code, response.headers, body
 
-    def _refusal(self, status: int, headers: Mapping[str, str], message: str, *, key_error: bool = False) -> CallError:
-        text = f"{self._name_and_host} {message}"
-        if status == 429 or status >= 500:
-            return UnavailableError(text, retry_after=retry_after(headers), limited=status == 429)
-        if 300 <= status < 400:
-            return RefusedError(text, hint="The provider redirects to another address. Check `base_url`.")
-        hint = ""
-        if self._name == "searxng" and status == 403:
-            hint = "Add `json` to `search.formats` in the settings of the SearXNG instance."
-        elif self._key and (key_error or status in {401, 403}):
-            hint = "Check the key. Replace it with `rqa keys set NAME --host HOST`."
-        return RefusedError(text, hint=hint, general=key_error or status in {401, 402, 403, 404, 432, 433})
+    def _error(self, refusal: Refusal, failed: str) -> RqaError:
+        hints = {300: "The provider redirects to another address. Check `base_url`."}
+        if self._name == "searxng":
+            hints[403] = "Add `json` to `search.formats` in the settings of the SearXNG instance."
+        elif self._key:
+            hints[401] = "Check the key. Replace it with `rqa keys set NAME --host HOST`."
+        return refusal.error(f"{self._name_and_host} {failed}", hints=hints)
 
     def _shown(self, text: str, secret: str) -> str:
         """Return the start of `text` on one line, without the key."""
         line = single_line(text[:10_000])
         return (line.replace(secret, "***") if secret else line)[:_EXCERPT]
-
-
-def _message_in(body: bytes) -> str:
-    """Return the message in an error's JSON, at any depth, or the whole text."""
-    try:
-        found = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return body.decode("utf-8", "replace")
-    while isinstance(found, dict):
-        inner = next((found[name] for name in ("error", "detail", "message", "info") if found.get(name)), None)
-        if inner is None:
-            return body.decode("utf-8", "replace")
-        found = inner
-    return str(found)

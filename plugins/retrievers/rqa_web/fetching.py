@@ -20,7 +20,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from robust_qa import ConfigError, ReplyError
-from robust_qa.kit import install_hint, printable, read_body, warn
+from robust_qa.kit import Refusal, install_hint, printable, read_body, warn
 
 from .pages import Page, read, read_markup
 from .providers import host, is_web
@@ -136,7 +136,7 @@ class Fetcher:
         except TimeoutError as error:
             raise UnreadableError(f"it did not arrive within {bounds.seconds:g} s") from error
         if reply.status != 200:
-            lasting = 400 <= reply.status < 500 and reply.status not in {408, 425, 429}
+            lasting = not Refusal(reply.status).retryable
             raise UnreadableError(f"the site returned status {reply.status}", lasting=lasting)
         if reply.page.type not in _TYPES:
             raise UnreadableError(f"its type {printable(reply.page.type)} is not supported", lasting=True)

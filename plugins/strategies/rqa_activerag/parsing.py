@@ -13,7 +13,6 @@ from typing import Any
 
 from robust_qa.kit import (
     Labels,
-    between,
     final_answer,
     in_either_form,
     named_documents,
@@ -115,8 +114,6 @@ def _json_form(reply: str) -> dict[str, Any] | None:
 def _text_form(reply: str) -> dict[str, Any] | None:
     """Return the fields of a text reply. Each `before:` begins a correction."""
     corrections, end = _LABELS.parse(reply)
-    if between(reply, "ANSWER"):
-        end["answer"] = final_answer(reply)
     return {**end, "corrections": corrections} if "answer" in end else None
 
 

@@ -17,7 +17,6 @@ from robust_qa.kit import (
     Labels,
     between,
     declines,
-    final_answer,
     in_either_form,
     named_documents,
     one_line,
@@ -172,10 +171,8 @@ def _json_form(reply: str, size: int) -> Verdict | None:
 
 def _text_form(reply: str, size: int) -> Verdict | None:
     groups, end = _VERDICT.parse(reply)
-    marked = bool(between(reply, "ANSWER"))
-    end |= {"answer": final_answer(reply)} if marked else {}
     verdict = _verdict(groups, end, size)
-    return verdict if marked and verdict.answer else _of_use(verdict)
+    return verdict if between(reply, "ANSWER") and verdict.answer else _of_use(verdict)
 
 
 def _of_use(verdict: Verdict) -> Verdict | None:

@@ -143,8 +143,8 @@ def test_a_gated_repository_names_the_licence_and_the_token(hub):
 
 
 def test_a_hub_that_fails_is_unavailable(hub):
-    hub.status = 418
-    with pytest.raises(UnavailableError, match="returned status 418 for tiny/Model-GGUF"):
+    hub.status = 503
+    with pytest.raises(UnavailableError, match="returned status 503 for tiny/Model-GGUF"):
         fetch(REPO, hub)
 
 

@@ -227,8 +227,9 @@ async def test_an_unknown_certificate_is_not_trusted(connect, certificate):
     _, tls = certificate
     with serve(lambda request, n: "Paris.", tls=tls) as server:
         reader = connect(server.url.replace("http://127.0.0.1", "https://localhost"))
-        with pytest.raises(UnavailableError, match=r"No connection to .* certificate"):
+        with pytest.raises(CallError, match=r"No connection to .* certificate") as raised:
             await reader.generate(ASKED, Decoding())
+    assert "SSL_CERT_FILE" in raised.value.hint and not raised.value.retryable
     assert server.count == 0
 
 
