@@ -174,7 +174,7 @@ def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint, *, names_field
             hint="Set the reader's `window` to the model's context length in tokens. rqa then drops passages that do "
             "not fit. Or use fewer passages.",
         )
-    if not names_field and (status in {200, 408, 409, 429} or status >= 500):
+    if not names_field and (status in {200, 408, 409, 429} or (status >= 500 and status != 501)):
         if "insufficient_quota" in refusal.codes:
             return RefusedError(failed, hint=_hint(402, endpoint), general=True)
         wait = retry_after(reply.headers)
