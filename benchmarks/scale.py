@@ -96,7 +96,7 @@ def questions() -> str:
 
 Hours at the provider's limits, which decide: one core makes {amount(1000 / MEASURED["call"].value)} calls a second.
 `rqa batch --engine ray` divides the limits among its workers, so more machines do not help here.
-With `--provider-batch` the provider sets the pace.
+With `--engine provider` the provider sets the pace.
 
 Without a language model, the packaged reader takes {amount(hours)} core hours for ten passages a question, or
 {amount(hours * ASSUMED["core"].value)} dollars. It only computes: 100 cores of a Ray cluster need

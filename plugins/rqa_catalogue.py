@@ -88,6 +88,7 @@ def _commands(registry: Registry) -> None:
     add("mcp", "rqa_mcp.command:mcp", summary="Give agents tools over the Model Context Protocol.")
     add("serve", "rqa_serve.command:serve", summary="Answer questions over HTTP, as OpenAI's chat completions.")
     registry.tools("rqa_check.tool:tools")
+    registry.engine("provider", "rqa_provider:Provider", summary="answers in batches of the provider, at half price")
     registry.engine("ray", "rqa_ray:Ray", summary="answers on the machines of a Ray cluster")
 
 

@@ -25,6 +25,7 @@ from .types import (
     Reading,
     Survey,
     Tally,
+    Usage,
 )
 
 if TYPE_CHECKING:
@@ -58,26 +59,6 @@ class LanguageModel(Protocol):
     """
 
     def generate(self, messages: list[Message], decoding: Decoding, /) -> Completion | Awaitable[Completion]: ...
-
-
-class ProviderBatches(Protocol):
-    """Generates through the batch API of a provider, at half price and with a delay of up to a day.
-
-    A language model returns it from `provider_batches(journal, say)`. `journal` is the path of a file in which it
-    records its batches, so that a later run finds them. `say(text)` prints a line.
-    """
-
-    async def check(self) -> None:
-        """Raise RefusedError if the endpoint has no batch API."""
-
-    async def generate(self, messages: list[Message], decoding: Decoding, /) -> Completion | None:
-        """Wait for `send`, then for the reply. None: the batch did not answer, make an ordinary call.
-
-        Raises UnavailableError with `general=True, limited=True` to end the run.
-        """
-
-    def send(self) -> None:
-        """Send all the requests that wait, in as few batches as the provider allows."""
 
 
 class Evaluator(Protocol):
@@ -327,6 +308,31 @@ class Toolbox(Protocol):
         """Record a decision in the trace. Raises TypeError if `data` cannot be written as JSON."""
 
 
+class ReaderHandle(Protocol):
+    """A configured reader, as an engine sees it."""
+
+    @property
+    def name(self) -> str:
+        """The kind and the name, such as "reader.gpt"."""
+
+    @property
+    def component(self) -> Any:
+        """The reader itself."""
+
+    def cost(self, usage: Usage, /) -> float | None:
+        """Return the price of `usage` by the prices in the configuration, None without prices."""
+
+
+class Relay(Protocol):
+    """Makes calls of readers in another way, such as in batches of the provider."""
+
+    async def generate(self, reader: ReaderHandle, messages: list[Message], decoding: Decoding, /) -> Completion | None:
+        """Return the reply of the reader. None to leave the call to the reader itself, within its limits.
+
+        The call has no timeout. Raises UnavailableError with `general=True, limited=True` to end the run.
+        """
+
+
 class Engine(Protocol):
     """Answers the rows of a batch: in this process, or on other machines."""
 
@@ -377,6 +383,17 @@ class Job(Protocol):
     @property
     def worker(self) -> Worker:
         """A worker in this process, for `jobs` questions in flight."""
+
+    @property
+    def reader(self) -> ReaderHandle | None:
+        """The default reader, None if there is none."""
+
+    @property
+    def calls(self) -> int:
+        """The number of calls to components in flight in this process, without those of a relay."""
+
+    def relaying(self, relay: Relay, /) -> AbstractContextManager[None]:
+        """Let `relay` make the calls of readers in this process while inside."""
 
     @property
     def recipe(self) -> Recipe:

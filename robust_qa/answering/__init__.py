@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..calls.watching import Watcher
 from .components import split_reader
+from .context_window import estimate_tokens
 from .conversation import condensed
 from .session import Session, check_question
 
@@ -12,5 +13,6 @@ __all__ = [
     "Watcher",
     "check_question",
     "condensed",
+    "estimate_tokens",
     "split_reader",
 ]

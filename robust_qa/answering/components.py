@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -17,6 +17,7 @@ from ..calls.cache import Cache
 from ..calls.contract import CONTRACT, attributed, check_component, closed
 from ..calls.limits import Limits, reserved
 from ..calls.pipeline import Pipeline
+from ..calls.relaying import ReaderPipeline
 from ..config import options as settings
 from ..config import source_trust
 from ..config.defaults import Defaults
@@ -40,10 +41,9 @@ from ..host.loading import Host
 from ..host.registry import Registration
 from ..kit.prompts import load_prompts
 from ..prompt import Prompt
-from ..protocols import EmbedderHandle
+from ..protocols import EmbedderHandle, Relay
 from ..types import KINDS, Expression, Kind, Passage
 from .embedding import Handle, unusable_handle
-from .waves import Waves
 
 EXPRESSION_PROMPTS = Path(__file__).parents[1] / "prompts" / "expressions"
 
@@ -100,8 +100,8 @@ class Components:
         self.host = host
         self.overrides = overrides or {}
         self.cache = cache
-        self.waves: Waves | None = None
-        """Collects the calls for providers' batches. Set it before the first use; None makes ordinary calls."""
+        self.relay: Relay | None = None
+        """Makes the calls of readers, if it is set."""
         self._pipelines: dict[tuple[Kind, str], Pipeline] = {}
         self._strategies: dict[str, Any] = {}
         self._built: dict[str, Any] = {}  # to close at the end, including components that failed a check
@@ -454,11 +454,14 @@ class Components:
                 continue  # its model or index is missing
         return None
 
+    @property
+    def calls(self) -> int:
+        """The number of calls in flight, without those of the relay."""
+        return sum(pipeline.in_flight for pipeline in self._pipelines.values())
+
     async def close(self) -> list[str]:
         """End all calls and close all components. Returns what went wrong, one text for each component."""
         await asyncio.gather(*(each.end() for each in self._pipelines.values()))
-        if self.waves is not None:
-            self.waves.close()
         # A worker thread cannot be stopped, and closing its component while it runs is not safe.
         busy = {each.name for each in self._pipelines.values() if each.busy}
         idle = [(name, component) for name, component in self._built.items() if name not in busy]
@@ -474,7 +477,8 @@ class Components:
         digest = hashlib.sha256(repr((*part.identity, fingerprint or "")).encode("utf-8", "replace")).hexdigest()
         # Components with `needs` call others, whose results are cached.
         cached = getattr(component, "cached", True) and not hasattr(component, "needs")
-        pipeline = Pipeline(
+        make = partial(ReaderPipeline, lambda: self.relay) if kind == "reader" else Pipeline
+        return make(
             f"{kind}.{name}",
             component,
             part.limits,
@@ -484,9 +488,6 @@ class Components:
             fingerprint=fingerprint,
             cache=self.cache,
         )
-        if self.waves is not None:
-            self.waves.add(pipeline)
-        return pipeline
 
 
 @contextmanager

@@ -11,7 +11,6 @@ from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Set
 from copy import copy
 from functools import cached_property, partial
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -35,7 +34,6 @@ from .history import Recorder
 from .retrieval import check
 from .strategies import answer_of
 from .toolbox import Toolbox
-from .waves import BATCHES, Waves
 
 MOST_CHARACTERS = 20_000  # of a question
 _FILES_NAMED = 5  # stale files in a warning
@@ -193,19 +191,6 @@ class Session:
         if self._ended:  # its components are closed
             raise RqaError("This session has ended.", hint="Create a new one.")
 
-    async def use_provider_batches(self, journal: Path, say: Callable[[str], object]) -> None:
-        """Make the calls of readers through their providers' batch APIs. Call it before the first question.
-
-        `journal`: the file in which readers record their batches, so that a later session finds them.
-        `say`: prints a line about each wave of calls.
-
-        Raises ConfigError if the reader has no batch API, RefusedError if its endpoint has none.
-        """
-        waves = self.components.waves = Waves(journal, say)
-        reader = self.components.default("reader")
-        if reader is None or not await waves.check(reader):
-            raise self._no_batches(reader)
-
     def toolbox_for(self, question: Question, *, as_given: bool = False) -> Toolbox:
         """The toolbox that strategies get for `question`. Use it to call components directly."""
         components, own = self.components, question.passages is not None
@@ -238,11 +223,11 @@ class Session:
     def cost(self, trace: Iterable[Step]) -> float | None:
         """The price of the calls in a trace by their readers' prices, cached calls included. None without prices."""
         default = self.components.default("reader")
-        costs = [default.limits.cost(Usage())] if default else []
+        costs = [default.cost(Usage())] if default else []
         for step in trace:
             kind, _, name = step.component.partition(".")
             if kind == "reader":
-                costs.append(self.components.pipeline("reader", name).limits.cost(step.usage))
+                costs.append(self.components.pipeline("reader", name).cost(step.usage))
         known = [cost for cost in costs if cost is not None]
         return math.fsum(known) if known else None
 
@@ -329,15 +314,6 @@ class Session:
             each.factory for each in self.components.host.components("reader") if each.has("advice")
         ]
         return [factory.advice() for factory in factories]
-
-    def _no_batches(self, reader: Pipeline | None) -> ConfigError:
-        configured = [name for name in self.components.config.names("reader") if self._reader_can(BATCHES, name)]
-        installed = [r.name for r in self.components.host.components("reader") if r.has(BATCHES)]
-        hint = f"Reader plugins that can: {', '.join(installed) or 'none'}."
-        if configured:
-            hint = f"Choose a configured reader with --reader: {', '.join(configured)}."
-        name = reader.name if reader else "A setup without a reader"
-        return ConfigError(f"{name} cannot use a provider's batch API.", hint=hint)
 
     def _reader_can(self, power: str, name: str) -> bool:
         """Whether the configured reader of that name has `power`. False if its table is invalid."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..documents.lines import read_lines
-from ..protocols import Engine, Job, OutputFile, Recipe, Runner, Worker
+from ..protocols import Engine, Job, OutputFile, ReaderHandle, Recipe, Relay, Runner, Worker
 from ..types import Survey, Tally
 from .layout import bare, check_rows, question_column
+from .local import Local
 from .resume import answered_by, survey
 from .rows import portable, read_passages, unread_passages
 from .tables import input_rows, is_table, table_fields
@@ -13,8 +14,11 @@ from .tables import input_rows, is_table, table_fields
 __all__ = [
     "Engine",
     "Job",
+    "Local",
     "OutputFile",
+    "ReaderHandle",
     "Recipe",
+    "Relay",
     "Runner",
     "Survey",
     "Tally",

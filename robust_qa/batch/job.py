@@ -15,7 +15,7 @@ import msgspec
 from ..answering.session import Session
 from ..answering.toolbox import Toolbox
 from ..errors import InputError
-from ..protocols import Runner
+from ..protocols import ReaderHandle, Relay, Runner
 from ..types import Survey, Tally
 from .layout import delimiter_of, described, source_name
 from .output import OutFile
@@ -61,6 +61,25 @@ class BatchJob:
         """A worker in this process, with the session."""
         answer = partial(self.session.answer, strategy=self.strategy, as_given=self.as_given)
         return Answerer(answer, jobs=self.jobs, **self.how)
+
+    @property
+    def reader(self) -> ReaderHandle | None:
+        """The default reader, None if there is none."""
+        return self.session.components.default("reader")
+
+    @property
+    def calls(self) -> int:
+        """The number of calls to components in flight, without those of a relay."""
+        return self.session.components.calls
+
+    @contextmanager
+    def relaying(self, relay: Relay) -> Iterator[None]:
+        """Let `relay` make the calls of readers while inside."""
+        self.session.components.relay = relay
+        try:
+            yield
+        finally:
+            self.session.components.relay = None
 
     @cached_property
     def recipe(self) -> SessionRecipe:

@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import stdout
 from ..errors import InputError
-from ..protocols import Job
+from ..protocols import Job, Worker
 from ..types import Survey
 from .formats import format_of
 from .output import Stream
@@ -25,18 +25,19 @@ _STDIN = 0
 class Local:
     """Answers the rows in this process."""
 
-    async def run(self, job: Job) -> None:
-        """Answer the rows of the job."""
+    async def run(self, job: Job, worker: Worker | None = None) -> None:
+        """Answer the rows of the job, with `worker` instead of the job's own if there is one."""
         with open_input(job.source) as descriptor:
             resumable = is_file(job.out)
-            survey = (
-                survey_file(descriptor, job.source, job.column) if resumable else Survey()
-            )  # before any row is read
+            # Before any row is read.
+            survey = survey_file(descriptor, job.source, job.column) if resumable else Survey()
             rows = InputRows(descriptor, job.source, job.column)
             job.plan(await rows.peek(), survey.rows)
 
             async def answer(output: Output, **how: Any) -> None:
-                batch = Batch(job.worker, rows, output, jobs=job.jobs, ordered=job.ordered, tally=job.tally, **how)
+                batch = Batch(
+                    worker or job.worker, rows, output, jobs=job.jobs, ordered=job.ordered, tally=job.tally, **how
+                )
                 size = None if rows.is_table else _size(descriptor)  # the rows of a table repeat its header
                 async with job.supervised(batch, size=size, resumable=resumable):
                     await batch.run()

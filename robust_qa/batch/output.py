@@ -197,8 +197,6 @@ class OutFile:
             draft = state_file.with_name(f"{state_file.name}.new")
             state.save(draft)  # first: if this fails, the old rows are still there
             try:
-                if force:
-                    batches_file(self._out).unlink(missing_ok=True)  # a new run pays for new replies
                 state_file.unlink(missing_ok=True)  # old rows must never get the state of a new run
             except OSError as error:
                 draft.unlink()
@@ -279,11 +277,6 @@ def rows_file(out: Path) -> Path:
 
 def _changed(how: str) -> InputError:
     return InputError(f"{how} This output was changed.", hint=_START_AGAIN)
-
-
-def batches_file(path: Path) -> Path:
-    """The file beside the output at `path` in which readers record their provider's batches."""
-    return path.with_name(f"{path.name}.batches")
 
 
 def _state_file(path: Path) -> Path:

@@ -8,7 +8,7 @@ import hashlib
 import inspect
 import os
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -88,10 +88,6 @@ class Pipeline:
 
     `identity` identifies what results depend on besides the arguments; None turns the cache off. `digest` is the same
     value, set even without a cache. `fingerprint` is the component's own digest of its content, or None.
-
-    `generate_in_wave`, if set, makes the first attempt of each `generate`. It has no limits, because the call waits for
-    a wave of calls. It returns None to leave the call to the component. `async_calls` is the concurrency limit of an
-    `async def` method without a limit of its own.
     """
 
     def __init__(
@@ -123,8 +119,6 @@ class Pipeline:
         self._methods: dict[str, _Method] = {}
         # A component with `needs` calls others through its toolbox, where those calls are limited and retried.
         self._delegates = hasattr(component, "needs")
-        self.generate_in_wave: Callable[..., Awaitable[Any]] | None = None
-        self.async_calls = _UNLIMITED
 
     async def call(self, call: Call[T], trace: Trace) -> T:
         """Return the result of `call` from the cache, from an equal call in flight, or from the component.
@@ -172,13 +166,8 @@ class Pipeline:
                 try:
                     if watcher and watcher.streaming and call.preview and hasattr(self.component, "generate_stream"):
                         result = await self._stream(call, Unfolding(call.preview, watcher.answer))
-                    elif batcher := self._batcher(call.power):
-                        result = await batcher.submit(call.arguments)
                     else:
-                        result = None if retries else await self._in_wave(call)
-                        if result is None:
-                            function = getattr(self.component, call.power)
-                            result = await self._invoke(call.power, function, *_copied(call.arguments))
+                        result = await self._attempt(call, retries)
                     result = self._validated(call, result)
                     break
                 except RqaError as error:
@@ -205,14 +194,13 @@ class Pipeline:
             with suppress(RuntimeError):  # the event loop is closed
                 loop.call_soon_threadsafe(unfolding.add, piece)
 
-        return await self._invoke("generate_stream", self.component.generate_stream, *_copied(call.arguments), add)
+        return await self._invoke("generate_stream", self.component.generate_stream, *copied(call.arguments), add)
 
-    async def _in_wave(self, call: Call[Any]) -> Any:
-        """Return the reply from a wave of calls, None for calls that are not made in waves."""
-        if self.generate_in_wave is None or call.power != "generate":
-            return None
-        with attributed(self.name):
-            return await self.generate_in_wave(*_copied(call.arguments))
+    async def _attempt(self, call: Call[Any], retries: int) -> Any:
+        """Return the result of one attempt, after so many others."""
+        if batcher := self._batcher(call.power):
+            return await batcher.submit(call.arguments)
+        return await self._invoke(call.power, getattr(self.component, call.power), *copied(call.arguments))
 
     async def _invoke(self, power: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Wait for a slot and for the rate limit, then call with a timeout, in a worker thread if it is `def`."""
@@ -289,6 +277,10 @@ class Pipeline:
                 return result
         finally:
             slots.leave(slot)
+
+    def cost(self, usage: Usage) -> float | None:
+        """Return the price of `usage`, None without prices."""
+        return self.limits.cost(usage)
 
     @property
     def busy(self) -> bool:
@@ -392,7 +384,7 @@ class Pipeline:
 
     async def _batch(self, power: str, many: Callable[..., Any], requests: list[tuple[Any, ...]]) -> list[Any]:
         """Return the result of each request of a batch, from one call of `many`."""
-        results = await self._invoke(power, many, [*map(_copied, requests)])
+        results = await self._invoke(power, many, [*map(copied, requests)])
         if not isinstance(results, list) or len(results) != len(requests):
             got = f"{len(results)} results" if isinstance(results, list) else f"{type(results).__name__}, not a list,"
             raise PluginError(
@@ -432,7 +424,7 @@ class Pipeline:
             if width:  # of all methods together
                 slots = self._shared_slots("all", width)
             else:
-                slots = self._shared_slots(name, self.async_calls if is_async else _SYNC_CALLS)
+                slots = self._shared_slots(name, _UNLIMITED if is_async else _SYNC_CALLS)
         timeout = self.limits.timeout
         if timeout is None and is_async and not self._delegates:  # a thread cannot be stopped
             timeout = _ASYNC_TIMEOUT
@@ -492,7 +484,7 @@ def _step(call: Call[Any]) -> str:
     return doing.get(call.power, f"waiting for the model ({call.what})")
 
 
-def _copied(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+def copied(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return `arguments` with their lists copied, because the component may change them."""
     return tuple(copy(each) if isinstance(each, list) else each for each in arguments)
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from ..encoding import ROW_FORMATS
 from ..errors import Exit
 from .options import Answering, answering_options, engine_options, jobs_option, output_option
 from .run import Run, pass_run
-
-_JOBS_OF_WAVES = 5000  # questions in flight with --provider-batch: each wave has a call of every one
 
 
 @click.command(
@@ -30,11 +26,6 @@ _JOBS_OF_WAVES = 5000  # questions in flight with --provider-batch: each wave ha
 @click.option("--force", is_flag=True, help="Replace OUT.")
 @jobs_option
 @engine_options
-@click.option(
-    "--provider-batch",
-    is_flag=True,
-    help="Send the model's calls through the provider's batch API: half the price, replies within a day. Needs -o.",
-)
 @click.option("--unordered", is_flag=True, help="Write each answer when it is ready, not in input order.")
 @click.option("--no-passages", is_flag=True, help="Do not copy the rows' passages to the output.")
 @click.option("--details", is_flag=True, help="Add the strategy's details to each answer.")
@@ -52,7 +43,6 @@ def command(
     retry_failed: bool,
     force: bool,
     jobs: int,
-    provider_batch: bool,
     unordered: bool,
     no_passages: bool,
     details: bool,
@@ -70,9 +60,6 @@ def command(
         raise click.UsageError(f"{option} and --force exclude each other: one keeps OUT, one replaces it.")
     if resume and out is None:
         raise click.UsageError(f"{option} needs the output file to continue: add -o OUT.")
-    batches = _batches_of(run, None if out is None else Path(out), wanted=provider_batch, resume=resume)
-    if provider_batch and click.get_current_context().get_parameter_source("jobs") is ParameterSource.DEFAULT:
-        jobs = _JOBS_OF_WAVES
     from .batch_run import Target, answer_stream
 
     failed = answer_stream(
@@ -80,7 +67,6 @@ def command(
         source or "-",
         Target(out, resume=resume, force=force, retry=retry_failed),
         Answering(**answering),
-        batches=batches,
         column=column,
         jobs=jobs,
         ordered=not unordered,
@@ -90,17 +76,3 @@ def command(
     )
     if failed:
         raise click.exceptions.Exit(Exit.ROWS_FAILED)
-
-
-def _batches_of(run: Run, out: Path | None, *, wanted: bool, resume: bool) -> Path | None:
-    """Return the file that records the provider's batches, None if they are not `wanted`."""
-    from ..batch.output import batches_file
-
-    if out is None or (out.exists() and not out.is_file()):
-        if wanted:
-            raise click.UsageError("--provider-batch records its batches beside the output file: add -o OUT.")
-        return None
-    file = batches_file(out.resolve())
-    if resume and not wanted and file.exists():
-        run.say(f"{file.name} records batches that may be paid: with --provider-batch, rqa waits for their replies")
-    return file if wanted else None

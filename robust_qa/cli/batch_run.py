@@ -26,7 +26,7 @@ from ..batch.job import BatchJob
 from ..batch.local import open_input
 from ..batch.output import check_continues
 from ..batch.resume import survey_file
-from ..errors import CallError, ConfigError, InputError
+from ..errors import CallError, InputError
 from ..protocols import Runner
 from ..stdout import plugins_write_to_stderr
 from ..types import Tally
@@ -149,13 +149,8 @@ async def answer_rows(
     return job.tally
 
 
-def answer_stream(
-    run: Run, source: str, target: Target, answering: Answering, *, batches: Path | None = None, **how: Any
-) -> int:
-    """Answer the rows of `source`, see `answer_rows`. Return the number of failed rows, including earlier runs.
-
-    `batches` is the file that records the provider's batches, None for ordinary calls.
-    """
+def answer_stream(run: Run, source: str, target: Target, answering: Answering, **how: Any) -> int:
+    """Answer the rows of `source`, see `answer_rows`. Return the number of failed rows, including earlier runs."""
     if source == "-":
         if sys.stdin is not None and sys.stdin.isatty():
             raise click.UsageError("Missing questions: give a file, or pipe them to stdin.")
@@ -165,12 +160,6 @@ def answer_stream(
         raise click.UsageError(f"{target.out or 'Standard output'} is also the input file.")
 
     async def work(session: Session) -> int:
-        if batches is not None:
-            if (engine := session.defaults.engine or LOCAL) != LOCAL:
-                raise ConfigError(
-                    f"--provider-batch does not work with the engine {engine!r}.", hint=f"Add --engine {LOCAL}."
-                )
-            await session.use_provider_batches(batches, run.say)
         return (await answer_rows(run, session, source, target, **how)).failed
 
     return in_session(run, answering, work, detailed=bool(how.get("trace")))

@@ -98,7 +98,7 @@ class Refusal:
     @property
     def retryable(self) -> bool:
         """Whether the same call may succeed later."""
-        return self.cause in _RETRYABLE or self.cause >= 500
+        return self.cause in _RETRYABLE or (self.cause >= 500 and self.cause != 501)  # 501: never implemented
 
     @property
     def names_cause(self) -> bool:
@@ -182,9 +182,10 @@ def _messages(value: object, depth: int) -> list[str]:
 def connection_error(
     server: str, reason: str, *, reached: bool = False, local: bool = False, hint: str = ""
 ) -> CallError:
-    """Return the error for a connection that failed. `reached`: it was open. `local`: to this machine."""
+    """Return the error for a connection that failed. `reached`: it was open. `local`: a retry fails too."""
     if "certificate verify failed" in reason.lower().replace("_", " "):
         hint = "Set SSL_CERT_FILE to the certificate of the authority that signed the server's."
+        local = True
     if reached:
         return UnavailableError(f"Lost the connection to {server}: {reason}", hint=hint)
     kind = CallError if local else UnavailableError  # a retry does not start a server on this machine
@@ -210,5 +211,7 @@ def httpx_errors(
         raise CallTimeout(f"{server} did not answer within {seconds:g} s.") from error
     except httpx.HTTPError as error:
         reason = (shown or single_line)(str(error)) or type(error).__name__
-        reached = not isinstance(error, httpx.ConnectError)
+        wrong = (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.ProxyError)  # of the configuration
+        reached = not isinstance(error, (httpx.ConnectError, *wrong))
+        local = local or isinstance(error, wrong)
         raise connection_error(server, reason, reached=reached, local=local, hint=hint) from error

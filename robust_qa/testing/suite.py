@@ -54,7 +54,7 @@ _METHODS: dict[str, dict[str, tuple[str, ...]]] = {
         "generate_stream": ("messages", "decoding", "on_text"),
         "continue_text": ("prompt", "decoding", "top"),
         "count_tokens": ("messages",),
-        "provider_batches": ("journal", "say"),
+        "provider_batches": (),
     },
     "evaluator": {
         "score": ("question", "texts"),

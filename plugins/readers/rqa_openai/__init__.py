@@ -24,7 +24,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta
@@ -37,7 +36,7 @@ from .dialect import Dialect
 from .replies import Reply, attach_usage, completion_in, overflow_warning
 
 if TYPE_CHECKING:
-    from .batches import Batches
+    from .batch_api import BatchApi
 
 _OPENAI = Url("https://api.openai.com/v1")
 _CHAT, _COMPLETIONS = "/chat/completions", "/completions"
@@ -90,7 +89,7 @@ class OpenAI:
             dialect=self._configured_dialect,
         )
         self._endpoint = self._client.endpoint
-        self._batches: Batches | None = None
+        self._batches: BatchApi | None = None
 
     @property
     def structured(self) -> bool:
@@ -139,11 +138,11 @@ class OpenAI:
             warn(warning, lasting=True)
         return completion
 
-    def provider_batches(self, journal: Path, say: Callable[[str], object]) -> Batches:
-        """Return an object that generates through the endpoint's batch API. `journal` records the batches."""
-        from .batches import Batches
+    def provider_batches(self) -> BatchApi:
+        """Return the endpoint's batch API, for the engine `provider`."""
+        from .batch_api import BatchApi
 
-        self._batches = Batches(self._client, self._request, self._completion, journal, say)
+        self._batches = self._batches or BatchApi(self._client, self._request, self._completion)
         return self._batches
 
     async def continue_text(self, prompt: str, decoding: Decoding, top: int) -> Continuation:

@@ -5,24 +5,36 @@ The format is OpenAI's (https://platform.openai.com/docs/api-reference/batch).
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import hashlib
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import IO, Any, TypeVar
 from urllib.parse import quote
 
 import httpx
 import msgspec
 
-from robust_qa import RefusedError, ReplyError, __version__
+from robust_qa import (
+    Completion,
+    Decoding,
+    Message,
+    RefusedError,
+    ReplyError,
+    __version__,
+)
 from robust_qa.kit import httpx_errors, is_loopback, read_body
 
 from .client import Client
+from .dialect import Dialect, encode
 from .refusals import error_for, refusal_in
 from .replies import Reply, decoded
 
 T = TypeVar("T")
 
-ENDPOINT = "/v1/chat/completions"  # the page that answers the requests, as the format names it
+_ENDPOINT = "/v1/chat/completions"  # the page that answers the requests, as the format names it
+_ENDED = {"completed", "failed", "expired", "cancelled"}
+_QUEUE_FULL = "token_limit_exceeded"
 _PURPOSE, _WINDOW = "batch", "24h"
 _SECONDS = 120.0  # for each part of a request or reply
 _CONNECT_SECONDS = 10.0
@@ -31,20 +43,30 @@ _LISTED = 100  # batches; the most that a page lists
 _NO_PAGE = {404, 405, 501}
 
 
-class Problem(msgspec.Struct):
-    """An error of a batch or of one request."""
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch at the provider. `files` have the replies when it has `ended`, `reason` is "" unless it failed.
 
+    `queue_full`: it failed because the account has too many tokens in batches.
+    """
+
+    ended: bool
+    status: str
+    files: tuple[str, ...]
+    reason: str
+    queue_full: bool
+
+
+class _Problem(msgspec.Struct):
     code: str | None = None
     message: str | None = None
 
 
 class _Problems(msgspec.Struct):
-    data: list[Problem] | None = None
+    data: list[_Problem] | None = None
 
 
-class Batch(msgspec.Struct):
-    """A batch at the provider. Its files are there when it has ended."""
-
+class _Batch(msgspec.Struct):
     id: str
     status: str = ""
     input_file_id: str = ""
@@ -52,30 +74,18 @@ class Batch(msgspec.Struct):
     error_file_id: str | None = None
     errors: _Problems | None = None
 
-    @property
-    def ended(self) -> bool:
-        """Whether the provider has finished with it."""
-        return self.status in {"completed", "failed", "expired", "cancelled"}
 
-    @property
-    def problem(self) -> Problem:
-        """Why it failed."""
-        return ((self.errors and self.errors.data) or [Problem()])[0]
-
-
-class Response(msgspec.Struct):
-    """The reply to one request."""
-
+class _Response(msgspec.Struct):
     status_code: int = 0
     body: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class Line(msgspec.Struct):
+class _Line(msgspec.Struct):
     """A line of an output file or an error file."""
 
     custom_id: str = ""
-    response: Response | None = None
-    error: Problem | None = None
+    response: _Response | None = None
+    error: _Problem | None = None
 
 
 class _File(msgspec.Struct):
@@ -83,19 +93,42 @@ class _File(msgspec.Struct):
 
 
 class _List(msgspec.Struct):
-    data: list[Batch]
+    data: list[_Batch]
 
 
 class BatchApi:
     """Calls the pages with the address, key and headers of `client`.
 
-    Every method raises UnavailableError or CallTimeout if a retry may help, RefusedError or ReplyError if not.
+    `request` returns the function that writes a request, and `completion` reads a reply. Coroutines raise
+    UnavailableError or CallTimeout if the same request may work later, and another RqaError if it will not.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(
+        self,
+        client: Client,
+        request: Callable[[list[Message], Decoding], Callable[[Dialect], dict[str, Any]]],
+        completion: Callable[[Reply, Dialect, list[Message], Decoding], Completion],
+    ) -> None:
         self._client = client
+        self._request = request
+        self._completion = completion
         self._endpoint = client.endpoint
+        self._dialect = client.dialect  # for digests, which must not depend on what was learnt
         self._http: httpx.AsyncClient | None = None
+
+    def digest(self, messages: list[Message], decoding: Decoding) -> str:
+        """Return what identifies this request, also in a later run."""
+        content = encode(self._client.body(self._request(messages, decoding), self._dialect))
+        return hashlib.sha256(content + self._endpoint.address.encode()).hexdigest()[:32]
+
+    def line(self, id: str, messages: list[Message], decoding: Decoding) -> bytes:
+        """Return the line of a request in a file of requests."""
+        body = self._client.body(self._request(messages, decoding), self._client.dialect)
+        return encode({"custom_id": id, "method": "POST", "url": _ENDPOINT, "body": body}) + b"\n"
+
+    def completion(self, reply: bytes, messages: list[Message], decoding: Decoding) -> Completion:
+        """Return the completion in a reply. Raises ReplyError if there is none."""
+        return self._completion(Reply(200, {}, reply), self._client.dialect, messages, decoding)
 
     async def check(self) -> None:
         """Raise RefusedError if the endpoint has no batch API, or rejects the key."""
@@ -114,23 +147,40 @@ class BatchApi:
         reply = await self._reply("POST", "/files", data={"purpose": _PURPOSE}, files=files)
         return self._decoded(reply, _File, "file").id
 
-    async def begin(self, file: str) -> Batch:
-        """Begin a batch of an uploaded file."""
-        request = {"input_file_id": file, "endpoint": ENDPOINT, "completion_window": _WINDOW}
-        return self._decoded(await self._reply("POST", "/batches", json=request), Batch, "batch")
+    async def begin(self, file: str) -> str:
+        """Begin a batch of an uploaded file and return its id.
 
-    async def find(self, file: str) -> Batch | None:
-        """Return the batch of that file, if it is one of the last 100."""
-        reply = await self._reply("GET", "/batches", {"limit": str(_LISTED)})
-        batches = self._decoded(reply, _List, "list of batches").data
-        return next((batch for batch in batches if batch.input_file_id == file), None)
+        If one of the last 100 batches has this file, it is that one: its id was lost in an interruption.
+        """
+        listed = self._decoded(await self._reply("GET", "/batches", {"limit": str(_LISTED)}), _List, "list of batches")
+        if earlier := next((batch for batch in listed.data if batch.input_file_id == file), None):
+            return earlier.id
+        request = {"input_file_id": file, "endpoint": _ENDPOINT, "completion_window": _WINDOW}
+        return self._decoded(await self._reply("POST", "/batches", json=request), _Batch, "batch").id
 
     async def batch(self, id: str) -> Batch:
         """Return the batch as it is now."""
-        return self._decoded(await self._reply("GET", f"/batches/{quote(id, safe='')}"), Batch, "batch")
+        now = self._decoded(await self._reply("GET", f"/batches/{quote(id, safe='')}"), _Batch, "batch")
+        problem = ((now.errors and now.errors.data) or [_Problem()])[0]
+        return Batch(
+            ended=now.status in _ENDED,
+            status=now.status,
+            files=tuple(filter(None, (now.output_file_id, now.error_file_id))),
+            reason=self._endpoint.excerpt(problem.message or ""),
+            queue_full=now.status == "failed" and problem.code == _QUEUE_FULL,
+        )
 
-    async def lines(self, file: str) -> AsyncIterator[Line]:
-        """Yield the lines of a file. Skips those that are not valid."""
+    async def replies(self, batch: Batch) -> AsyncIterator[tuple[str, bytes | None, str]]:
+        """Yield the id of each request with its reply. Without a reply: None, and the reason or ""."""
+        for file in batch.files:
+            async for line in self._lines(file):
+                if line.response and line.response.status_code == 200:
+                    yield line.custom_id, bytes(line.response.body), ""
+                else:
+                    yield line.custom_id, None, self._endpoint.excerpt(_reason(line))
+
+    async def _lines(self, file: str) -> AsyncIterator[_Line]:
+        """Yield the lines of a file. Those that are not valid are empty."""
         async with self._response("GET", f"/files/{quote(file, safe='')}/content") as response:
             if not response.is_success:
                 self._check(await self._whole(response))
@@ -160,7 +210,7 @@ class BatchApi:
     def _no_api(self, why: str) -> RefusedError:
         return RefusedError(
             f"{self._endpoint} has no batch API: its page /batches {why}.",
-            hint="Leave out --provider-batch, or choose the model of a provider with OpenAI's Batch API.",
+            hint="Leave out --engine provider, or choose the model of a provider with OpenAI's Batch API.",
         )
 
     async def _reply(self, method: str, page: str, query: Mapping[str, str] | None = None, **content: Any) -> Reply:
@@ -193,8 +243,15 @@ class BatchApi:
         return self._http
 
 
-def _line(content: bytes) -> Line:
+def _line(content: bytes) -> _Line:
     try:
-        return msgspec.json.decode(content, type=Line)
+        return msgspec.json.decode(content, type=_Line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return Line()
+        return _Line()
+
+
+def _reason(line: _Line) -> str:
+    if line.error:
+        return line.error.message or line.error.code or ""
+    refusal = refusal_in(Reply(line.response.status_code, {}, bytes(line.response.body))) if line.response else None
+    return refusal.message if refusal else ""

@@ -1,4 +1,4 @@
-"""`rqa batch --provider-batch` over a stand-in for OpenAI's Batch API: waves, cost, resuming, unanswered requests."""
+"""`rqa batch --engine provider` over a stand-in for OpenAI's Batch API: waves, cost, resuming, unanswered requests."""
 
 import json
 import os
@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from standins.batch_api import EXPIRED, BatchServer, serve
+from standins.openai import Fault, error, running, unsupported
+from standins.openai import serve as serve_ordinary
 
-from ..standins.batch_api import EXPIRED, BatchServer, serve
-from ..standins.openai import Fault, error, running, unsupported
-from ..standins.openai import serve as serve_ordinary
-
+ENGINE = ("--engine", "provider")
 ROWS = 6
 WAVES = [ROWS, ROWS - 1]  # the first call is an ordinary one, so the first question is a step ahead
 STEPS_ASKED = [("first", ""), ("second", " first")]
@@ -72,7 +72,7 @@ class Run:
         )
 
     def finish(self, url: str, *arguments: str) -> tuple[int, str]:
-        process = self.start(url, "--provider-batch", *arguments)
+        process = self.start(url, *ENGINE, *arguments)
         err = process.communicate(timeout=120)[1]
         return process.returncode, err
 
@@ -120,11 +120,11 @@ def test_calls_in_batches_cost_half(run: Run) -> None:
 def test_a_run_that_ends_during_a_wave_pays_for_nothing_twice(run: Run, number: int, sent: signal.Signals) -> None:
     with serve(echo) as server:
         server.held.add(number)
-        process = run.start(server.url, "--provider-batch")
+        process = run.start(server.url, *ENGINE)
         until(lambda: len(server.batches) > number and server.batches[number].asked > 1)
         process.send_signal(sent)
         err = process.communicate()[1]
-        assert sent == signal.SIGKILL or "--provider-batch --resume" in err
+        assert sent == signal.SIGKILL or "--engine provider --resume" in err
         assert "wave 2: done" not in err
         server.held.clear()
         code, err = run.finish(server.url, "--resume")
@@ -139,7 +139,7 @@ def test_a_run_that_ends_during_a_wave_pays_for_nothing_twice(run: Run, number: 
 def test_a_run_that_is_killed_before_its_batch_begins_uses_the_file(run: Run) -> None:
     with serve(echo) as server:
         server.held.add(0)
-        process = run.start(server.url, "--provider-batch")
+        process = run.start(server.url, *ENGINE)
         until(lambda: run.journal.exists() and b"batch_1" in run.journal.read_bytes())
         process.send_signal(signal.SIGKILL)
         process.communicate()
@@ -206,28 +206,20 @@ def test_an_endpoint_without_a_batch_api_is_an_error_before_the_first_call(run: 
         code, err = run.finish(server.url)
         assert server.count == 1  # the question whether it has one
     assert code == 5 and not run.out.exists()
-    assert "has no batch API: its page /batches returned status 404" in err and "Leave out --provider-batch" in err
+    assert "has no batch API: its page /batches returned status 404" in err and "Leave out --engine provider" in err
 
 
 def test_a_reader_without_batches_is_an_error(run: Run) -> None:
     with serve(echo) as server:
         code, err = run.finish(server.url, "--reader", "lexical")
     assert code == 2
-    assert "reader.lexical cannot use a provider's batch API" in err and "--reader: s" in err
+    assert "reader.lexical cannot use a provider's batch API" in err and "--reader NAME" in err
 
 
 @pytest.mark.parametrize("out", ["-", "/dev/null"])
 def test_batches_need_an_output_file(run: Run, out: str) -> None:
     code, err = run.finish("http://127.0.0.1:1/v1", "-o", out)
-    assert code == 2 and "add -o OUT" in err
-
-
-def test_a_run_that_is_continued_without_its_batches_says_so(run: Run) -> None:
-    with serve(echo) as server:
-        run.finish(server.url)
-        process = run.start(server.url, "--resume")
-        err = process.communicate(timeout=60)[1]
-    assert "out.jsonl.batches records batches that may be paid: with --provider-batch" in err
+    assert code == 2 and "Add -o FILE" in err
 
 
 def test_an_upload_that_is_refused_ends_the_run_and_leaves_the_rows(run: Run) -> None:

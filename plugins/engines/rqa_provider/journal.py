@@ -21,10 +21,12 @@ class Journal:
     """A file of JSON lines with ids only, without prompts, replies and keys.
 
     A request is recorded before its batch begins, so a run that is killed at any moment does not pay for it twice.
+    The file is opened by the first request. `forget`: it is emptied then.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, forget: bool = False) -> None:
         self.path = path
+        self._forget = forget
         self._files: dict[str, str] = {}  # by custom id, of earlier runs
         self._batches: dict[str, str] = {}  # by file
         self._descriptor: int | None = None
@@ -64,7 +66,8 @@ class Journal:
     def _open(self) -> int:
         if self._descriptor is None:
             try:
-                self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+                flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | (os.O_TRUNC if self._forget else 0)
+                self._descriptor = os.open(self.path, flags, 0o600)
                 content = self.path.read_bytes()
                 if content and not content.endswith(b"\n"):  # killed while it wrote
                     os.write(self._descriptor, b"\n")

@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 from standins.batch_api import BatchServer, serve
 from standins.openai import error as refusal
 from standins.openai import running
 
-from robust_qa import Completion, Decoding, Message, RefusedError, ReplyError, UnavailableError
-from rqa_openai import OpenAI, batches
+from robust_qa import CallError, Completion, Decoding, Message, RefusedError, ReplyError, UnavailableError
+from rqa_openai import OpenAI
+from rqa_provider import batches
+from rqa_provider.batches import Batches, Total
+from rqa_provider.journal import Journal
+
+
+@pytest.fixture
+async def connect() -> AsyncIterator[Callable[..., OpenAI]]:
+    """Return a function that makes readers for a base URL. They are closed after the test."""
+    readers: list[OpenAI] = []
+
+    def make(url: str, **options: Any) -> OpenAI:
+        readers.append(OpenAI(OpenAI.Options(**{"model": "qwen", "base_url": url, **options})))
+        return readers[-1]
+
+    yield make
+    for reader in readers:
+        await reader.close()
 
 
 def echo(request: dict[str, Any], n: int) -> str:
@@ -24,14 +45,20 @@ def journal(tmp_path: Path) -> Path:
     return tmp_path / "out.batches"
 
 
-async def ask(reader: OpenAI, journal: Path, *texts: str) -> list[Completion | BaseException | None]:
+async def ask(reader: OpenAI, path: Path, *texts: str) -> list[Completion | BaseException | None]:
     """The replies to a wave of requests, after a first one that is left to an ordinary call."""
-    found = reader.provider_batches(journal, lambda text: None)
+    handle: Any = SimpleNamespace(name="reader.r", component=reader, cost=lambda usage: None)
+    journal = Journal(path)
+    found = Batches(handle, reader.provider_batches(), journal, Total(), lambda text: None)
     assert await found.generate([Message("user", "the first")], Decoding()) is None
     calls = [asyncio.create_task(found.generate([Message("user", text)], Decoding())) for text in texts]
     await asyncio.sleep(0)
     found.send()
-    return await asyncio.gather(*calls, return_exceptions=True)
+    try:
+        return await asyncio.gather(*calls, return_exceptions=True)
+    finally:
+        found.close()
+        journal.close()
 
 
 def ids(server: BatchServer) -> list[list[str]]:
@@ -118,5 +145,32 @@ async def test_an_endpoint_that_rejects_the_key_is_told_from_one_without_batches
     with running(Locked(echo, None, lambda n, batch: "completed", 0.0)) as server:
         reader = connect(server.url, headers={"Authorization": "Bearer secret-of-mine"})
         with pytest.raises(RefusedError, match="status 401") as refused:
-            await reader.provider_batches(journal, lambda text: None).check()
+            await reader.provider_batches().check()
     assert "secret-of-mine" not in refused.value.message
+
+
+@pytest.mark.parametrize("scheme", ["https", "ftp"])
+async def test_an_address_that_will_never_work_is_not_tried_again(connect, scheme, monkeypatch):
+    def fail(request: httpx.Request) -> httpx.Response:
+        if scheme == "ftp":
+            raise httpx.UnsupportedProtocol("No such protocol.")
+        try:
+            raise ssl.SSLCertVerificationError("certificate verify failed")
+        except ssl.SSLError as error:
+            raise httpx.ConnectError(str(error)) from error
+
+    api = connect("http://127.0.0.1:1/v1").provider_batches()
+    monkeypatch.setattr(api, "_http", httpx.AsyncClient(transport=httpx.MockTransport(fail)))
+    with pytest.raises(CallError) as failed:
+        await api.batch("b")
+    assert type(failed.value) is CallError and not failed.value.retryable
+
+
+async def test_a_page_that_is_not_implemented_ends_the_run(connect, journal):
+    class NoFiles(BatchServer):
+        def _upload(self, request):
+            return refusal(501, "Not implemented.")
+
+    with running(NoFiles(echo, None, lambda n, batch: "completed", 0.0)) as server:
+        [error] = await ask(connect(server.url), journal, "a")
+    assert isinstance(error, UnavailableError) and error.general and "status 501" in error.message
