@@ -17,7 +17,7 @@ from robust_qa import ConfigError, MissingError
 from rqa_t5.folder import SETTINGS, TOKENIZER, Input, Settings, Shape
 from rqa_t5.pairs import CRAG_TEMPLATE, LABEL_TEMPLATE, Pair, Pairing
 
-from .command_parts import require
+from ..commands import require
 
 _SETTINGS_KEY = "rqa_evaluator"  # in the config.json of checkpoints that rqa trained
 

@@ -12,14 +12,12 @@ import click
 from robust_qa.cli import FiniteFloat, output_option
 from rqa_t5.folder import SETTINGS, read_settings
 
+from ..commands import command_line, plan_options, require
 from .command_parts import (
     FILE,
-    command_line,
     input_option,
     quantization_option,
-    require,
     scores,
-    tell_speed,
     word_vectors,
 )
 
@@ -62,9 +60,6 @@ if TYPE_CHECKING:
 )
 @click.option("--vectors", metavar="NAME", help="Evaluator whose word vectors initialise the new T5.")
 @click.option(
-    "--length", type=click.IntRange(16, 8192), default=256, show_default=True, help="Maximum input in tokens."
-)
-@click.option(
     "--negatives", type=click.IntRange(0), default=2, show_default=True, help="Negatives for each relevant text."
 )
 @click.option("--hard", type=click.IntRange(0), default=1, show_default=True, help="BM25 negatives for each question.")
@@ -78,34 +73,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="Weight of a teacher's score in a target.",
 )
-@click.option(
-    "--epochs",
-    type=FiniteFloat(0, min_open=True),
-    default=3.0,
-    show_default=True,
-    help="Maximum number of epochs.",
-)
-@click.option("--batch", type=click.IntRange(1), default=32, show_default=True, help="Pairs in a step.")
-@click.option("--rate", type=FiniteFloat(0, min_open=True), default=1e-4, show_default=True, help="Learning rate.")
+@plan_options(epochs=3.0, rate=1e-4, length=256, shortest=16, longest=8192)
 @click.option(
     "--patience",
     type=click.IntRange(0),
     default=4,
     show_default=True,
     help="Stop after so many evaluations without improvement; 0: never.",
-)
-@click.option(
-    "--measure-every",
-    type=click.IntRange(0),
-    default=0,
-    help="Steps between evaluations. Default: a twentieth of the run.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    default=13,
-    show_default=True,
-    help="Random seed.",
 )
 @quantization_option
 @click.pass_obj
@@ -126,22 +100,23 @@ def train(
     if teacher is not None and (Path(teacher) / SETTINGS).is_file() and how["base"] is None:
         how["input"] = how["input"] or read_settings(Path(teacher)).input
     require("torch", "transformers", "sklearn")
-    from .loop import TrainingOptions
+    from .conversion import speed_note
     from .make import ModelOptions, make
+    from .train import Plan
 
     names = {field.name for field in dataclasses.fields(ModelOptions)}
     metrics = make(
         data,
         output,
         ModelOptions(**{key: value for key, value in how.items() if key in names}),
-        TrainingOptions(**{key: value for key, value in how.items() if key not in names}),
+        Plan(**{key: value for key, value in how.items() if key not in names}),
         teacher=None if teacher is None else lambda examples: _with_teacher_scores(run, teacher, examples),
         vectors=None if vectors is None else lambda words: word_vectors(run, vectors, words),
         command=command_line("train"),
         say=lambda line: click.echo(line, err=True),
     )
     if read_settings(output / "model").shape == "classifier":
-        tell_speed(output / "model")
+        click.echo(speed_note(output / "model"), err=True)
     for name, value in metrics.items():
         click.echo(f"{name}: {value:.4g}" if isinstance(value, float) else f"{name}: {value:,}", err=True)
     click.echo(f"[evaluator.t5]\nmodel = {json.dumps(str((output / 'model').resolve()), ensure_ascii=False)}")

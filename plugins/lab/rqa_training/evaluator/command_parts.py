@@ -1,21 +1,16 @@
-"""Shared parts of the commands: options, the check for [train], and calls to a configured evaluator."""
+"""Shared parts of the commands: options, and calls to a configured evaluator."""
 
 from __future__ import annotations
 
 import asyncio
-import shlex
-import sys
 from collections.abc import Awaitable, Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from robust_qa import MissingError
 from robust_qa.cli import Answering
 from robust_qa.cli.batch_run import in_session
-from robust_qa.kit import install_hint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,36 +41,6 @@ input_option = click.option(
 )
 
 _CHUNK = 512  # questions scored at once
-
-
-def require(*modules: str) -> None:
-    """Raise MissingError unless these modules of the extra [train] are installed."""
-    for module in modules:
-        try:
-            import_module(module)
-        except ImportError as error:
-            raise MissingError(
-                f"This needs {error.name}, which is not installed.",
-                hint=f"Install it: `{install_hint('train')}`.",
-            ) from error
-
-
-def tell_speed(folder: Path) -> None:
-    """Print how fast a classifier is, and how to train a faster evaluator."""
-    from .conversion import texts_per_second
-
-    click.echo(
-        f"A classifier takes a decoder step for each token: about {texts_per_second(folder):.2g} passages of 100 words "
-        "per second here. To train a fast evaluator from its scores: "
-        f"`rqa train evaluator DATA -o OUT --teacher {shlex.quote(str(folder))}`.",
-        err=True,
-    )
-
-
-def command_line(first: str) -> str:
-    """Return the command line, for the model card."""
-    words = sys.argv[sys.argv.index(first) :] if first in sys.argv else [first]
-    return shlex.join(["rqa", *words])
 
 
 def scores(

@@ -15,14 +15,16 @@ from robust_qa import InputError
 from rqa_t5.engine import Engine
 from rqa_t5.folder import Input, read_settings, settle
 
+from ..card import CARD
+from ..metrics import auc
 from . import fresh
-from .card import CARD, card
+from .card import card
 from .checkpoints import Checkpoint, load
 from .conversion import check_convertible, check_free, convert, default_quantization
 from .examples import Example, examples, labelled, split
-from .loop import TrainingOptions, encode, train
 from .rows import Asked, judgeable, read_rows, without_titles
-from .thresholds import Judged, action_accuracy, auc, choose
+from .thresholds import Judged, action_accuracy, choose
+from .train import Plan, encode, train
 
 Teacher = Callable[[list[Example]], list[Example]]
 
@@ -51,7 +53,7 @@ def make(
     data: Sequence[Path],
     out: Path,
     model_options: ModelOptions,
-    training: TrainingOptions,
+    plan: Plan,
     *,
     teacher: Teacher | None,
     vectors: fresh.Vectors | None,
@@ -63,17 +65,17 @@ def make(
     `vectors` maps words to vectors that initialise a new T5.
     """
     check_free(out / "model", force=True)  # fail before training
-    checkpoint = None if model_options.base is None else _base(model_options, training.seed)
+    checkpoint = None if model_options.base is None else _base(model_options, plan.seed)
     form = model_options.input or (checkpoint.settings.input if checkpoint else "title-text")
     rows = read_rows(data)
     questions, held_out = split(rows if form == "title-text" else without_titles(rows))
-    pairs = examples(questions, negatives=model_options.negatives, hard=model_options.hard, seed=training.seed)
+    pairs = examples(questions, negatives=model_options.negatives, hard=model_options.hard, seed=plan.seed)
     if not pairs:
         raise InputError("The data has too few questions to train on.", hint="Add more questions.")
     if teacher is not None:
         pairs = teacher(pairs)
     out.mkdir(parents=True, exist_ok=True)
-    checkpoint = (checkpoint or _new(model_options, questions, training.seed, vectors)).with_input(form=form)
+    checkpoint = (checkpoint or _new(model_options, questions, plan.seed, vectors)).with_input(form=form)
     say(
         f"training {checkpoint.name} in the shape {checkpoint.settings.shape}, which reads {form.replace('-', ' and ')}"
     )
@@ -83,10 +85,10 @@ def make(
     validation = labelled(held_out)
     if len({example.label for example in validation}) < 2:
         say("no early stopping and no thresholds: the held-out texts are all relevant or all irrelevant")
-    samples, held_out_samples = (encode(checkpoint, part, training.trust) for part in (pairs, validation))
+    samples, held_out_samples = (encode(checkpoint, part, plan.trust) for part in (pairs, validation))
     # A run may continue with another name of the base or another quantization.
     same_model = asdict(replace(model_options, base=None, quantization=None))
-    train(checkpoint, samples, held_out_samples, out, options=training, model_options=same_model, say=say)
+    train(checkpoint, samples, held_out_samples, out, plan=plan, model_options=same_model, say=say)
     checkpoint.save(out / "torch")
     quantization = model_options.quantization or default_quantization(checkpoint)
     proof = convert(checkpoint, out / "model", quantization=quantization, force=True)

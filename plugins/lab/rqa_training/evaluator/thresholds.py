@@ -122,13 +122,6 @@ def action_accuracy(judged: Sequence[Judged], upper: float, lower: float) -> tup
     return (float(right.mean()) if right.size else float("nan")), float(ambiguous.mean())
 
 
-def auc(scores: Sequence[float], positive: Sequence[bool]) -> float:
-    """Return the area under the ROC curve, or NaN if all flags are equal. Needs scikit-learn."""
-    from sklearn.metrics import roc_auc_score  # only training and benchmarks have it
-
-    return float(roc_auc_score(positive, scores)) if len(set(positive)) == 2 else float("nan")
-
-
 def _arrays(
     judged: Sequence[Judged],
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.bool_]]]:

@@ -14,16 +14,14 @@ import click
 from robust_qa import ConfigError
 from robust_qa.cli import FiniteFloat
 
+from ..commands import command_line, require
 from .command_parts import (
     FILE,
     FOLDER,
-    command_line,
     input_option,
     quantization_option,
     reads_titles,
-    require,
     scores,
-    tell_speed,
 )
 
 if TYPE_CHECKING:
@@ -72,8 +70,9 @@ def convert(
     The conversion fails if its scores differ from torch's.
     """
     require("torch", "transformers")
+    from ..card import CARD
     from . import checkpoints, conversion
-    from .card import CARD, card
+    from .card import card
 
     words = None if labels is None else tuple(word.strip() for word in labels.split(",", 1))
     if words is not None and not (len(words) == 2 and all(words)):
@@ -102,7 +101,7 @@ def convert(
         yes, no = outputs
         click.echo(f"Output {yes!r} means relevant, {no!r} not relevant. Use --labels to swap them.", err=True)
     if shape == "classifier":
-        tell_speed(out)
+        click.echo(conversion.speed_note(out), err=True)
     if loaded.settings.upper is None:
         click.echo(
             "The model has no thresholds, so crag uses those of the paper's model. "

@@ -21,7 +21,7 @@ from rqa_embedded.engine import PACKAGED, Marking, Settings
 from rqa_embedded.evidence import Evidence, find_evidence, find_parts, passage_features, without
 from rqa_embedded.spans import text_of
 
-from .metrics import f1
+from ..metrics import f1
 from .neighbours import Neighbours
 from .rows import Row
 

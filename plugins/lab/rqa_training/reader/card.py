@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from importlib import metadata
 from pathlib import Path
 
 from rqa_embedded.engine import PACKAGED, file_digest
 
+from .. import card as cards
 from .calibrate import MIN_ROWS
 from .train import Plan
 
@@ -33,7 +33,6 @@ They learnt the scores of another model, too, which is not in this folder. Of th
 
 {origin}"""
 _BEFORE = "The model that it started from"
-_MADE, _MEASURED = "Made by\n", "| measured on rows held out of training"
 _CORPORA = """
 They were trained on
 - QAMR (Michael, Stanovsky, He, Dagan and Zettlemoyer, 2018; MIT): questions about sentences of Wikipedia and Wikinews;
@@ -59,9 +58,7 @@ def notice(
     origin = _origin(base or PACKAGED)
     text = origin + (_CORPORA if corpora and _CORPORA not in origin else "")
     for path, count in own:
-        # A pipe cannot be read again.
-        name = f"{path.name} (SHA-256 {file_digest(path)})" if path.is_file() else path.name
-        line = _OWN.format(count=count, name=name)
+        line = _OWN.format(count=count, name=cards.named(path))
         text += "" if line in text else line
     for origin in map(_origin, teachers):
         text += "" if origin in text else _TEACHER.format(origin=origin)
@@ -69,26 +66,18 @@ def notice(
 
 
 def history(base: Path | None) -> str:
-    """Return the section of the card in `base` about how that model was made, or nothing."""
-    section = _made(base or PACKAGED)
-    return f"{_BEFORE} was made by\n{section}" if section else ""
+    """Return how the model in `base` was made, or nothing."""
+    return cards.history(base or PACKAGED, _BEFORE)
 
 
 def taught(teacher: Path) -> str:
     """Return how the teacher was made."""
-    section = _made(teacher).partition(_BEFORE)[0]
-    return f"A model whose scores it learnt was made by\n{section}" if section else ""
+    return cards.history(teacher, "A model whose scores it learnt", _BEFORE)
 
 
 def beside(run: Path) -> str:
     """Return how the run was made whose weights are averaged in."""
-    section = _made(run / "model").partition(_BEFORE)[0]
-    return f"Its weights are the mean with those of a run made by\n{section}" if section else ""
-
-
-def _made(model: Path) -> str:
-    path = model / "MODEL_CARD.md"
-    return path.read_text(encoding="utf-8").partition(_MADE)[2].partition(_MEASURED)[0] if path.exists() else ""
+    return cards.history(run / "model", "The run whose weights are averaged in", _BEFORE)
 
 
 def _origin(base: Path) -> str:
@@ -99,13 +88,9 @@ def _origin(base: Path) -> str:
     return known or _OTHER_BASE.format(base=base.name)
 
 
-def card(
-    metrics: Mapping[str, float], plan: Plan, *, command: str, torch: str, notice_text: str, earlier: str = ""
-) -> str:
+def card(metrics: Mapping[str, float], plan: Plan, *, command: str, notice_text: str, earlier: str = "") -> str:
     """Return the card in Markdown; `notice_text` is the notice, `earlier` the history."""
-    rows = "\n".join(f"| {name} | {_format(value)} |" for name, value in metrics.items())
     settings = ", ".join(f"{name} {value:g}" for name, value in asdict(plan).items())
-    versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("transformers", "ctranslate2", "tokenizers"))
     few = metrics.get("held out", MIN_ROWS) < MIN_ROWS
     calibrated = "as in the initial model, because there are too few rows" if few else "on the same rows"
     return f"""\
@@ -114,16 +99,9 @@ def card(
 An extractive reader for English: an encoder with start and end scores for each token, and a score for whether the
 passage has an answer. It marks words of a passage. It does not reason over several passages, count, or know facts.
 
-{_MADE}
-    {command}
-
-with {settings}; torch {torch}, {versions}. The seed fixes order and rows. Metrics vary in the last digit with the
-number of threads.
-
-{earlier}{_MEASURED} | |
-|---|---|
-{rows}
-
+{cards.made(command, f"with {settings}", earlier)}
+The seed fixes order and rows. Metrics vary in the last digit with the number of threads.
+{cards.measured(metrics)}
 EM and F1 are SQuAD's, in per cent, for the best span of one passage. AUC separates passages with the answer from
 passages without. `difference` is the largest difference of fp32 scores between torch and CTranslate2.
 The confidence is calibrated {calibrated} (reader.json).
@@ -131,7 +109,3 @@ The confidence is calibrated {calibrated} (reader.json).
 ## Data and licences
 
 {notice_text}"""
-
-
-def _format(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"

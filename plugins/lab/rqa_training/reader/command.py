@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from pathlib import Path
 
 import click
 
-from robust_qa import MissingError
 from robust_qa.cli import FiniteFloat, output_option
-from robust_qa.kit import install_hint
+
+from ..commands import command_line, plan_options, require
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -33,24 +31,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Initial model: a BERT encoder saved by transformers with tokenizer.json, or a model made by this command. "
     "An MPNet encoder becomes a teacher in OUTPUT/torch. Default: the packaged model.",
 )
-@click.option(
-    "--epochs",
-    type=FiniteFloat(min=0, min_open=True),
-    default=1.0,
-    show_default=True,
-    help="Passes over the rows.",
-)
-@click.option(
-    "--rate", type=FiniteFloat(min=0, min_open=True), default=2.5e-4, show_default=True, help="Peak learning rate."
-)
-@click.option("--batch", type=click.IntRange(min=1), default=32, show_default=True, help="Rows in a step.")
-@click.option(
-    "--length",
-    type=click.IntRange(32, 512),
-    default=192,
-    show_default=True,
-    help="Maximum tokens of question and passage.",
-)
+@plan_options(epochs=1.0, rate=2.5e-4, length=192, shortest=32, longest=512)
 @click.option(
     "--keep",
     "share",
@@ -80,13 +61,6 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     show_default=True,
     help="Passes over ROWS and --corpora in an epoch. Each draws new generated rows.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    default=13,
-    show_default=True,
-    help="Seed of the order and of generated rows.",
-)
 def reader(rows: tuple[Path, ...], output: Path, **plan: object) -> None:
     """Train a reader on the JSONL files ROWS, then convert, calibrate and measure it.
 
@@ -97,15 +71,9 @@ def reader(rows: tuple[Path, ...], output: Path, **plan: object) -> None:
 
     rqa ask --reader embedded -O reader.embedded.model=OUTPUT/model ...
     """
-    try:
-        from .make import make
-    except ImportError as error:
-        raise MissingError(
-            f"Training needs {error.name}, which is not installed.",
-            hint=f"Install it: `{install_hint('train')}`.",
-        ) from error
-    words = sys.argv[sys.argv.index("train") :] if "train" in sys.argv else ["train", "reader"]
-    command = shlex.join(["rqa", *words])
-    make(rows, output, command=command, say=lambda line: click.echo(line, err=True), **plan)  # type: ignore[arg-type]
+    require("torch", "transformers", "sklearn", "scipy")
+    from .make import make
+
+    make(rows, output, command=command_line("train"), say=lambda line: click.echo(line, err=True), **plan)  # type: ignore[arg-type]
     if (model := output / "model").is_dir():  # a teacher has none
         click.echo(f"[reader.embedded]\nmodel = {json.dumps(str(model.resolve()), ensure_ascii=False)}")

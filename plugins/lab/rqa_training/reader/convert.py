@@ -3,42 +3,29 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tokenizers import Tokenizer
 
 from robust_qa import RqaError
 from rqa_embedded.engine import Marking, Settings, save_settings
 
+from ..conversion import TOLERANCE, bert, write
 from .encoding import Example
 from .model import HEADS, SpanReader, save_heads
-
-TOLERANCE = 1e-4  # largest allowed difference of fp32 scores between torch and CTranslate2
 
 
 def convert(
     model: SpanReader, tokenizer_file: Path, out: Path, settings: Settings, *, quantization: str = "int8"
 ) -> None:
     """Write the model folder `out` for `Engine`."""
-    from ctranslate2.converters import TransformersConverter
-    from transformers import BertTokenizerFast
-
-    out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        encoder = model.encoder
-        encoder.config.position_embedding_type = "absolute"  # missing in transformers 5
-        encoder.save_pretrained(folder)
-        config = Path(folder, "config.json")
-        config.write_text(json.dumps({**json.loads(config.read_text()), "position_embedding_type": "absolute"}))
-        BertTokenizerFast(tokenizer_file=str(tokenizer_file)).save_pretrained(folder)
-        TransformersConverter(folder).convert(
-            str(out), quantization=None if quantization == "float32" else quantization, force=True
-        )
-    save_heads(model, out / HEADS)
     tokenizer: dict[str, Any] = json.loads(tokenizer_file.read_text(encoding="utf-8"))
+    vocabulary = Tokenizer.from_file(str(tokenizer_file)).get_vocab()
+    write(bert(model.encoder, sorted(vocabulary, key=vocabulary.__getitem__)), out, quantization)
+    save_heads(model, out / HEADS)
     tokenizer["padding"] = tokenizer["truncation"] = None  # the published tokenizer truncates at 128
     (out / "tokenizer.json").write_text(json.dumps(tokenizer, ensure_ascii=False), encoding="utf-8")
     save_settings(out, settings)

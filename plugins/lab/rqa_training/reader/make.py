@@ -13,18 +13,19 @@ import msgspec
 import torch
 import transformers
 
-from robust_qa import InputError, RqaError
+from robust_qa import InputError
 from rqa_embedded.engine import PACKAGED, Engine, Marking, Settings, save_settings
 from rqa_embedded.evidence import find_evidence, judge
 from rqa_embedded.spans import text_of
 
+from ..card import CARD
+from ..metrics import auc, exact, f1
 from .calibrate import Refitted, Retrieved, calibrate, holds, retrieved, settings_before, uncalibrated
 from .card import beside, card, history, notice, taught
 from .convert import check, convert
 from .data import HELD_OUT, place
 from .encoding import encode, load_tokenizer
 from .marking import InTorch
-from .metrics import auc, exact, f1
 from .mixture import mixture, near_rows
 from .model import HEADS, SpanReader, blend
 from .rows import Row, load_rows
@@ -101,8 +102,6 @@ def make(
     model, used = train(
         rows, base, tokenizer, output, plan, embedder=embedder, teachers=loaded_teachers, measure=validate, say=say
     )
-    if not all(weight.isfinite().all() for weight in model.parameters()):
-        raise RqaError("The training diverged.", hint="Use a lower --rate and another folder.")
     model = model.to("cpu").eval()
     if share or runs:
         blend(model, SpanReader(base, tokenizer), share, runs)
@@ -185,10 +184,10 @@ class RunInfo(NamedTuple):
         """Write card and notice to `folder`. Returns all metrics of the card."""
         metrics = {"rows": float(self.rows), **metrics}
         text = card(
-            metrics, self.plan, command=self.command, torch=torch.__version__,
+            metrics, self.plan, command=self.command,
             notice_text=self.notice_text, earlier=self.earlier,
         )  # fmt: skip
-        (folder / "MODEL_CARD.md").write_text(text, encoding="utf-8")
+        (folder / CARD).write_text(text, encoding="utf-8")
         (folder / "NOTICE").write_text(self.notice_text, encoding="utf-8")
         return metrics
 

@@ -1,12 +1,9 @@
-"""The training loop: seeded, mixed precision, checkpoints and resuming."""
+"""Train a reader: its losses."""
 
 from __future__ import annotations
 
-import hashlib
-import random
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,31 +16,26 @@ from robust_qa import InputError
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+from .. import loop
 from .encoding import Example, encode, headed, load_tokenizer
 from .model import Scores, SpanReader, distance, span_loss
 from .rows import Row
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(loop.Plan):
     """Hyperparameters of a run. The defaults suit two cores."""
 
-    epochs: float = 1.0
-    batch: int = 32  # examples in a step
-    rate: float = 2.5e-4  # peak learning rate
-    warmup: float = 0.05  # share of the steps with a rising rate
+    rate: float = 2.5e-4
     length: int = 192  # tokens of question and passage
     answered: float = 0.5  # weight of the answered score's cross-entropy
     relevance: float = 10.0  # weight of the squared error to the embedder's cosine
     vectors: float = 1.0  # weight of the distance to the embedder's vectors
     taught: float = 0.0  # weight of the teachers' scores in the loss of a row
-    seed: int = 13
-    save_every: int = 200  # steps
-    measure_every: int = 600  # steps
 
 
-_EMBED_EVERY = 2  # steps between updates of the vectors
-_THREADS = torch.get_num_threads()  # CTranslate2 later reduces it to 1
+_EMBED_EVERY = 2  # steps between updates of the vectors, in the mean
+_POOL = 16  # batches from which a batch of similar lengths is drawn
 _EMBEDDED_PASSAGES = 6  # passages embedded in such a step, in addition to all questions
 
 
@@ -69,11 +61,10 @@ def train(
 
     With an `embedder`, the relevance score learns its cosine of question and passage, and the encoder keeps its
     sentence vectors. So one model reads, judges and embeds. The mean scores of `teachers` are additional targets
-    (distillation). An interrupted run continues from its last checkpoint.
+    (distillation). See `loop.train`.
     """
     torch.manual_seed(plan.seed)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    torch.set_num_threads(_THREADS)
+    device = loop.device()
     tokenizer = load_tokenizer(str(tokenizer_file), plan.length)
     examples = encode(rows, tokenizer, say)
     tokenizer.no_truncation()  # from here on it encodes single texts
@@ -82,51 +73,26 @@ def train(
             f"None of the {len(rows):,} rows has a token of its answer among the first {plan.length} tokens.",
             hint="Use a higher --length, or check that the contexts contain the answers.",
         )
-    plan = replace(plan, batch=min(plan.batch, len(examples)))  # every batch is full
-    total = max(1, int(len(examples) // plan.batch * plan.epochs))
     model = SpanReader(base, tokenizer_file)
-    signature = _signature(plan, examples, [model, *teachers])
+    signature = loop.signature(plan, [model, *teachers], examples)
     model.to(device)
     if device == "cpu":  # the gradient of fused attention is slow on a CPU
         model.encoder.set_attn_implementation("eager")
-    optimiser = _optimiser(model, plan)
-    losses_of = _BatchLoss(model, rows, plan, tokenizer, embedder, [one.to(device).eval() for one in teachers], device)
-    step = _resume(out, signature, model, optimiser)
-    say(f"{len(examples):,} examples, {total:,} steps of {plan.batch} on {device}, from step {step:,}")
-    began, seen, losses = time.monotonic(), 0, []
-    for batch in _batches(examples, plan, step, total):
-        for group in optimiser.param_groups:
-            group["lr"] = plan.rate * _schedule(step, total, plan)
-        model.train()
-        optimiser.zero_grad(set_to_none=True)
-        losses.append(losses_of.backward(batch, step, total))
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        step += 1
-        seen += len(batch)
-        if step % 25 == 0:
-            speed = seen / (time.monotonic() - began)
-            left = (total - step) * plan.batch / speed
-            say(
-                f"step {step:,}/{total:,}  loss {np.mean(losses):.3f}  {speed:.1f} examples/s  {left / 60:.0f} min left"
-            )
-            losses.clear()
-        if step % plan.save_every == 0 or step == total:
-            _save(out, signature, (step, total), model, optimiser)
-        if measure and (step % plan.measure_every == 0 or step == total):
-            values = "  ".join(f"{name} {value:.3g}" for name, value in measure(model).items())
-            say(f"step {step:,}/{total:,}  {values}")
-    return model, len(examples)
-
-
-def _optimiser(model: SpanReader, plan: Plan) -> torch.optim.Optimizer:
     # Freeze the word vectors: training would move only those of frequent words.
     model.encoder.embeddings.word_embeddings.requires_grad_(False)
-    decayed = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
-    others = [p for p in model.parameters() if p.ndim <= 1]
-    return torch.optim.AdamW(
-        [{"params": decayed, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}], lr=plan.rate, fused=True
+    losses = _BatchLoss(model, rows, plan, tokenizer, embedder, [one.to(device).eval() for one in teachers], device)
+    loop.train(
+        model,
+        [len(example.ids) for example in examples],
+        out,
+        plan,
+        signature=signature,
+        backward=lambda batch, done: losses.backward([examples[n] for n in batch], done),
+        measure=lambda: measure(model) if measure else {},
+        pool=_POOL,
+        say=say,
     )
+    return model, len(examples)
 
 
 @dataclass(frozen=True)
@@ -141,10 +107,10 @@ class _BatchLoss:
     teachers: list[SpanReader]
     device: str
 
-    def backward(self, batch: list[Example], step: int, total: int) -> float:
+    def backward(self, batch: list[Example], done: float) -> float:
         """Accumulate the gradient of `batch` over groups of similar length. Returns the loss."""
         # The best span means little early in training (Min et al., 2019, section 3.2).
-        searched = random.Random(step).random() < min(0.9, step / (0.4 * total))
+        searched = float(torch.rand(())) < min(0.9, done / 0.4)
         ordered = sorted(batch, key=lambda example: len(example.ids))
         width = 16 if self.device == "cpu" else len(ordered)
         loss = 0.0
@@ -153,7 +119,7 @@ class _BatchLoss:
             part = self._loss(piece, searched=searched) * (len(piece) / len(batch))
             part.backward()
             loss += part.item()
-        if self.embedder is not None and step % _EMBED_EVERY == 0:
+        if self.embedder is not None and float(torch.rand(())) < 1 / _EMBED_EVERY:
             self._keep_vectors(batch, self.embedder)
         return loss
 
@@ -221,75 +187,3 @@ def collate(batch: list[Example]) -> dict[str, torch.Tensor]:
         "unlabelled": np.array([example.unlabelled for example in batch]),
     }  # fmt: skip
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
-
-
-def _batches(examples: list[Example], plan: Plan, first: int, total: int) -> Iterator[list[Example]]:
-    """Yield batches of similar length from step `first` on. Their order depends only on the seed."""
-    per_epoch = len(examples) // plan.batch
-    step, epoch = 0, 0
-    while step < total:
-        rng = random.Random(plan.seed * 1000 + epoch)
-        order = list(range(len(examples)))
-        rng.shuffle(order)
-        pool = plan.batch * 16
-        batches = []
-        for at in range(0, len(order), pool):
-            piece = sorted(order[at : at + pool], key=lambda n: len(examples[n].ids))
-            chunks = [piece[n : n + plan.batch] for n in range(0, len(piece), plan.batch)]
-            rng.shuffle(chunks)
-            batches += [chunk for chunk in chunks if len(chunk) == plan.batch]
-        for chunk in batches[:per_epoch]:
-            if step >= total:
-                return
-            if step >= first:
-                yield [examples[n] for n in chunk]
-            step += 1
-        epoch += 1
-
-
-def _schedule(step: int, total: int, plan: Plan) -> float:
-    rise = max(1, int(total * plan.warmup))
-    if step < rise:
-        return (step + 1) / rise
-    return max(0.0, (total - step) / max(1, total - rise))
-
-
-def _signature(plan: Plan, examples: list[Example], models: list[SpanReader]) -> str:
-    """Return the digest of options, examples, initial weights and teachers."""
-    digest = hashlib.sha256(repr(sorted(asdict(plan).items())).encode())
-    for example in examples:
-        digest.update(repr(example).encode())
-    for model in models:
-        for name, weight in model.state_dict().items():
-            digest.update(name.encode() + weight.contiguous().cpu().numpy().tobytes())
-    return digest.hexdigest()
-
-
-def _save(out: Path, signature: str, at: tuple[int, int], model: SpanReader, optimiser: torch.optim.Optimizer) -> None:
-    step, total = at
-    out.mkdir(parents=True, exist_ok=True)
-    state = {
-        "signature": signature, "step": step,
-        "model": model.state_dict(), "optimiser": optimiser.state_dict(),
-    }  # fmt: skip
-    part = out / "checkpoint.part"
-    torch.save(state, part)
-    part.replace(out / "checkpoint.pt")  # atomic: an interruption leaves the old file
-    if step == total:
-        torch.save(model.state_dict(), out / "model.part")
-        (out / "model.part").replace(out / "model.pt")
-
-
-def _resume(out: Path, signature: str, model: SpanReader, optimiser: torch.optim.Optimizer) -> int:
-    path = out / "checkpoint.pt"
-    if not path.exists():
-        return 0
-    state = torch.load(path, weights_only=True)
-    if state.get("signature") != signature:
-        raise InputError(
-            f"{path} belongs to a run with other options, other rows, another base or other teachers.",
-            hint="Give another folder, or delete this one.",
-        )
-    model.load_state_dict(state["model"])
-    optimiser.load_state_dict(state["optimiser"])
-    return int(state["step"])

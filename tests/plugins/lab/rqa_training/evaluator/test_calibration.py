@@ -13,7 +13,7 @@ import pytest
 from robust_qa import InputError
 from rqa_training.evaluator.answering import ByAction, accuracies
 from rqa_training.evaluator.answering import choose as choose_by_answers
-from rqa_training.evaluator.thresholds import PRESETS, Judged, action_accuracy, auc, choose, curve, single
+from rqa_training.evaluator.thresholds import PRESETS, Judged, action_accuracy, choose, curve, single
 
 # Answerable with the best score high, mixed in the middle, unanswerable low.
 QUESTIONS = [
@@ -96,13 +96,6 @@ def test_curve_describes_one_threshold() -> None:
     assert (point.above, point.answerable_above, point.unanswerable_below) == (8 / 24, 1.0, 12 / 16)
     assert point.accuracy == 20 / 24
     assert single(QUESTIONS)[1] == 20 / 24
-
-
-def test_auc() -> None:
-    assert auc([0.9, 0.1, 0.5], [True, False, False]) == 1
-    assert auc([0.9, 0.1, 0.5], [False, True, True]) == 0
-    assert auc([0.5, 0.5], [True, False]) == 0.5
-    assert auc([0.3, 0.2, 0.1, 0.0], [True, False, True, False]) == 0.75
 
 
 # -- the command

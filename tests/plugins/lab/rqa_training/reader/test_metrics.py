@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("sklearn", reason="needs scikit-learn")
 
+from rqa_training.metrics import auc, exact, f1
 from rqa_training.reader.calibrate import logistic
-from rqa_training.reader.metrics import auc, exact, f1
 
 
 def test_exact_match_ignores_case_articles_and_punctuation():

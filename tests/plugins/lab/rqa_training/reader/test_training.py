@@ -75,7 +75,7 @@ def test_unpacked_encoder_equals_the_packed_one(base, tmp_path):
 
 def test_resumed_run_gives_the_same_model(base, rows, tmp_path):
     examples = list(load_rows(rows))[:128]
-    plan = Plan(batch=16, length=48, save_every=3)
+    plan = Plan(batch=16, length=48, measure_every=3)
     whole, _ = train(examples, base, base / "tokenizer.json", tmp_path / "whole", plan, say=quiet)
 
     class Stopped(Exception):
@@ -108,17 +108,17 @@ def test_other_rows_base_or_teachers_are_refused_on_resume(base, rows, tmp_path)
     assert "from step 4" in said[0]
     with pytest.raises(InputError, match="other rows"):
         train(examples[::-1], base, tokenizer, out, plan, say=quiet)
-    with pytest.raises(InputError, match="other teachers"):
+    with pytest.raises(InputError, match="another model"):
         train(examples, base, tokenizer, out, plan, teachers=[model], say=quiet)
     model.save(base, tmp_path / "tiny" / "tokenizer.json")
-    with pytest.raises(InputError, match="another base"):
+    with pytest.raises(InputError, match="another model"):
         train(examples, base, tokenizer, out, plan, say=quiet)
 
 
 def test_fewer_rows_than_a_batch_are_one_batch(base, rows, tmp_path):
     said = []
     train(list(load_rows(rows))[:5], base, base / "tokenizer.json", tmp_path, Plan(length=48), say=said.append)
-    assert said[0].startswith("5 examples, 1 steps of 5 ")
+    assert said[0].startswith("5 rows, 1 steps of 5 ")
 
 
 def test_rows_without_tokens_of_the_answer_are_an_error(base, tmp_path):
@@ -128,7 +128,7 @@ def test_rows_without_tokens_of_the_answer_are_an_error(base, tmp_path):
 
 
 def test_diverged_training_is_an_error(base, rows, tmp_path):
-    with pytest.raises(RqaError, match="The training diverged"):
+    with pytest.raises(RqaError, match="Training diverged"):
         make([rows], tmp_path / "out", base=base, rate=1e30, epochs=0.2, batch=16, length=48, say=quiet)
 
 
@@ -192,7 +192,7 @@ def test_weights_are_blended_with_base_and_other_runs(base, rows, tmp_path):
     make([rows], out, base=first, epochs=0.2, batch=16, length=48, share=0.2, others=others, say=lines.append)
     assert not any("loss" in line for line in lines)  # no new training
     card_text = (out / "model" / "MODEL_CARD.md").read_text()
-    assert card_text.count("mean with those of a run made by") == 1
+    assert card_text.count("The run whose weights are averaged in was made by") == 1
     assert card_text.count("The model that it started from was made by") == 1
     found = encoder(out / "float32" / "model.bin").state_dict()
     for name in ("encoder.layer.0.attention.output.dense.weight", "encoder.layer.1.output.LayerNorm.bias"):
@@ -211,11 +211,9 @@ def test_keep_needs_a_trained_base(base, rows, tmp_path):
 
 
 def test_card_includes_the_history_of_the_base(tmp_path):
-    first = card({"F1": 80.0}, Plan(), command="rqa train reader a.jsonl", torch="2", notice_text="Of others.")
+    first = card({"F1": 80.0}, Plan(), command="rqa train reader a.jsonl", notice_text="Of others.")
     (tmp_path / "MODEL_CARD.md").write_text(first)
-    second = card(
-        {"F1": 81.0}, Plan(), command="rqa train reader b.jsonl", torch="2", notice_text="", earlier=history(tmp_path)
-    )
+    second = card({"F1": 81.0}, Plan(), command="rqa train reader b.jsonl", notice_text="", earlier=history(tmp_path))
     assert second.index("b.jsonl") < second.index("started from was made by") < second.index("a.jsonl")
     assert "80" not in second
     assert history(tmp_path / "none") == ""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from sklearn.metrics import roc_auc_score
-
 from robust_qa.kit import normalise
 
 
@@ -28,4 +26,6 @@ def f1(answer: str, gold: Sequence[str]) -> float:
 
 def auc(scores: Sequence[float], positive: Sequence[bool]) -> float:
     """Return the area under the ROC curve, or NaN if all flags are equal."""
+    from sklearn.metrics import roc_auc_score
+
     return float(roc_auc_score(positive, scores)) if len(set(positive)) == 2 else float("nan")
