@@ -70,8 +70,8 @@ def train(
     An interrupted run continues from the state in `folder`, with the same result. Raises InputError if that state is
     damaged or has another `signature`, and RqaError if training diverges.
     """
-    batch_size = min(plan.batch, len(lengths))  # every batch is full
-    total = max(1, int(len(lengths) // batch_size * plan.epochs))
+    batch_size = min(plan.batch, len(lengths))
+    total = max(1, round(len(lengths) * plan.epochs / batch_size))
     interval = plan.measure_every or max(1, total // 20)
     optimiser = _optimiser(model, plan.rate)
     state = _resume(folder, signature, model, optimiser)
@@ -143,14 +143,15 @@ def _batches(lengths: Sequence[int], size: int, *, seed: int, pool: int, first: 
         order = list(range(len(lengths)))
         rng.shuffle(order)
         for at in range(0, len(order), size * pool):
-            piece = sorted(order[at : at + size * pool], key=lengths.__getitem__)
+            piece = order[at : at + size * pool]
+            if pool > 1:
+                piece.sort(key=lengths.__getitem__)
             chunks = [piece[n : n + size] for n in range(0, len(piece), size)]
             rng.shuffle(chunks)
             for chunk in chunks:
-                if len(chunk) == size:
-                    if first <= step < total:
-                        yield chunk
-                    step += 1
+                if first <= step < total:
+                    yield chunk
+                step += 1
         epoch += 1
 
 

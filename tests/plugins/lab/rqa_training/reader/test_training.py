@@ -269,7 +269,7 @@ def test_example_of_the_help_works(rqa, tmp_path, monkeypatch):
     command = reader.epilog.removeprefix("Example: rqa ").split()
     assert command[:3] == ["train", "reader", "examples/training.jsonl"]
     out = tmp_path / "my-reader"
-    monkeypatch.chdir(Path(__file__).parents[4])
+    monkeypatch.chdir(Path(__file__).parents[5])
     ended = rqa(*command[:-1], out)
     assert ended.code == 0, ended.err
     assert ended.out == f'[reader.embedded]\nmodel = "{out}/model"\n'
