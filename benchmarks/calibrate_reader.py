@@ -29,8 +29,8 @@ from rqa_bm25.hybrid import Hybrid
 from rqa_embedded.choice import choose, read
 from rqa_embedded.engine import PACKAGED, CachingEngine, save_settings
 from rqa_embedded.evidence import find_evidence, find_parts, judge, quotes
-from rqa_embedded.training.calibrate import Asked, Refitted, asked_of, fit, retrieved
-from rqa_embedded.training.mixture import mixture
+from rqa_training.reader.calibrate import Asked, Refitted, asked_of, fit, retrieved
+from rqa_training.reader.mixture import mixture
 
 PASSAGES = 10
 FOLDS = 5

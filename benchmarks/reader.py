@@ -33,8 +33,8 @@ from typing import Any
 
 from robust_qa import Passage, Reading
 from robust_qa.kit import contains_answer, gold_facts, with_title
-from rqa_embedded.training.data import qamr_rows
-from rqa_embedded.training.metrics import auc, exact, f1
+from rqa_training.metrics import auc, exact, f1
+from rqa_training.reader.data import qamr_rows
 
 SETS = ("popqa", "nq", "triviaqa", "2wiki")
 SHARES = (1.0, 0.75, 0.5, 0.25)

@@ -100,11 +100,12 @@ def _lab(registry: Registry) -> None:
     registry.metrics("rqa_eval.metrics:METRICS")
     add("testset", "rqa_testset.command:testset", summary="Write questions about documents, for rqa eval.")
     registry.group("train", "Train on questions of your own.")
-    add("train cascade", "rqa_cascade.command:cascade", summary="Fit the bounds of the strategy cascade.")
+    training = "rqa_training.{}.command:{}".format
+    add("train cascade", training("cascade", "cascade"), summary="Fit the bounds of the strategy cascade.")
     add("train eor", "rqa_eor.command:eor", summary="Fit the weights of the strategy eor.")
-    add("train evaluator", "rqa_t5.training_command:train_evaluator", summary="Train and convert an evaluator.")
-    add("train reader", "rqa_embedded.command:reader", summary="Train, convert and calibrate a reader.")
-    add("evaluator", "rqa_t5.commands:evaluator", summary="Convert evaluator checkpoints and calibrate thresholds.")
+    add("train evaluator", training("evaluator", "train"), summary="Train and convert an evaluator.")
+    add("train reader", training("reader", "reader"), summary="Train, convert and calibrate a reader.")
+    add("evaluator", "rqa_training.evaluator.tools:evaluator", summary="Convert and calibrate evaluators.")
     for name, target, summary in (
         ("answer_refinement", "AnswerRefinement", "reconsiders its answer from memory with the passages"),
         ("chain_of_note", "ChainOfNote", "notes what each passage is worth, and answers from the notes"),

@@ -5,7 +5,7 @@
     rqa evaluator calibrate questions.jsonl                         # choose thresholds for its scores
 
 `folder` describes model folders, `pairs` tokenises a question and a text, `shapes` runs the three kinds of models, and
-`engine` batches requests over the cores. Only `training` needs torch.
+`engine` batches requests over the cores.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The three shapes of models on CTranslate2. Each computes one logit for a pair.
 
-`training.conversion` checks for every model that the fp32 logits agree with torch.
+`rqa evaluator convert` checks for every model that the fp32 logits agree with torch.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 They work offline on a CPU. The model (MiniLM, 6 layers, int8) marks the answer in each passage or finds none
 (engine.py, windows.py, spans.py). The reader ranks the parts of passages (evidence.py) and weighs their answers
-(choice.py). Train your own model with `rqa train reader` (training/).
+(choice.py). Train your own model with `rqa train reader`.
 """
 
 from __future__ import annotations

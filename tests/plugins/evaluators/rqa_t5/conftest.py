@@ -1,28 +1,9 @@
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from standins.tiny_t5 import write_model
-
-
-@pytest.fixture(scope="session", autouse=True)
-def torch_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Set the variable that torch would set in its first model."""
-    with pytest.MonkeyPatch.context() as patch:
-        if "TORCHINDUCTOR_CACHE_DIR" not in os.environ:
-            patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))
-        yield
-
-
-@pytest.fixture(scope="session")
-def torch() -> Any:
-    """torch, if transformers is installed too."""
-    pytest.importorskip("transformers", reason="needs the extra [train]")
-    return pytest.importorskip("torch", reason="needs the extra [train]")
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,1 @@
+"""Fit the bounds of the strategy `cascade` to a run of `rqa eval`."""

@@ -1,0 +1,268 @@
+"""`rqa evaluator`: convert checkpoints and choose thresholds."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from robust_qa import ConfigError
+from robust_qa.cli import FiniteFloat
+
+from ..commands import command_line, require
+from .command_parts import (
+    FILE,
+    FOLDER,
+    input_option,
+    quantization_option,
+    reads_titles,
+    scores,
+)
+
+if TYPE_CHECKING:
+    from robust_qa.cli import Run
+
+    from .rows import Asked
+    from .thresholds import Judged
+
+_PRESETS = ("popqa", "pubqa", "arc", "bio")
+
+
+@click.group()
+def evaluator() -> None:
+    """Convert evaluator checkpoints and calibrate thresholds."""
+
+
+@evaluator.command("convert", epilog="Example: rqa evaluator convert castorini/monot5-base-msmarco my-judge")
+@click.argument("checkpoint")
+@click.argument("out", type=FOLDER)
+@quantization_option
+@click.option(
+    "--labels",
+    metavar="YES,NO",
+    help="The relevant label, then the other: words of a T5 without a classification head, or names of two outputs. "
+    "Default: from the checkpoint, or true,false.",
+)
+@click.option("--template", metavar="TEXT", help="Input of a T5, with {question} and {passage}. Default: as trained.")
+@click.option("--length", type=click.IntRange(16, 8192), help="Maximum input in tokens. Default: as trained, or 512.")
+@input_option
+@click.option("--force", is_flag=True, help="Replace the evaluator in OUT.")
+def convert(
+    *,
+    checkpoint: str,
+    out: Path,
+    quantization: str | None,
+    labels: str | None,
+    template: str | None,
+    length: int | None,
+    input: Any,
+    force: bool,
+) -> None:
+    """Convert CHECKPOINT to the model folder OUT for the evaluator t5.
+
+    CHECKPOINT is a folder or a name on the Hugging Face hub. It holds a T5 that generates a label, a
+    T5ForSequenceClassification (as published with CRAG) or a BertForSequenceClassification, with one or two outputs.
+    The conversion fails if its scores differ from torch's.
+    """
+    require("torch", "transformers")
+    from ..card import CARD
+    from . import checkpoints, conversion
+    from .card import card
+
+    words = None if labels is None else tuple(word.strip() for word in labels.split(",", 1))
+    if words is not None and not (len(words) == 2 and all(words)):
+        raise click.BadParameter(f"{labels!r} is not two words separated by a comma.", param_hint="--labels")
+    if template is not None and not ("{question}" in template and "{passage}" in template):
+        raise click.BadParameter("it needs {question} and {passage}.", param_hint="--template")
+    conversion.check_free(out, force=force)
+    loaded = checkpoints.load(checkpoint, labels=words)
+    shape = loaded.settings.shape
+    outputs = loaded.outputs()
+    if words is not None and shape != "label" and outputs is None:
+        raise click.BadParameter(f"{checkpoint} is a {shape}, which has no labels.", param_hint="--labels")
+    if template is not None and shape == "cross-encoder":
+        raise click.BadParameter(f"{checkpoint} is a {shape}, which has no template.", param_hint="--template")
+    loaded = loaded.with_input(template=template, length=length, form=input)
+    quantization = quantization or conversion.default_quantization(loaded)
+    proof = conversion.convert(loaded, out, quantization=quantization, force=force)
+    text = card(loaded.settings, proof, command=command_line("evaluator"), origin=checkpoint, quantization=quantization)
+    (out / CARD).write_text(text, encoding="utf-8")
+    click.echo(
+        f"{shape}, {loaded.settings.length} tokens, {quantization}; max. difference from torch: "
+        f"{proof.exact:.1e} in fp32 logits, {proof.quantised:.1e} in quantised scores.",
+        err=True,
+    )
+    if outputs is not None:
+        yes, no = outputs
+        click.echo(f"Output {yes!r} means relevant, {no!r} not relevant. Use --labels to swap them.", err=True)
+    if shape == "classifier":
+        click.echo(conversion.speed_note(out), err=True)
+    if loaded.settings.upper is None:
+        click.echo(
+            "The model has no thresholds, so crag uses those of the paper's model. "
+            "Choose your own with `rqa evaluator calibrate questions.jsonl --evaluator t5`.",
+            err=True,
+        )
+    click.echo(f"[evaluator.t5]\nmodel = {json.dumps(str(out.resolve()), ensure_ascii=False)}")
+
+
+@evaluator.command("calibrate", epilog="Example: rqa evaluator calibrate questions.jsonl")
+@click.argument("data", nargs=-1, type=FILE)
+@click.option("--evaluator", "name", metavar="NAME", help="Evaluator. Default: the strategy's, or the configured one.")
+@click.option("--preset", type=click.Choice(_PRESETS), help="Thresholds of the CRAG paper for a data set.")
+@click.option(
+    "--ambiguous",
+    type=FiniteFloat(0.5, 1),
+    default=0.65,
+    show_default=True,
+    help="Value of an Ambiguous action relative to a right one. Higher values give more Ambiguous actions.",
+)
+@click.option("--strategy", metavar="NAME", default="crag", show_default=True, help="Strategy to configure.")
+@click.option(
+    "--by",
+    type=click.Choice(("action", "answers")),
+    default="action",
+    show_default=True,
+    help="Maximise right actions or right answers. For answers, the strategy answers every question with each action.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object that includes the curve.")
+@click.pass_obj
+def calibrate(
+    run: Run,
+    /,
+    *,
+    data: tuple[Path, ...],
+    name: str | None,
+    preset: str | None,
+    ambiguous: float,
+    strategy: str,
+    by: str,
+    as_json: bool,
+) -> None:
+    """Choose thresholds for CRAG's actions on the questions in the JSONL files DATA.
+
+    A line is {"question", "answers", "passages"}, where passages that contain an answer are relevant. Or it is a pair
+    {"question", "passage", "label"} with label 1 or -1. The best score of a question decides its action. The curve
+    goes to stderr, the configuration to stdout. Use --preset without DATA to print a preset.
+    """
+    from . import answering, thresholds
+    from .rows import judgeable, read_rows
+
+    if not data and preset is None:
+        raise click.UsageError("Give DATA or a --preset.")
+    if preset and by != "action":
+        raise click.UsageError("Use either --preset or --by answers, not both.")
+    table = run.load_config().table("strategy", strategy).values
+    _check_options(run, strategy, table, {"upper", "lower"} if by == "action" else {"upper", "lower", "ablation"})
+    name = name or (str(table["evaluator"].value) if "evaluator" in table else None)
+    questions = judgeable(read_rows(data)) if data else []
+    if by == "answers":  # before any call
+        answering.require_answers(questions)
+    elif data and not preset:
+        thresholds.require_both([any(c.relevant for c in one.candidates) for one in questions])
+    judged = _judge(run, questions, name) if data else []
+    result: dict[str, Any] = {}
+    if preset:
+        upper, lower = thresholds.PRESETS[preset]
+    elif by == "answers":
+        by_action = answering.answer_by_action(run, strategy, name, questions, [one.best for one in judged])
+        upper, lower, right = answering.choose(by_action)
+        result = {"answers": {"right": right, "right_if_always": answering.accuracies(by_action)}}
+    else:
+        upper, lower = thresholds.choose(judged, ambiguous=ambiguous)
+    result |= {"upper": upper, "lower": lower}
+    if judged:
+        result |= {"evaluator": name, **_measure(judged, upper, lower)}
+    if as_json:
+        click.echo(json.dumps(result))
+        return
+    if judged:
+        _print_curve(result)
+    if "answers" in result:
+        _print_answers(result["answers"])
+    comment = f"# {preset}, as in the CRAG paper\n" if preset else f"# chosen on {len(judged)} questions\n"
+    judge = f"evaluator = {json.dumps(name, ensure_ascii=False)}\n" if name else ""
+    key = strategy if re.fullmatch(r"[\w-]+", strategy, re.ASCII) else json.dumps(strategy, ensure_ascii=False)
+    click.echo(f"[strategy.{key}]\n{comment}{judge}upper = {upper}\nlower = {lower}")
+    _note_existing_table(run, strategy, table)
+
+
+def _measure(judged: Sequence[Judged], upper: float, lower: float) -> dict[str, Any]:
+    """Return the effect of the thresholds on the questions, with the curve of other thresholds."""
+    from . import thresholds
+
+    accuracy, share = thresholds.action_accuracy(judged, upper, lower)
+    both = len({one.answerable for one in judged}) == 2
+    single = thresholds.single(judged) if both else None
+    points = thresholds.curve(judged, sorted({*thresholds.steps(judged), upper, lower, *(single or ())[:1]}))
+    return {
+        "questions": len(judged),
+        "accuracy": accuracy if share < 1 else None,
+        "ambiguous": share,
+        "always_correct": sum(one.answerable for one in judged) / len(judged),
+        "single": {"threshold": single[0], "accuracy": single[1]} if single else None,
+        "curve": [dataclasses.asdict(point) for point in points],
+    }
+
+
+def _check_options(run: Run, strategy: str, table: Mapping[str, Any], needed: set[str]) -> None:
+    """Raise ConfigError unless the strategy exists and has the options `needed`."""
+    plugin = table["plugin"].value if "plugin" in table else strategy
+    options = run.host.find("strategy", str(plugin)).options
+    missing = needed - {field.name for field in dataclasses.fields(options)} if options else needed
+    if missing:
+        raise ConfigError(
+            f"The strategy {strategy} has no option `{min(missing)}`.",
+            hint="Choose a strategy with thresholds: `--strategy crag`.",
+        )
+
+
+def _note_existing_table(run: Run, strategy: str, table: Mapping[str, Any]) -> None:
+    """Name the files that already have the table, because TOML does not allow it twice."""
+    for origin in dict.fromkeys(value.layer.origin for value in table.values() if not value.layer.textual):
+        run.say(f"{origin} already has a table [strategy.{strategy}]: add these lines to it")
+
+
+def _print_answers(answers: dict[str, Any]) -> None:
+    always = ", ".join(f"{100 * share:.1f} % if always {name}" for name, share in answers["right_if_always"].items())
+    click.echo(f"right answers: {100 * answers['right']:.1f} %; {always}", err=True)
+
+
+def _print_curve(result: dict[str, Any]) -> None:
+    def share(value: float | None) -> str:
+        return "     -" if value is None else f"{100 * value:6.1f}"
+
+    click.echo("threshold  at or above  of them with an answer  below without one  accuracy alone", err=True)
+    for point in result["curve"]:
+        mark = "".join(f"  {name}" for name in ("upper", "lower") if result[name] == point["threshold"])
+        click.echo(
+            f"{point['threshold']:9.4g}  {share(point['above']):>11}  {share(point['answerable_above']):>22}"
+            f"  {share(point['unanswerable_below']):>16}  {share(point['accuracy']):>14}{mark}",
+            err=True,
+        )
+    accuracy, single = result["accuracy"], result["single"]
+    right = "" if accuracy is None else f"{100 * accuracy:.1f} % right actions if not Ambiguous, "
+    one = "" if single is None else f"one threshold at {single['threshold']:g}: {100 * single['accuracy']:.1f} %; "
+    click.echo(
+        f"{result['questions']} questions: {right}{100 * result['ambiguous']:.1f} % Ambiguous; {one}"
+        f"always Correct: {100 * result['always_correct']:.1f} %",
+        err=True,
+    )
+
+
+def _judge(run: Run, questions: Sequence[Asked], name: str | None) -> list[Judged]:
+    from .rows import without_titles
+    from .thresholds import Judged
+
+    if not reads_titles(run, name):
+        questions = without_titles(questions)
+    found = scores(run, name, [(one.question, [c.text for c in one.candidates]) for one in questions])
+    return [
+        Judged(tuple(of), tuple(bool(c.relevant) for c in one.candidates))
+        for of, one in zip(found, questions, strict=True)
+    ]

@@ -1,0 +1,274 @@
+"""Calibrate scores to probabilities with logistic regression on held-out rows (Platt, 1999)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq, minimize
+from scipy.special import expit, logsumexp
+from sklearn.linear_model import LogisticRegression
+
+from robust_qa import Passage
+from robust_qa.kit import normalise, sentences
+from rqa_embedded.choice import Choice, choose
+from rqa_embedded.engine import PACKAGED, Marking, Settings
+from rqa_embedded.evidence import Evidence, find_evidence, find_parts, passage_features, without
+from rqa_embedded.spans import text_of
+
+from ..metrics import f1
+from .neighbours import Neighbours
+from .rows import Row
+
+Floats = NDArray[np.float64]
+Sample = tuple[tuple[float, ...], float]  # features, and a label from 0 to 1
+
+RIGHT_SHARE = 0.75  # of the asserted answers: three of four are right
+CORRECT = 2 / 3  # share of answerable questions at the score `upper`
+INCORRECT = 0.75  # share of unanswerable questions at the score `lower`
+MIN_ROWS = 10  # with fewer held-out rows nothing is calibrated
+_OTHERS = 5  # passages in addition to a row's own
+_MAX_ANSWERABLE = 0.9  # with a higher share, unanswerable questions are added
+_RIGHT = 0.5  # F1 of a right answer
+_PENALTY = 1e-3  # of the squared weights of relevance
+
+
+def uncalibrated(length: int, stride: int) -> Settings:
+    """Return settings that use only the margin and never abstain."""
+    return Settings(length, stride, relevance=(0.0, 1.0, 0.0, 0.0), answer=(0.0, 1.0, 0.0), threshold=0.0)
+
+
+def settings_before(base: Path | None) -> Settings:
+    """Return the settings of the model in `base`, or of the packaged model if `base` is only an encoder."""
+    own = None if base is None else base / "reader.json"
+    path = own if own is not None and own.exists() else PACKAGED / "reader.json"
+    return msgspec.json.decode(path.read_bytes(), type=Settings)
+
+
+class Retrieved(NamedTuple):
+    """A row's question with its own passage and others that a retriever would return."""
+
+    row: Row
+    passages: list[Passage]
+
+
+def retrieved(rows: Sequence[Row]) -> list[Retrieved]:
+    """Add to each row the _OTHERS most similar passages of other rows."""
+    passages = list(dict.fromkeys(Passage(row.context, title=row.title) for row in rows))
+    index = Neighbours([f"{passage.title} {passage.text}" for passage in passages])
+    found = []
+    for row in rows:
+        own = Passage(row.context, title=row.title)
+        near = [passages[n] for n in index.nearest(row.question, _OTHERS + 1)]
+        found.append(Retrieved(row, [own, *(passage for passage in near if passage != own)][: _OTHERS + 1]))
+    return found
+
+
+def rightness(row: Row, text: str) -> float:
+    """Return the F1 of an answer, or if only the sentence is known, whether that contains the answer."""
+    if row.within is not None:
+        sentence = normalise(row.context[row.within[0] : row.within[1]])
+        return float(bool(normalise(text)) and normalise(text) in sentence)
+    return f1(text, row.answers) if row.answers else 0.0
+
+
+def holds(row: Row, passage: Passage) -> bool:
+    """Return whether `passage` is the row's own or contains the sentence with the answer."""
+    if not row.answerable:
+        return False
+    sentence = _sentence(row)
+    return passage.text == row.context or (sentence != "" and sentence in passage.text)
+
+
+def _sentence(row: Row) -> str:
+    """Return the sentence with the answer, or nothing if it is unknown."""
+    if row.within is not None:
+        return row.context[row.within[0] : row.within[1]]
+    if row.start is None:
+        return ""
+    return next((row.context[a:b] for a, b in sentences(row.context) if a <= row.start < b), "")
+
+
+class Asked(NamedTuple):
+    """A question with the evidence in its passages, which of them hold the answer, and how right a text is."""
+
+    evidence: Evidence
+    holds: Sequence[bool]
+    rightness: Callable[[str], float]
+
+
+def asked_of(engine: Marking, rows: Sequence[Retrieved]) -> list[Asked]:
+    """Return the evidence for the questions of `rows`.
+
+    If almost all questions are answerable, each is also asked without the passages that hold its answer.
+    """
+    found = []
+    evidence = find_evidence(engine, [(one.row.question, one.passages) for one in rows])
+    for one, own in zip(rows, evidence, strict=True):
+        found.append(Asked(own, [holds(one.row, each) for each in one.passages], partial(rightness, one.row)))
+    if sum(any(one.holds) for one in found) > _MAX_ANSWERABLE * len(found):
+        found += [without_answer(one) for one in found if any(one.holds)]
+    return found
+
+
+def without_answer(asked: Asked) -> Asked:
+    """Return the question without the passages that hold its answer."""
+    left_out = {number for number, held in enumerate(asked.holds) if held}
+    return Asked(without(asked.evidence, left_out), [False] * len(asked.holds), asked.rightness)
+
+
+def calibrate(engine: Marking, rows: Sequence[Row], before: Settings, say: Callable[[str], None]) -> Settings:
+    """Return the engine's settings with probabilities and thresholds fitted to the held-out `rows`.
+
+    Every question is read with several passages, as from a retriever. Settings that the rows cannot determine keep
+    their values of `before`.
+    """
+    if len(rows) < MIN_ROWS:
+        say(f"{len(rows)} held-out rows are too few to calibrate: reader.json keeps the values of the initial model.")
+        return msgspec.structs.replace(before, length=engine.settings.length, stride=engine.settings.stride)
+    return fit(engine, [asked_of(engine, retrieved(rows))], before, say)
+
+
+def fit(
+    engine: Marking, sets: Sequence[Sequence[Asked]], before: Settings, say: Callable[[str], None] = print
+) -> Settings:
+    """Return the engine's settings fitted to `sets` of questions, which count equally."""
+    features = [passage_features(engine, [one.evidence for one in each]) for each in sets]
+    groups = [
+        [
+            (np.array([*own.values()]), np.array([one.holds[number] for number in own]))
+            for one, own in zip(asked, found, strict=True)
+            if own
+        ]
+        for asked, found in zip(sets, features, strict=True)
+    ]
+    if not any(held.any() and not held.all() for each in groups for _, held in each):
+        say("All held-out questions are answerable, or none: reader.json keeps the values of the initial model.")
+        return msgspec.structs.replace(before, length=engine.settings.length, stride=engine.settings.stride)
+    relevance = _relevance(groups)
+    settings = msgspec.structs.replace(engine.settings, relevance=relevance)
+    fitted = Refitted(engine, settings)
+    samples = [list(_answers(fitted, each)) for each in sets]
+    answer = logistic(
+        np.array([values for each in samples for values, _ in each]),
+        np.array([label for each in samples for _, label in each]),
+        np.array([1 / len(each) for each in samples for _ in each]),
+    )
+    lower, upper = _thresholds(groups, relevance)
+    first, second, third = map(float, answer)
+    threshold = max(_threshold(np.array([values for values, _ in each]) @ answer) for each in samples)
+    return msgspec.structs.replace(
+        settings, answer=(first, second, third), threshold=threshold, lower=lower, upper=upper
+    )
+
+
+class Refitted:
+    """An engine with other settings."""
+
+    def __init__(self, engine: Marking, settings: Settings) -> None:
+        self.settings = settings
+        self.ends, self.tokens, self.mark, self.embed = engine.ends, engine.tokens, engine.mark, engine.embed
+
+
+Group = tuple[Floats, NDArray[np.bool_]]  # of a question: features of its passages, and which hold the answer
+
+
+def _relevance(sets: Sequence[Sequence[Group]]) -> tuple[float, float, float, float]:
+    """Return bias and weights of relevance.
+
+    The weights make the passages with the answer the likeliest of their question (conditional logit). The bias makes
+    the mean probability right.
+    """
+    informative = [[(features, held) for features, held in each if held.any() and not held.all()] for each in sets]
+    scale = np.concatenate([features for each in informative for features, _ in each]).std(0) + 1e-9
+    weighed = [(features / scale, held, 1 / len(each)) for each in informative for features, held in each]
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        total, gradient = _PENALTY * float(weights @ weights), 2 * _PENALTY * weights
+        for features, held, weight in weighed:
+            scores = features @ weights
+            everything, right = np.exp(scores - logsumexp(scores)), np.exp(scores - logsumexp(scores[held])) * held
+            total += weight * float(logsumexp(scores) - logsumexp(scores[held]))
+            gradient = gradient + weight * ((everything - right) @ features)
+        return total, gradient
+
+    weights = minimize(loss, np.zeros(3), jac=True, method="L-BFGS-B", bounds=[(0, None)] * 3).x / scale
+    logits = [np.concatenate([features @ weights for features, _ in each]) for each in sets]
+    shares = [float(np.concatenate([held for _, held in each]).mean()) for each in sets]
+
+    def excess(bias: float) -> float:
+        return sum(float(expit(each + bias).mean()) - share for each, share in zip(logits, shares, strict=True))
+
+    margin, relevant, cosine = map(float, weights)
+    return float(brentq(excess, -100, 100)), margin, relevant, cosine
+
+
+def _answers(engine: Marking, asked: Sequence[Asked]) -> Iterator[Sample]:
+    """Yield the features of the answer that is chosen for each question, and whether it is right."""
+    parts = find_parts(engine, [one.evidence for one in asked])
+    for one, own in zip(asked, parts, strict=True):
+        choice = choose(one.evidence, own)
+        if choice is not None:
+            right = any(one.holds) and one.rightness(answer(one, choice)) >= _RIGHT
+            yield (1.0, choice.odds, choice.share), float(right)
+
+
+def _threshold(logits: Floats) -> float:
+    """Return the lowest confidence from which answers are right three times in four, by their mean probability."""
+    confidences = np.sort(expit(logits))[::-1]
+    means = np.cumsum(confidences) / np.arange(1, len(confidences) + 1)
+    enough = confidences[means >= RIGHT_SHARE]
+    return round(float(enough[-1]), 2) if len(enough) else RIGHT_SHARE
+
+
+def answer(asked: Asked, choice: Choice) -> str:
+    """Return the text of a choice."""
+    best = choice.spans[0]
+    return text_of(asked.evidence.passages[best.passage])[best.start : best.end]
+
+
+def _thresholds(sets: Sequence[Sequence[Group]], relevance: Sequence[float]) -> tuple[float, float]:
+    """Return the scores `lower` and `upper` of a question's best passage."""
+    bias, weights = relevance[0], np.array(relevance[1:])
+    best = [[(1.0, float((features @ weights).max() + bias)) for features, _ in each] for each in sets]
+    answerable = [[float(held.any()) for _, held in each] for each in sets]
+    if len({label for each in answerable for label in each}) < 2:
+        return 0.0, 0.0
+    first, slope = logistic(
+        np.array([values for each in best for values in each]),
+        np.array([label for each in answerable for label in each]),
+        np.array([1 / len(each) for each in best for _ in each]),
+    )
+    if not slope:  # the score has no effect
+        return 0.0, 0.0
+    lower, upper = (float(np.tanh((_log_odds(share) - first) / slope / 2)) for share in (1 - INCORRECT, CORRECT))
+    return lower, upper  # tanh(x / 2) equals 2 * logistic(x) - 1
+
+
+def _log_odds(probability: float) -> float:
+    probability = min(max(probability, 1e-6), 1 - 1e-6)
+    return float(np.log(probability / (1 - probability)))
+
+
+def logistic(features: Floats, labels: Floats, counts: Floats) -> Floats:
+    """Return the weights of a logistic regression; the first feature is the constant 1.
+
+    `counts` weighs the rows. Features with a negative weight are dropped, because no evidence may count against what
+    it supports.
+    """
+    counts = counts * len(counts) / counts.sum()
+    weights = np.zeros(features.shape[1])
+    used = list(range(1, features.shape[1]))
+    while used:
+        model = LogisticRegression(solver="newton-cholesky", tol=1e-8).fit(features[:, used], labels, counts)
+        if model.coef_.min() >= 0:
+            weights[0], weights[used] = model.intercept_[0], model.coef_[0]
+            return weights
+        del used[int(model.coef_[0].argmin())]
+    weights[0] = _log_odds(float(labels.mean()))
+    return weights
