@@ -154,7 +154,7 @@ class Prompter:
 class Labels:
     """The labelled text form: fields such as `answer: ...`, in parts that repeat and outside them.
 
-    The grammar, by lines. List numbers, bullets, quote marks and emphasis around them do not matter::
+    The grammar, by lines. List numbers, bullets, quote marks and emphasis around them do not matter:
 
         heading     NOUN [number] [":" or "(" ...]    begins a part, or goes on with the one of that number
         field       LABEL ":" value                   of the part, or outside; one that is repeated begins a part
