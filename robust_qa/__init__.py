@@ -1,6 +1,6 @@
 """rqa: answers that hold when the documents are irrelevant, contradictory or planted.
 
-A plugin is a module with a class and a hook::
+A plugin is a module with a class and a hook:
 
     from dataclasses import dataclass
     from robust_qa import Passage, Url, hookimpl
@@ -20,7 +20,7 @@ A plugin is a module with a class and a hook::
     def rqa_register(registry):
         registry.retriever("notes", Notes)
 
-and, in its pyproject, an entry point in the group `rqa`::
+and, in its pyproject, an entry point in the group `rqa`:
 
     [project.entry-points.rqa]
     notes = "my_notes"

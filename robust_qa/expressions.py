@@ -1,6 +1,6 @@
 """Retriever expressions such as `web@rr@5 & wiki@5 @cp`: parse them into a tree and print them.
 
-The notation follows the Ensemble of Retrievers (Li et al. 2024, Section 2.1). Grammar, tightest binding first::
+The notation follows the Ensemble of Retrievers (Li et al. 2024, Section 2.1). Grammar, tightest binding first:
 
     atom        NAME | NAME ( expression ) | ( expression )
     term        atom, then any of these, applied from left to right:

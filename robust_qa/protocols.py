@@ -137,7 +137,7 @@ class Toolbox(Protocol):
     """A strategy's only way to retrievers, readers and evaluators.
 
     Every call is limited, retried, batched, cached and traced. Passages come from `retrieve`, or from a `pool` when a
-    strategy has several retriever expressions::
+    strategy has several retriever expressions:
 
         pool = toolbox.pool(["web@4", "wiki@5 & web@2", "none"])
         for expression, error in pool.left_out.items():

@@ -1,6 +1,6 @@
 """Tools for the tests of plugins: conformance checks, a toolbox and fake components.
 
-In a plugin's tests::
+In a plugin's tests:
 
     from robust_qa.testing import assert_conforms
 

@@ -1,0 +1,255 @@
+"""Hooks of MkDocs: add the manual, the benchmarks and a page of options to the site, and build the navigation.
+
+Pages outside docs/ stay where they are. Every link between files works in the repository; here it becomes a link of
+the site.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import os
+import posixpath
+import re
+import textwrap
+import tokenize
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from robust_qa.answering.history import HistorySettings
+from robust_qa.calls.cache import CacheSettings
+from robust_qa.calls.limits import Limits
+from robust_qa.config.defaults import Defaults
+from robust_qa.config.installation import OWN_DISTRIBUTION
+from robust_qa.config.options import describe
+from robust_qa.host.loading import Host
+
+ROOT = Path(__file__).parent
+
+# The doors: a folder of docs/, its title, and what to look for there. A folder without pages has no door.
+DOORS = {
+    "tutorial": ("Tutorial", "Learn rqa by doing. Each page starts from nothing and ends with something that works."),
+    "how-to": ("How-to", "Recipes for one task each, for readers who know what they want."),
+    "reference": ("Reference", "Every command, option and function, to look up."),
+    "explanation": ("Explanation", "The ideas behind the answers, and the figures that we measured."),
+}
+# The order of pages within a folder. Others follow by name.
+TUTORIALS = ("own-files", "bring-a-model", "measure-strategies", "write-a-plugin")
+ORDER = (*TUTORIALS, "confidence", "conflicts", "which-strategy", "robustness")
+REFERENCE = {
+    "Ask": ("rqa.1", "rqa-ask.1", "rqa-chat.1", "rqa-batch.1", "rqa-history.1", "rqa-strategies.7"),
+    "Documents": ("rqa-expressions.7", "rqa-check.1", "rqa-lint.1", "rqa-postgres.7", "rqa-stores.7"),
+    "Measure": ("rqa-eval.1", "rqa-testset.1", "rqa-train.1", "rqa-papers.7"),
+    "Serve": ("rqa-serve.1", "rqa-mcp.1", "rqa-ray.1", "rqa-batches.7"),
+    "Extend": ("rqa-plugin.7", "rqa-python.7"),
+    "Configuration": ("rqa-config.5", "options"),
+    "Python": ("python", "protocols", "kit"),
+}
+KINDS = {
+    "strategy": "Strategies",
+    "retriever": "Retrievers",
+    "reader": "Readers",
+    "evaluator": "Evaluators",
+    "embedder": "Embedders",
+    "engine": "Engines",
+}
+ELSEWHERE = {
+    "benchmarks/README.md": "explanation/benchmarks.md",
+    "benchmarks/scale.md": "explanation/scale.md",
+    "benchmarks/picture.svg": "picture.svg",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Add the pages from outside docs/, and set the navigation."""
+    manual = {f"man/{page.name}": f"reference/{page.name}" for page in sorted((ROOT / "man").glob("*.md"))}
+    for source, target in {**manual, **ELSEWHERE}.items():
+        files.append(File.generated(config, target, abs_src_path=str(ROOT / source)))
+    files.append(File.generated(config, "reference/options.md", content=options_page()))
+    doors: list[dict[str, Any]] = []
+    for folder, (title, purpose) in DOORS.items():
+        index = f"{folder}/index.md"
+        pages = {f.src_uri for f in files.documentation_pages() if f.src_uri.startswith(f"{folder}/")} - {index}
+        if not pages:
+            continue
+        groups = _reference(pages) if folder == "reference" else {"": sorted(pages, key=_position)}
+        if not files.get_file_from_path(index):
+            files.append(File.generated(config, index, content=_index(title, purpose, groups, files)))
+        doors.append({title: [index, *groups.pop("", []), *({name: group} for name, group in groups.items())]})
+    others = [page for page in ("troubleshooting.md",) if files.get_file_from_path(page)]
+    config.nav = [{"Home": "index.md"}, *doors, *others, {"Project": ["contributing.md", "changelog.md"]}]
+    return files
+
+
+def _position(page: str) -> tuple[int, str]:
+    stem = Path(page).stem
+    return (ORDER.index(stem) if stem in ORDER else len(ORDER), stem)
+
+
+def _reference(pages: set[str]) -> dict[str, list[str]]:
+    """The pages of the reference by what people do. Raises PluginError if one has no group."""
+    grouped = {name: [f"reference/{stem}.md" for stem in stems] for name, stems in REFERENCE.items()}
+    if left := pages - {page for group in grouped.values() for page in group}:
+        raise PluginError(f"Add these pages to REFERENCE in mkdocs_hooks.py: {', '.join(sorted(left))}")
+    return grouped
+
+
+def _index(title: str, purpose: str, groups: dict[str, list[str]], files: Files) -> str:
+    """The page behind a door: its pages with what each is about."""
+    lines = [f"# {title}", "", purpose, ""]
+    for name, pages in groups.items():
+        lines += [f"## {name}", ""] if name else []
+        for page in pages:
+            file = files.get_file_from_path(page)
+            assert file
+            text = file.content_string
+            about = re.search(r"^rqa[\w-]* - (.+)", text, re.MULTILINE)
+            heading = re.search(r"^# (.+)", text, re.MULTILINE)
+            lines.append(f"- [{heading[1] if heading else page}]({Path(page).name}){f': {about[1]}' if about else ''}")
+        lines.append("")
+    return "\n".join(lines)
+
+
+# -- links
+
+
+def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Turn links between files of the repository into links of the site."""
+    if page.is_homepage:
+        doors = [(folder, *door) for folder, door in DOORS.items() if files.get_file_from_path(f"{folder}/index.md")]
+        markdown += "".join(f"- [**{title}**]({folder}/index.md): {purpose}\n" for folder, title, purpose in doors)
+    if page.file.abs_src_path is None:
+        return markdown
+    folder = Path(page.file.abs_src_path).parent
+    by_source = {os.path.realpath(file.abs_src_path): file for file in files if file.abs_src_path}
+
+    def rewritten(link: re.Match[str]) -> str:
+        text, target, anchor = link.groups()
+        path = os.path.realpath(folder / target)
+        if file := by_source.get(path):
+            return f"{text}({posixpath.relpath(file.src_uri, posixpath.dirname(page.file.src_uri))}{anchor or ''})"
+        if Path(path).exists():  # only in the repository
+            return text[1:-1]
+        return link[0]
+
+    markdown = re.sub(
+        r"^## Name\n+rqa[\w-]* - (.+)", lambda name: _sentence(name[1]), markdown, count=1, flags=re.MULTILINE
+    )
+    return re.sub(r"(\[[^\]]*\])\(([^)#:\s]+)(#[^)]*)?\)", rewritten, markdown)
+
+
+def on_page_content(html: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Link every mention of a page of the manual, such as rqa-ask(1). Keep short code on one line."""
+
+    def linked(found: re.Match[str]) -> str:
+        name, section = found.groups()
+        file = files.get_file_from_path(f"reference/{name}.{section}.md") if name else None
+        return f'<a href="{file.url_relative_to(page.file)}">{found[0]}</a>' if file else found[0]
+
+    html = re.sub(r"<code>(?=[^<\s]{1,24}</code>)", '<code class="whole">', html)
+    kept = r"<(?:pre|code|a|h1)\b.*?</(?:pre|code|a|h1)>|<[^>]*>"
+    return re.sub(rf"{kept}|\b(rqa(?:-[a-z]+)?)\((\d)\)", linked, html, flags=re.DOTALL)
+
+
+# -- options
+
+
+def options_page() -> str:
+    """A page with the options of every built-in component, from the classes that define them."""
+    parts = [
+        "# All options",
+        "",
+        "Each table of the configuration with its options, types and defaults, as the code defines them. rqa-config(5) "
+        "explains how to set them.",
+        "",
+    ]
+    for heading, classes in _tables().items():
+        parts += [f"## {heading}", ""]
+        for table, (about, owner) in classes.items():
+            parts += [f"### `{table}`", "", about, "", *_rows(owner), ""]
+    return "\n".join(parts)
+
+
+def _tables() -> dict[str, dict[str, tuple[str, type[Any]]]]:
+    """The options classes by heading and table, each with a sentence."""
+    every = "Limits that rqa applies to retrievers, readers, evaluators and embedders."
+    found = {
+        "The host": {
+            "[defaults]": ("Used if the command line names no other.", Defaults),
+            "[cache]": ("Finished calls, kept on disk.", CacheSettings),
+            "[history]": ("Earlier answers, kept on disk.", HistorySettings),
+            "[KIND.NAME]": (every, Limits),
+        }
+    }
+    for each in sorted(Host().components(), key=lambda each: ([*KINDS].index(each.kind), each.name)):
+        if each.options and each.plugin.distribution == OWN_DISTRIBUTION:
+            about = _sentence(each.summary)
+            found.setdefault(KINDS[each.kind], {})[f"[{each.kind}.{each.name}]"] = (about, each.options)
+    return found
+
+
+def _rows(owner: type[Any]) -> Iterator[str]:
+    yield from ("| option | meaning |", "|---|---|")
+    hints, comments = typing.get_type_hints(owner, include_extras=True), _comments(owner)
+    for spec in dataclasses.fields(owner):
+        default = spec.default if spec.default_factory is dataclasses.MISSING else spec.default_factory()
+        meaning = f"{comments[spec.name]}<br>*{_value(hints[spec.name], default)}*"
+        yield f"| `{spec.name}` | {meaning.replace('|', chr(92) + '|')} |"
+
+
+def _value(hint: Any, default: Any) -> str:
+    """The type of an option with its bounds, and its default."""
+    kind = f"{describe(hint)}{_bounds(hint)}"
+    if default is dataclasses.MISSING:
+        return f"{kind}; required"
+    return kind if default in (None, "", (), [], {}) else f"{kind}; default: `{_toml(default)}`"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}{'.' if text else ''}"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return f'"{value}"' if isinstance(value, str | Path) else str(value)
+
+
+def _bounds(hint: Any) -> str:
+    for meta in getattr(hint, "__metadata__", ()):
+        if isinstance(meta, msgspec.Meta):
+            words = {"at least": meta.ge, "above": meta.gt, "at most": meta.le, "below": meta.lt}
+            return "".join(f", {word} {bound}" for word, bound in words.items() if bound is not None)
+    return next((bounds for each in typing.get_args(hint) if (bounds := _bounds(each))), "")
+
+
+def _comments(owner: type[Any]) -> dict[str, str]:
+    """The comment above or beside each field of a dataclass and of its bases."""
+    found: dict[str, str] = {}
+    for each in owner.__mro__[-2::-1]:
+        source = textwrap.dedent(inspect.getsource(each))
+        lines = iter(source.splitlines(keepends=True))
+        notes = {
+            token.start[0]: token.string.lstrip("# ")
+            for token in tokenize.generate_tokens(lambda lines=lines: next(lines, ""))  # type: ignore[misc]
+            if token.type == tokenize.COMMENT
+        }
+        end = 0
+        for node in typing.cast("ast.ClassDef", ast.parse(source).body[0]).body:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                found[node.target.id] = " ".join(note for line, note in notes.items() if end < line <= node.end_lineno)  # type: ignore[operator]
+            end = node.end_lineno or end
+    return found
