@@ -62,7 +62,7 @@ def outputs(page: str, folder: Path) -> Iterator[tuple[str, str, str]]:
         address = server.url.removeprefix("http://").removesuffix("/v1")
         (folder / ".page.sh").write_text(script(page.replace(SERVER, address), folder), "utf-8")
         printed = run("sh", ".page.sh", folder=folder).replace(address, SERVER).replace(str(folder), "/home/ada")
-    for (command, shown), output in zip(commands, printed.split(f"{MARK}\n"), strict=False):
+    for (command, shown), output in zip(commands, printed.split(f"{MARK}\n")[:-1], strict=True):
         yield command, shown, output
 
 
