@@ -4,6 +4,7 @@ import dataclasses
 import os
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +25,7 @@ from robust_qa.main import cli
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 SOURCES = sorted((ROOT / "man").glob("*.md"))
+DOCS = {str(page.relative_to(ROOT)): page.read_text("utf-8") for page in sorted((ROOT / "docs").rglob("*.md"))}
 PAGES = {re.sub(r"(.+)\.(\d)\.md", r"\1(\2)", page.name): page.read_text("utf-8") for page in SOURCES}
 
 
@@ -69,7 +71,7 @@ def terms(markdown: str) -> dict[str, str]:
 
 def examples() -> Iterator[tuple[str, list[str]]]:
     """The arguments of every example of `rqa`, with the page or command that it is from."""
-    for name, text in {**PAGES, "README.md": README.read_text("utf-8")}.items():
+    for name, text in {**PAGES, **DOCS, "README.md": README.read_text("utf-8")}.items():
         yield from ((name, arguments) for block in blocks(text, "sh") for arguments in _command_lines(block))
     for context in commands():
         text = f"{context.command.help}\n{context.command.epilog}"
@@ -89,6 +91,16 @@ def _command_lines(text: str) -> Iterator[list[str]]:
             part = []
         else:
             part.append(word)
+
+
+def run(*command: str, folder: Path) -> str:
+    """What the command prints on stdout in that folder. Fails if its exit code is not 0."""
+    folders = {f"RQA_{name}_DIR": str(folder / name) for name in ("CONFIG", "DATA", "CACHE")}
+    path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+    env = {**os.environ, **folders, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def commands() -> list[click.Context]:

@@ -16,6 +16,7 @@ import click
 import pytest
 import tomli
 from documentation import (
+    DOCS,
     PAGES,
     README,
     ROOT,
@@ -73,7 +74,7 @@ def test_every_argument_is_documented() -> None:
 
 def test_the_manual_names_no_flag_that_no_command_has() -> None:
     known = {flag for context in commands() for each in context.command.get_params(context) for flag in each.opts}
-    for name, text in {**PAGES, "README.md": README.read_text("utf-8")}.items():
+    for name, text in {**PAGES, **DOCS, "README.md": README.read_text("utf-8")}.items():
         code = [*spans(text), *blocks(text, "sh")]
         lines = [
             line for line in "\n".join(code).splitlines() if not re.match(r"\s*(python|pip|uv|man|git|curl)\b", line)
@@ -208,10 +209,10 @@ def test_a_page_has_its_form(name: str) -> None:
     assert [line for line in body.splitlines() if line.startswith("|") and line.count(" |") > 4] == []
 
 
-@pytest.mark.parametrize("name", [*PAGES, "README.md"])
+@pytest.mark.parametrize("name", [*PAGES, *DOCS, "README.md"])
 def test_links_and_cross_references_exist(name: str) -> None:
-    text = PAGES.get(name) or README.read_text("utf-8")
-    folder = ROOT / "man" if name in PAGES else ROOT
+    text = PAGES.get(name) or (ROOT / name).read_text("utf-8")
+    folder = ROOT / "man" if name in PAGES else (ROOT / name).parent
     links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if "://" not in link]
     assert [link for link in links if not (folder / link).exists()] == []
     assert set(re.findall(r"\brqa(?:-[a-z]+)?\(\d\)", text)) - set(PAGES) == set()

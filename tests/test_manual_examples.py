@@ -2,7 +2,6 @@
 
 import importlib
 import inspect
-import os
 import re
 import runpy
 import subprocess
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 import tomli
+from documentation import run
 
 import robust_qa
 from robust_qa import Answer, Outcome, Registry, Toolbox
@@ -42,16 +42,6 @@ def folder(tmp_path: Path) -> Path:
     for name, source in zip(EXAMPLES, PYTHON, strict=False):
         (tmp_path / name).write_text(source, "utf-8")
     return tmp_path
-
-
-def run(*command: str, folder: Path) -> str:
-    """What the command prints on stdout in that folder. Fails if its exit code is not 0."""
-    folders = {f"RQA_{name}_DIR": str(folder / name) for name in ("CONFIG", "DATA", "CACHE")}
-    path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
-    env = {**os.environ, **folders, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def rqa(*arguments: str, folder: Path) -> str:
