@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Answer, ConfigError, MissingError, Passage, PluginError, Question
+from robust_qa import Answer, ConfigError, Passage, Question
 from robust_qa.answering.session import Session
 from robust_qa.config.layers import Config
 from robust_qa.config.values import Layer
 from robust_qa.host.loading import Host
-from robust_qa.testing import SentenceReader, toolbox
 
 PLUGIN = """
 from dataclasses import dataclass
@@ -110,26 +109,10 @@ async def test_it_is_cached_with_its_probabilities(ask: Ask, calls: list[Any]) -
     assert [answer.usage.cached for answer in answers] == [0, 1]
 
 
-async def test_a_sampled_one_is_not(ask: Ask, calls: list[Any]) -> None:
-    for _ in range(2):
-        await ask(temperature=0.7)
-    assert len(calls) == 2
-
-
 async def test_it_is_traced_with_its_text_and_cost(ask: Ask) -> None:
     (step,) = (await ask()).trace
     assert (step.kind, step.component, step.usage.completion_tokens) == ("continue_text", "reader.raw", 1)
     assert (step.data["prompt"], step.data["reply"]) == ("a?", "b")
-
-
-async def test_it_is_tried_again_after_a_failure_that_may_pass(ask: Ask) -> None:
-    (step,) = (await ask(gives="trouble")).trace
-    assert step.retries == 1
-
-
-async def test_a_reader_that_gives_something_else_is_told_so(ask: Ask) -> None:
-    with pytest.raises(PluginError, match="returned a Completion, not a Continuation"):
-        await ask(gives="nonsense")
 
 
 @pytest.mark.parametrize("strategy", ["continues", "hands"])
@@ -142,14 +125,3 @@ async def test_a_reader_that_cannot_is_refused_before_the_first_call_and_those_t
     ) as raised:
         await ask(reader, strategy)
     assert "token probabilities: raw." in raised.value.hint
-
-
-async def test_no_reader_at_all_is_missing(ask: Ask) -> None:
-    with pytest.raises(MissingError, match="no reader does not") as raised:
-        await ask(None)
-    assert "raw" in raised.value.hint
-
-
-async def test_a_toolbox_over_a_reader_that_cannot_says_so() -> None:
-    with pytest.raises(ConfigError, match="does not continue a text"):
-        await toolbox("?", reader=SentenceReader()).continue_text("a")

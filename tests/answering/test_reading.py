@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from robust_qa import Completion, CutError, Passage
 from robust_qa.answering.reading import parse_reading
-from robust_qa.kit import final_reply
 
 PASSAGES = [Passage("a"), Passage("b"), Passage("c")]
 
@@ -81,12 +80,6 @@ def test_replies_are_parsed(reply: str, text: str | None, passages: tuple[int, .
     assert (reading.text, reading.passages) == (text, passages)
 
 
-def test_an_answer_that_begins_like_a_refusal_is_an_answer() -> None:
-    assert parse_reading(Completion("Answer: None but the Lonely Heart"), PASSAGES).text == (
-        "None but the Lonely Heart"
-    )
-
-
 @pytest.mark.parametrize(
     "reply",
     [
@@ -134,13 +127,6 @@ def test_a_reply_without_an_answer_has_a_reason(reply: str) -> None:
 
 
 _LONG = ("Answer: " + "x " * 100_000, "Answer" + " " * 200_000, "*" + "\n" * 200_000 + "*", "x" + "\n." * 100_000 + "x")
-
-
-def test_a_reply_is_spoken_without_its_thoughts_and_must_have_come_to_more() -> None:
-    assert final_reply(Completion("<think>So.</think> Paris", finish="length")) == Completion("Paris", finish="length")
-    assert final_reply(Completion("<think>So.</think>")).text == ""
-    with pytest.raises(CutError):
-        final_reply(Completion("<think>So", finish="length"))
 
 
 def test_a_long_reply_is_parsed_quickly() -> None:

@@ -2,15 +2,14 @@
 
 import asyncio
 import re
-import threading
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from robust_qa import Completion, ConfigError, Passage, PluginError, Question
+from robust_qa import ConfigError, Passage
 from robust_qa.kit import Prompt
-from robust_qa.testing import OverlapEvaluator, ScriptedModel, StaticRetriever, toolbox
+from robust_qa.testing import OverlapEvaluator, ScriptedModel, toolbox
 from robust_qa.types import ORDERS, Order
 
 
@@ -41,11 +40,6 @@ async def test_an_evaluator_without_them_is_a_configuration_error() -> None:
         await toolbox("Who?", evaluator=OverlapEvaluator()).token_vectors(["a"])
 
 
-async def test_vectors_of_other_texts_than_asked_are_a_fault_of_the_plugin() -> None:
-    with pytest.raises(PluginError, match="returned the tokens of 1 texts for 2"):
-        await toolbox("Who?", evaluator=Encoder()).tokens(["a", "lost"])
-
-
 async def test_an_evaluator_can_be_asked_by_name() -> None:
     tools = toolbox("Who?", evaluator=OverlapEvaluator(), names={"encoder": Encoder()})
     assert await tools.score("Who?", ["a", "b"], evaluator="encoder") == [0.5, 0.5]
@@ -74,24 +68,6 @@ async def test_an_evaluator_judges_on_top_of_others_and_not_of_itself(by_name: b
     tools = toolbox("Who?", evaluator=OnTop("other"), names={"other": OnTop("other" if by_name else None)})
     with pytest.raises(ConfigError, match="would judge with its own scores"):
         await asyncio.wait_for(tools.score("Who?", ["a"]), 5)
-
-
-def test_the_expression_that_is_retrieved_by_default_is_known() -> None:
-    assert toolbox("Who?").retriever is None
-    assert toolbox("Who?", retriever=StaticRetriever([])).retriever == "test"
-    assert toolbox(Question("Who?", passages=()), retriever=StaticRetriever([])).retriever == "given"
-
-
-def test_what_retrieving_depends_on_by_default_is_known() -> None:
-    class Shelf(StaticRetriever):
-        def fingerprint(self) -> str:
-            return "another shelf"
-
-    assert toolbox("Who?").retrieval() == {}
-    assert toolbox(Question("Who?", passages=()), retriever=StaticRetriever([])).retrieval() == {"expression": "given"}
-    plain, other = (toolbox("Who?", retriever=kind([])).retrieval() for kind in (StaticRetriever, Shelf))
-    assert (plain["expression"], other["expression"]) == ("test@10", "test@10")
-    assert plain["test"] != other["test"]
 
 
 async def test_a_reading_can_be_sampled() -> None:
@@ -147,24 +123,3 @@ async def test_samples_of_one_prompt_have_one_order_and_each_a_seed() -> None:
     order, _ = await shuffled("Who?", reader_seed=5)
     found = [await shuffled("Who?", reader_seed=5, sample=n) for n in range(3)]
     assert found == [(order, None), (order, 6), (order, 7)]
-
-
-async def test_a_reader_that_counts_tokens_tells_its_window_in_a_thread_as_it_may_have_to_load_for_it() -> None:
-    asked: list[threading.Thread] = []
-
-    class Engine:
-        @property
-        def window(self) -> int:
-            asked.append(threading.current_thread())
-            return 4096
-
-        def count_tokens(self, messages: Any) -> int:
-            asked.append(threading.current_thread())
-            return 9
-
-        async def generate(self, messages: Any, decoding: Any) -> Completion:
-            return Completion("Ada.")
-
-    await toolbox("Who?", reader=Engine()).generate(Prompt("{question}"))
-    assert len(asked) >= 2
-    assert threading.main_thread() not in asked

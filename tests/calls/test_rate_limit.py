@@ -58,12 +58,6 @@ def test_a_limit_of_the_provider_costs_time_and_no_call() -> None:
     assert script.refused < 50 and seconds < 20  # 1.2 at least
 
 
-def test_a_limit_that_tells_no_wait_costs_no_call_either() -> None:
-    script = Limited(4, 0.8, tells=False)
-    _, seconds = answered(script, 12, retries=1)
-    assert script.refused < 50 and seconds < 20  # 1.6 at least
-
-
 def test_without_a_limit_all_calls_are_under_way_at_once() -> None:
     server, _ = answered(lambda request, n: "yes", 100, latency=1.0)  # time for a hundred connections
     assert server.peak == 100
