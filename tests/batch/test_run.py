@@ -7,7 +7,6 @@ import lzma
 import os
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from robust_qa.answering.session import Session
 from robust_qa.batch import input_rows
 from robust_qa.batch import run as batch
 from robust_qa.batch.run import Answerer, Batch, choose_for_first
-from robust_qa.cli.progress import share
 from robust_qa.config.layers import Config
 from robust_qa.config.values import Layer
 from robust_qa.documents.lines import Lines
@@ -101,27 +99,10 @@ async def test_every_row_has_a_line_in_the_order_of_the_input(session: Session) 
     assert [row["row"] for row in output.rows] == [1, 2, 3, 4, 5]
 
 
-async def test_unordered_lines_come_as_they_are_ready(session: Session) -> None:
-    output = await answer_all(session, "sleep 0.2", "sleep 0.1", "c", jobs=3, ordered=False)
-    assert output.answers == ["c", "sleep 0.1", "sleep 0.2"]
-
-
 async def test_no_more_rows_are_in_flight_than_jobs(session: Session) -> None:
     began = asyncio.get_running_loop().time()
     await answer_all(session, *["sleep 0.1"] * 6, jobs=2)
     assert asyncio.get_running_loop().time() - began >= 0.3
-
-
-async def test_a_slow_row_holds_up_no_others(session: Session) -> None:
-    questions = ["sleep 0.5", *map(str, range(200))]
-    output = Memory()
-    run = begin(session.answer, lines_of("\n".join(questions).encode()), output, jobs=2)
-    running = asyncio.create_task(run.run())
-    while run.tally.finished < 200:
-        await asyncio.sleep(0.01)
-    assert output.written == []
-    await running
-    assert output.answers == questions
 
 
 async def test_a_slow_row_holds_up_the_others_when_too_many_bytes_wait(
@@ -187,23 +168,6 @@ def half_a_pair(session: Session) -> Callable[[Question], Awaitable[Answer]]:
     return answer
 
 
-async def test_a_row_whose_answer_cannot_be_written_says_so_and_the_others_go_on(session: Session) -> None:
-    output = Memory()
-    await begin(half_a_pair(session), lines_of(b"a\nunwritable\nc\n"), output, jobs=1).run()
-    assert output.answers == ["a", None, "c"]
-    assert output.rows[1]["error"]["message"].startswith("The row failed with UnicodeEncodeError")
-
-
-@pytest.mark.parametrize("question", ["cancel", "group cancel"])
-async def test_a_cancellation_of_its_own_is_its_rows_fault_also_behind_a_task_group_that_failed(
-    session: Session, question: str
-) -> None:
-    # Python 3.11 leaves a task asked to end in which a group failed.
-    output = await answer_all(session, "group fail", question, "c", "d", jobs=1)
-    assert output.answers == [None, None, "c", "d"]
-    assert [row["error"]["type"] for row in output.rows[:2]] == ["RefusedError", "PluginError"]
-
-
 @pytest.mark.parametrize(("jobs", "failures"), [(4, 20), (30, 30)])
 async def test_general_failures_stop_the_run(jobs: int, failures: int) -> None:
     error = RqaError("The key is wrong.", general=True)
@@ -211,20 +175,6 @@ async def test_general_failures_stop_the_run(jobs: int, failures: int) -> None:
     await run.run()
     assert failures <= run.tally.failed < failures + jobs  # those in flight come to their end
     assert run.trouble is error
-
-
-@pytest.mark.parametrize("other", [Answer("A", usage=Usage(2, cached=2)), Answer(None, reason="no passages")])
-async def test_rows_without_calls_do_not_reset_the_failure_count(other: Answer) -> None:
-    error = RqaError("The key is wrong.", general=True)
-
-    async def answer(question: Question) -> Answer:
-        if question.text == "a":
-            raise error
-        return other
-
-    run = begin(answer, lines_of(b"a\nb\n" * 100), Memory(), jobs=1)
-    await run.run()
-    assert (run.tally.failed, run.tally.finished, run.trouble) == (20, 39, error)
 
 
 @pytest.mark.parametrize("other", [Answer("A", usage=Usage(2, cached=1)), Answer(None, usage=Usage(1)), Answer("A")])
@@ -259,17 +209,6 @@ async def test_the_tally_counts_rows_calls_and_tokens(session: Session) -> None:
     assert (tally.answered, tally.abstained, tally.failed, tally.blank, tally.finished) == (2, 1, 2, 1, 5)
     assert tally.usage == Usage(5, 50, 10)  # of failures, too, and of the answer that cannot be written
     assert tally.first_error == "row 4: The key is wrong."
-
-
-async def test_what_is_in_flight_is_not_counted_as_done(session: Session) -> None:
-    batch = begin(session.answer, lines_of(b"a\n\nsleep 30\n"), Memory(), jobs=2)
-    running = asyncio.create_task(batch.run())
-    while not batch.tally.finished:
-        await asyncio.sleep(0.01)
-    assert (batch.tally.finished_bytes, share(batch.tally, 12)) == (3, 0.25)
-    batch.stop()
-    batch.stop()
-    await running
 
 
 async def test_a_rows_own_passages_are_what_it_is_answered_from(session: Session) -> None:
@@ -319,17 +258,6 @@ async def test_stopping_lets_the_rows_in_flight_end_and_begins_no_more(session: 
     assert run.stopped
 
 
-async def test_what_overtook_a_row_that_did_not_end_in_time_is_written_after_the_rest(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batch, "GRACE", 0.05)
-    output = Memory()
-    run = begin(session.answer, lines_of(b"a\nsleep 60\nc\nsleep 60 more\ne\n"), output, jobs=3)
-    asyncio.get_running_loop().call_later(0.2, run.stop)
-    await run.run()
-    assert [row["row"] for row in output.rows] == [1, 3, 5]
-
-
 async def test_stopping_twice_waits_for_nothing(session: Session) -> None:
     output = Memory()
     run = begin(session.answer, lines_of(b"a\nsleep 60\nc\n"), output, jobs=3)
@@ -341,26 +269,6 @@ async def test_stopping_twice_waits_for_nothing(session: Session) -> None:
     assert [row["row"] for row in output.rows] == [1, 3]
 
 
-async def test_stopping_twice_waits_for_no_output_that_nobody_reads(session: Session) -> None:
-    written, read = threading.Event(), threading.Event()
-
-    class Stuck(Memory):
-        def write(self, lines: Sequence[bytes]) -> None:
-            written.set()
-            read.wait()
-
-    run = begin(session.answer, lines_of(b"a\nb\n"), Stuck(blocking=True))
-    running = asyncio.create_task(run.run())
-    await asyncio.to_thread(written.wait)
-    run.stop()
-    run.stop()
-    try:
-        async with asyncio.timeout(10):
-            await running
-    finally:
-        read.set()
-
-
 async def test_an_output_that_fails_ends_the_run(session: Session) -> None:
     class Full(Memory):
         def write(self, lines: Sequence[bytes]) -> None:
@@ -368,30 +276,6 @@ async def test_an_output_that_fails_ends_the_run(session: Session) -> None:
 
     with pytest.raises(BrokenPipeError):
         await begin(session.answer, lines_of(b"a\n" * 1000), Full()).run()
-
-
-async def test_it_ends_the_run_also_where_what_is_asked_swallows_its_cancellation() -> None:
-    class Full(Memory):
-        def write(self, lines: Sequence[bytes]) -> None:
-            raise OSError("No space left on device")
-
-    async def answer(question: Question) -> Answer:
-        with suppress(asyncio.CancelledError):
-            await asyncio.sleep(0.01)
-        return Answer("x")
-
-    running = asyncio.create_task(begin(answer, lines_of(b"a\n" * 500), Full(), jobs=4).run())
-    ended, _ = await asyncio.wait({running}, timeout=10)
-    assert ended, "it hangs"
-    assert str(running.exception()) == "No space left on device"
-
-
-async def test_a_run_that_is_cancelled_from_within_is_not_taken_for_one_that_came_to_its_end(session: Session) -> None:
-    def done(number: int, line: bytes) -> bool:
-        raise asyncio.CancelledError
-
-    with pytest.raises(asyncio.CancelledError):
-        await answer_all(session, "a", "b", done=done)
 
 
 async def test_an_output_that_blocks_holds_up_no_question_in_flight(session: Session) -> None:
@@ -439,14 +323,6 @@ async def test_a_configuration_that_cannot_answer_the_first_row_is_refused() -> 
             choose_for_first(session.choose, b"a question without passages\n", print)
 
 
-async def test_a_first_row_that_cannot_be_read_is_not_the_configurations_fault() -> None:
-    def plan(*, has_passages: bool) -> Any:
-        return has_passages
-
-    assert choose_for_first(plan, b"{bad\n", print) is True
-    assert choose_for_first(plan, b"a question\n", print) is False
-
-
 def test_json_over_several_lines_is_refused() -> None:
     with pytest.raises(InputError, match="over several lines"):
         list(input_rows([b"["]))
@@ -467,9 +343,3 @@ def test_what_is_no_text_yet_is_refused_with_how_it_becomes_some(content: bytes,
     with pytest.raises(InputError, match=f"The input is {what}") as caught:
         list(input_rows([content]))
     assert "FILE > ROWS" in caught.value.hint
-
-
-async def test_an_empty_input_is_no_rows(session: Session) -> None:
-    output = Memory()
-    await begin(session.answer, lines_of(b""), output).run()
-    assert output.written == []

@@ -1,7 +1,5 @@
 """Batches of texts for the workers of an engine."""
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,18 +19,3 @@ def test_a_few_texts_are_dealt_to_all_workers(count: int, workers: int) -> None:
     groups = even_batches([16] * count, 512, workers)
     assert len(groups) >= min(count, workers)
     assert max(map(len, groups)) == -(-count // workers)
-
-
-@pytest.mark.parametrize(("length", "tokens"), [(145, 512), (256, 1024)])
-def test_ten_passages_keep_two_workers_busy_to_the_end(length: int, tokens: int) -> None:
-    done = [0, 0]
-    for group in even_batches([length] * 10, tokens, 2):
-        done[done.index(min(done))] += len(group)  # who is free takes the next
-    assert done == [5, 5]
-
-
-def test_texts_of_like_length_are_together() -> None:
-    lengths = [5, 100, 7, 90, 6, 300]
-    groups = sorted(([lengths[n] for n in group] for group in even_batches(lengths, 200, 2)), key=max, reverse=True)
-    assert all(min(longer) >= max(shorter) for longer, shorter in pairwise(groups))
-    assert even_batches([], 200, 2) == []

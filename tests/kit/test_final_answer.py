@@ -87,12 +87,6 @@ def test_then_the_last_line_that_is_no_syntax(reply: str, answer: str) -> None:
     assert final_answer(reply) == answer
 
 
-def test_a_long_list_is_an_answer_and_a_longer_one_is_cut() -> None:
-    names = ", ".join(f"Member Number {n}" for n in range(100))
-    assert final_answer(f"<<<ANSWER>>> {names} <<</ANSWER>>>") == names
-    assert len(final_answer("word " * 1000)) == 4000 and final_answer("word " * 1000).endswith("…")
-
-
 @pytest.mark.parametrize("text", ["so ", "<<<", "<<<x", ", ", "\n.", " answer", '"answer":"', "**", "answer: ", "\n"])
 def test_a_long_reply_is_read_in_no_time(text: str) -> None:
     before = time.monotonic()

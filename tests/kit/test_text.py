@@ -132,30 +132,15 @@ def test_a_number_is_not_among_the_words_of_its_negative(negative: str) -> None:
     assert answer_key(negative) == answer_key("-15 degrees")
 
 
-@pytest.mark.parametrize("bounded", ["< 15", "> 15", "\u2264 15", "-$15", "< $15", "< -15", ".15"])
-def test_a_number_is_not_among_the_words_of_what_bounds_it(bounded: str) -> None:
-    assert "15" not in answer_key(f"It is {bounded}.").split()
-    assert f" {answer_key(bounded)} " in f" {answer_key(f'It is {bounded}.')} "
-
-
 def test_an_answer_counts_when_any_gold_one_is_contained() -> None:
     assert contains_answer("It was The Beatles, in 1963.", ["Rolling Stones", "the beatles"])
     assert not contains_answer("It was Queen.", ["the beatles"])
-
-
-def test_a_gold_answer_of_nothing_but_punctuation_is_contained_nowhere() -> None:
-    assert not contains_answer("anything", ["...", "the"])
 
 
 def test_gold_answers_are_facts_with_the_ways_to_say_them() -> None:
     assert gold_facts(["a b ", "c", "c", None, 7, "!"]) == [["a b", "c", "7"]]
     assert gold_facts([["x", "y"], "z", ["the"]]) == [["x", "y"], ["z"]]
     assert gold_facts([]) == gold_facts(["...", "the"]) == []
-
-
-def test_a_whole_float_is_a_gold_answer_with_its_zero_and_without() -> None:
-    assert gold_facts([1871.0, 1871, 2.5, 1e16]) == [["1871", "1871.0", "2.5", "10000000000000000", "1e+16"]]
-    assert gold_facts([[float("inf"), float("nan")], [-0.0]]) == [["inf", "nan"], ["0", "-0.0"]]
 
 
 def test_half_a_character_is_replaced_and_a_whole_one_is_not() -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-import robust_qa.testing
 from robust_qa import (
     Answer,
     Citation,
@@ -23,7 +22,6 @@ from robust_qa import (
     Message,
     MissingError,
     Passage,
-    Question,
     Reading,
     RefusedError,
     Token,
@@ -41,7 +39,6 @@ from robust_qa.testing import (
     assert_conforms,
     check,
     embedder_handle,
-    toolbox,
 )
 
 QUESTION = "What is the capital of France?"
@@ -182,15 +179,6 @@ def test_a_retriever_that_breaks_its_contract_fails_that_check(component: Any, b
     assert behaviour in failures("retriever", component)
 
 
-async def cancels_itself(query: str, k: int) -> Any:
-    raise asyncio.CancelledError
-
-
-@pytest.mark.parametrize("retrieve", [lambda query, k: sys.exit(7), cancels_itself, lambda query, k: next(iter(()))])
-def test_a_component_that_ends_the_process_does_not_end_its_check(retrieve: Any) -> None:
-    assert "it returns a list of passages" in failures("retriever", retriever(retrieve))
-
-
 class OneQueryAtATime:
     async def retrieve(self, query: str, k: int) -> list[Passage]:
         self.query = query
@@ -200,20 +188,6 @@ class OneQueryAtATime:
 
 def test_a_retriever_that_mixes_up_two_queries_at_once_fails() -> None:
     assert failures("retriever", OneQueryAtATime()) == ["it handles two concurrent queries"]
-
-
-def test_a_component_of_concurrency_1_is_not_called_twice_at_once() -> None:
-    component = OneQueryAtATime()
-    component.concurrency = 1  # type: ignore[attr-defined]
-
-    assert failures("retriever", component) == []
-
-
-def test_what_needs_passages_is_skipped_with_the_query_that_found_none() -> None:
-    findings = check("retriever", retriever(lambda query, k: []), query="mole")
-
-    skipped = [finding.detail for finding in findings if finding.state == "skipped"]
-    assert set(skipped) == {"it found nothing for 'mole'"}
 
 
 def reader(read: Callable[..., Any], **attributes: Any) -> Any:
@@ -398,16 +372,6 @@ def test_an_evaluator_that_breaks_its_contract_fails_that_check(component: Any, 
     assert behaviour in failures("evaluator", component)
 
 
-def test_an_evaluator_may_judge_on_top_of_another_ones_scores() -> None:
-    class OnTop:
-        needs = frozenset({"score"})
-
-        async def score(self, question: str, texts: list[str], toolbox: Any) -> list[float]:
-            return [score / 2 for score in await toolbox.score(question, texts)]
-
-    assert_conforms("evaluator", OnTop())
-
-
 def strategy(needs: Any, answer: Callable[..., Any], **attributes: Any) -> Any:
     return type("Strategy", (), {"needs": needs, "answer": staticmethod(answer), **attributes})()
 
@@ -508,13 +472,6 @@ def test_a_power_that_is_used_and_not_declared_is_named() -> None:
     assert findings[1].detail.startswith("MissingError: The strategy asks for a reader, and none is configured.")
 
 
-def test_reading_with_a_reader_that_writes_needs_no_declaration_of_its_own() -> None:
-    async def reads(question: str, toolbox: Any) -> Answer:
-        return Answer((await toolbox.read(question, [PARIS])).text, reason="The passages do not say.")
-
-    assert failures("strategy", strategy({"generate"}, reads)) == []
-
-
 @pytest.mark.parametrize("error", [MissingError, RefusedError, UnavailableError])
 def test_an_error_of_the_tree_is_a_finding_that_ends_the_checks(error: type[MissingError]) -> None:
     def absent(query: str, k: int) -> list[Passage]:
@@ -537,10 +494,6 @@ def test_a_check_has_a_time_limit() -> None:
     assert findings[1] == Finding("it returns a list of passages", "failed", "no result within 0.01 seconds")
 
 
-def test_assert_conforms_is_silent_about_a_component_that_conforms() -> None:
-    assert_conforms("evaluator", OverlapEvaluator())
-
-
 def test_assert_conforms_tells_every_finding_of_one_that_does_not() -> None:
     with pytest.raises(AssertionError) as caught:
         assert_conforms("retriever", retriever(lambda query, k: [PARIS, LYON]))
@@ -548,54 +501,6 @@ def test_assert_conforms_tells_every_finding_of_one_that_does_not() -> None:
     report = str(caught.value)
     assert " failed  it returns at most k passages: 2 passages for k=1" in report
     assert " passed  it returns a list of passages" in report
-
-
-def test_an_unknown_kind_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no component kind 'oracle'"):
-        assert_conforms("oracle", object())
-
-
-async def test_a_scripted_model_returns_its_replies_in_turn_and_records_calls() -> None:
-    scripted = ScriptedModel(["one two", {"answer": 3}])
-    messages = [Message("user", "How many?")]
-
-    first = await scripted.generate(messages, Decoding(seed=1))
-    second = await scripted.generate(messages, Decoding(seed=2))
-
-    assert first == Completion("one two", Usage(1, 2, 2))
-    assert json.loads(second.text) == {"answer": 3}
-    assert [decoding.seed for _, decoding in scripted.calls] == [1, 2]
-    with pytest.raises(AssertionError, match="The script has only 2 replies"):
-        await scripted.generate(messages, Decoding())
-
-
-async def test_a_scripted_model_may_follow_a_function_and_raise() -> None:
-    scripted = ScriptedModel(lambda messages, decoding: messages[0].content or RefusedError("no"))
-
-    assert (await scripted.generate([Message("user", "again")], Decoding())).text == "again"
-    with pytest.raises(RefusedError):
-        await scripted.generate([Message("user", "")], Decoding())
-
-
-async def test_a_scripted_model_continues_a_text_with_words_that_are_certain_or_as_it_is_told() -> None:
-    told = Continuation("b", tokens(-1.0))
-    scripted = ScriptedModel(["one two", told])
-
-    first = await scripted.continue_text("a", Decoding(), 1)
-
-    assert (first.text, first.tokens) == (
-        "one two",
-        (Token("one", 0.0, {"one": 0.0}), Token(" two", 0.0, {" two": 0.0})),
-    )
-    assert await scripted.continue_text("a", Decoding(), 1) is told
-    assert scripted.calls[0] == ([Message("user", "a")], Decoding())
-
-
-async def test_a_static_retriever_numbers_texts_and_remembers_queries() -> None:
-    found = StaticRetriever(["a", PARIS, "c"])
-
-    assert [passage.id for passage in await found.retrieve("x", 2)] == ["1", "paris"]
-    assert found.queries == ["x"]
 
 
 def test_ask_puts_a_question_through_the_toolbox_of_the_host() -> None:
@@ -607,24 +512,6 @@ def test_ask_puts_a_question_through_the_toolbox_of_the_host() -> None:
     assert (answer.text, [citation.id for citation in answer.citations]) == ("Paris", ["paris"])
     assert found.queries == [QUESTION]
     assert PARIS.text in scripted.calls[0][0][-1].content
-
-
-def test_ask_hands_over_the_passages_that_a_question_brings() -> None:
-    answer = ask(OneReading(), Question(QUESTION, passages=(PARIS, LYON)), reader=SentenceReader())
-
-    assert answer.text == PARIS.text
-
-
-def test_a_toolbox_keeps_what_was_noted() -> None:
-    tools = toolbox(QUESTION)
-
-    tools.note("voted", votes=[2, 1])
-
-    assert [(step.what, step.data) for step in tools.trace.steps] == [("voted", {"votes": [2, 1]})]
-
-
-def test_every_public_name_is_there() -> None:
-    assert all(hasattr(robust_qa.testing, name) for name in robust_qa.testing.__all__)
 
 
 def own(*parameters: str) -> Any:
