@@ -86,19 +86,19 @@ async def ask(host: Host, then: str, *, reader: str | None = "first") -> Answer:
         return await session.answer(Question("Which?", passages=PASSAGES))
 
 
-async def test_the_other_strategy_retrieves_what_it_was_handed_and_nothing_else(host: Host) -> None:
+async def test_the_second_strategy_retrieves_only_the_passages_handed_on(host: Host) -> None:
     answer = await ask(host, "reads")
     assert (answer.text, answer.details, answer.strategy) == ("one", {"passages": 1}, "hands")
 
 
-async def test_what_the_other_needs_is_needed_before_the_first_call(host: Host) -> None:
+async def test_the_needs_of_the_second_strategy_are_checked_before_the_first_call(host: Host) -> None:
     with pytest.raises(ConfigError, match="Strategy 'hands' needs a reader"):
         await ask(host, "reads", reader=None)
     with pytest.raises(ConfigError, match="Strategy 'hands' needs a language model"):
         await ask(host, "writes")
 
 
-async def test_a_strategy_that_is_not_there_is_named(host: Host) -> None:
+async def test_an_unknown_second_strategy_is_an_error(host: Host) -> None:
     with pytest.raises(ConfigError, match="no strategy named 'reeds'") as caught:
         await ask(host, "reeds")
     assert "reads" in caught.value.hint

@@ -54,13 +54,13 @@ def test_memory_is_cut_after_everything_retrieved() -> None:
     assert '<document number="4">\nI remember this.' in fitted.messages[0].content
 
 
-def test_numbers_follow_the_order_and_tell_no_ranks() -> None:
+def test_documents_are_numbered_in_prompt_order() -> None:
     content = fit(PROMPT, PASSAGES, FIELDS, Layout(order="ascending"), budget=None).messages[0].content
     assert content.index('number="1"') < content.index('number="3"')
     assert '<document number="1">\nFirst of 3.' in content
 
 
-def test_memory_stands_after_what_was_retrieved_in_every_order() -> None:
+def test_memory_follows_retrieved_passages_in_every_order() -> None:
     passages = [Passage("M.", origin="memory"), *PASSAGES]
     content = fit(PROMPT, passages, FIELDS, Layout(order="ascending"), budget=None).messages[0].content
     assert content.endswith('<document number="4">\nM.\n</document>\nWhy?')

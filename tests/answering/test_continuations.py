@@ -95,21 +95,21 @@ def ask(tmp_path: Path) -> Ask:
     return run
 
 
-async def test_the_reader_is_handed_text_decoding_and_how_many_alternatives_to_tell(ask: Ask, calls: list[Any]) -> None:
+async def test_the_reader_gets_text_decoding_and_number_of_alternatives(ask: Ask, calls: list[Any]) -> None:
     answer = await ask()
     assert answer.text == "b -1.0"
     ((prompt, decoding, top),) = calls
     assert (prompt, top, decoding.max_tokens, decoding.stop) == ("a?", 2, 7, ("x",))
 
 
-async def test_it_is_cached_with_its_probabilities(ask: Ask, calls: list[Any]) -> None:
+async def test_a_continuation_is_cached_with_its_probabilities(ask: Ask, calls: list[Any]) -> None:
     answers = [await ask() for _ in range(2)]
     assert len(calls) == 1
     assert [answer.text for answer in answers] == ["b -1.0"] * 2
     assert [answer.usage.cached for answer in answers] == [0, 1]
 
 
-async def test_it_is_traced_with_its_text_and_cost(ask: Ask) -> None:
+async def test_a_continuation_is_traced_with_its_text_and_cost(ask: Ask) -> None:
     (step,) = (await ask()).trace
     assert (step.kind, step.component, step.usage.completion_tokens) == ("continue_text", "reader.raw", 1)
     assert (step.data["prompt"], step.data["reply"]) == ("a?", "b")
@@ -117,7 +117,7 @@ async def test_it_is_traced_with_its_text_and_cost(ask: Ask) -> None:
 
 @pytest.mark.parametrize("strategy", ["continues", "hands"])
 @pytest.mark.parametrize("reader", ["chat", "points"])
-async def test_a_reader_that_cannot_is_refused_before_the_first_call_and_those_that_can_are_named(
+async def test_a_reader_without_probabilities_is_refused_and_others_are_suggested(
     ask: Ask, reader: str, strategy: str
 ) -> None:
     with pytest.raises(

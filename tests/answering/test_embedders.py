@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from robust_qa import ConfigError, MissingError, Question
+from robust_qa import ConfigError, Question
 from robust_qa.answering import indexing
 from robust_qa.answering.components import Components
 from robust_qa.answering.session import Session
@@ -144,11 +144,6 @@ async def test_an_unknown_embedder_is_an_error_at_the_start(host: Host, ask: Ask
         await ask(retriever={"near": {"embedder": "leters", "dense": False}})
     with pytest.raises(ConfigError, match="Installed: lacking, letters, circle"):
         await ask(defaults={"embedder": "leters"}, retriever={"near": {"dense": False}})
-
-
-async def test_an_embedder_without_its_model_is_missing_if_it_is_named(ask: Ask) -> None:
-    with pytest.raises(MissingError, match="no model"):
-        await ask(defaults={"embedder": "lacking"})
 
 
 def test_vectors_of_an_index_are_cached(host: Host, log: list[Any], tmp_path: Path) -> None:

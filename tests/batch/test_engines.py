@@ -82,7 +82,7 @@ def answers(folder: Path) -> list[tuple[int, str]]:
     return [(row["row"], row["answer"]) for row in rows]
 
 
-def test_an_engine_has_the_answers_of_the_local_one_and_each_continues_the_other(batch: Any, tmp_path: Path) -> None:
+def test_engines_give_equal_answers_and_resume_each_other(batch: Any, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     assert batch("--engine", "local")[0] == 0
     local, lines = answers(tmp_path), out.read_bytes().splitlines(keepends=True)

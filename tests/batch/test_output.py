@@ -135,7 +135,7 @@ def test_a_prompt_that_was_edited_is_refused(path: Path, tmp_path: Path, table: 
         resumed(path, state_of(tree))
 
 
-def test_what_changes_no_answer_is_no_change(path: Path) -> None:
+def test_settings_that_change_no_answer_do_not_block_resume(path: Path) -> None:
     limits = {"concurrency": 3, "rpm": 60, "timeout": 5, "retries": 0}
     off = {"cache": {"enabled": False}, "history": {"enabled": False}}
     begun(path, line(1), state=state_of({"reader": {"m": {"model": "x"}}, **off}))
@@ -217,7 +217,7 @@ def test_rows_that_an_interruption_left_out_of_order_are_put_in_order(path: Path
     assert sorted(file.name for file in path.parent.iterdir()) == ["out.jsonl", "out.jsonl.state.json"]
 
 
-def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_output_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file or directory"):
         OutFile(tmp_path / "none" / "out.jsonl", STATE)
 
@@ -263,7 +263,7 @@ def test_a_non_blocking_pipe_gets_whole_lines() -> None:
         sending.result()
 
 
-def test_lines_steer_no_terminal_and_say_the_same_in_a_pipe() -> None:
+def test_lines_are_safe_on_a_terminal_and_equal_in_a_pipe() -> None:
     written = '{"a":\r"\x9b31m\u202e\x7fé"}\n'
     for ours, theirs in (pty.openpty(), os.pipe()):
         Stream(theirs, "standard output").write([written.encode()])

@@ -52,7 +52,7 @@ def test_invalid_scores_are_described(result: Any, told: str) -> None:
     assert problem(result, list[float], ("question", ["text"])) == told
 
 
-def test_a_reading_of_a_passage_that_was_not_there_is_told() -> None:
+def test_a_reading_of_an_unknown_passage_is_described() -> None:
     told = "a Reading that points at passage 3 of 3, counted from 0"
     for reading in (Reading("x", passages=(0, 3)), Reading("x", rivals=(Reading("y", passages=(3,)),))):
         assert problem(reading, Reading, ("question", [Passage("x")] * 3)) == told
@@ -64,7 +64,7 @@ def test_lone_surrogates_are_replaced() -> None:
     assert validated(given, Answer) == (whole, "")
 
 
-def test_an_answer_whose_details_are_no_json_is_told() -> None:
+def test_details_that_are_not_json_are_described() -> None:
     assert "not valid" in problem(Answer("x", details={"engine": object()}), Answer)
 
 
@@ -89,11 +89,11 @@ def test_an_answer_whose_details_are_no_json_is_told() -> None:
         ([Passage("x", score=float("nan"))], list[Passage], "a list with a passage with a score of nan"),
     ],
 )
-def test_numbers_out_of_their_range_are_told(result: Any, promised: Any, told: str) -> None:
+def test_numbers_out_of_range_are_described(result: Any, promised: Any, told: str) -> None:
     assert problem(result, promised, ("q", [Passage("x")])) == told
 
 
-def test_a_full_disk_is_no_fault_of_the_plugin() -> None:
+def test_a_full_disk_is_not_blamed_on_the_plugin() -> None:
     with pytest.raises(RqaError) as caught, attributed("retriever.notes"):
         raise OSError(errno.ENOSPC, "No space left on device", "/data/notes")
     assert caught.value.message == "retriever.notes cannot write: No space left on device (/data/notes)."

@@ -65,7 +65,7 @@ def test_from_a_checkout_its_path_is_named(
     ("receipt", "command"),
     [("pipx_metadata.json", "pipx install --force"), ("uv-receipt.toml", "uv tool install --force")],
 )
-def test_what_a_tool_installed_is_installed_by_that_tool(
+def test_the_installing_tool_is_named_in_the_command(
     recorded: Recorded, checkout: Path, receipt: str, command: str
 ) -> None:
     Path(sys.prefix, receipt).touch()

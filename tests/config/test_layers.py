@@ -171,12 +171,6 @@ def test_an_unreadable_file_is_an_error(tmp_path: Path) -> None:
         config.load(file=path)
 
 
-@pytest.mark.parametrize("key", ["defaults", "reader.x", "nonsense.x", "plugins"])
-def test_a_key_of_the_command_line_must_be_one_there_can_be(key: str) -> None:
-    with pytest.raises(ConfigError, match=r"^the command line: "):
-        config.load(overrides=[(key, "1")])
-
-
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
     (tmp_path / "one.py").write_text(plugin_source("reader", "lexical"))

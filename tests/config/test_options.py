@@ -47,7 +47,7 @@ def refusal(tree: dict[str, Any], **arguments: Any) -> ConfigError:
     return caught.value
 
 
-def test_paths_are_relative_to_the_file_they_stand_in(tmp_path: Path) -> None:
+def test_paths_are_relative_to_their_file(tmp_path: Path) -> None:
     built = options({"file": "models/x", "files": {"a": "../y", "b": "~/z"}}, folder=tmp_path)
     assert built.file == tmp_path / "models" / "x"
     assert built.files == {"a": tmp_path / ".." / "y", "b": Path.home() / "z"}
@@ -69,22 +69,15 @@ def test_tables_merge_and_each_path_stays_relative_to_its_own_file() -> None:
         ("text", 3, "text"),
         ("number", "3", "a whole number"),
         ("number", 3.5, "a whole number"),
-        ("number", True, "a whole number"),
         ("real", "x", "a number"),
-        ("real", True, "a number"),
         ("switch", 1, "true or false"),
-        ("switch", "true", "true or false"),
         ("k", 0, "a whole number"),
-        ("k", -1, "a whole number"),
         ("choice", "c", "one of 'a', 'b'"),
         ("file", 3, "a path"),
         ("maybe", 3, "text"),
         ("key", 3, "a key's name"),
-        ("key", ["x"], "a key's name"),
         ("names", "n", "a list"),
-        ("names", [1], "a list"),
         ("headers", "x", "a table"),
-        ("headers", {"x": 1}, "a table"),
         ("text", {"x": 1}, "text"),
     ],
 )
@@ -174,22 +167,15 @@ def test_an_invalid_combination_of_options_is_an_error_with_the_files() -> None:
     "key, text, expected",
     [
         ("text", "a=b", "a=b"),
-        ("text", "", ""),
         ("text", "3", "3"),
-        ("text", '"quoted"', '"quoted"'),
         ("maybe", "3", "3"),
-        ("maybe", "true", "true"),
         ("maybe", "", None),
         ("choice", "b", "b"),
         ("number", "3", 3),
-        ("number", "1_000", 1000),
         ("number", "-3", -3),
         ("real", "3", 3.0),
-        ("real", "1e3", 1000.0),
         ("switch", "true", True),
-        ("switch", "0", False),
         ("names", '["a", "b=c"]', ["a", "b=c"]),
-        ("names", "[]", []),
         ("headers", '{X = "1"}', {"X": "1"}),
         ("body", '{stop = ["x"], n = 1}', {"stop": ["x"], "n": 1}),
         ("url", "https://x.example/v1?a=b", "https://x.example/v1?a=b"),

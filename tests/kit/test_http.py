@@ -93,5 +93,5 @@ async def test_a_body_that_is_too_long_or_coded_otherwise_is_a_reply_error_in_li
         ({}, None),
     ],
 )
-def test_the_first_wish_that_can_be_read_counts(headers: dict[str, str], seconds: float | None) -> None:
+def test_the_first_valid_retry_after_counts(headers: dict[str, str], seconds: float | None) -> None:
     assert kit.retry_after(headers) == seconds

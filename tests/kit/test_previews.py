@@ -26,7 +26,7 @@ def test_the_answer_field_of_an_object_is_shown_as_it_grows() -> None:
 
 
 @given(st.text(min_size=1), st.booleans())
-def test_what_is_shown_of_any_answer_begins_it_or_its_refusal_is_shown_nowhere(answer: str, ascii_only: bool) -> None:
+def test_a_preview_is_a_prefix_of_the_answer(answer: str, ascii_only: bool) -> None:
     reply = json.dumps({"documents": [], "answer": answer}, ensure_ascii=ascii_only)
     for text in shown(json_preview, reply):
         assert one_line(answer).replace("*", "").startswith(text.replace("*", "").rstrip())

@@ -57,7 +57,7 @@ async def test_a_server_on_this_machine_is_asked_without_a_proxy(monkeypatch: py
         assert (await post(web.url)).status == 200
 
 
-async def test_a_certificate_of_ones_own_has_to_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_private_certificate_has_to_be_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("openssl, which makes the certificate, is not installed")
