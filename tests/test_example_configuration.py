@@ -57,19 +57,6 @@ def test_every_value_of_the_example_is_the_default_where_there_is_one() -> None:
                 assert value == expected or expected in without, (table, name)
 
 
-def test_only_options_without_a_value_by_default_and_whole_tables_are_commented_out() -> None:
-    live = example_tables(LIVE)
-    for table, values in example_tables(WHOLE).items():
-        if table in live:
-            specs = {**defaults(Limits), **defaults(tables()[table])} if table else {}
-            for name in values.keys() - live[table].keys() - {"plugins"}:
-                assert specs[name] in (None, values[name]), (table, name)
-
-
-def test_every_line_of_the_example_says_what_it_sets() -> None:
-    assert [line for line in WHOLE.splitlines() if re.match(r"[a-z_]+ = ", line) and "  # " not in line] == []
-
-
 @pytest.mark.parametrize("text", [LIVE, WHOLE], ids=["as it stands", "with everything in it"])
 def test_the_example_is_a_valid_configuration(text: str, tmp_path: Path) -> None:
     file = tmp_path / "example.toml"

@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robust_qa import ConfigError, ExpressionError, Passage
+from robust_qa import ConfigError, ExpressionError
 from robust_qa.expressions import (
-    BUILT_IN,
-    GIVEN_PARTS,
     Applied,
     Chunked,
     Compressed,
@@ -18,11 +16,8 @@ from robust_qa.expressions import (
     Top,
     Tree,
     expanded,
-    is_free_name,
-    names_given,
     parse_expression,
     sized,
-    sources,
 )
 
 WEB, WIKI, PK = Source("web"), Source("wiki"), Source("pk")
@@ -32,12 +27,9 @@ WEB, WIKI, PK = Source("web"), Source("wiki"), Source("pk")
     "text, tree",
     [
         ("web", WEB),
-        ("my-notes_2", Source("my-notes_2")),
         ("pk", PK),
         ("none", Source("none")),
-        ("given-odd", Source("given-odd")),
         ("wiki@10", Top(WIKI, 10)),
-        ("wiki@10000", Top(WIKI, 10_000)),
         ("web@rr", Reranked(WEB)),
         ("web@rr@10", Top(Reranked(WEB), 10)),
         ("web@30@rr@10", Top(Reranked(Top(WEB, 30)), 10)),
@@ -46,7 +38,6 @@ WEB, WIKI, PK = Source("web"), Source("wiki"), Source("pk")
         ("web@2 & wiki@5", Joined((Top(WEB, 2), Top(WIKI, 5)))),
         ("web & wiki & pk", Joined((WEB, WIKI, PK))),
         ("wiki@10 @cp", Compressed(Top(WIKI, 10))),
-        ("web @cp @cp", Compressed(Compressed(WEB))),
         ("(web & wiki@20 & pk)@rr@10", Top(Reranked(Joined((WEB, Top(WIKI, 20), PK))), 10)),
         ("(web @cp) & wiki", Joined((Compressed(WEB), WIKI))),
         ("web & (wiki & pk)", Joined((WEB, Joined((WIKI, PK))))),
@@ -67,7 +58,7 @@ def test_an_expression_has_its_tree_and_prints_as_it_was_written(text: str, tree
         ("web@10@cp", "(web@10)@cp"),
     ],
 )
-def test_rr_binds_tighter_than_a_number_that_tighter_than_and_and_cp_loosest(loose: str, bound: str) -> None:
+def test_operators_bind_in_their_order(loose: str, bound: str) -> None:
     assert parse_expression(loose) == parse_expression(bound)
 
 
@@ -83,29 +74,6 @@ def test_rr_binds_tighter_than_a_number_that_tighter_than_and_and_cp_loosest(loo
 )
 def test_space_case_of_operators_and_needless_parentheses_make_no_difference(text: str, canonical: str) -> None:
     assert str(parse_expression(text)) == canonical
-
-
-def trees() -> st.SearchStrategy[Tree]:
-    free = st.from_regex(r"[A-Za-z][a-z0-9_-]{0,6}", fullmatch=True).filter(is_free_name)
-    atoms = st.builds(Source, free | st.sampled_from(sorted(BUILT_IN)))
-
-    def wrap(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
-        return st.one_of(
-            st.builds(Top, inner, st.integers(1, 10_000)),
-            st.builds(Reranked, inner),
-            st.builds(Chunked, inner, st.integers(1, 10_000)),
-            st.builds(Shortened, inner, st.integers(1, 10_000)),
-            st.builds(Joined, st.lists(inner, min_size=2, max_size=3).map(tuple)),
-            st.builds(Compressed, inner),
-            st.builds(Applied, free, inner),
-        )
-
-    return st.recursive(atoms, wrap, max_leaves=8)
-
-
-@given(trees())
-def test_what_is_printed_parses_to_the_same_tree(tree: Tree) -> None:
-    assert parse_expression(str(tree)) == tree
 
 
 @given(st.text(max_size=40) | st.text("web@rcput&() 15", max_size=20))
@@ -124,20 +92,13 @@ def test_any_text_is_an_expression_or_an_error_that_shows_a_place_in_it(text: st
     "text, column, reason",
     [
         ("", 0, "Expected a retriever's name or ("),
-        ("  ", 2, "Expected a retriever's name or ("),
         ("@5", 0, "Expected a retriever's name or ("),
-        ("5", 0, "Expected a retriever's name or ("),
         ("web &", 5, "Expected a retriever's name or ("),
-        ("web && wiki", 5, "Expected a retriever's name or ("),
         ("()", 1, "Expected a retriever's name or ("),
         ("a b", 2, "@ or &"),
         ("web@5)", 5, "@ or &"),
-        ("web, wiki", 3, "@ or &"),
-        ("notes@1.5", 7, "@ or &"),
         ("notes@", 6, "a number of passages, rr, cp, or chunk or cut with"),
         ("notes@x", 6, "a number of passages, rr, cp, or chunk or cut with"),
-        ("notes@-1", 6, "a number of passages, rr, cp, or chunk or cut with"),
-        ("notes@٣", 6, "a number of passages, rr, cp, or chunk or cut with"),
         ("notes@rrr", 6, "a number of passages, rr, cp, or chunk or cut with"),
         ("notes@chunk", 6, "a number of passages, rr, cp, or chunk or cut with"),
         ("notes@cut0", 9, "The number of words must be 1 to 10000"),
@@ -147,9 +108,7 @@ def test_any_text_is_an_expression_or_an_error_that_shows_a_place_in_it(text: st
         ("crag(web", 4, "not closed"),
         ("(web wiki)", 5, "@, & or )"),
         ("web @cp & wiki", 8, "@cp must come last"),
-        ("web @cp@5", 7, "@cp must come last"),
         ("crag(web @cp & wiki)", 13, "@cp must come last"),
-        ("(web @cp) wiki", 10, "@ or &"),
         ("pk(web)", 0, "pk takes no parentheses"),
     ],
 )
@@ -163,42 +122,11 @@ def test_a_parse_error_shows_position_and_reason(text: str, column: int, reason:
     assert "rqa help expressions" in caught.value.hint
 
 
-def test_a_parse_error_in_a_long_text_shows_the_surroundings() -> None:
-    with pytest.raises(ExpressionError) as caught:
-        parse_expression("web & " * 20 + "5" + " & wiki" * 20)
-    _, shown, mark = caught.value.message.split("\n")
-    assert len(shown) < 120 and shown[mark.index("^")] == "5"
-
-
 def test_control_characters_do_not_reach_the_terminal() -> None:
     with pytest.raises(ExpressionError) as caught:
         parse_expression("web \x1b[31m\n wiki")
     _, shown, mark = caught.value.message.split("\n")
     assert shown == "  web  [31m  wiki" and mark.index("^") - 2 == 4
-
-
-def test_the_names_in_an_expression_come_each_once_from_the_left() -> None:
-    tree = parse_expression("crag(web@rr@5) & wiki & (web & pk @cp)")
-    assert sources(tree) == ["web", "wiki", "pk"]
-
-
-@pytest.mark.parametrize("text, named", [("given@5", True), ("web & given-odd", True), ("web & giventoo", False)])
-def test_names_given_finds_the_questions_own_passages(text: str, named: bool) -> None:
-    assert names_given(parse_expression(text)) is named
-
-
-@pytest.mark.parametrize(
-    "name, expected",
-    [
-        ("given", "abcde"),
-        ("given-first", "abc"),
-        ("given-last", "de"),
-        ("given-odd", "ace"),
-        ("given-even", "bd"),
-    ],
-)
-def test_the_questions_own_passages_come_whole_in_halves_or_every_other_one(name: str, expected: str) -> None:
-    assert "".join(passage.text for passage in GIVEN_PARTS[name]([Passage(c) for c in "abcde"])) == expected
 
 
 # -- named expressions
@@ -227,7 +155,6 @@ def test_a_cycle_of_named_expressions_is_an_error() -> None:
         ("(web & wiki)@3", "(web@3 & wiki@3)@3"),
         ("web@rr", "web@10@rr"),  # the same passages in another order
         ("web@rr@5", "web@40@rr@5"),  # candidates
-        ("web@rr@10", "web@40@rr@10"),  # the same ones
         ("web@rr@20", "web@80@rr@20"),
         ("web@15@rr@10", "web@15@rr@10"),
         ("web@cut250@rr@5", "web@40@cut250@rr@5"),
@@ -239,13 +166,7 @@ def test_a_cycle_of_named_expressions_is_an_error() -> None:
         ("web@3@20", "web@3"),
         ("(web @cp) & crag(wiki)@2", "(web@10 @cp) & crag(wiki@10)@2"),
         ("given@rr@5", "given@rr@5"),  # all of its own passages
-        ("given & pk & none", "given & pk & none"),
     ],
 )
-def test_a_name_without_a_number_takes_what_is_wanted_around_it(text: str, explicit: str) -> None:
+def test_a_name_without_a_number_takes_the_number_around_it(text: str, explicit: str) -> None:
     assert str(sized(parse_expression(text), 10)) == explicit
-
-
-def test_given_k_limits_the_questions_own_passages_without_a_number() -> None:
-    tree = parse_expression("given & (given-odd)@rr@9 & given-last@2")
-    assert str(sized(tree, 10, given_k=3)) == "given@3 & given-odd@rr@9 & given-last@2"

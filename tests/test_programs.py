@@ -1,6 +1,5 @@
 """The door for programs: `robust_qa.ask` and `robust_qa.open_session`."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +48,7 @@ async def test_a_reader_is_given_as_a_table() -> None:
     assert (answer.text, answer.usage.calls, len(server.requests)) == ("Bo Renn", 1, 1)
 
 
-def test_a_blocking_session_closes_and_may_be_left_within_its_answers(docs: Path) -> None:
+def test_a_blocking_session_closes_before_its_answers_end(docs: Path) -> None:
     with robust_qa.BlockingSession(docs=docs) as session:
         for answer in session.answer_many(["Who was the keeper of the light?"] * 20, jobs=4):
             assert answer.text == "Bo Renn"
@@ -79,14 +78,6 @@ def test_settings_are_tables_and_a_configuration_file_is_read_only_when_asked_fo
 def test_a_wrong_argument_is_an_error_that_names_it(how: dict[str, Any], error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         robust_qa.ask("Who?", **how)
-
-
-async def test_the_error_of_a_question_ends_answer_many_and_its_other_calls() -> None:
-    async with robust_qa.open_session(reader="lexical") as session:
-        with pytest.raises(MissingError):
-            async for _ in session.answer_many(["Who?"] * 3):
-                pass
-        assert len(asyncio.all_tasks()) == 1
 
 
 def test_a_notebook_shows_an_answer_with_quotes_and_conflicts() -> None:

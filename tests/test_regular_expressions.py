@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 
-def test_every_expression_comes_to_an_end_over_its_own_words_repeated() -> None:
+def test_no_regular_expression_runs_away_on_repeated_text() -> None:
     program = Path(__file__).with_name("adversarial.py")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     ended = subprocess.run(

@@ -4,13 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from robust_qa import ConfigError, Passage, Question
-from robust_qa.answering.session import Session
+from robust_qa import ConfigError, Passage
 from robust_qa.batch.rows import parse_row
 from robust_qa.config import trust
 from robust_qa.config.layers import Config, load, read
 from robust_qa.config.source_trust import SourceTrust, build
-from robust_qa.host.loading import Host
 
 TABLE = """
 [trust]
@@ -60,17 +58,6 @@ def test_paths_are_relative_to_the_folder_of_the_file_and_parts_may_go_up(tmp_pa
     assert weights.weight(Passage("x", source=str(tmp_path / "docs" / "b.md"))) == 3
 
 
-def test_a_key_with_dots_needs_no_quotes(tmp_path: Path) -> None:
-    (tmp_path / "rqa.toml").write_text("[trust]\nexample.org = 2\n")
-    config = load(file=tmp_path / "rqa.toml", overrides=[("trust.example.com", "3")])
-    assert [
-        build(config).weight(Passage("x", source=f"https://{name}/")) for name in ("example.org", "example.com")
-    ] == [
-        2,
-        3,
-    ]
-
-
 @pytest.mark.parametrize("value", ["-1", '"high"', "true", "inf"])
 def test_a_weight_is_a_number_of_0_or_more(tmp_path: Path, value: str) -> None:
     (tmp_path / "rqa.toml").write_text(f'[trust]\n"example.org" = {value}\n')
@@ -96,10 +83,6 @@ def test_a_passage_cannot_state_its_own_trust(weights: SourceTrust) -> None:
     assert (weights.weight(passage), passage.file) == (1.0, "")
 
 
-async def test_what_the_model_remembers_has_the_default_weight(weights: SourceTrust) -> None:
-    assert weights.weight(Passage("x", source="https://example.org/", origin="memory")) == 1.0
-
-
 def test_an_untrusted_file_that_was_found_cannot_set_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RQA_CONFIG_DIR", str(tmp_path / "own"))
     file = tmp_path / "rqa.toml"
@@ -110,10 +93,3 @@ def test_an_untrusted_file_that_was_found_cannot_set_it(tmp_path: Path, monkeypa
     assert "rqa config trust" in raised.value.hint
     trust.trust(file, file.read_bytes())
     assert build(load()).weight(Passage("x", source="https://example.org/")) == 2.0
-
-
-async def test_a_strategy_asks_its_toolbox(tmp_path: Path) -> None:
-    (tmp_path / "rqa.toml").write_text(TABLE)
-    async with Session(load(file=tmp_path / "rqa.toml"), Host.from_environment()) as session:
-        toolbox = session.toolbox_for(Question("?", passages=()))
-        assert toolbox.trust(Passage("x", source="https://example.org/")) == 2.0

@@ -1,6 +1,5 @@
 """Components that use an embedder: which one they get, and when it is built."""
 
-import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from robust_qa import ConfigError, MissingError, PluginError, Question
+from robust_qa import ConfigError, Question
 from robust_qa.answering import indexing
 from robust_qa.answering.components import Components
 from robust_qa.answering.session import Session
@@ -140,53 +139,11 @@ async def test_an_option_and_the_defaults_name_the_embedder(ask: Ask, log: list[
     assert "built ab" not in log
 
 
-async def test_the_only_configured_embedder_is_the_default(ask: Ask) -> None:
-    assert (await ask(embedder={"mine": {"plugin": "letters"}}))[1].startswith("mine ")
-
-
-async def test_the_identity_changes_with_the_options(ask: Ask) -> None:
-    def tables(letters: str) -> dict[str, Any]:
-        return {"mine": {"plugin": "letters", "letters": letters}}
-
-    found = [(await ask(embedder=tables(letters)))[1] for letters in ("ab", "ab", "abc")]
-    assert found[0] == found[1] != found[2]
-
-
-async def test_an_embedder_is_not_built_before_it_is_used(ask: Ask, log: list[Any]) -> None:
-    await ask(retriever={"near": {"dense": False}})
-    assert log == []
-
-
 async def test_an_unknown_embedder_is_an_error_at_the_start(host: Host, ask: Ask) -> None:
     with pytest.raises(ConfigError, match=r"test.toml: `retriever.near.embedder`: There is no embedder named 'leters'"):
         await ask(retriever={"near": {"embedder": "leters", "dense": False}})
     with pytest.raises(ConfigError, match="Installed: lacking, letters, circle"):
         await ask(defaults={"embedder": "leters"}, retriever={"near": {"dense": False}})
-
-
-async def test_an_embedder_without_its_model_is_missing_if_it_is_named(ask: Ask) -> None:
-    with pytest.raises(MissingError, match="no model"):
-        await ask(defaults={"embedder": "lacking"})
-
-
-def test_an_embedder_cannot_use_an_embedder(host: Host) -> None:
-    with pytest.raises(PluginError, match="Embedder 'circle' has the option `embedder`"):
-        Components(Config([Layer("t", {})]), host).component("embedder", "circle")
-
-
-def test_checking_a_component_builds_no_embedder(host: Host, log: list[Any]) -> None:
-    assert Components(Config([Layer("t", {})]), host).check("retriever", "near") == []
-    assert log == []
-
-
-@pytest.mark.parametrize("dense", [True, False])
-def test_an_index_may_be_built_by_a_coroutine(host: Host, log: list[Any], dense: bool) -> None:
-    components = Components(Config([Layer("t", {"retriever": {"near": {"dense": dense}}})]), host)
-    report = indexing.index(components, "near", [Path("aa"), Path("b")])
-    assert report.passages == 2
-    steps = [step for step in log if not isinstance(step, str)]
-    assert steps == ([["aa", "b"], ("letters", (2, 2))] if dense else [])
-    assert log.count("built ab") == log.count("closed ab") == 2 * dense
 
 
 def test_vectors_of_an_index_are_cached(host: Host, log: list[Any], tmp_path: Path) -> None:
@@ -196,13 +153,3 @@ def test_vectors_of_an_index_are_cached(host: Host, log: list[Any], tmp_path: Pa
         components = Components(Config([Layer("t", {"cache": {"folder": str(tmp_path / "cache")}})]), host)
         indexing.index(components, "near", [Path("aa"), Path("b")])
     assert log.count(["aa", "b"]) == 1
-
-
-def test_an_error_in_a_coroutine_names_the_retriever(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fail(*arguments: Any) -> None:
-        await asyncio.sleep(0)
-        raise ValueError("disk")
-
-    monkeypatch.setattr(sys.modules["rqa_plugin_with_vectors"].Near, "index", fail)
-    with pytest.raises(PluginError, match=r"retriever\.near failed with ValueError: disk"):
-        indexing.index(Components(Config([Layer("t", {})]), host), "near", [Path("a")])

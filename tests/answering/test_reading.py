@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from robust_qa import Completion, CutError, Passage
 from robust_qa.answering.reading import parse_reading
-from robust_qa.kit import final_reply
 
 PASSAGES = [Passage("a"), Passage("b"), Passage("c")]
 
@@ -19,55 +18,40 @@ PASSAGES = [Passage("a"), Passage("b"), Passage("c")]
         ("Documents: 1, 3\nAnswer: Paris", "Paris", (0, 2)),
         ("**Answer:** Paris\n**Documents:** 2", "Paris", (1,)),
         ("Documents: 1\nAnswer: **Paris**", "Paris", (0,)),
-        ("**Documents: 1**\n**Answer: Paris**", "Paris", (0,)),
         ("Documents: 1\nAnswer: -40", "-40", (0,)),
         ("Documents: 1\nAnswer: $5 million", "$5 million", (0,)),
-        ("Documents: 1\nAnswer: .45", ".45", (0,)),
         ('Documents: 1\nAnswer: "Hey Jude"', '"Hey Jude"', (0,)),
         ("Documents:\nAnswer: Paris", "Paris", ()),
         ("Documents: 1\nFinal answer: Paris", "Paris", (0,)),
         ("Documents: 1\nThe answer is: Paris", "Paris", (0,)),
         ("Documents:\n2\nAnswer:\n\n- Paris", "Paris", (1,)),
         ("Documents: 2-3\nAnswer: Paris", "Paris", (1, 2)),
-        ("Documents: 12345\nAnswer: Paris", "Paris", ()),
         ("Documents: none of the 3 documents\nAnswer: Paris", "Paris", ()),
         ("Documents: 1\nParis", "Paris", (0,)),
         ("Documents: 1, 3\n\nParis is the capital.", "Paris is the capital.", (0, 2)),
         ("Documents: 1, Answer: Paris", "Paris", (0,)),
-        ("Documents: 1 | Answer: 3", "3", (0,)),
         ("**Documents:** 1 **Answer:** Paris", "Paris", (0,)),
         ("Documents：1\nAnswer：Paris", "Paris", (0,)),
         ("Documents：1，3\nThe final answer is：Paris", "Paris", (0, 2)),
         ("文档：1, 3\n答案：巴黎", "巴黎", (0, 2)),
         ("**Dokumente:** 2\n**Antwort:** Paris", "Paris", (1,)),
-        ("DOCUMENTOS: 2\nRESPUESTA: Paris", "Paris", (1,)),
         ("Dokumente: -\nAntwort: UNKNOWN", None, ()),
-        ("Documentos : 1\nRespuesta : Paris", "Paris", (0,)),
         ("Paris: 2\nLyon: 3\nLille: 4", "Paris: 2\nLyon: 3\nLille: 4", ()),
-        ("Sons: 2\nDaughters: 3", "Sons: 2\nDaughters: 3", ()),
         ("Paris: big\nLyon: small", "Paris: big\nLyon: small", ()),
         ("The film is:\nStar Wars: A New Hope", "The film is:\nStar Wars: A New Hope", ()),
-        ("Score:\n3:1", "Score:\n3:1", ()),
-        ("Año: 2019\nCiudad: París", "Año: 2019\nCiudad: París", ()),
-        ("World War 2: 1, 3\nAntwort: Paris", "World War 2: 1, 3\nAntwort: Paris", ()),
         ("Paris", "Paris", ()),
         ('{"documents":[1],"answer":"The "Rough Riders""}', 'The "Rough Riders"', (0,)),
         ('{\n "documents": [1],\n "answer": "The "Rough Riders""\n}', 'The "Rough Riders"', (0,)),
         ('{"documents":[2],"answer":"The "pearl", he said","reason":"x"', 'The "pearl", he said', (1,)),
-        ('{"answer":"Paris","reason":"the "x""}', "Paris", ()),
         ('{"documents":[1] "answer":"Paris"}', "Paris", (0,)),
-        ('{"documents":[1],"answer":"C:\\Users"}', "C:\\Users", (0,)),
         ("{'documents': [1], 'answer': 'Paris'}", "Paris", (0,)),
-        ("{'documents': [1], 'answer': \"L'Aquila\"}", "L'Aquila", (0,)),
         ('{"documents":[1],"answer":"Paris"', "Paris", (0,)),
         ('{"documents":[1],"answer":Paris}', "Paris", (0,)),
         ('```json\n{"Documents":[3],"Answer":"Paris"}\n```', "Paris", (2,)),
-        ('{"documents": [Document 1], "answer": "Paris"}', "Paris", (0,)),
         ('{"documents":[1] "answer":"unknown"}', None, ()),
         ('{"documents": [9, 2, 2], "answer": "Paris"}', "Paris", (1,)),
         ('{"documents": "1 and 2", "answer": 1889}', "1889", (0, 1)),
         ('{"documents": [1], "answer": 0}', "0", (0,)),
-        ('{"documents": [12345], "answer": "Paris"}', "Paris", ()),
         ('{"documents": ["1-3"], "answer": ["Paris", "Lyon"]}', "Paris, Lyon", (0, 1, 2)),
         ('{"documents": [1], "answer": false}', "no", (0,)),
         ('{"documents": [], "answer": null}', None, ()),
@@ -79,12 +63,6 @@ PASSAGES = [Passage("a"), Passage("b"), Passage("c")]
 def test_replies_are_parsed(reply: str, text: str | None, passages: tuple[int, ...]) -> None:
     reading = parse_reading(Completion(reply), PASSAGES)
     assert (reading.text, reading.passages) == (text, passages)
-
-
-def test_an_answer_that_begins_like_a_refusal_is_an_answer() -> None:
-    assert parse_reading(Completion("Answer: None but the Lonely Heart"), PASSAGES).text == (
-        "None but the Lonely Heart"
-    )
 
 
 @pytest.mark.parametrize(
@@ -134,13 +112,6 @@ def test_a_reply_without_an_answer_has_a_reason(reply: str) -> None:
 
 
 _LONG = ("Answer: " + "x " * 100_000, "Answer" + " " * 200_000, "*" + "\n" * 200_000 + "*", "x" + "\n." * 100_000 + "x")
-
-
-def test_a_reply_is_spoken_without_its_thoughts_and_must_have_come_to_more() -> None:
-    assert final_reply(Completion("<think>So.</think> Paris", finish="length")) == Completion("Paris", finish="length")
-    assert final_reply(Completion("<think>So.</think>")).text == ""
-    with pytest.raises(CutError):
-        final_reply(Completion("<think>So", finish="length"))
 
 
 def test_a_long_reply_is_parsed_quickly() -> None:

@@ -11,7 +11,6 @@ from standins.openai import serve
 from robust_qa import RqaError
 from robust_qa.answering import indexing
 from robust_qa.answering.components import Components
-from robust_qa.config.environment import cache_dir
 
 PLUGIN = """
 from dataclasses import dataclass, field
@@ -130,27 +129,15 @@ def test_the_configuration_may_name_an_expression_and_use_it(ask: Ask, own: Call
     assert {name: len(texts) for name, texts in retrieved(ask()).items()} == {"retriever.web": 2, "retriever.wiki": 1}
 
 
-def test_the_environment_names_one_too(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RQA_RETRIEVER", "web@1&wiki@1")
-    assert set(retrieved(ask())) == {"retriever.web", "retriever.wiki"}  # asked at once, in either order
-
-
 def test_reranking_asks_the_evaluator(ask: Ask) -> None:
     answer = ask("-s", "rag", "-r", "(web & wiki)@rr@1", "-O", "defaults.evaluator=overlap")
     assert answer["answer"] == "1871" and len(answer["citations"]) == 1
     assert [step["component"] for step in answer["trace"] if step["kind"] == "score"] == ["evaluator.overlap"]
 
 
-def test_a_strategy_that_corrects_stands_where_a_retriever_is_named(ask: Ask) -> None:
+def test_a_correcting_strategy_can_replace_a_retriever(ask: Ask) -> None:
     answer = ask("-s", "several", "-O", 'strategy.several.pool=["shout(wiki@1)"]')
     assert answer["details"]["found"] == {"shout(wiki@1)": [WIKI[1].upper()]}
-
-
-def test_all_but_what_is_written_works_with_a_reader_that_only_points(ask: Ask) -> None:
-    pool = ["web", "web@1 & wiki@1", "wiki@rr@2", "none", "pk", "wiki @cp"]
-    answer = ask("-s", "several", "-O", f"strategy.several.pool={json.dumps(pool)}", "-O", "defaults.evaluator=overlap")
-    assert list(answer["details"]["found"]) == pool[:4]
-    assert answer["details"]["left_out"] == pool[4:]
 
 
 # -- with a language model
@@ -203,20 +190,7 @@ def test_the_prompts_can_be_replaced(ask_model: Any) -> None:
 # -- passages that a question brings
 
 
-def test_passages_that_are_brought_win_over_an_expression_of_the_configuration(
-    ask: Ask, own: Callable[[str], None]
-) -> None:
-    own('[defaults]\nretriever = "web & wiki"')
-    assert list(retrieved(ask("--passages", passages("It was built in 1850.")))) == ["given"]
-
-
-def test_an_expression_that_names_them_takes_part_of_them(ask: Ask, own: Callable[[str], None]) -> None:
-    own('[defaults]\nretriever = "given-last@1 & wiki@1"')
-    found = retrieved(ask("--passages", passages("a", "b", "It was built in 1850.")))
-    assert found == {"given-last": ["It was built in 1850."], "retriever.wiki": [WIKI[1]]}
-
-
-def test_the_command_line_may_cut_them_and_nothing_else(ask: Ask, run: Rqa) -> None:
+def test_the_command_line_may_only_select_given_passages(ask: Ask, run: Rqa) -> None:
     given = passages("a", "b", "c")
     assert retrieved(ask("--passages", given, "-r", "given-odd")) == {"given-odd": ["a", "c"]}
     ended = run("ask", "--passages", given, "-r", "wiki", QUESTION)
@@ -243,11 +217,6 @@ def test_rows_of_a_batch_are_cut_each_by_its_own_passages(run: Rqa) -> None:
     assert details[2]["left_out"] == ["given-even@1"]
 
 
-def test_a_question_without_passages_is_told_that_they_are_what_is_missing(run: Rqa) -> None:
-    ended = run("ask", "-s", "rag", "-r", "given@5 & wiki", QUESTION)
-    assert ended.code == 4 and "this question has none" in ended.err
-
-
 # -- what is wrong is said before anything is asked
 
 
@@ -261,13 +230,9 @@ def test_a_question_without_passages_is_told_that_they_are_what_is_missing(run: 
         ("shoot(web)", "There is no strategy named 'shoot'"),
     ],
 )
-def test_what_an_expression_lacks_is_said(run: Rqa, expression: str, told: str) -> None:
+def test_an_error_says_what_an_expression_lacks(run: Rqa, expression: str, told: str) -> None:
     ended = run("ask", "-s", "rag", "-r", expression, QUESTION)
     assert (ended.code, ended.out) == (2, "") and told in " ".join(ended.err.split())
-
-
-def test_the_nearest_configured_name_is_offered(run: Rqa) -> None:
-    assert "'wiki'" in run("ask", "-r", "wikki", QUESTION).err.partition("named 'wikki'")[2]
 
 
 def test_a_mistake_on_the_command_line_is_shown_with_its_place(run: Rqa) -> None:
@@ -304,7 +269,7 @@ def test_config_check_finds_it(run: Rqa, own: Callable[[str], None], text: str, 
     assert ended.code == 2 and told in ended.err
 
 
-def test_config_check_has_nothing_to_say_of_expressions_that_are_right(run: Rqa, own: Callable[[str], None]) -> None:
+def test_config_check_accepts_valid_expressions(run: Rqa, own: Callable[[str], None]) -> None:
     own(
         '[defaults]\nretriever = "hb@rr@10 @cp"\n[defaults.expressions]\nhb = "web & wiki@20 & pk"\n'
         '[strategy.several]\nsearch = "shout(hb)"\npool = ["given-odd", "none", "hb@5"]'
@@ -312,14 +277,9 @@ def test_config_check_has_nothing_to_say_of_expressions_that_are_right(run: Rqa,
     assert run("config", "check").code == 0
 
 
-def test_what_a_strategy_names_by_default_need_not_be_there(ask: Ask) -> None:
+def test_a_default_of_a_strategy_may_be_missing(ask: Ask) -> None:
     answer = ask("-s", "several")
     assert answer["details"] == {"found": {"none": []}, "left_out": ["nowhere@3"]}
-
-
-def test_the_option_holds_the_canonical_spelling(ask: Ask) -> None:
-    answer = ask("-s", "several", "-O", 'strategy.several.pool=[" wiki@1&none "]')
-    assert list(answer["details"]["found"]) == ["wiki@1 & none"]
 
 
 # -- other commands, and files of strangers
@@ -331,36 +291,14 @@ def test_the_index_that_an_expression_names_is_the_one_that_is_filled(run: Rqa) 
     assert "oil" in run("ask", "-r", "wiki", "What does the lamp of Skerry burn?").out
 
 
-def test_of_several_retrievers_that_are_configured_the_one_that_is_filled_is_asked(
-    run: Rqa, own: Callable[[str], None]
-) -> None:
+def test_the_retriever_with_an_index_is_the_default(run: Rqa, own: Callable[[str], None]) -> None:
     own('[retriever.static]\nplugin = "web"\nprovider = "static"\nfile = "found.jsonl"')
     Path("more.txt").write_text("The lamp of Skerry burns oil.")
     assert run("index", "more.txt").err.startswith("rqa: web: ")
     assert [*retrieved(json.loads(run("ask", "--json", "What does the lamp of Skerry burn?").out))] == ["retriever.web"]
 
 
-def test_of_several_that_are_configured_one_without_an_index_hides_none_that_has_one(run: Rqa) -> None:
-    Path("own.toml").write_text(CONFIG.replace("indexes/web", "indexes/none"))
-    assert [*retrieved(json.loads(run("ask", "--json", QUESTION).out))] == ["retriever.wiki"]
-    run("index", "-r", "bm25", "docs/wiki")
-    Path("own.toml").write_text(CONFIG.replace("indexes/", "indexes/no-"))
-    assert [*retrieved(json.loads(run("ask", "--json", QUESTION).out))] == ["retriever.hybrid"]
-
-
-@pytest.mark.parametrize(
-    "gone", ['[retriever.gone]\nplugin = "gone"\n', '[retriever.gone]\nurl = "https://x.example"\n']
-)
-def test_a_table_of_a_retriever_that_is_not_there_troubles_only_who_names_it(run: Rqa, gone: str) -> None:
-    Path("own.toml").write_text(CONFIG.replace("[retriever.web]", f"{gone}[retriever.web]"))
-    assert [*retrieved(json.loads(run("ask", "--json", QUESTION).out))] == ["retriever.web"]
-    assert run("index", "docs/web").err.startswith("rqa: web: ")
-    for arguments in (("ask", "-r", "gone", QUESTION), ("index", "-r", "gone", "docs/web")):
-        ended = run(*arguments)
-        assert ended.code == 2 and "There is no retriever named 'gone'" in ended.err
-
-
-def test_a_run_is_not_continued_over_another_index_than_it_was_begun_with(run: Rqa) -> None:
+def test_a_run_is_not_resumed_over_a_changed_index(run: Rqa) -> None:
     Path("rows.jsonl").write_text(json.dumps({"question": QUESTION}) + "\n")
     arguments = ("batch", "rows.jsonl", "-o", "out.jsonl", "-s", "rag", "-r", "web@1 & wiki@1")
     assert run(*arguments).code == 0
@@ -370,7 +308,7 @@ def test_a_run_is_not_continued_over_another_index_than_it_was_begun_with(run: R
     assert ended.code == 2 and "`retriever wiki content` was" in ended.err and "`retriever web" not in ended.err
 
 
-def test_of_two_indexes_in_an_expression_neither_is_guessed(run: Rqa) -> None:
+def test_an_expression_with_two_indexes_is_refused_by_index(run: Rqa) -> None:
     ended = run("index", "-r", "web & wiki", "docs")
     assert ended.code == 2 and "web, wiki" in ended.err
 
@@ -381,34 +319,7 @@ def test_documents_of_the_command_line_are_what_an_expression_then_finds(run: Rq
     assert retrieved(json.loads(ended.out)) == {"retriever.bm25": ["The lighthouse of Skerry was built in 1900."]}
 
 
-@pytest.mark.parametrize("default", ["static@5", "static@2 & given", "wiki & web", "none"])
-def test_documents_are_indexed_whatever_the_configured_retriever_keeps(
-    run: Rqa, own: Callable[[str], None], default: str
-) -> None:
-    Path("found.jsonl").write_text('{"url": "https://a.example/", "text": "It was built in 1850."}\n')
-    static = '[retriever.static]\nplugin = "web"\nprovider = "static"\nfile = "found.jsonl"'
-    own(f'[defaults]\nretriever = "{default}"\n{static}')
-    Path("more.txt").write_text("The lighthouse of Skerry was built in 1900.")
-    ((_, texts),) = retrieved(json.loads(run("ask", "--json", "--docs", "more.txt", QUESTION).out)).items()
-    assert texts == ["The lighthouse of Skerry was built in 1900."]
-    ended = run("index", "more.txt")
-    assert ended.code == 0 and "files: 1 added" in ended.err
-    assert ended.err.startswith("rqa: wiki: ") or "wiki" not in default
-
-
-def test_documents_that_are_reached_by_two_names_are_indexed_once(rqa: Rqa) -> None:
-    Path("real").mkdir()
-    Path("real/note.txt").write_text("The lighthouse of Skerry was built in 1887.")
-    Path("link").symlink_to("real")
-    assert "1887" in rqa("ask", "--docs", "link", QUESTION).out
-    Path("real/note.txt").write_text("The lighthouse of Skerry was built in 1900.")
-    ended = rqa("ask", "--docs", "real", "--json", QUESTION)
-    assert retrieved(json.loads(ended.out)) == {"retriever.hybrid": ["The lighthouse of Skerry was built in 1900."]}
-
-
-def test_an_index_of_documents_that_is_not_finished_is_known_to_be_forgotten(
-    rqa: Rqa, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unfinished_index_of_documents_is_cleaned_up_later(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(components: Components, name: str, *_: object) -> None:
         folder = components.component("retriever", name).options.index
         known.append(folder.with_name(f"{folder.name}.used").is_file())
@@ -428,18 +339,7 @@ def test_documents_are_indexed_anew_for_other_options_of_the_retriever(rqa: Rqa)
         assert ended.code == 0 and "1900" in ended.out, ended.err
 
 
-def test_documents_are_indexed_anew_if_their_index_has_an_older_format(rqa: Rqa) -> None:
-    Path("more.txt").write_text("The lighthouse of Skerry was built in 1900.")
-    assert rqa("ask", "--docs", "more.txt", QUESTION).code == 0
-    (marker,) = cache_dir().glob("docs/*/rqa-index.json")
-    now = json.loads(marker.read_text())
-    marker.write_text(json.dumps({**now, "format": 0}))
-    ended = rqa("ask", "--docs", "more.txt", QUESTION)
-    assert ended.code == 0 and "1900" in ended.out, ended.err
-    assert json.loads(marker.read_text()) == now
-
-
-def test_a_strangers_expression_reaches_no_further_than_its_names(rqa: Rqa, run: Rqa) -> None:
+def test_an_untrusted_expression_cannot_read_outside_its_folder(rqa: Rqa, run: Rqa) -> None:
     Path("own.toml").unlink()
     folder = Path("repository")
     folder.mkdir()

@@ -82,7 +82,7 @@ def answers(folder: Path) -> list[tuple[int, str]]:
     return [(row["row"], row["answer"]) for row in rows]
 
 
-def test_an_engine_has_the_answers_of_the_local_one_and_each_continues_the_other(batch: Any, tmp_path: Path) -> None:
+def test_engines_give_equal_answers_and_resume_each_other(batch: Any, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     assert batch("--engine", "local")[0] == 0
     local, lines = answers(tmp_path), out.read_bytes().splitlines(keepends=True)
@@ -97,11 +97,6 @@ def test_an_engine_has_the_answers_of_the_local_one_and_each_continues_the_other
 def test_the_configuration_chooses_an_engine_and_sets_its_options(batch: Any) -> None:
     code, err = batch("-O", "defaults.engine=turns", "-O", "engine.turns.workers=3", "-j", "7")
     assert code == 0 and "3 workers, [3, 2, 2] jobs" in err
-
-
-def test_a_concurrency_limit_is_the_most_workers(batch: Any) -> None:
-    code, err = batch("--engine", "turns", "--workers", "5", "-O", "reader.lexical.concurrency=2")
-    assert code == 0 and "2 workers" in err
 
 
 def test_a_worker_with_another_version_of_a_plugin_is_refused(batch: Any) -> None:
@@ -124,14 +119,3 @@ def test_workers_use_the_keys_of_the_command(batch: Any, installed: str) -> None
 def test_an_unknown_engine_is_named_with_the_known_ones(batch: Any) -> None:
     code, err = batch("--engine", "turn")
     assert code == 2 and "no engine named 'turn'" in err and "Did you mean 'turns'?" in err
-
-
-def test_an_address_needs_an_engine(batch: Any) -> None:
-    code, err = batch("--address", "auto")
-    assert code == 2 and "--address needs --engine" in err
-
-
-def test_no_plugin_takes_the_name_of_the_local_engine(batch: Any, tmp_path: Path) -> None:
-    (tmp_path / "taken.py").write_text(TURNS.replace("NAME", '"local"'))
-    code, err = batch(plugin="taken.py")
-    assert code == 0 and "cannot register engine 'local' of plugin taken" in err and "workers" not in err

@@ -43,15 +43,6 @@ def test_rows_with_other_fields_share_a_table() -> None:
     assert json.loads(second["error"])["message"] == "No."
 
 
-def test_a_column_of_the_row_named_sources_is_kept() -> None:
-    (row,) = table(answered(b'{"question": "Who?", "sources": "mine"}', "a.md"))
-    assert (row["input.sources"], row["sources"]) == ("mine", "a.md")
-
-
-def test_a_question_of_another_program_after_its_row_is_kept() -> None:
-    assert table(b'{"row": 1, "question": "Who?", "answer": "Ada"}\n')[0]["question"] == "Who?"
-
-
 def test_other_formats() -> None:
     lines = [b'{"a": 1}\n', b'{"a": "x\\ty"}\n']
     assert written("jsonl", *lines).encode() == b"".join(lines)

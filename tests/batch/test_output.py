@@ -61,14 +61,6 @@ def test_a_file_with_rows_is_not_replaced_without_force(path: Path) -> None:
     assert path.read_bytes() == line(1)
 
 
-def test_force_replaces_it(path: Path) -> None:
-    begun(path, line(1))
-    begun_again = OutFile(path, STATE, force=True)
-    begun_again.write([line(2)])
-    begun_again.close()
-    assert path.read_bytes() == line(2)
-
-
 def test_force_keeps_the_old_rows_if_the_state_cannot_be_written(path: Path) -> None:
     begun(path, line(1))
     state = path.with_name("out.jsonl.state.json")
@@ -89,11 +81,6 @@ def test_resuming_knows_the_rows_and_the_failures_and_appends(path: Path) -> Non
     out.write([line(2)])
     out.close()
     assert path.read_bytes() == line(1) + failure + line(2)
-
-
-def test_resuming_a_missing_file_creates_it(path: Path) -> None:
-    resumed(path).close()
-    assert path.exists()
 
 
 def test_a_torn_last_line_is_removed(path: Path) -> None:
@@ -148,13 +135,7 @@ def test_a_prompt_that_was_edited_is_refused(path: Path, tmp_path: Path, table: 
         resumed(path, state_of(tree))
 
 
-def test_what_cannot_be_a_prompt_is_no_hindrance(path: Path, tmp_path: Path) -> None:
-    tree = {"strategy": {"other": {"prompts": {"a": str(tmp_path), "b": "none.txt", "c": 5, "d": "", "e": ["x"]}}}}
-    begun(path, line(1), state=state_of(tree))
-    resumed(path, state_of(tree)).close()
-
-
-def test_what_changes_no_answer_is_no_change(path: Path) -> None:
+def test_settings_that_change_no_answer_do_not_block_resume(path: Path) -> None:
     limits = {"concurrency": 3, "rpm": 60, "timeout": 5, "retries": 0}
     off = {"cache": {"enabled": False}, "history": {"enabled": False}}
     begun(path, line(1), state=state_of({"reader": {"m": {"model": "x"}}, **off}))
@@ -196,18 +177,6 @@ def test_the_rows_of_a_stream_are_compared(path: Path) -> None:
     out.close()
 
 
-def test_their_passages_are_compared_where_they_were_kept(path: Path) -> None:
-    stream, row = State("0.1", None, {}, {}), parse_row(b'{"question": "Who?", "passages": ["It was I."]}', 2)
-    begun(path, line(1, "Who?", passages=["It was I."]), row.answered(Answer("A"), passages=False), state=stream)
-    out = resumed(path, stream)
-    for number in (1, 2):
-        assert out.has(number, b'{"question": "Who?", "passages": ["It was I."]}')
-    for other in (b'{"question": "Who?", "passages": ["It was you."]}', b'{"question": "Who?"}'):
-        with pytest.raises(InputError, match="Row 1 of the input is not the row"):
-            out.has(1, other)
-    out.close()
-
-
 def failed(number: int) -> bytes:
     return parse_row(b"Q", number).failed(RqaError("no"))
 
@@ -229,20 +198,6 @@ def test_retry_removes_failed_rows_and_keeps_all_others(path: Path) -> None:
     assert sorted(file.name for file in path.parent.iterdir()) == ["out.jsonl", "out.jsonl.state.json"]
 
 
-def test_a_file_without_failures_is_not_rewritten_to_try_them_again(path: Path) -> None:
-    begun(path, line(1))
-    before = path.stat().st_ino
-    OutFile(path, STATE, resume=True, retry=True).close()
-    assert path.stat().st_ino == before
-
-
-def test_a_leftover_draft_is_replaced(path: Path) -> None:
-    begun(path, line(2), failed(1))
-    path.with_name(".out.jsonl.draft").write_text("half a li")
-    OutFile(path, STATE, resume=True, retry=True).close()
-    assert path.read_bytes() == line(2)
-
-
 def test_one_process_writes_at_a_time(path: Path) -> None:
     out = OutFile(path, STATE)
     with pytest.raises(BusyError, match="Another process"):
@@ -262,53 +217,9 @@ def test_rows_that_an_interruption_left_out_of_order_are_put_in_order(path: Path
     assert sorted(file.name for file in path.parent.iterdir()) == ["out.jsonl", "out.jsonl.state.json"]
 
 
-def test_writing_to_a_deleted_file_is_an_error(path: Path) -> None:
-    out = OutFile(path, STATE)
-    out.write([line(1)])
-    path.unlink()
-    with pytest.raises(RqaError, match="was deleted while rqa was writing it"):
-        out.write([line(2)])
-    out.close()
-
-
-def test_a_file_in_order_is_not_rewritten(path: Path) -> None:
-    begun(path, line(1), line(2))
-    before = path.stat().st_ino
-    out = resumed(path)
-    out.put_in_order()
-    out.close()
-    assert path.stat().st_ino == before
-
-
-def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_output_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file or directory"):
         OutFile(tmp_path / "none" / "out.jsonl", STATE)
-
-
-def test_the_digest_is_of_what_is_still_to_be_read_and_reads_nothing(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"0123456789")
-    (tmp_path / "b").write_bytes(b"56789")
-    with (tmp_path / "a").open("rb", buffering=0) as a, (tmp_path / "b").open("rb", buffering=0) as b:
-        a.seek(5)
-        assert survey_file(a.fileno()).digest == survey_file(b.fileno()).digest
-        assert a.tell() == 5
-
-
-@pytest.mark.parametrize(
-    ("line", "lacking"),
-    [
-        ('{"question": "Q", "passages": ["P"]}', False),
-        ('{"question": "Q", "passages": [], "score": NaN}', False),
-        ('{"question": "Q", "passages": null}', True),
-        ('{"question": "Q", "meta": {"passages": ["P"]}}', True),
-        (" ", False),
-        ('{"question": ', False),
-    ],
-)
-def test_survey_finds_rows_without_passages(tmp_path: Path, line: str, lacking: bool) -> None:
-    (tmp_path / "in").write_text(f'{{"question": "Q", "passages": ["P"]}}\n{line}\n')
-    with (tmp_path / "in").open("rb", buffering=0) as file:
-        assert survey_file(file.fileno()).lacking is lacking
 
 
 def test_a_long_line_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,18 +230,6 @@ def test_a_long_line_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest
         survey_file(file.fileno())
         assert tracemalloc.get_traced_memory()[1] < 5_000_000
         tracemalloc.stop()
-
-
-def test_a_pipe_has_no_digest() -> None:
-    read, write = os.pipe()
-    assert survey_file(read).digest is None
-    os.close(read)
-    os.close(write)
-
-
-def test_writing_to_a_full_device_says_so() -> None:
-    with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(RqaError, match="No space left"):
-        Stream(full.fileno(), "/dev/full").write([b"x\n"])
 
 
 def test_a_full_disk_is_an_error_with_a_fix(path: Path) -> None:
@@ -364,7 +263,7 @@ def test_a_non_blocking_pipe_gets_whole_lines() -> None:
         sending.result()
 
 
-def test_lines_steer_no_terminal_and_say_the_same_in_a_pipe() -> None:
+def test_lines_are_safe_on_a_terminal_and_equal_in_a_pipe() -> None:
     written = '{"a":\r"\x9b31m\u202e\x7fé"}\n'
     for ours, theirs in (pty.openpty(), os.pipe()):
         Stream(theirs, "standard output").write([written.encode()])

@@ -5,7 +5,6 @@ import io
 import os
 import tracemalloc
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ import pytest
 from robust_qa import InputError
 from robust_qa.batch import input_rows, read_lines, table_fields
 from robust_qa.batch.layout import recognised
-from robust_qa.batch.resume import survey_file
 from robust_qa.batch.rows import parse_row
 from robust_qa.batch.tables import InputRows
 
@@ -113,19 +111,6 @@ def test_what_is_ambiguous_is_an_error_that_names_the_option(line: bytes, name: 
     assert "--column" in caught.value.hint
 
 
-@pytest.mark.parametrize("first", ["sep=|\n", "\ufeffSep=|\r\n", '"sep=|"\n', "\n\nsep=|\n"])
-def test_a_first_line_may_state_the_delimiter(first: str) -> None:
-    ((_, row),) = fields(f"{first}a;b|question|c?\n1|Who?|\n")
-    assert row == {"a;b": "1", "question": "Who?"}
-
-
-def test_lines_may_end_with_carriage_returns() -> None:
-    table = 'question,id\r"Who?\rWhen?",1\rWhere?,2\r'
-    expected = [(2, {"question": "Who?\nWhen?", "id": "1"}), (4, {"question": "Where?", "id": "2"})]
-    assert fields(table) == expected
-    assert [(number, table_fields(row)) for number, row in read(table.encode())] == expected
-
-
 @pytest.mark.parametrize("broken", [b'"question": "Who?"}', b'question": "Who?", "id": 1}', b"Who?"])
 def test_a_broken_line_of_json_lines_is_no_question(broken: bytes) -> None:
     _, (number, row) = read(b'{"question": "Q"}\n' + broken)
@@ -145,17 +130,6 @@ def test_a_quoted_cell_may_hold_delimiters_quotes_and_line_breaks(mark: str) -> 
         (2, {"question": f'Who{mark} and\n"when"?', "id": "1"}),
         (4, {"question": "Where?", "id": "2"}),
     ]
-
-
-@pytest.mark.parametrize(
-    "table", ['question\tid\n"Help!" was sung by whom?\t1\n', 'question,id\n"""Help!"" was sung by whom?",1\n']
-)
-def test_a_quote_inside_a_cell_is_text(table: str) -> None:
-    assert fields(table) == [(2, {"question": '"Help!" was sung by whom?', "id": "1"})]
-
-
-def test_a_quote_in_the_middle_of_a_cell_joins_no_lines() -> None:
-    assert [number for number, _ in fields('question,id\nA 5" disk,1\nA 3" disk,2\n')] == [2, 3]
 
 
 def test_a_cell_holds_json_or_text() -> None:
@@ -181,21 +155,6 @@ def test_a_wrong_row_is_an_error_and_not_another_question(row: str, message: str
     assert caught.value.hint
 
 
-def test_a_row_of_a_table_is_parsed_like_any_other() -> None:
-    ((number, row),) = read(b"\tquestion\tid\n0\tWho?\t7")
-    question = parse_row(row, number).question()
-    assert (number, question.text, question.id) == (2, "Who?", "7")
-
-
-def test_lines_that_are_no_table_are_rows_as_they_are() -> None:
-    lines = [b"Who?", b"", b'{"question": "Q"}', b"question,id"]
-    assert read(b"\n".join(lines)) == [*enumerate(lines, start=1)]
-
-
-def test_a_row_of_empty_cells_is_blank() -> None:
-    assert [row == b"" for _, row in read(b"question,id\n,\n\nWho?,1\n")] == [True, True, False]
-
-
 def test_a_stopped_input_returns_no_incomplete_row() -> None:
     descriptor, write = os.pipe()
     os.write(write, b'question\n"Who\n')
@@ -209,13 +168,6 @@ def test_a_stopped_input_returns_no_incomplete_row() -> None:
 
     assert asyncio.run(stopped()) is None
     os.close(write)
-
-
-@pytest.mark.parametrize(("passages", "lacking"), [("P", False), ("", True)])
-def test_survey_finds_rows_without_passages(tmp_path: Path, passages: str, lacking: bool) -> None:
-    (tmp_path / "in").write_text(f"question,passages\nQ,P\nQ,{passages}\n")
-    with (tmp_path / "in").open("rb", buffering=0) as file:
-        assert survey_file(file.fileno()).lacking is lacking
 
 
 def test_an_open_quote_does_not_take_the_whole_table_into_memory() -> None:

@@ -73,14 +73,3 @@ def test_every_group_of_alternatives_has_to_be_found(accuracy: ModuleType) -> No
 def test_a_number_is_a_gold_answer_and_no_gold_answer_is_never_right(accuracy: ModuleType) -> None:
     found = accuracy.score([row([1871.0], "In 1871."), row([], "In 1871.")], [{"answer": "1871"}] * 2)
     assert (found.accuracy, found.exact, found.held) == (0.5, 0.5, 0.5)
-
-
-def test_replies_that_do_not_match_the_questions_are_refused(accuracy: ModuleType) -> None:
-    with pytest.raises(ValueError, match="3 replies to 4 questions"):
-        accuracy.score(QUESTIONS, REPLIES[:3])
-
-
-def test_only_a_newline_ends_a_row(accuracy: ModuleType, tmp_path: Path) -> None:
-    file = tmp_path / "questions.jsonl"
-    file.write_bytes('{"question": "a\u2028b\x85c"}\r\n\n{"question": "d"}'.encode())
-    assert accuracy.read_rows(file) == [{"question": "a\u2028b\x85c"}, {"question": "d"}]

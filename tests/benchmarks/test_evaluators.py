@@ -19,6 +19,6 @@ def test_a_threshold_is_measured_on_the_half_that_did_not_choose_it() -> None:
 
 
 @pytest.mark.parametrize("judged", [[GOOD, BAD, GOOD, BAD], [GOOD], [BAD] * 4], ids=["halves", "one question", "set"])
-def test_where_a_half_is_of_one_kind_the_accuracy_alone_is_left_out(judged: list[Judged]) -> None:
+def test_accuracy_is_left_out_when_a_half_has_one_class(judged: list[Judged]) -> None:
     assert math.isnan(crossed(judged))
     assert line("set", "t5", judged, None, 1.0).startswith("set ")

@@ -10,7 +10,7 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 from reader import accuracy_of_the_surest, calibration_error
 
 
-def test_the_surest_come_first() -> None:
+def test_the_most_confident_answers_come_first() -> None:
     assert accuracy_of_the_surest([0.9, 0.1, 0.5, 0.3], [True, False, True, False]) == [0.5, 2 / 3, 1.0, 1.0]
 
 

@@ -52,20 +52,6 @@ async def test_vectors_have_length_1_and_the_order_of_the_texts() -> None:
     assert vectors == pytest.approx(np.array([[1, 0, 0], [0.7071068, 0.7071068, 0], [1, 0, 0], [0, 0, 0]]))
 
 
-async def test_without_texts_the_embedder_is_not_called() -> None:
-    letters = Letters()
-    assert (await embed(letters)).shape == (0, 0)
-    assert letters.calls == []
-
-
-async def test_a_plain_method_and_an_array_will_do() -> None:
-    class Array:
-        def embed(self, texts: list[str]) -> Any:
-            return np.eye(len(texts), dtype=np.float16) * 2
-
-    assert (await embed(Array(), "a", "b")).tolist() == [[1, 0], [0, 1]]
-
-
 async def test_each_text_is_cached_by_itself(tmp_path: Path, cache: Cache) -> None:
     first = await pipeline(Letters(), cache).embed(["a", "abc"], Trace())
     cache.close()
@@ -84,13 +70,6 @@ async def test_vectors_of_another_identity_are_not_used(tmp_path: Path, cache: C
     await pipeline(letters, reopened, identity=identity).embed(["a"], Trace())
     reopened.close()
     assert letters.calls == [["a"]]
-
-
-async def test_many_texts_are_embedded_in_several_calls() -> None:
-    letters = Letters()
-    vectors = await embed(letters, *(f"{'a' * n}b" for n in range(600)))
-    assert vectors.shape == (600, 3) and vectors[599, 0] > vectors[1, 0]
-    assert [len(texts) for texts in letters.calls] == [256, 256, 88]
 
 
 async def test_requests_that_wait_become_one_call() -> None:
@@ -136,16 +115,3 @@ async def test_invalid_vectors_are_a_plugin_error(result: Any, problem: str) -> 
 
     with pytest.raises(PluginError, match=rf"embedder\.letters returned .*({problem})"):
         await embed(Wrong(), "a", "b")
-
-
-async def test_vectors_of_another_width_than_cached_ones_are_an_error(tmp_path: Path, cache: Cache) -> None:
-    class Wide:
-        async def embed(self, texts: list[str]) -> Any:
-            return [[1.0] * 5 for _ in texts]
-
-    await pipeline(Letters(), cache).embed(["a"], Trace())
-    cache.close()
-    reopened = Cache(tmp_path, 1_000_000)
-    with pytest.raises(PluginError, match="width 3 and of width 5"):
-        await pipeline(Wide(), reopened).embed(["a", "b"], Trace())
-    reopened.close()

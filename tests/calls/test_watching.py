@@ -87,14 +87,6 @@ async def test_a_model_that_does_not_stream_is_called_as_before() -> None:
     assert (seen.steps, seen.answers) == (["waiting for the model (read)"], [])
 
 
-async def test_a_call_that_is_not_the_last_one_is_not_streamed() -> None:
-    assert (await watched(Writer(), final=False)).answers == []
-
-
-async def test_a_watcher_of_steps_alone_does_not_make_the_model_stream() -> None:
-    assert (await watched(Writer(), streaming=False)).answers == []
-
-
 async def test_a_retry_begins_the_answer_anew() -> None:
     seen = await watched(Writer(failures=1))
     assert seen.answers == ["In", "In", "In the year", "In the year 1871"]

@@ -50,18 +50,6 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "slow.py"
 
 
-def test_a_retriever_whose_name_begins_like_given_is_asked(installed: str, plugin: Path) -> None:
-    ended = subprocess.run(
-        [installed, "--plugin", str(plugin), "batch", "-r", "given-notes@3"],
-        input=json.dumps({"question": "Where?", "passages": ["own"]}),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert json.loads(ended.stdout)["answer"] == "found"
-
-
 @pytest.mark.parametrize("misspelt", [("-s", "frist"), ("--reader", "lexicla"), ("-O", "defaults.evaluator=jugde")])
 def test_a_misspelt_name_is_an_error_before_documents_are_indexed(
     installed: str, plugin: Path, misspelt: tuple[str, str]
@@ -125,41 +113,6 @@ def test_a_byte_order_mark_is_no_part_of_the_question(installed: str, plugin: Pa
     assert json.loads(ended.stdout)["question"] == "Where?"
 
 
-CITING = """
-from robust_qa import Answer, Citation, Position, hookimpl
-
-class Citing:
-    needs = frozenset()
-
-    async def answer(self, question, toolbox):
-        cited = Citation("The café opened in 1871 – at last.", title="Łódź")
-        return Answer("1871", citations=(cited,), conflicts=(Position("1871", citations=(cited,), chosen=True),))
-
-@hookimpl
-def rqa_register(registry):
-    registry.strategy("citing", Citing, rank=1)
-"""
-
-
-@pytest.mark.parametrize(
-    "command, encoding, cited",
-    [
-        (["ask"], "ascii", "?The caf? opened"),
-        (["ask"], "latin-1", "?The café opened"),
-        (["compare", "-s", "citing"], "latin-1", "?The café opened"),
-    ],
-)
-def test_what_an_encoding_lacks_is_a_question_mark(
-    installed: str, plugin: Path, command: list[str], encoding: str, cited: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plugin.write_text(CITING)
-    monkeypatch.setenv("RQA_PLUGINS", "eval")
-    monkeypatch.setenv("PYTHONIOENCODING", encoding)
-    ended = subprocess.run([installed, "--plugin", str(plugin), *command, "When?"], capture_output=True, check=False)
-    assert (ended.returncode, ended.stderr.count(b"Error")) == (0, 0)
-    assert cited in ended.stdout.decode(encoding)
-
-
 @pytest.mark.parametrize(
     "file, message",
     [("-", "There are no passages in standard input."), ("gone.jsonl", "Cannot read passages from gone.jsonl: ")],
@@ -180,29 +133,8 @@ def test_without_a_sure_answer_the_closest_passages_are_shown(rqa: Any) -> None:
     assert "keepers.md" in ended.out
 
 
-def test_the_closest_passages_do_not_repeat_what_is_cited(rqa: Any) -> None:
-    answer = json.loads(rqa("ask", "--json", "--docs", HARBOUR, "Who was the last keeper?").out)
-    assert answer["answer"] == "Joan Pascoe"
-    cited = {each["source"] for each in answer["citations"]}
-    assert answer["closest"] and cited.isdisjoint(each["source"] for each in answer["closest"])
-
-
 def test_a_short_answer_is_printed_alone_and_its_absence_is_code_6(rqa: Any) -> None:
     ended = rqa("ask", "--short", "--docs", HARBOUR, "Who was the last keeper?")
     assert (ended.code, ended.out) == (0, "Joan Pascoe\n")
     ended = rqa("ask", "--short", "--docs", HARBOUR, "How do keepers get paid?")
     assert (ended.code, ended.out) == (6, "")
-
-
-def test_short_and_json_exclude_each_other(rqa: Any) -> None:
-    assert rqa("ask", "--short", "--json", "Who?").code == 2
-
-
-def test_passages_that_share_nothing_with_the_question_are_not_shown(rqa: Any, tmp_path: Path) -> None:
-    (tmp_path / "bread.txt").write_text("Bread is baked from flour and water.\n")
-    (tmp_path / "boats.txt").write_text("Boats leave the harbour at noon.\n")
-    command = ("ask", "--no-history", "-d", tmp_path / "bread.txt", "-d", tmp_path / "boats.txt")
-    ended = rqa(*command, "Who was the keeper of the harbour?")
-    assert "boats" in ended.out and "bread" not in ended.out
-    unrelated = rqa("ask", "--no-history", "--passages", tmp_path / "bread.txt", "Which planet has rings?")
-    assert unrelated.out == "No passage that was found is about the question.\n"

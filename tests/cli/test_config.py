@@ -56,12 +56,6 @@ def test_show_gives_each_value_its_origin(rqa: Rqa, own: Path, monkeypatch: pyte
     ]
 
 
-def test_show_as_json_is_for_programs(rqa: Rqa) -> None:
-    found("[defaults]\nreader = 'caf\u00e9'\n")
-    rows = json.loads(rqa("config", "show", "--json").out)
-    assert {"key": "defaults.reader", "value": "caf\u00e9", "origin": str(Path.cwd() / "rqa.toml")} in rows
-
-
 @pytest.mark.parametrize("flags", [[], ["--json"]])
 def test_show_hides_secrets_and_shows_names_of_keys(rqa: Rqa, flags: list[str]) -> None:
     secrets.store(Key("openai", "sk-hunter2"))
@@ -100,41 +94,6 @@ def test_an_untrusted_file_cannot_fake_output_lines(rqa: Rqa, command: str, tabl
     found(table)
     ended = rqa(*command.split())
     assert not [line for line in (ended.out + ended.err).splitlines() if line.startswith("rqa: forged")]
-
-
-def test_check_without_problems_names_the_files(rqa: Rqa, own: Path) -> None:
-    here = found("[reader.parrot]\nwindow = 100\n[defaults]\nreader = 'parrot'\nretriever = 'given'\n")
-    ended = rqa("config", "check")
-    assert (ended.code, ended.err) == (0, "")
-    assert ended.out == f"No problems in {here}, {own}.\n"
-
-
-def test_check_shows_every_problem_with_file_table_key_type_and_suggestion(rqa: Rqa, own: Path) -> None:
-    here = found(
-        "[defaults]\nk = 0\nreadr = 'x'\n[cache]\nsize = 'big'\n"
-        "[reader.parrot]\nwindow = 'wide'\nrepli = 'x'\nconcurrency = 0\n"
-        "[reader.other]\nplugin = 'parot'\n[retriever.shelf]\ntexts = 1\n[strategy.nowhere]\n"
-    )
-    ended = rqa("config", "check")
-    assert (ended.code, ended.out) == (2, "")
-    lines = ended.err.splitlines()
-    for message in (
-        f"{here}: [defaults] has no option `readr`. Its options are embedder, engine, evaluator, expressions, ",
-        f"{here}: `defaults.k` must be a whole number, at least 1, not 0.",
-        f'{here}: `cache.size` must be a whole number, not "big".',
-        f"{here}: `reader.parrot.concurrency` must be a whole number",
-        f"{here}: [reader.other] There is no reader named 'parot'. Installed: first, parrot.",
-        f"{here}: `retriever.shelf.texts` must be a list, not 1.",
-        "There is no strategy named 'nowhere'",
-    ):
-        assert any(message in line for line in lines), message
-    assert "Did you mean 'reader'?" in ended.err and "Did you mean 'parrot'?" in ended.err
-    assert not (Path(os.environ["RQA_CACHE_DIR"])).exists()
-
-
-def test_check_shows_all_problems_of_one_table(rqa: Rqa, own: Path) -> None:
-    found("[reader.parrot]\nwindow = 'wide'\nrepli = 'x'\n")
-    assert [part in rqa("config", "check").err for part in ("`repli`", "`reader.parrot.window`")] == [True, True]
 
 
 def test_check_shows_errors_of_every_kind_at_once(rqa: Rqa, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,12 +138,6 @@ def test_check_shows_errors_of_every_kind_at_once(rqa: Rqa, own: Path, monkeypat
     assert f"{own} is not valid TOML" in ended.err and "there is no table [colour]" in ended.err
 
 
-def test_check_looks_at_what_the_defaults_name(rqa: Rqa, own: Path) -> None:
-    found("[defaults]\nreader = 'parot'\n")
-    ended = rqa("config", "check")
-    assert ended.code == 2 and "no reader named 'parot'" in ended.err and "Did you mean 'parrot'?" in ended.err
-
-
 @pytest.mark.parametrize(
     "table, message",
     [
@@ -227,15 +180,6 @@ def test_check_refuses_what_the_next_question_is_refused_for(
     assert message in rqa("ask", "-s", table[10:].partition("]")[0], "--passages", "-", "Q?", stdin="A passage.").err
 
 
-def test_check_fails_for_a_pool_only_if_no_retriever_works(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RQA_PLUGINS", "eor,web,embedded")
-    here = found("[strategy.eor]\npool = ['web@5', 'given@5', 'web@3']")
-    ended = rqa("config", "check")
-    assert (ended.code, ended.out) == (0, f"No other problems in {here}.\n")
-    assert ended.err.count("rqa: [retriever.web] needs the option `provider`, which has no default.") == 1
-    assert rqa("ask", "-s", "eor", "--passages", "-", "Who built it?", stdin="It was built by Ada Quill.").code == 0
-
-
 @pytest.mark.parametrize("code, reason", [(None, "there is no file"), ("x = (", "SyntaxError")])
 def test_check_refuses_a_plugin_that_the_configuration_names_and_that_is_broken(
     rqa: Rqa, own: Path, code: str | None, reason: str
@@ -246,14 +190,6 @@ def test_check_refuses_a_plugin_that_the_configuration_names_and_that_is_broken(
     ended = rqa("config", "check")
     assert (ended.code, ended.out) == (2, "") and ended.err.count(reason) == 1
     assert f"rqa: The plugin {own.with_name('my.py')} in `plugins` is broken.\n" in ended.err
-
-
-def test_check_takes_the_evaluators_that_are_there_for_what_they_are(
-    rqa: Rqa, own: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RQA_PLUGINS", "crag,eor,rag")
-    found("[strategy.crag]\nevaluator = 'length'\n[strategy.eor]\nsimilarities = ['em', 'bertscore', 'length']\n")
-    assert rqa("config", "check").code == 0
 
 
 @pytest.mark.parametrize("text, line", [("[reader\n", 1), ("[defaults]\nk =\n", 2)])
@@ -270,10 +206,6 @@ def test_invalid_toml_is_an_error_with_its_line(rqa: Rqa, text: str, line: int) 
 def test_path_lists_the_files_in_force(rqa: Rqa, own: Path) -> None:
     here = found("[defaults]\nk = 1\n")
     assert rqa("config", "path").out == f"{here}  (untrusted: see rqa config trust)\n{own}\n"
-
-
-def test_path_shows_the_missing_user_file(rqa: Rqa) -> None:
-    assert rqa("config", "path").out == f"{Path(os.environ['RQA_CONFIG_DIR'], 'config.toml')}  (does not exist)\n"
 
 
 def test_only_a_trusted_file_loads_code(rqa: Rqa) -> None:
@@ -319,32 +251,10 @@ def test_a_missing_or_invalid_file_is_not_trusted(rqa: Rqa) -> None:
     assert not Path(os.environ["RQA_CONFIG_DIR"], "trusted.json").exists()
 
 
-def test_a_misspelt_table_on_the_command_line_is_refused_also_where_it_is_not_used(rqa: Rqa, own: Path) -> None:
-    ended = rqa("ask", "-s", "reads", "-r", "shelf", "-O", "reader.parot.reply=x", "Q?")
-    assert (ended.code, ended.out) == (2, "")
-    assert "the command line: there is no configured or installed reader 'parot'" in ended.err
-    assert "Did you mean 'parrot'?" in ended.err
-    ended = rqa("ask", "-O", "reader.parrot.repli=x", "--reader", "first", "Q?")
-    assert ended.code == 2 and "the command line: [reader.parrot] has no option `repli`" in ended.err
-
-
 @pytest.mark.parametrize("pair", ["reader.parrot.key=sk-hunter2hunter2", "reader.parrot.headers=Bearer hunter2"])
 def test_a_secret_on_the_command_line_is_refused_and_not_repeated(rqa: Rqa, own: Path, pair: str) -> None:
     ended = rqa("ask", "-O", pair, "Q?")
     assert ended.code == 2 and "hunter2" not in ended.out + ended.err
-
-
-@pytest.mark.parametrize("pair", ["=x", "novalue", ".a=1", "reader..x=1", "reader.=1"])
-def test_an_option_without_equals_sign_is_a_usage_error(rqa: Rqa, pair: str) -> None:
-    ended = rqa("ask", "-O", pair, "Q?")
-    assert ended.code == 2 and "is not KEY=VALUE" in ended.err
-
-
-@pytest.mark.parametrize("flag", ["-O", "--option"])
-def test_values_of_the_command_line_reach_the_component(rqa: Rqa, own: Path, flag: str) -> None:
-    texts = 'retriever.shelf.texts=["x=1", "it\'s"]'
-    ended = rqa("ask", "-s", "reads", "-r", "shelf", "--reader", "first", flag, texts, "Q?")
-    assert ended.code == 0 and ended.out.splitlines()[0] == "x=1"
 
 
 def test_the_answer_is_written_to_the_output_file_once_there_is_one(rqa: Rqa, own: Path) -> None:
@@ -364,11 +274,3 @@ def test_the_answer_is_written_to_the_output_file_once_there_is_one(rqa: Rqa, ow
     ended = rqa(*command, *texts, "-o", "answer.csv")
     assert ended.code == 2 and "cannot write .csv files. End the name in .txt, .md, .json." in ended.err
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["answer.json", "answer.txt"]
-
-
-def test_a_table_without_a_plugin_is_an_error(rqa: Rqa, own: Path) -> None:
-    here = found("[reader.server]\nwindow = 5\n")
-    ended = rqa("config", "check")
-    assert ended.code == 2
-    assert f"{here}: [reader.server] does not say which plugin it configures. There is no reader named" in ended.err
-    assert 'Add `plugin = "..."` under [reader.server].' in ended.err

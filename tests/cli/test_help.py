@@ -40,32 +40,7 @@ def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "man").mkdir()
     (tmp_path / "man" / "rqa.1.md").write_text("# rqa(1)\n\n## Name\n\nrqa - answers\n")
     (tmp_path / "man" / "rqa-strategies.7.md").write_text(STRATEGIES)
-    monkeypatch.setattr(help_command, "_PACKAGE", tmp_path)
-
-
-@pytest.mark.usefixtures("pages")
-def test_a_page_is_plain_text(rqa: Rqa) -> None:
-    shown = rqa("help", "strategies").out
-    assert shown.startswith(
-        "rqa-strategies(7)\n"
-        "\n"
-        "NAME\n"
-        "\n"
-        "rqa-strategies - how to answer\n"
-        "\n"
-        "STRATEGIES\n"
-        "\n"
-        " • -s, --strategy NAME: Use this strategy, which is explained at length, as long\n"
-        "   as it takes. See rqa(1).\n"
-        "\n"
-        "    rqa ask   -s rag\n"
-    )
-    assert "Calls" in shown and "|" not in shown and "`" not in shown
-
-
-@pytest.mark.usefixtures("pages")
-def test_no_topic_is_the_whole_tool(rqa: Rqa) -> None:
-    assert "rqa - answers" in rqa("help").out
+    monkeypatch.setattr(help_command, "_PACKAGE", tmp_path)  # pages of a test stand in for the installed manual
 
 
 @pytest.mark.usefixtures("pages")

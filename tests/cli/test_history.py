@@ -87,12 +87,6 @@ def test_the_history_can_be_turned_off_for_good(ask: Rqa, file: Path) -> None:
     assert not file.exists()
 
 
-def test_a_batch_is_not_kept(rqa: Rqa, file: Path) -> None:
-    row = json.dumps({"question": QUESTION, "passages": [PASSAGE]})
-    assert rqa("batch", "-s", "rag", "--reader", "lexical", stdin=row).code == 0
-    assert not file.exists()
-
-
 def test_answers_under_an_untrusted_configuration_are_not_kept(ask: Rqa, rqa: Rqa, file: Path) -> None:
     Path("rqa.toml").write_text("[history]\nenabled = true\n")
     assert ask().out.startswith(PASSAGE)
@@ -114,14 +108,6 @@ def test_keys_are_not_kept(ask: Rqa, rqa: Rqa, file: Path, monkeypatch: pytest.M
     shown = rqa("history", "show", 1).out
     assert "What is ********?" in shown and "The key is ********." in shown
     assert b"hunter2" not in file.read_bytes()
-
-
-def test_a_word_that_serves_as_a_key_of_a_local_server_stays(
-    ask: Rqa, kept: Rqa, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LOCAL_API_KEY", "none")
-    ask("Is there none?")
-    assert kept()[0]["question"] == "Is there none?"
 
 
 # -- bounds
@@ -203,12 +189,6 @@ def test_the_newest_answers_are_listed_first(ask: Rqa, rqa: Rqa) -> None:
     assert [line.split()[0] for line in rqa("history", "-n", 1).out.splitlines()] == ["3"]
 
 
-def test_an_empty_history_is_empty(rqa: Rqa) -> None:
-    ended = rqa("history")
-    assert (ended.code, ended.out, ended.err) == (0, "", "The history is empty.\n")
-    assert rqa("history", "--json").out == "[]\n"
-
-
 @pytest.mark.parametrize(
     ("words", "found"),
     [
@@ -226,12 +206,6 @@ def test_a_search_finds_all_words_in_questions_and_answers(
     ask("Which storm?", passage="Nothing was said. The gale of 1912 took the roof.")
     ask(QUESTION)
     assert [row["id"] for row in json.loads(rqa("history", "search", *words, "--json").out)] == found
-
-
-def test_a_search_folds_case_in_every_script(ask: Rqa, rqa: Rqa) -> None:
-    ask("Wer baute die STRASSE nach Ærø?")
-    assert "Ærø" in rqa("history", "search", "ærø").out
-    assert "Ærø" in rqa("history", "search", "straße").out
 
 
 def test_an_answer_is_shown_with_its_sources(ask: Rqa, rqa: Rqa) -> None:
@@ -257,14 +231,6 @@ def test_a_deleted_answer_is_gone_from_the_disk(ask: Rqa, rqa: Rqa, file: Path) 
     assert all(b"secret of mine" not in each.read_bytes() for each in file.parent.glob("history*"))
 
 
-def test_ids_are_not_used_again(ask: Rqa, rqa: Rqa, kept: Rqa) -> None:
-    ask()
-    assert rqa("history", "rm", "--all").code == 0
-    assert kept() == []
-    ask()
-    assert [row["id"] for row in kept()] == [2]
-
-
 @pytest.mark.parametrize("arguments", [["show", 7], ["rm", 1, 7]])
 def test_an_unknown_id_is_an_error(ask: Rqa, rqa: Rqa, kept: Rqa, arguments: list[object]) -> None:
     ask()
@@ -276,9 +242,3 @@ def test_an_unknown_id_is_an_error(ask: Rqa, rqa: Rqa, kept: Rqa, arguments: lis
 @pytest.mark.parametrize("arguments", [[], ["1", "--all"]])
 def test_rm_needs_either_ids_or_all(rqa: Rqa, arguments: list[str]) -> None:
     assert rqa("history", "rm", *arguments).code == 2
-
-
-def test_a_wrong_value_is_found_by_config_check(rqa: Rqa) -> None:
-    configure("[history]\ndays = 0\n")
-    ended = rqa("config", "check")
-    assert ended.code == 2 and "history" in ended.err and "days" in ended.err

@@ -34,12 +34,6 @@ def test_an_existing_file_is_never_replaced(rqa: Rqa, flags: list[str]) -> None:
     assert path.read_text() == "# mine\n"
 
 
-def test_a_link_that_leads_nowhere_is_not_followed(rqa: Rqa, tmp_path: Path) -> None:
-    Path("rqa.toml").symlink_to(tmp_path / "elsewhere")
-    assert rqa("init").code == 2
-    assert not (tmp_path / "elsewhere").exists()
-
-
 def test_the_users_own_file_is_written_into_a_folder_of_their_own(rqa: Rqa) -> None:
     assert rqa("init", "--user").code == 0
     path = Path(os.environ["RQA_CONFIG_DIR"], "config.toml")

@@ -29,10 +29,6 @@ def test_a_key_is_read_from_stdin_and_not_shown(rqa: Rqa) -> None:
     assert "hunter2" not in ended.err
 
 
-def test_a_key_without_a_host_is_reported_as_such(rqa: Rqa) -> None:
-    assert "for any host in your own configuration" in rqa("keys", "set", "openai", stdin=SECRET).err
-
-
 @pytest.mark.parametrize("stdin", ["", "\n", "two words\n", "n\u00e4ive\n", "\udcff\n", "a\x00b\n"])
 def test_what_cannot_be_a_key_is_not_stored(rqa: Rqa, stdin: str) -> None:
     ended = rqa("keys", "set", "openai", stdin=stdin)
@@ -48,11 +44,6 @@ def test_a_key_on_the_command_line_is_refused_and_not_repeated(rqa: Rqa, argumen
     assert ended.code == 2 and secrets.stored_keys() == {}
     assert "hunter2" not in ended.out + ended.err
     assert "rqa keys set" in ended.err
-
-
-def test_a_host_must_be_one(rqa: Rqa) -> None:
-    ended = rqa("keys", "set", "openai", "--host", "", stdin=SECRET)
-    assert ended.code == 2 and "is not a valid host" in ended.err and secrets.stored_keys() == {}
 
 
 def test_list_shows_names_hosts_and_origins(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,6 @@ def test_the_answer_is_on_the_screen_while_the_model_writes(tmp_path: Path, stra
     assert screen.text.count(ANSWER) == 1
     began = screen.first("The engineer")
     assert requests[0].ended - began > PAUSE * 5
-    assert began - requests[0].started < PAUSE * (pieces.index("The ") + 1) + 0.6
     assert "1 call" in screen.text
 
 
@@ -84,18 +83,6 @@ def test_an_answer_that_changes_is_printed_below(tmp_path: Path) -> None:
 
     screen, _ = ask(tmp_path, reply, "-s", "norag")
     assert screen.first("Skerry Point") < screen.first("Bo Renn")
-
-
-def test_the_answer_is_on_the_screen_if_stderr_is_a_file(tmp_path: Path) -> None:
-    with (tmp_path / "errors").open("wb") as errors:
-        screen, _ = ask(tmp_path, streamed(*tokens(ANSWER), pause=PAUSE), "-s", "norag", errors=errors)
-    assert ANSWER in screen.text
-    assert ANSWER not in (tmp_path / "errors").read_text()
-
-
-def test_messages_are_lines_of_their_own_below_the_answer(tmp_path: Path) -> None:
-    screen, _ = ask(tmp_path, streamed(*tokens(ANSWER), pause=PAUSE), "-s", "norag")
-    assert "\nrqa: answers are kept in" in screen.text.partition(ANSWER)[2]
 
 
 def test_no_stream_prints_the_answer_at_the_end(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Convert tables to options dataclasses, with errors that name file, table, key and expected type."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -8,9 +7,9 @@ from typing import Annotated, Any, Literal
 import pytest
 from msgspec import Meta
 
-from robust_qa import ConfigError, Key, PluginError, Url
+from robust_qa import ConfigError, Key, Url
 from robust_qa.config.layers import Config
-from robust_qa.config.options import build, describe
+from robust_qa.config.options import build
 from robust_qa.config.values import Layer
 
 
@@ -33,12 +32,6 @@ class Options:
     mirrors: list[Url] = field(default_factory=list)
 
 
-@dataclass
-class Nested:
-    site: Options | None = None
-    sites: list[Options] = field(default_factory=list)
-
-
 def options(*trees: dict[str, Any], folder: Path = Path("/conf"), kind: type[Any] = Options, **layer: Any) -> Any:
     """Build options from [reader.x] tables of a.toml, b.toml, ..., highest precedence first"""
     layers = [
@@ -54,13 +47,7 @@ def refusal(tree: dict[str, Any], **arguments: Any) -> ConfigError:
     return caught.value
 
 
-def test_values_become_what_their_options_are() -> None:
-    built = options({"text": "x", "number": 3, "real": 2, "switch": True, "choice": "b", "names": ["n"]})
-    assert (built.text, built.number, built.real, built.switch, built.choice) == ("x", 3, 2.0, True, "b")
-    assert built.names == ["n"] and built.maybe == "set"
-
-
-def test_paths_are_relative_to_the_file_they_stand_in(tmp_path: Path) -> None:
+def test_paths_are_relative_to_their_file(tmp_path: Path) -> None:
     built = options({"file": "models/x", "files": {"a": "../y", "b": "~/z"}}, folder=tmp_path)
     assert built.file == tmp_path / "models" / "x"
     assert built.files == {"a": tmp_path / ".." / "y", "b": Path.home() / "z"}
@@ -82,46 +69,20 @@ def test_tables_merge_and_each_path_stays_relative_to_its_own_file() -> None:
         ("text", 3, "text"),
         ("number", "3", "a whole number"),
         ("number", 3.5, "a whole number"),
-        ("number", True, "a whole number"),
         ("real", "x", "a number"),
-        ("real", True, "a number"),
         ("switch", 1, "true or false"),
-        ("switch", "true", "true or false"),
         ("k", 0, "a whole number"),
-        ("k", -1, "a whole number"),
         ("choice", "c", "one of 'a', 'b'"),
         ("file", 3, "a path"),
         ("maybe", 3, "text"),
         ("key", 3, "a key's name"),
-        ("key", ["x"], "a key's name"),
         ("names", "n", "a list"),
-        ("names", [1], "a list"),
         ("headers", "x", "a table"),
-        ("headers", {"x": 1}, "a table"),
         ("text", {"x": 1}, "text"),
     ],
 )
 def test_a_wrong_type_is_an_error_with_file_key_and_expected_type(key: str, given: Any, expected: str) -> None:
     assert refusal({key: given}).message.startswith(f"a.toml: `reader.x.{key}` must be {expected}")
-
-
-def test_a_wrong_list_item_is_an_error_without_python_type_names() -> None:
-    assert (
-        "`reader.x.names` must be a list: Expected text, got a whole number - at $[0], not"
-        in refusal({"names": [1]}).message
-    )
-
-
-@pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan"), 2**63, -(2**63) - 1])
-@pytest.mark.parametrize("key", ["real", "body"])
-def test_infinite_and_huge_numbers_are_errors(key: str, number: float) -> None:
-    error = refusal({key: {"x": [number]} if key == "body" else number}).message
-    assert f"the number {json.dumps(number)} is out of range." in error
-
-
-@pytest.mark.parametrize("path", ["", "a\0b", "~nobody-of-that-name/x"])
-def test_a_path_must_be_one(path: str) -> None:
-    assert "`reader.x.file`: " in refusal({"file": path}).message
 
 
 @pytest.mark.parametrize(
@@ -202,60 +163,19 @@ def test_an_invalid_combination_of_options_is_an_error_with_the_files() -> None:
         options({"low": 2, "needed": 1}, {"high": 1}, kind=Strict)
 
 
-def test_invalid_defaults_are_an_error_that_says_where_to_set_them() -> None:
-    @dataclass
-    class Either:
-        url: str = ""
-
-        def __post_init__(self) -> None:
-            if not self.url:
-                raise ValueError("give `url`")
-
-    error = refusal({}, kind=Either)
-    assert error.message == "the configuration (`rqa config path`): [reader.x] give `url`."
-
-
-@dataclass
-class Broken:
-    x: "NoSuchType"  # type: ignore[name-defined] # noqa: F821
-
-
-@dataclass
-class Odd:
-    x: complex = 0j
-
-
-@dataclass
-class Whatever:
-    x: object = None
-
-
-@pytest.mark.parametrize("kind", [Broken, Odd, Whatever])
-def test_option_types_that_toml_cannot_express_are_plugin_errors(kind: type[Any]) -> None:
-    with pytest.raises(PluginError, match=r"reader\.x"):
-        options({"x": 1}, kind=kind)
-
-
 @pytest.mark.parametrize(
     "key, text, expected",
     [
         ("text", "a=b", "a=b"),
-        ("text", "", ""),
         ("text", "3", "3"),
-        ("text", '"quoted"', '"quoted"'),
         ("maybe", "3", "3"),
-        ("maybe", "true", "true"),
         ("maybe", "", None),
         ("choice", "b", "b"),
         ("number", "3", 3),
-        ("number", "1_000", 1000),
         ("number", "-3", -3),
         ("real", "3", 3.0),
-        ("real", "1e3", 1000.0),
         ("switch", "true", True),
-        ("switch", "0", False),
         ("names", '["a", "b=c"]', ["a", "b=c"]),
-        ("names", "[]", []),
         ("headers", '{X = "1"}', {"X": "1"}),
         ("body", '{stop = ["x"], n = 1}', {"stop": ["x"], "n": 1}),
         ("url", "https://x.example/v1?a=b", "https://x.example/v1?a=b"),
@@ -270,48 +190,9 @@ def test_a_path_of_the_command_line_is_relative_to_the_working_directory() -> No
     assert build(Options, Config([layer]).table("reader", "x")).file == Path.cwd() / "2024"
 
 
-@pytest.mark.parametrize("tree", [{"site": {"url": "https://x"}}, {"sites": [{"url": "https://x"}]}])
-def test_an_option_cannot_be_a_dataclass(tree: dict[str, Any]) -> None:
-    with pytest.raises(PluginError, match=r"`reader\.x\.sites?`: .*Options is a dataclass"):
-        options(tree, kind=Nested)
-
-
-def test_parts_of_a_list_or_table_in_text_are_what_their_options_are(tmp_path: Path) -> None:
-    built = options({"files": '{a = "y", b = "~/z"}'}, folder=tmp_path, textual=True)
-    assert built.files == {"a": tmp_path / "y", "b": Path.home() / "z"}
-    assert "must be an http or https URL" in refusal({"mirrors": '["ftp://x"]'}, textual=True).message
-
-
-def test_text_inside_tables_is_read_as_they_are() -> None:
-    built = options({"headers": {"a": "1"}, "body": {"top_p": "0.9", "stop": "x"}}, textual=True)
-    assert built.headers == {"a": "1"} and built.body == {"top_p": 0.9, "stop": "x"}
-
-
 @pytest.mark.parametrize(
     "key, text", [("number", "three"), ("number", "9" * 5000), ("switch", "maybe"), ("names", "a"), ("k", "0")]
 )
 def test_a_wrong_text_is_shown_unchanged(key: str, text: str) -> None:
     error = refusal({key: text}, textual=True).message
     assert error.startswith(f"a.toml: `reader.x.{key}` must be ") and text[:100] in error and len(error) < 500
-
-
-def test_a_line_break_in_text_sets_nothing_else() -> None:
-    assert "must be a whole number" in refusal({"number": "1\nk = 5\n["}, textual=True).message
-    assert options({"number": "1\nk = 5"}, textual=True).k == 10
-
-
-@pytest.mark.parametrize(
-    "hint, text",
-    [
-        (int | None, "a whole number"),
-        (int | str, "a whole number or text"),
-        (Annotated[float, Meta(ge=0)] | None, "a number"),
-        (tuple[str, ...], "a list"),
-        (list[Literal["x", "y"]], "a list, each one of 'x', 'y'"),
-        (Literal["x", 1], "one of 'x', 1"),
-        (Url, "a URL"),
-        (Options, "Options"),
-    ],
-)
-def test_types_are_described_for_people(hint: Any, text: str) -> None:
-    assert describe(hint) == text

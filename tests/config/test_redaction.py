@@ -45,7 +45,7 @@ def test_what_may_be_a_secret_is_scrubbed(key: str, value: object) -> None:
         ("strategy.x.author", "Ann"),
     ],
 )
-def test_what_is_none_stays(key: str, value: object) -> None:
+def test_what_is_not_a_secret_stays(key: str, value: object) -> None:
     assert scrubbed(key, value) == value
 
 

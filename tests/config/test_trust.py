@@ -103,7 +103,7 @@ def test_an_untrusted_file_cannot_name_a_file_outside_its_folder(option: str, pa
 
 
 @pytest.mark.parametrize("path", ["prompt.txt", "a/b/../c.txt", "not/there", "inner", "loop/x"])
-def test_it_names_files_of_its_folder(path: str, says: Says, repository: Path) -> None:
+def test_an_untrusted_file_may_name_files_of_its_folder(path: str, says: Says, repository: Path) -> None:
     (repository / "inner").symlink_to("prompt.txt")
     (repository / "loop").symlink_to("loop")
     says(f"file = '{path}'\nfiles.a = '{path}'")
@@ -111,7 +111,7 @@ def test_it_names_files_of_its_folder(path: str, says: Says, repository: Path) -
 
 
 @pytest.mark.parametrize("target", ["private.txt", "."])
-def test_a_folder_with_a_link_that_leads_outside_is_outside(
+def test_a_folder_with_a_link_to_the_outside_is_refused(
     target: str, says: Says, repository: Path, tmp_path: Path
 ) -> None:
     # What is written to index/meta.json would land in the user's file.
@@ -121,12 +121,6 @@ def test_a_folder_with_a_link_that_leads_outside_is_outside(
     assert options().file == repository / "index"
     (repository / "index" / "deep" / "meta.json").symlink_to(tmp_path / target)
     assert "outside its folder" in refusal().message
-
-
-def test_texts_that_are_no_paths_are_fine(says: Says) -> None:
-    texts = ["", "a model/with-a-slash", "two\\nlines", "a\\u0000b", "x" * 5000, "~nobody-of-that-name", "mailto:x"]
-    says("body.texts = [" + ", ".join(f'"{text}"' for text in texts) + "]")
-    assert len(options().body["texts"]) == len(texts)
 
 
 @pytest.mark.parametrize("option", ["base_url = '{}'", "mirrors = ['{}']", "careless_url = '{}'", "body.url = '{}'"])
@@ -159,7 +153,7 @@ def test_ambiguous_spellings_of_a_host_are_refused(url: str, says: Says) -> None
 
 
 @pytest.mark.parametrize("url", ["http://localhost:8080/v1", "http://127.0.0.1:1", "http://[::1]:8000"])
-def test_it_may_name_this_machine(url: str, says: Says) -> None:
+def test_an_untrusted_file_may_name_this_machine(url: str, says: Says) -> None:
     says(f"base_url = '{url}'")
     assert options().base_url == url
 
@@ -218,7 +212,7 @@ def test_no_key_of_the_users_is_used_beside_an_untrusted_file(
     ],
 )
 @pytest.mark.parametrize("option", ["base_url", "careless_url"])
-def test_it_does_not_redirect_a_table_of_the_users(text: str, option: str, says: Says) -> None:
+def test_an_untrusted_file_does_not_redirect_a_table_of_the_user(text: str, option: str, says: Says) -> None:
     own(f"[reader.gpt]\n{text}\n")
     file = says(f"{option} = 'http://localhost:6666'")
     error = refusal()
@@ -226,37 +220,34 @@ def test_it_does_not_redirect_a_table_of_the_users(text: str, option: str, says:
     assert "hunter2" not in error.message
 
 
-def test_it_does_not_redirect_headers_by_adding_to_them(says: Says) -> None:
+def test_an_untrusted_file_does_not_redirect_headers_by_adding_to_them(says: Says) -> None:
     own("[reader.gpt]\nheaders = {Authorization = 'Bearer hunter2'}\n")
     says("base_url = 'http://localhost:6666'\nheaders.more = 'x'")
     assert "an untrusted file cannot set `reader.gpt.base_url`" in refusal().message
 
 
-def test_it_does_not_redirect_what_the_environment_sets(says: Says, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_untrusted_file_does_not_redirect_what_the_environment_sets(
+    says: Says, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RQA_READER__GPT__HEADERS__AUTHORIZATION", "Bearer hunter2")
     says("base_url = 'http://localhost:6666'")
     assert "because RQA_READER__GPT__HEADERS__AUTHORIZATION sets" in refusal().message
 
 
-def test_numbers_of_the_users_do_not_stand_in_its_way(says: Says) -> None:
-    says("base_url = 'http://localhost:8080'")
-    assert options(overrides=[("reader.gpt.temperature", "0.5")]).temperature == 0.5
-
-
-def test_it_does_not_move_the_cache(repository: Path) -> None:
+def test_an_untrusted_file_does_not_move_the_cache(repository: Path) -> None:
     # A database that a stranger made is not opened, and none is written where a link of theirs leads.
     (repository / "rqa.toml").write_text("[cache]\nfolder = 'cache'\n")
     with pytest.raises(ConfigError, match=r"an untrusted file cannot set `cache\.folder`"):
         config.load()
 
 
-def test_the_users_own_values_are_as_free_as_ever(says: Says) -> None:
+def test_values_of_the_user_are_not_restricted(says: Says) -> None:
     own("[reader.gpt]\nbase_url = 'https://any.example'\nfile = '/etc/passwd'\nkey = 'unbound'\n")
     secrets.store(Key("unbound", SECRET))
     assert options().key.reveal("https://any.example") == SECRET
 
 
-def test_once_trusted_it_is_the_users_own(says: Says) -> None:
+def test_a_trusted_file_may_do_everything(says: Says) -> None:
     secrets.store(Key("unbound", SECRET))
     file = says("base_url = 'https://any.example'\nfile = '../private.txt'\nkey = 'unbound'")
     trust.trust(file, file.read_bytes())
@@ -295,10 +286,6 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_nothing_is_trusted_at_first(file: Path) -> None:
-    assert not trust.is_trusted(file, b"k = 1")
-
-
 def test_a_trusted_file_is_trusted_until_it_changes(file: Path) -> None:
     trust.trust(file, b"k = 1")
     assert trust.is_trusted(file, b"k = 1")
@@ -316,12 +303,6 @@ def test_a_link_to_a_trusted_file_is_not_trusted(file: Path, tmp_path: Path) -> 
     (tmp_path / "repository").mkdir()
     (tmp_path / "repository" / "rqa.toml").symlink_to(file)
     assert not trust.is_trusted(tmp_path / "repository" / "rqa.toml", b"k = 1")
-
-
-def test_a_folder_reached_by_a_link_is_the_same_folder(file: Path, tmp_path: Path) -> None:
-    trust.trust(file, b"k = 1")
-    (tmp_path / "link").symlink_to(tmp_path)
-    assert trust.is_trusted(tmp_path / "link" / "rqa.toml", b"k = 1")
 
 
 def test_trust_can_be_undone(file: Path) -> None:

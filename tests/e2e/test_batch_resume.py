@@ -76,20 +76,6 @@ def run(tmp_path: Path) -> Run:
     return Run(tmp_path)
 
 
-@pytest.mark.parametrize("streamed", [True, False])
-def test_a_table_is_continued_by_row(run: Run, streamed: bool) -> None:
-    table = b'id,question\r\n1,Ada?\r\n2,"Bo,\r\n""who""?"\r\n3,crash\r\n4,Di?\r\n'
-    (run.folder / "in.csv").write_bytes(table)
-    given: dict[str, Any] = {"source": "-", "content": table} if streamed else {"source": "in.csv"}
-    assert run.finish(**given)[0] == 3
-    whole = [(row["row"], row.get("id"), row.get("answer")) for row in run.rows]
-    assert whole == [(2, "1", "Ada?"), (3, "2", 'Bo,\n"who"?'), (5, "3", None), (6, "4", "Di?")]
-    run.out.write_bytes(b"".join(run.out.read_bytes().splitlines(keepends=True)[:1]))
-    assert run.finish("--resume", **given)[0] == 3
-    assert [(row["row"], row.get("id"), row.get("answer")) for row in run.rows] == whole
-    assert run.asked["Ada?"] == 1 and run.asked["Di?"] == 2
-
-
 @pytest.mark.parametrize(
     ("file", "content"),
     [
@@ -198,14 +184,6 @@ def test_rows_that_were_written_are_not_asked_again(run: Run) -> None:
     assert [row["answer"] for row in run.rows] == questions
 
 
-def test_unordered_runs_are_resumed_too(run: Run) -> None:
-    questions = [f"sleep 0.0{n % 7} q{n}" for n in range(100)]
-    run.write(*questions)
-    run.kill_after(run.start("-j", "8", "--unordered"), lines=20)
-    assert run.finish("--resume", "--unordered")[0] == 0
-    assert sorted(row["row"] for row in run.rows) == list(range(1, 101))
-
-
 def test_an_interrupted_run_is_in_order_again_when_it_is_done(run: Run) -> None:
     run.write("a", "wait", "c", "wait more")
     process = run.start("-j", "2")
@@ -247,18 +225,6 @@ def test_the_rows_that_failed_are_answered_again_and_no_others(run: Run) -> None
     assert run.asked["a"] == 1
 
 
-def test_rows_that_cannot_be_read_are_counted_apart_from_those_to_retry(run: Run) -> None:
-    run.write("a", "refuse b", '{"q": "c"}', '{"question": 4}')
-    code, err = run.finish()
-    told = ["invalid rows: 2. Fix them", "failed rows: 1. Retry them"]
-    assert (code, [line in err for line in told]) == (3, [True, True])
-    code, err = run.finish("--resume")  # and so are those of earlier runs
-    assert (code, [line in err for line in told]) == (3, [True, True])
-    run.write("a", '{"q": "c"}')
-    code, err = run.finish("--force")
-    assert (code, "--retry-failed" in err) == (3, False)
-
-
 def test_another_configuration_is_refused_and_nothing_is_changed(run: Run) -> None:
     run.write("a", "b")
     run.finish()
@@ -298,40 +264,7 @@ def test_two_runs_do_not_write_one_file(run: Run) -> None:
     first.communicate()
 
 
-CONFIG = """
-[retriever.notes]
-plugin = "bm25"
-index = "notes"
-
-[retriever.papers]
-plugin = "bm25"
-index = "papers"
-
-[defaults]
-retriever = "notes"
-"""
-
-
-@pytest.mark.parametrize("named", ["notes", "papers"])
-def test_an_index_that_changed_is_told_though_the_first_row_brings_passages(rqa: Any, named: str) -> None:
-    def index(name: str, year: int) -> None:
-        Path(f"{name}.txt").write_text(f"The tower on the hill was built in {year}.")
-        assert rqa("index", f"{name}.txt", "-r", name).code == 0
-
-    Path("rqa.toml").write_text(CONFIG)
-    rows = [{"question": "When was the tower built?", **more} for more in ({"passages": ["Elsewhere."]}, {})]
-    Path("in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    index("notes", 1871)
-    index("papers", 1871)
-    command = ["batch", "in.jsonl", "-o", "out.jsonl", "-s", "eor", "-O", 'strategy.eor.pool=["given", "papers@2"]']
-    rqa(*command)
-    assert "nothing to do" in rqa(*command, "--resume").err
-    index(named, 1999)
-    refused = rqa(*command, "--resume")
-    assert (refused.code, f"`retriever {named} content` was" in refused.err) == (2, True)
-
-
-def test_rows_that_had_nothing_to_retrieve_from_are_answered_again_from_an_index(rqa: Any) -> None:
+def test_rows_without_sources_are_answered_again_once_there_is_an_index(rqa: Any) -> None:
     rows = [{"question": "When was the tower built?", **more} for more in ({"passages": ["In 1871."]}, {}, {})]
     Path("in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     command = ["batch", "in.jsonl", "-o", "out.jsonl", "-s", "rag", "--reader", "lexical"]
@@ -350,20 +283,3 @@ def test_rows_that_had_nothing_to_retrieve_from_are_answered_again_from_an_index
     Path("notes.txt").write_text("The tower on the hill was built in 2001.")
     assert rqa("index", "notes.txt").code == 0
     assert rqa(*command, "--retry-failed").code == 2  # some are answered from the index as it was
-
-
-@pytest.mark.parametrize(("strategy", "code"), [("rag", 0), ("eor", 2)])
-def test_another_evaluator_is_no_hindrance_where_none_is_asked(rqa: Any, strategy: str, code: int) -> None:
-    Path("in.jsonl").write_text(json.dumps({"question": "Where?", "passages": ["Here."]}) + "\n")
-    command = ["batch", "in.jsonl", "-o", "out.jsonl", "-s", strategy, "--reader", "lexical"]
-    assert rqa(*command).code == 0
-    assert rqa(*command, "-O", "defaults.evaluator=lexical", "--resume").code == code
-
-
-def test_a_run_whose_rows_all_bring_passages_needs_no_index(rqa: Any) -> None:
-    Path("in.jsonl").write_text(json.dumps({"question": "Where?", "passages": ["Here."]}) + "\n")
-    command = ["batch", "in.jsonl", "-o", "out.jsonl", "-s", "rag"]
-    assert [rqa(*command).code, rqa(*command, "--resume").code] == [0, 0]
-    Path("notes.txt").write_text("The tower on the hill was built in 1871.")
-    assert rqa("index", "notes.txt").code == 0
-    assert rqa(*command, "--resume").code == 0

@@ -5,7 +5,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -89,13 +88,7 @@ def test_rows_that_fail_for_reasons_of_their_own_never_end_a_run(run: Run) -> No
     assert len(run.rows) == 60
 
 
-def test_single_rows_that_anybody_would_fail_do_not_end_it(run: Run) -> None:
-    with serve(lambda request, n: "yes" if n % 10 == 0 else UNAUTHORISED) as server:
-        assert run.finish(server.url)[0] == 3
-    assert len(run.rows) == 60
-
-
-def test_a_wish_to_wait_for_long_ends_the_run_and_leaves_its_rows_to_be_resumed(run: Run) -> None:
+def test_a_long_retry_after_ends_the_run_and_keeps_its_rows_for_resume(run: Run) -> None:
     mended: list[bool] = []
     with serve(lambda request, n: "yes" if n < 10 or mended else rate_limited("7200")) as server:
         code, err = run.finish(server.url)
@@ -106,45 +99,6 @@ def test_a_wish_to_wait_for_long_ends_the_run_and_leaves_its_rows_to_be_resumed(
         assert run.finish(server.url, "--resume")[0] == 0
         assert server.count <= 14 + 50
     assert [(row["row"], row["answer"]) for row in run.rows] == [(n, "yes") for n in range(1, 61)]
-
-
-def test_what_is_written_to_a_pipe_stays_written(run: Run) -> None:
-    with serve(lambda request, n: UNAUTHORISED) as server:
-        process = run.start(server.url, out=False)
-        out, err = process.communicate(timeout=60)
-    assert process.returncode == 5 and 20 <= len(out.splitlines()) <= 28
-    assert b"to be able to continue a run, use -o OUT" in err
-
-
-def test_the_first_failure_is_told_at_once(run: Run) -> None:
-    def reply(request: dict[str, Any], n: int) -> str | Fault:
-        if n:
-            return Fault(hang=True)
-        return error(400, "The first is bad.")
-
-    with serve(reply) as server:
-        process = run.start(server.url)
-        assert process.stderr is not None
-        began = time.monotonic()
-        assert process.stderr.readline() == b"rqa: in.txt: one question a line, 60 rows\n"
-        assert b"the first failure: row" in process.stderr.readline()
-        assert time.monotonic() - began < 20
-        process.kill()
-        process.communicate()
-
-
-def test_the_calls_of_rows_that_failed_are_in_the_totals(tmp_path: Path) -> None:
-    def reply(request: dict[str, Any], n: int) -> str | Fault:
-        text = request["messages"][-1]["content"]
-        return '{"passages": ["It is so."]}' if '"passages"' in text else error(400, "Nothing more.")
-
-    run = Run(tmp_path, rows=3)
-    (tmp_path / "in.txt").write_text('{"question": "q", "passages": ["p"]}\n' * 3)
-    with serve(reply) as server:
-        code, err = run.finish(server.url, "-s", "astute")
-    assert code == 3 and "3 failed; 3 calls (2 cached), 21 + 9 tokens" in err
-    usages = [row["usage"] for row in run.rows]
-    assert [usage["prompt_tokens"] for usage in usages] == [7, 7, 7]
 
 
 def test_replies_that_are_billed_and_of_no_use_are_in_the_totals(tmp_path: Path) -> None:

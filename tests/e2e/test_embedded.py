@@ -47,7 +47,7 @@ def test_the_guard_would_have_seen_a_connection() -> None:
 
 
 @pytest.mark.parametrize(("harm", "told"), [("damage", "damaged"), ("delete", "incomplete")])
-def test_a_model_that_is_damaged_or_gone_ends_with_4_and_the_way_out(
+def test_a_damaged_or_missing_model_exits_with_4_and_a_fix(
     installed: str, tmp_path: Path, harm: str, told: str
 ) -> None:
     folder = tmp_path / "model"

@@ -54,7 +54,7 @@ def test_a_file_that_does_not_fit_is_named(command: str, file: str, full: Path) 
 
 
 @pytest.mark.parametrize("command", ["index fee.md", "ask --docs fee.md 'What is the fee?'"])
-def test_an_index_that_does_not_fit_is_no_fault_of_the_plugin(command: str, full: Path) -> None:
+def test_a_full_disk_while_indexing_is_not_blamed_on_the_plugin(command: str, full: Path) -> None:
     said = run(full, f"{RQA} {command}")
     assert f"Writing the index at {full}" in said and "Check that the disk is not full" in said
     assert "fault of the plugin" not in said

@@ -57,12 +57,6 @@ def _server(endpoint: Server) -> str:
 READER = "[reader.gpt]\nplugin = 'openai'\nmodel = 'm'\n"
 
 
-def test_a_file_that_asks_for_nothing_wrong_is_obeyed(ask: Ask, repository: Path, endpoint: Server) -> None:
-    (repository / "rqa.toml").write_text(f"{READER}base_url = '{endpoint.url}'\n")
-    ended = ask()
-    assert ended.returncode == 0 and ended.stdout.startswith("yes") and len(endpoint.requests) == 1
-
-
 @pytest.mark.parametrize("host", ["api.openai.com", None])
 def test_no_stored_key_reaches_its_endpoint(ask: Ask, repository: Path, endpoint: Server, host: str | None) -> None:
     secrets.store(Key("openai", SECRET, host))
@@ -123,13 +117,13 @@ def test_the_users_own_reader_is_not_redirected(ask: Ask, repository: Path, endp
     assert "hunter2" not in ended.stderr
 
 
-def test_a_host_it_makes_up_is_not_called(ask: Ask, repository: Path) -> None:
+def test_an_unknown_host_is_not_called(ask: Ask, repository: Path) -> None:
     (repository / "rqa.toml").write_text(f"{READER}base_url = 'https://evil.example/v1'\n")
     ended = ask()
     assert ended.returncode == 2 and "cannot send questions and passages to https://evil.example" in ended.stderr
 
 
-def test_it_has_no_question_searched_for_on_the_web(installed: str, repository: Path) -> None:
+def test_questions_are_not_sent_to_the_web(installed: str, repository: Path) -> None:
     (repository / "rqa.toml").write_text("[retriever.web]\nprovider = 'mediawiki'\n")
     ended = subprocess.run(
         [installed, "ask", "-r", "web", "Is it?"], capture_output=True, text=True, timeout=60, check=False
@@ -147,7 +141,7 @@ def test_a_prompt_that_links_outside_is_not_sent(ask: Ask, repository: Path, end
     assert (ended.returncode, endpoint.requests) == (2, []) and PRIVATE not in ended.stderr
 
 
-def test_its_code_does_not_run(ask: Ask, repository: Path, endpoint: Server) -> None:
+def test_untrusted_code_does_not_run(ask: Ask, repository: Path, endpoint: Server) -> None:
     (repository / "plugin.py").write_text(f"open({str(repository / 'ran')!r}, 'w')")
     (repository / "rqa.toml").write_text(f"plugins = ['plugin.py']\n{READER}base_url = '{endpoint.url}'\n")
     ended = ask()
@@ -155,7 +149,7 @@ def test_its_code_does_not_run(ask: Ask, repository: Path, endpoint: Server) -> 
     assert "rqa config trust" in ended.stderr
 
 
-def test_named_by_the_user_it_may_do_all_that(ask: Ask, repository: Path, endpoint: Server) -> None:
+def test_a_file_named_by_the_user_may_do_all_that(ask: Ask, repository: Path, endpoint: Server) -> None:
     # So that the tests above can fail.
     secrets.store(Key("openai", SECRET))
     (repository / "plugin.py").write_text(f"open({str(repository / 'ran')!r}, 'w')")

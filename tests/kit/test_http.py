@@ -80,12 +80,6 @@ async def test_a_body_that_is_too_long_or_coded_otherwise_is_a_reply_error_in_li
         tracemalloc.stop()
 
 
-async def test_the_start_of_a_body_that_is_too_long_is_returned_on_request(body: Body) -> None:
-    cuts: list[str] = []
-    assert await body(zipped(BOMB), on_cut=lambda: cuts.append("cut")) == bytes(1000)
-    assert cuts == ["cut"]
-
-
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
@@ -99,5 +93,5 @@ async def test_the_start_of_a_body_that_is_too_long_is_returned_on_request(body:
         ({}, None),
     ],
 )
-def test_the_first_wish_that_can_be_read_counts(headers: dict[str, str], seconds: float | None) -> None:
+def test_the_first_valid_retry_after_counts(headers: dict[str, str], seconds: float | None) -> None:
     assert kit.retry_after(headers) == seconds

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from robust_qa import Citation, Passage, Quote
-from robust_qa.kit import cite_quote, closest_quotes, quote_windows
+from robust_qa.kit import cite_quote, closest_quotes
 
 
 def quoted(question: str, passages: list[Passage]) -> list[Citation]:
@@ -26,34 +26,9 @@ def test_rare_words_count_more_than_common_ones() -> None:
     assert "March" in quote.quote
 
 
-def test_quotes_are_in_the_order_of_the_passages_and_at_most_three() -> None:
-    passages = [Passage(f"Passage {n} about tea.", id=str(n), title="Tea", source="tea.txt") for n in range(5)]
-    quotes = quoted("tea", passages)
-    assert [quote.id for quote in quotes] == ["0", "1", "2"]
-    assert (quotes[0].title, quotes[0].source) == ("Tea", "tea.txt")
-
-
-def test_equal_texts_are_quoted_once_and_empty_ones_not_at_all() -> None:
-    assert len(closest_quotes("tea", [Passage("Tea."), Passage(" "), Passage("Tea."), Passage("Milk.")])) == 2
-
-
 def test_a_long_sentence_is_cut() -> None:
     [quote] = quoted("word", [Passage("word " * 200)])
     assert quote.quote == "word " * 60 + "…"
-
-
-def test_a_question_without_known_words_still_shows_the_beginning() -> None:
-    [quote] = quoted("Где маяк?", [Passage("The lighthouse stands in the north. It is white.")])
-    assert quote.quote == "The lighthouse stands in the north. It is white."
-
-
-def test_windows_are_the_longest_runs_of_sentences_within_the_limit() -> None:
-    text = "One two. Three four. Five six seven eight nine. Ten."
-    assert [text[start:end] for start, end in quote_windows(text, words=5)] == [
-        "One two. Three four.",
-        "Five six seven eight nine.",
-        "Ten.",
-    ]
 
 
 def test_the_highlight_moves_with_the_quote() -> None:

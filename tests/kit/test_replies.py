@@ -37,17 +37,12 @@ def test_no_text_makes_a_parser_raise(text: str) -> None:
         "I don't know",
         "None.",
         "null",
-        "Unanswerable",
         "Unknown. The documents do not say.",
         "UNKNOWN (the documents do not say)",
-        "UNKNOWN \u2013 not stated",
         "UNKNOWN because no document says it",
         "not in the passages",
         "Not mentioned",
-        "Not specified.",
-        "Not stated in the documents.",
         "It is not mentioned in the provided context.",
-        "It is not known who wrote it.",
         "The documents do not say who it was.",
         "The provided documents do not contain this information.",
         "The document doesn't mention it, so I don't know.",
@@ -56,7 +51,6 @@ def test_no_text_makes_a_parser_raise(text: str) -> None:
         "It cannot be determined from the documents.",
         "Not enough information.",
         "No information available",
-        "There is no information about this in the documents.",
         "No answer found",
         "There is no answer.",
     ],
@@ -73,18 +67,14 @@ def test_an_answer_field_may_say_that_there_is_none(answer: str) -> None:
         "Nobody",
         "Nonesuch Palace",
         "None of the Above",
-        "None of Them Knew They Were Robots",
         "No Country for Old Men",
         "Not Without My Daughter",
-        "Not Given Lightly",
         "not found in Antarctica",
         "Unknown Pleasures",
         "UNKNOWN PLEASURES",
-        "Unknown (2011 film)",
         "Unknown: Killer Robots",
         "the unknown soldier",
         "The Documents in the Case",
-        "Context Is for Kings",
     ],
 )
 def test_an_answer_that_begins_like_none_is_one(answer: str) -> None:
@@ -106,7 +96,6 @@ def test_an_answer_that_begins_like_none_is_one(answer: str) -> None:
         ("none (1-3 are about another city)", ((), 0)),
         ("No documents", ((), 0)),
         ("No. 3", ((3,), 0)),
-        ("Nos. 1 and 3", ((1, 3), 0)),
         ("", ((), 0)),
         (None, ((), 0)),
     ],
@@ -115,17 +104,7 @@ def test_documents_are_named_in_many_ways(named: object, found: tuple[tuple[int,
     assert named_documents(named, 5) == found
 
 
-@pytest.mark.parametrize(
-    "reply",
-    ["Lo siento, no lo sé.", "Das weiß ich leider nicht.", "わかりません", "Désolé, je ne peux pas répondre."],
-)
-def test_other_languages_rely_on_the_form(reply: str) -> None:
-    assert not says_unknown(reply)
-    assert parse_object('{"answer": null}', "answer") == {"answer": None}
-    assert says_unknown("UNKNOWN")
-
-
-def test_runs_of_spaces_take_no_time() -> None:
+def test_runs_of_spaces_are_parsed_quickly() -> None:
     began = time.process_time()
     for text in (" " * 200_000 + "x", "<<<" + " " * 200_000, "<" * 200_000, "<<<a" * 50_000, "x" + "*" * 200_000 + "x"):
         named_documents(text, 5)
@@ -152,12 +131,6 @@ def test_a_field_is_one_line_without_marks(text: str, line: str) -> None:
     assert one_line(text) == line
 
 
-def test_a_field_may_be_no_text() -> None:
-    assert one_line(["a", 1, None]) == "a, 1"
-    assert (one_line(True), one_line(False)) == ("yes", "no")
-    assert (one_line({}), one_line("a" * 4001)) == ("", "a" * 3999 + "…")
-
-
 def test_a_field_has_no_characters_that_steer_a_terminal() -> None:
     assert one_line("a\x1b[2Jb\u202ec") == "a[2Jbc"
 
@@ -166,7 +139,7 @@ def test_deep_nesting_is_no_object_and_no_crash() -> None:
     assert parse_object('{"a":' * 5000) is None
 
 
-def test_what_is_no_object_takes_no_time() -> None:
+def test_invalid_objects_are_rejected_quickly() -> None:
     numbers = '{"a":' * 900 + "[" + "1," * 50_000
     began = time.process_time()
     for text in ('{"a":' * 40_000, '{"a":[' * 40_000, "{" * 200_000, '{"' * 100_000, "{\n" * 100_000, numbers):
@@ -174,10 +147,6 @@ def test_what_is_no_object_takes_no_time() -> None:
     for text in (" " * 200_000 + "x", "<think" * 50_000, "<|channel|>" * 20_000):
         without_thoughts(text)
     assert time.process_time() - began < 2
-
-
-def test_many_braces_hide_no_object() -> None:
-    assert parse_object("{x} {1}" * 5000 + '{"a": 1}') == {"a": 1}
 
 
 @pytest.mark.parametrize(
@@ -213,17 +182,8 @@ def test_a_string_keeps_what_looks_like_json_in_it() -> None:
     assert parse_object('{"a": "x,] {\\"a\\": 1}",}', "a") == {"a": 'x,] {"a": 1}'}
 
 
-def test_a_string_may_run_over_lines() -> None:
-    assert parse_object('{"a": "one\ntwo"}') == {"a": "one\ntwo"}
-
-
 def test_of_a_reply_cut_short_the_whole_inner_objects_remain() -> None:
     assert parse_objects('{"groups": [{"a": 1}, {"a": 2}, {"a":') == [{"a": 1}, {"a": 2}]
-
-
-@pytest.mark.parametrize("text", ["", "no object", "{a: 1}", '{"b": 1}', "[1, 2]"])
-def test_without_an_object_that_has_the_keys_there_is_none(text: str) -> None:
-    assert parse_object(text, "a") is None
 
 
 @pytest.mark.parametrize(
@@ -253,13 +213,8 @@ def test_without_an_object_that_has_the_keys_there_is_none(text: str) -> None:
         "a tag that is no mark",
     ],
 )
-def test_what_stands_between_marks(text: str, blocks: list[str]) -> None:
+def test_text_between_marks_is_found(text: str, blocks: list[str]) -> None:
     assert between(text, "A") == blocks
-
-
-@pytest.mark.parametrize("reply", ["<ANSWER>Paris</ANSWER>", "<answer> Paris </answer>", "<answer>Paris"])
-def test_an_answer_may_stand_in_a_tag(reply: str) -> None:
-    assert between(reply, "ANSWER") == ["Paris"]
 
 
 @pytest.mark.parametrize(
@@ -268,33 +223,25 @@ def test_an_answer_may_stand_in_a_tag(reply: str) -> None:
         "I don't know.",
         "**I don’t know**",
         "I do not know who wrote it.",
-        "Sorry, but I don't know",
         "I'm sorry, but I can't assist with that request.",
         "I cannot determine the answer from the documents.",
         "I couldn't find it.",
         "I don't have enough information to answer this question.",
-        "I do not have that information.",
         "I'm not sure.",
-        "I am not sure who that was.",
-        "I'm unable to answer",
         "I am not able to answer this question from the documents.",
         "I'm not familiar with that",
         "There is insufficient information",
         "There isn’t enough information in the documents to answer.",
         "Sorry, I can't help",
-        "I’m sorry, but I cannot help with that.",
         "I apologize, but I don't have access to that.",
-        "I apologise for the confusion, but there is no information about him.",
         "Unfortunately, the documents do not mention her.",
         "As an AI language model, I cannot answer that.",
         "As an AI, I do not have personal knowledge of it. But I can look at other documents.",
         "Not available",
-        "The evidence does not say",
         "The available evidence doesn't say who it was.",
         "I have no information on this.",
         "I don't know the answer, but I can help you with another question.",
         "UNKNOWN. No document says it.",
-        "**UNKNOWN**",
         "UNKNOWN because they do not say it",
         "The answer is not known.",
         "UNKNOWN",
@@ -317,19 +264,12 @@ def test_a_reply_that_declines(text: str) -> None:
         "I'm not sure, but I think it is Paris.",
         "Sorry, Wrong Number",
         "Sorry",
-        "I Apologize",
         "I apologize to no one",
-        "Unfortunately Magnificent",
-        "I'm Unable to Love",
-        "I'm Not Familiar",
         "There Is No Evidence of Love",
         "There is no place like home",
         "As an AI researcher, she joined in 1998.",
-        "As an Artist",
-        "Not Available by The Residents",
         "not available in stores before 1998",
         "The Evidence Does Not Lie",
-        "The evidence was a glove.",
         "The documents were signed in 1871.",
         "UNKNOWN PLEASURES",
         "UNKNOWN: Killer Robots",
@@ -355,14 +295,11 @@ def test_a_reply_that_answers(text: str) -> None:
         ("<think>hm", ""),
         ("<thought>\nhm</thought>Paris", "Paris"),
         ("<reasoning>hm</reasoning>Paris", "Paris"),
-        ("<seed:think>hm</seed:think>Paris", "Paris"),
         ("[THINK]hm[/THINK]Paris", "Paris"),
-        ("◁think▷hm◁/think▷Paris", "Paris"),
         ("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Paris", "Paris"),
         ("<|channel|>final<|message|>Paris", "Paris"),
         ("<|channel|>analysis<|message|>hm", ""),
         ("Paris <think>hm</think>", "Paris <think>hm</think>"),
-        ("[thought] Paris", "[thought] Paris"),
         ("Paris", "Paris"),
         ("Paris</s>", "Paris"),
         ("Paris\n</s> <|im_end|>\n", "Paris"),

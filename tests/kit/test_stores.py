@@ -57,13 +57,7 @@ async def test_a_server_on_this_machine_is_asked_without_a_proxy(monkeypatch: py
         assert (await post(web.url)).status == 200
 
 
-async def test_an_invalid_proxy_is_a_configuration_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", "gopher://example.org")
-    with pytest.raises(ConfigError, match=r"Cannot search Store at example\.org: a proxy"):
-        await post("https://example.org")
-
-
-async def test_a_certificate_of_ones_own_has_to_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_private_certificate_has_to_be_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("openssl, which makes the certificate, is not installed")
@@ -91,16 +85,6 @@ def passages(*found: Found, **fields: str) -> list[Passage]:
     return DocumentFields(**fields).passages(found, "Store")
 
 
-def test_without_the_fields_of_id_and_source_both_are_the_servers_id() -> None:
-    assert passages(("a/1", 2.0, {"text": "Moles dig."})) == [Passage("Moles dig.", "a/1", "", "a/1", 2.0)]
-
-
-def test_an_empty_name_is_no_field() -> None:
-    [passage] = passages(("a/1", 0.0, {"text": "x", "source": "wikipedia.org", "": "y"}), source="", title="")
-    assert (passage.source, passage.title) == ("a/1", "")
-    assert DocumentFields(source="", id="key").document_fields == ["text", "title", "key", "date"]
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [("Moles", "Moles"), (["Moles", None, "dig"], "Moles\n\ndig"), (7, "7"), (True, ""), ({"a": "b"}, ""), (None, "")],
@@ -108,14 +92,6 @@ def test_an_empty_name_is_no_field() -> None:
 def test_a_field_is_text_or_number_or_a_list_of_these(value: Any, text: str) -> None:
     [passage] = passages(("1", 0.0, {"text": "x", "title": value}))
     assert passage.title == text
-
-
-@pytest.mark.parametrize(
-    "document", [{"meta": {"title": "A"}}, {"meta.title": "A"}, {"meta": {"title": "A"}, "title": "B"}]
-)
-def test_a_dot_leads_into_an_object_or_is_a_part_of_the_name(document: dict[str, Any]) -> None:
-    [passage] = passages(("1", 0.0, {"text": "x", **document}), title="meta.title")
-    assert passage.title == "A"
 
 
 def test_documents_that_all_lack_text_are_an_error() -> None:

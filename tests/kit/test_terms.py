@@ -20,9 +20,5 @@ def test_forms_of_a_word_have_one_stem(one: str, other: str) -> None:
     assert content_terms(one) == content_terms(other)
 
 
-def test_other_words_have_other_stems() -> None:
-    assert content_terms("glass gas") == ["glass", "gas"]
-
-
 def test_characters_of_scripts_without_spaces_are_words() -> None:
     assert content_terms("東京の首都") == ["東", "京", "の", "首", "都"]

