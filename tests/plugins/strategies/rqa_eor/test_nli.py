@@ -1,6 +1,7 @@
 """Convert tiny random classifiers of two families and compare them with torch."""
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
