@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 
 import pytest
 from standins.openai import Fault, error, serve, unsupported
@@ -67,12 +66,6 @@ async def test_a_schema_that_strict_mode_refuses_is_not_sent_as_strict(connect, 
     assert server.requests[0].body["response_format"]["json_schema"]["strict"] is False
 
 
-async def test_without_a_schema_no_format_is_asked_for(connect):
-    with serve(taking("none")) as server:
-        await connect(server.url).generate(ASKED, Decoding())
-    assert formats_sent(server) == ["none"]
-
-
 async def test_a_rejected_schema_falls_back_to_json_object_with_the_schema_in_the_prompt(connect):
     with serve(taking("json_object")) as server:
         reader = connect(server.url)
@@ -85,21 +78,14 @@ async def test_a_rejected_schema_falls_back_to_json_object_with_the_schema_in_th
     assert reader.structured
 
 
-async def test_a_rejected_json_object_falls_back_to_plain_text(connect):
-    with serve(taking("none")) as server:
-        reader = connect(server.url)
-        await reader.generate(ASKED, WITH_SCHEMA)
-    assert formats_sent(server) == ["json_schema", "json_object", "none"]
-    assert server.requests[-1].body["messages"][0]["content"] == "Where is the Louvre?"
-    assert not reader.structured
-
-
-async def test_the_session_remembers(connect):
+async def test_a_rejected_json_object_falls_back_to_plain_text_for_the_session(connect):
     with serve(taking("none")) as server:
         reader = connect(server.url)
         for _ in range(3):
             await reader.generate(ASKED, WITH_SCHEMA)
     assert formats_sent(server) == ["json_schema", "json_object", "none", "none", "none"]
+    assert server.requests[-1].body["messages"][0]["content"] == "Where is the Louvre?"
+    assert not reader.structured
 
 
 @pytest.mark.parametrize(
@@ -156,28 +142,14 @@ async def test_a_request_that_fails_without_the_schema_too_keeps_the_schema(conn
     assert reader.structured
 
 
-async def test_an_unavailable_server_does_not_turn_the_schema_off(connect):
-    script = lambda request, n: error(503) if format_of(request) == "json_object" else error(400, "No.")  # noqa: E731
-    with serve(script) as server:
-        reader = connect(server.url)
-        with pytest.raises(UnavailableError):
-            await reader.generate(ASKED, WITH_SCHEMA)
-        assert reader._client.dialect.structured == "json_schema"
-
-
 LITERAL = "1 validation error: {'type': 'literal_error', 'loc': ('body', 'response_format', 'type')}"
 
 
-@pytest.mark.parametrize("status", [402, 404, 409, 500, 501, 503])
+@pytest.mark.parametrize("status", [402, 409, 500])
 async def test_a_rejected_field_is_left_out_whatever_the_status(connect, status):
     with serve(taking("json_object", refused=error(status, LITERAL))) as server:
         await connect(server.url).generate(ASKED, WITH_SCHEMA)
     assert formats_sent(server) == ["json_schema", "json_object"]
-
-
-async def test_an_error_that_names_a_field_is_not_retried(connect):
-    with serve(lambda request, n: error(500, LITERAL)) as server, pytest.raises(RefusedError):
-        await connect(server.url, body={"response_format": {"type": "json_schema"}}).generate(ASKED, DECODING)
 
 
 @pytest.mark.parametrize(
@@ -248,24 +220,6 @@ async def test_concurrent_calls_fall_back_once_each(connect):
         assert sorted(formats_sent(server)) == ["json_object"] * 16 + ["json_schema"] * 16
         await reader.generate(ASKED, WITH_SCHEMA)
     assert formats_sent(server)[32:] == ["json_object"]
-
-
-async def test_a_late_refusal_does_not_undo_the_learnt_dialect(connect):
-    def script(request, n):
-        late = 0.002 if n == 0 else 0.0
-        taken = format_of(request) == "none" or n > 3
-        return "{}" if taken else replace(unsupported("response_format"), pause=late)
-
-    with serve(script) as server:
-        reader = connect(server.url)
-        slow = asyncio.create_task(reader.generate(ASKED, WITH_SCHEMA))
-        while not server.count:
-            await asyncio.sleep(0.001)
-        await reader.generate(ASKED, WITH_SCHEMA)
-        assert not slow.done()
-        await slow
-        assert not reader.structured
-    assert formats_sent(server) == ["json_schema", "json_schema", "json_object", "none", "json_object"]
 
 
 async def test_max_tokens_is_renamed_if_the_model_rejects_it(connect):
@@ -354,28 +308,12 @@ async def test_an_invalid_value_is_an_error(connect, refused, options):
         assert server.count == 1
 
 
-async def test_a_temperature_is_kept_if_leaving_it_out_does_not_help(connect):
-    with serve(lambda request, n: error(400, "Cannot read {'model': 'x', 'temperature': 0.0}")) as server:
-        reader = connect(server.url)
-        for _ in range(2):
-            with pytest.raises(RefusedError):
-                await reader.generate(ASKED, Decoding())
-    assert ["temperature" in request.body for request in server.requests] == [True, False] * 2
-
-
 async def test_an_endpoint_that_rejects_everything_gets_few_requests(connect):
     refused = error(400, "Unsupported: response_format, schema, max_tokens, temperature, seed, stop")
     with serve(lambda request, n: refused) as server:
         with pytest.raises(RefusedError):
             await connect(server.url, seed=1).generate(ASKED, Decoding(stop=("\n",), schema=SCHEMA))
         assert server.count == 7
-
-
-async def test_a_rejected_field_from_body_is_an_error(connect):
-    with serve(lambda request, n: unsupported("temperature")) as server:
-        with pytest.raises(RefusedError, match="temperature"):
-            await connect(server.url, body={"temperature": 1}).generate(ASKED, Decoding())
-        assert server.count == 2
 
 
 PASSAGE = "The temperature of the bay is unknown; max_tokens, seed and stop are deprecated."
@@ -402,14 +340,6 @@ async def test_a_refusal_that_quotes_passages_does_not_affect_later_questions(co
     fields = {"model", "messages", "max_tokens", "temperature", "seed", "stop", "response_format"}
     assert server.requests[-1].body.keys() == fields
     assert format_of(server.requests[-1].body) == "json_schema"
-
-
-async def test_quotes_in_a_refusal_are_not_its_cause(connect):
-    quoted = "Reduce the length of the text; our policy on safety."
-    finding = {"type": "extra_forbidden", "loc": ["body", "response_format"], "msg": "Extra inputs", "input": quoted}
-    with serve(taking("json_object", refused=Fault(422, {"detail": [finding]}))) as server:
-        await connect(server.url).generate(ASKED, WITH_SCHEMA)
-    assert formats_sent(server) == ["json_schema", "json_object"]
 
 
 INSTRUCTED = [Message("system", "Be brief."), Message("user", "Where is the Louvre?")]
@@ -449,13 +379,6 @@ async def test_without_a_system_role_its_text_is_put_before_the_users(connect, r
     assert reader.structured
 
 
-async def test_an_error_about_system_roles_is_ignored_if_none_was_sent(connect):
-    with serve(lambda request, n: error(500, "System role not supported")) as server:
-        with pytest.raises(UnavailableError):
-            await connect(server.url).generate(ASKED, Decoding())
-        assert server.count == 1
-
-
 async def remarks_on(reader, decoding=DECODING):
     with collected_warnings() as remarks:
         await reader.generate(ASKED, decoding)
@@ -486,21 +409,3 @@ async def test_rejected_fields_cause_a_warning_on_every_reply(connect):
                 await reader.generate(INSTRUCTED, WITH_SCHEMA)
             assert remarks == ["the endpoint rejected json_schema, max_tokens, temperature, the role system"]
             assert isinstance(remarks[0], LastingWarning)  # the reply is kept for all that
-
-
-async def test_a_greedy_reply_causes_no_warning(connect):
-    with serve(lambda request, n: "Paris.") as server:
-        assert not await remarks_on(connect(server.url))
-        assert not await remarks_on(connect(server.url, temperature=0.7), Decoding(temperature=0.0))
-
-
-async def test_one_call_learns_all_rejected_fields(connect):
-    def script(request, n):
-        for name in ("max_tokens", "temperature", "stop"):
-            if name in request:
-                return unsupported(name)
-        return "Paris."
-
-    with serve(script) as server:
-        await connect(server.url).generate(ASKED, Decoding(stop=("\n",)))
-        assert server.count == 4

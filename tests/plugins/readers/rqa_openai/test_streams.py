@@ -38,21 +38,6 @@ async def test_a_stream_may_arrive_in_any_parts(stream, pause):
     assert reply.text == "".join(pieces) == "Zürich ist schön"
 
 
-async def test_the_data_of_an_event_may_take_several_lines(stream):
-    events = [
-        'data: {"choices": [{"delta": {"content": "Paris"},\n: a comment\ndata: "finish_reason": "stop"}]}\n\n',
-        "data: [DONE]\n\n",
-    ]
-    reply, pieces, _ = await stream(Fault(body=events, headers={"Content-Type": "text/event-stream"}))
-    assert (reply.text, reply.finish, pieces) == ("Paris", "stop", ["Paris"])
-
-
-async def test_events_need_no_blank_line_between_them(stream):
-    body = "".join(streamed("Par", "is").body).replace("\n\n", "\n")
-    reply, _, _ = await stream(Fault(body=body, headers={"Content-Type": "text/event-stream"}))
-    assert reply.text == "Paris"
-
-
 async def test_an_endpoint_that_does_not_stream_replies_as_usual(stream):
     reply, pieces, _ = await stream(completion("Paris."))
     assert (reply.text, pieces) == ("Paris.", [])
