@@ -81,28 +81,11 @@ async def test_the_first_results_do_not_depend_on_k(web: Web, results: Any, conn
         assert (await search(retriever, "lighthouse", k=k))[0] == most[:given]
 
 
-async def test_rare_words_count_more(results: Any, connect: Any, search: Any) -> None:
-    common = [{"text": f"The old tower by the sea, number {n}."} for n in range(5)]
-    retriever = connect(provider="static", file=results(*common, {"text": "A lighthouse stands here."}))
-    passages, _ = await search(retriever, "the old lighthouse")
-    assert passages[0].text == "A lighthouse stands here."
-
-
-async def test_texts_do_not_count_as_pages(results: Any, connect: Any, search: Any) -> None:
-    retriever = connect(provider="static", file=results(LIGHTHOUSE, FERRY), pages=0)
-    assert len((await search(retriever, "built"))[0]) == 2
-
-
 async def test_a_text_is_cut_like_a_page(results: Any, connect: Any, search: Any) -> None:
     texts = ["The\n\nlighthouse  was built.", "A lighthouse.", "Lighthouse!"]
     retriever = connect(provider="static", file=results(*({"text": text} for text in texts)), page_words=2)
     passages, _ = await search(retriever, "lighthouse")
     assert [p.text for p in passages] == ["The\n\nlighthouse", "A lighthouse.", "Lighthouse!"]
-
-
-async def test_a_byte_order_mark_is_ignored(results: Any, connect: Any, search: Any) -> None:
-    (passage,), _ = await search(connect(provider="static", file=results("\ufeff" + json.dumps(FERRY))), "ferry")
-    assert passage.title == "Ferry"
 
 
 def test_the_fingerprint_depends_on_the_file(results: Any) -> None:
