@@ -15,7 +15,6 @@ from standins.openai import serve
 from robust_qa import ConfigError, InputError, Passage
 from robust_qa.testing import OverlapEvaluator, StaticRetriever, toolbox
 from rqa_check import check_answer
-from rqa_check.agreement import compare
 from rqa_embedded import EmbeddedEvaluator
 
 FERRY = "The ferry to Skerry Point was built in 1871 by the engineer Ada Quill. It sails on Mondays."
@@ -78,15 +77,8 @@ async def test_a_sentence_that_agrees_wins_over_one_that_does_not() -> None:
         ("There is no limit.", "There are never limits.", "supported"),
     ],
 )
-def test_numbers_names_and_negations_must_agree(claim: str, sentence: str, verdict: str) -> None:
-    assert compare(claim, sentence, Passage(sentence)) == verdict
-
-
-def test_a_name_may_be_elsewhere_in_the_passage() -> None:
-    passage = Passage("This is about Skerry Point. The ferry was built in 1871.")
-    assert (
-        compare("The ferry at Skerry Point was built in 1871.", "The ferry was built in 1871.", passage) == "supported"
-    )
+async def test_numbers_names_and_negations_must_agree(claim: str, sentence: str, verdict: str) -> None:
+    assert await verdicts(claim, sentence) == [verdict]
 
 
 async def test_passages_are_retrieved_for_each_sentence() -> None:
@@ -233,10 +225,3 @@ def test_a_model_gets_the_sentences_in_one_call_and_its_quotes_are_cited(tmp_pat
 def test_a_reply_that_cannot_be_used_is_not_found_with_a_reason(tmp_path: Path, told: str, reason: str) -> None:
     [found], _ = ask_model(tmp_path, "It sails on Mondays.", lambda *_: told)
     assert found["verdict"] == "not found" and found["citation"] is None and reason in found["reason"]
-
-
-def test_many_sentences_are_several_calls(tmp_path: Path) -> None:
-    answer = " ".join(f"Boat number {n} sails." for n in range(9))
-    found, requests = ask_model(tmp_path, answer, lambda *_: reply((1, "It sails on Mondays.", "supported")))
-    assert [each["verdict"] for each in found] == ["supported", *["not found"] * 7, "supported"]
-    assert len(requests) == 2

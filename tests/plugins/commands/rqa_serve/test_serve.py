@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import resource
-import signal
 import socket
 import subprocess
 import sys
@@ -382,30 +381,6 @@ def test_a_client_that_is_refused_while_it_sends_gets_the_reason(
         assert b"error" in received(connection)
 
 
-def test_a_client_that_leaves_while_it_sends_leaves_no_message(tmp_path: Path, docs: Path) -> None:
-    with serving(tmp_path, "--docs", docs, "-s", "rag", "--no-history") as server:
-        with connected(server) as connection:
-            connection.sendall(HEAD + b"Content-Length: 99\r\n\r\n{")
-        assert post(server, "/rqa/ask", json={"question": QUESTION}).json()["answer"]
-        assert server.stop() == 0
-        assert server.process.stderr and server.process.stderr.read() == ""
-
-
-def test_a_second_signal_closes_the_connections_without_a_message(tmp_path: Path, model: Server) -> None:
-    with serving(tmp_path, "-s", "norag", reader=model.url) as server:
-        before = len(model.requests)
-        with connected(server) as connection:
-            body = json.dumps({"question": "HANG"}).encode()
-            connection.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-            assert eventually(lambda: len(model.requests) == before + 1)
-            server.process.send_signal(signal.SIGINT)
-            time.sleep(0.5)
-            server.process.send_signal(signal.SIGINT)
-            assert received(connection) == b""
-        assert server.process.wait(20) == 0
-        assert server.process.stderr and server.process.stderr.read() == ""
-
-
 # -- who may ask
 
 
@@ -423,12 +398,6 @@ def test_a_web_page_of_this_machine_may_ask(server: Serving) -> None:
             assert client.options(page, headers={"Origin": origin, **asking}).status_code == 403
             models = client.get(f"{server.url}/models", headers={"Origin": origin})
             assert "Access-Control-Allow-Origin" not in models.headers
-
-
-def test_the_first_page_names_the_others(server: Serving) -> None:
-    first = httpx.get(server.url.removesuffix("v1"), trust_env=False)
-    assert first.status_code == 200 and "/v1/chat/completions" in first.text
-    assert first.headers["Content-Type"].startswith("text/plain")
 
 
 def test_without_a_token_only_requests_to_this_machine_are_answered(server: Serving) -> None:

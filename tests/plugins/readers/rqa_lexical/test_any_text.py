@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -76,25 +75,11 @@ def test_other_languages_get_the_sentence(question: str, text: str, answer: str)
     assert READER.read(question, [Passage(text)]).text == answer
 
 
-def test_accents_do_not_part_a_name() -> None:
-    passage = Passage("Bread is good. Vujadin Savić plays for Belgrade.")
-    assert "Belgrade" in (READER.read("Which club is Savic from?", [passage]).text or "")
-
-
 def test_a_text_without_sentences_is_answered_in_pieces() -> None:
     reading = READER.read("Which row names Zanzibar?", [Passage("word " * 5_000 + "Zanzibar " + "word " * 5_000)])
     assert reading.text is not None
     assert "Zanzibar" in reading.text
     assert len(reading.text) <= 500
-
-
-def test_threads_get_what_one_thread_gets() -> None:
-    rows = [
-        (q, [Passage(f"Aaa number {i} was directed by Bob Smith in {1900 + i}.")]) for i in range(40) for q in QUESTIONS
-    ]
-    alone = [READER.read(*row) for row in rows]
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(lambda row: READER.read(*row), rows)) == alone
 
 
 def test_the_same_in_every_process() -> None:

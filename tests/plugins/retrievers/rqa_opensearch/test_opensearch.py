@@ -92,12 +92,6 @@ async def test_a_field_can_count_more(connect: Connect) -> None:
     assert (boosted[0].title, plain[0].title) == ("Lamp", "Boiler")
 
 
-async def test_the_path_of_the_address_is_kept(server: Server, connect: Connect) -> None:
-    with pytest.raises(RefusedError):
-        await search(connect(url=Url(f"{server.url}/proxy/")))
-    assert server.requests[0].path == "/proxy/manuals/_search"
-
-
 async def test_an_index_name_stays_one_part_of_the_path(server: Server, connect: Connect) -> None:
     server.indices["a/_doc?x"] = MANUALS
     passages, _ = await search(connect(index="a/_doc?x"))
@@ -108,11 +102,6 @@ async def test_several_indices_are_searched(server: Server, connect: Connect) ->
     server.indices["notes-2024"] = {"1": {"text": "Ada Quill serviced the boiler."}}
     passages, _ = await search(connect(index="manuals,notes-*"))
     assert {passage.id for passage in passages} == {"manuals/1", "manuals/2", "notes-2024/1"}
-
-
-@pytest.mark.parametrize("query", ["", " \n"])
-async def test_a_blank_question_sends_no_request(server: Server, connect: Connect, query: str) -> None:
-    assert await connect().retrieve(query, 5) == [] and server.count == 0
 
 
 # -- a search of one's own
@@ -279,21 +268,6 @@ async def test_a_missing_index_is_a_missing_error(connect: Connect) -> None:
     with pytest.raises(MissingError, match="has no index 'nope'") as caught:
         await connect(index="nope").retrieve(QUESTION, 5)
     assert "/_cat/indices" in caught.value.hint and caught.value.general
-
-
-async def test_without_a_key_the_hint_says_how_to_send_one(server: Server, connect: Connect) -> None:
-    server.authorisation = "ApiKey other"
-    with pytest.raises(RefusedError, match="missing authentication credentials") as caught:
-        await connect().retrieve(QUESTION, 5)
-    assert caught.value.hint.startswith(f"rqa sent no key. Store one with `rqa keys set NAME --host {server.url}`")
-
-
-async def test_a_server_on_this_machine_that_does_not_run_is_not_asked_again() -> None:
-    retriever = OpenSearch(OpenSearch.Options(url=Url("http://127.0.0.1:9"), index="manuals"))
-    with pytest.raises(CallError, match=r"Searching OpenSearch at 127\.0\.0\.1:9 failed") as caught:
-        await retriever.retrieve(QUESTION, 5)
-    assert caught.value.general and not caught.value.retryable
-    await retriever.close()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from robust_qa import (
     UnavailableError,
 )
 from robust_qa.testing import assert_conforms
-from rqa_embedded.engine import Engine
+from rqa_embedded import EmbeddedEmbedder
 from rqa_postgres import Postgres
 
 CAR = "The automobile broke down twice last week."
@@ -44,11 +44,11 @@ class Handle:
     def __init__(self, identity: str = "a") -> None:
         self.identity = identity
         self.embedded: list[str] = []
-        self._engine = Engine(threads=1)
+        self.embedder = EmbeddedEmbedder(EmbeddedEmbedder.Options(threads=1))
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.embedded += texts
-        return self._engine.embed(texts)
+        return self.embedder.embed(texts)
 
 
 @pytest.fixture
@@ -134,12 +134,6 @@ def test_a_rare_word_counts_more_than_one_of_many_passages(
     assert "A quay." in ask(pg(), "harbour quay", 3)
 
 
-def test_the_score_is_the_sum_of_reciprocal_ranks(docs: Path, pg: Callable[..., Postgres]) -> None:
-    index(pg(), docs)
-    [best, *_] = asyncio.run(pg().retrieve("panda bamboo", 3))
-    assert best.score == pytest.approx(2 / 6)
-
-
 def test_a_passage_names_its_file(docs: Path, pg: Callable[..., Postgres]) -> None:
     index(pg(), docs)
     [passage] = asyncio.run(pg().retrieve("panda", 1))
@@ -183,15 +177,6 @@ def test_a_language_stems_its_words(tmp_path: Path, pg: Callable[..., Postgres])
     assert ask(pg(language="german"), "Haus", 1) == ["Die Häuser am Hafen."]
 
 
-def test_the_vectors_have_an_hnsw_index(
-    docs: Path, pg: Callable[..., Postgres], execute: Callable[..., object]
-) -> None:
-    index(pg(), docs)
-    found = str(execute("select indexdef from pg_indexes where tablename = 'rqa_passages'"))
-    assert "hnsw (vector vector_cosine_ops)" in found
-    assert "gin (words)" in found
-
-
 def test_without_an_index_there_is_an_error(pg: Callable[..., Postgres]) -> None:
     with pytest.raises(MissingError, match="no index 'rqa'"):
         ask(pg(), "panda")
@@ -211,12 +196,6 @@ def test_only_changed_files_are_read_again(docs: Path, pg: Callable[..., Postgre
     assert (report.added, report.changed, report.removed, report.unchanged, report.passages) == (1, 1, 1, 1, 3)
     assert [text for text in again.embedded if "car" in text or "Tea" in text] == again.embedded[1:]
     assert CAR not in ask(pg(), "automobile", 5)
-
-
-def test_files_elsewhere_stay(docs: Path, tmp_path: Path, pg: Callable[..., Postgres]) -> None:
-    index(pg(), docs)
-    (tmp_path / "other.txt").write_text("Tea is ready.")
-    assert index(pg(), tmp_path / "other.txt").passages == 4
 
 
 def test_other_options_of_cutting_read_files_again(docs: Path, pg: Callable[..., Postgres]) -> None:
@@ -248,28 +227,6 @@ def test_another_embedder_is_an_error(docs: Path, pg: Callable[..., Postgres]) -
         ask(pg(Handle("b")), "panda")
 
 
-def test_too_wide_vectors_are_an_error(docs: Path, pg: Callable[..., Postgres]) -> None:
-    class Wide(Handle):
-        async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-            return np.ones((len(texts), 2001), np.float32)
-
-    with pytest.raises(ConfigError, match="takes 2,000 at most"):
-        index(pg(Wide()), docs)
-
-
-def test_another_language_is_an_error(docs: Path, pg: Callable[..., Postgres]) -> None:
-    index(pg(), docs)
-    with pytest.raises(ConfigError, match="the language english"):
-        index(pg(language="german"), docs)
-
-
-def test_two_indexes_are_apart(docs: Path, tmp_path: Path, pg: Callable[..., Postgres]) -> None:
-    (tmp_path / "tea.txt").write_text("Tea is ready.")
-    index(pg(), docs)
-    index(pg(table="tea"), tmp_path / "tea.txt")
-    assert ask(pg(table="tea"), "panda") == ["Tea is ready."]
-
-
 def test_several_writers_index_at_once(docs: Path, pg: Callable[..., Postgres]) -> None:
     for number in range(20):
         (docs / f"{number}.txt").write_text(f"Number {number} is here.")
@@ -289,17 +246,17 @@ WRITER = """
 import asyncio, sys
 from pathlib import Path
 from robust_qa import Key
-from rqa_embedded.engine import Engine
+from rqa_embedded import EmbeddedEmbedder
 from rqa_postgres import Postgres
 
 class Handle:
-    name, identity, engine = "embedded", "a", Engine(threads=1)
+    name, identity, embedder = "embedded", "a", EmbeddedEmbedder(EmbeddedEmbedder.Options(threads=1))
     async def embed(self, texts):
         if any("STOP" in text for text in texts):
             print("writing", flush=True)
             sys.stdin.readline()
             await asyncio.sleep(0)
-        return self.engine.embed(list(texts))
+        return self.embedder.embed(list(texts))
 
 retriever = Postgres(Postgres.Options(key=Key("db", sys.argv[1])), embedder=Handle())
 asyncio.run(retriever.index([Path(sys.argv[2])]))
@@ -355,11 +312,6 @@ def test_a_question_is_bound_as_a_parameter(pg: Callable[..., Postgres], execute
     assert execute("select count(*) from notes") == [(2,)]
 
 
-def test_a_query_returns_at_most_k_passages(pg: Callable[..., Postgres], execute: Callable[..., object]) -> None:
-    execute(NOTES)
-    assert ask(pg(query="select text from notes"), "x", 1) == ["A panda eats bamboo."]
-
-
 @pytest.mark.parametrize(
     "query",
     [
@@ -387,11 +339,6 @@ def test_a_query_without_text_is_an_error(pg: Callable[..., Postgres]) -> None:
         ask(pg(query="select 1 as id"), "panda")
 
 
-def test_a_query_has_no_index(docs: Path, pg: Callable[..., Postgres]) -> None:
-    with pytest.raises(ConfigError, match="has no index"):
-        index(pg(query=QUERY), docs)
-
-
 # -- the key
 
 
@@ -399,10 +346,6 @@ def test_a_missing_key_is_an_error_with_the_fix(pg: Callable[..., Postgres]) -> 
     with pytest.raises(MissingError) as caught:
         pg(key=Key("notes-db"))
     assert "rqa keys set notes-db < FILE" in caught.value.hint
-
-
-def test_a_key_may_be_bound_to_a_host(docs: Path, dsn: str, pg: Callable[..., Postgres]) -> None:
-    index(pg(key=Key("db", dsn, "https://db.example.org")), docs)
 
 
 @pytest.mark.parametrize(

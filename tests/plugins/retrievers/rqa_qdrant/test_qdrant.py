@@ -111,13 +111,6 @@ async def test_payload_fields_have_other_names(server: Server, notes: Collection
     assert passage == Passage("Ada serviced it.", "notes/1", "Log", "log.md", passage.score)
 
 
-async def test_a_point_without_payload_is_left_out(server: Server, connect: Connect) -> None:
-    points = [{"id": 1, "version": 0, "score": 0.9, "payload": None}, {"id": 2, "version": 0, "score": 0.8}]
-    points.append({"id": 3, "version": 0, "score": 0.7, "payload": {"text": "Ada Quill."}})
-    server.faults = [Fault(body={"result": {"points": points}, "status": "ok", "time": 0.001})]
-    assert await connect().retrieve(QUESTION, 3) == [Passage("Ada Quill.", "notes/3", "", "notes/3", 0.7)]
-
-
 async def test_a_named_vector_is_used(server: Server, notes: Collection, connect: Connect) -> None:
     server.collections = {"notes": Collection({"body": notes.sizes[""], "title": 2}, notes.points)}
     assert (await connect(using="body").retrieve(QUESTION, 1))[0].title == "Boiler"
@@ -133,11 +126,6 @@ async def test_the_embedder_has_to_fit(server: Server, notes: Collection, connec
     with pytest.raises(ConfigError, match=message) as caught:
         await connect().retrieve(QUESTION, 1)
     assert "Set `embedder`" in caught.value.hint and caught.value.general
-
-
-@pytest.mark.parametrize("query", ["", " \n"])
-async def test_a_blank_question_sends_no_request(server: Server, connect: Connect, query: str) -> None:
-    assert await connect().retrieve(query, 5) == [] and server.count == 0
 
 
 async def test_the_key_is_sent_in_its_header(server: Server, connect: Connect) -> None:
