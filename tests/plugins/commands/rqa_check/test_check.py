@@ -58,10 +58,6 @@ async def test_a_sentence_gets_the_verdict_of_the_sentences_that_are_close_to_it
     assert await verdicts(sentence, FERRY) == [verdict]
 
 
-async def test_nothing_is_supported_by_no_passages() -> None:
-    assert await verdicts("It sails. It costs 4.20.") == ["not found", "not found"]
-
-
 async def test_a_sentence_that_agrees_wins_over_one_that_does_not() -> None:
     assert await verdicts("A crossing costs 4.20.", "A crossing costs 5.10.", "A crossing costs 4.20.") == ["supported"]
 

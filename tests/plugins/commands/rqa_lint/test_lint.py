@@ -21,14 +21,6 @@ def lint(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_the_ending_of_the_output_chooses_its_format_or_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("A ticket costs 4.20.")
-    assert lint(tmp_path, "-o", str(tmp_path / "out.json")).returncode == 0
-    assert json.loads((tmp_path / "out.json").read_text())["files"] == 1
-    ran = lint(tmp_path, "-o", str(tmp_path / "out.csv"))
-    assert (ran.returncode, "cannot write .csv files. End the name in .txt, .md, .json." in ran.stderr) == (2, True)
-
-
 def findings(folder: Path, **files: str) -> list[dict[str, Any]]:
     """The findings in these files. A name has __ for its stop."""
     for name, text in files.items():

@@ -367,20 +367,6 @@ def test_idle_connections_lock_nobody_out(tmp_path: Path, docs: Path) -> None:
         assert server.process.stderr and server.process.stderr.read() == ""
 
 
-@pytest.mark.parametrize("kept", ["close", "keep-alive"])
-@pytest.mark.parametrize(("kind", "status"), [("application/json", b"413"), ("text/plain", b"415")])
-def test_a_client_that_is_refused_while_it_sends_gets_the_reason(
-    server: Serving, kind: str, status: bytes, kept: str
-) -> None:
-    size = 32 << 20
-    head = f"POST /v1/rqa/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nConnection: {kept}\r\n"
-    with connected(server) as connection:
-        connection.sendall(f"{head}Content-Length: {size}\r\n\r\n".encode() + b" " * size)
-        assert connection.recv(12) == b"HTTP/1.1 " + status
-        connection.shutdown(socket.SHUT_WR)
-        assert b"error" in received(connection)
-
-
 # -- who may ask
 
 

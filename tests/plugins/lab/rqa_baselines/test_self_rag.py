@@ -6,7 +6,6 @@ import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack
 from math import log
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from standins.model import toolbox_over
 from standins.openai import Server, continuation, error, serve
 
 from robust_qa import Answer, Passage, Question, open_session
-from robust_qa.testing import ScriptedModel, ask
+from robust_qa.testing import ScriptedModel
 from rqa_baselines.self_rag import SelfRag
 from rqa_openai import OpenAI
 
@@ -223,26 +222,3 @@ async def test_self_crag_continues_after_the_corrected_passages() -> None:
     assert answer.details["then"]["paths"][0]["score"] == pytest.approx(AUSTENS)
     assert [request.body["prompt"].count("<paragraph>") for request in server.requests] == [0, 1]
     assert answer.usage.calls == 2
-
-
-def test_on_llama_cpp_the_noise_of_random_weights_is_survived(tmp_path: Path) -> None:
-    pytest.importorskip("llama_cpp", reason="needs the extra [llama]")
-    pytest.importorskip("gguf", reason="builds its model with gguf, of the extra [dev]")
-    from standins.tiny_gguf import write_tiny_gguf
-
-    from rqa_llamacpp.reader import LlamaCpp
-
-    marks = ("[Retrieval]", "[No Retrieval]", "[Relevant]", "[Irrelevant]", "[Fully supported]", "[Utility:5]")
-    file = write_tiny_gguf(tmp_path / "tiny.gguf", specials=marks)
-    reader = LlamaCpp(LlamaCpp.Options(model=str(file), n_threads=1, n_batch=64))
-    options = SelfRag.Options(retrieval="always", segments=2, max_tokens=20)
-    long = Passage("a" * 20_000)
-    try:
-        answer = ask(SelfRag(options), Question(QUESTION, passages=(EMMA, FAKE, long)), reader=reader)
-    finally:
-        reader.close()
-    segments = [segment for path in answer.details["paths"] for segment in path["segments"]]
-    assert {mark for segment in segments for mark in segment["marks"]} <= set(marks)
-    assert any(segment["marks"] for segment in segments)
-    assert not [segment for segment in segments if any(mark in segment["text"] for mark in marks)]
-    assert all(0 < segment["probability"] <= 1 for segment in segments)

@@ -74,13 +74,6 @@ def test_a_note_gives_the_quality_of_the_passages(evaluate: Any) -> None:
     )
 
 
-def test_a_note_names_metrics_with_missing_values(evaluate: Any) -> None:
-    rows = [ROWS[0], ROWS[1], ROWS[2] | {"answers": None}]
-    out = evaluate("-s", "rag", "--metrics", "accuracy,em,refusal", rows=rows).out
-    assert "Measured on fewer questions: accuracy, em on 2 of 3.\n" in out
-    assert "1 question has no gold answer and cannot be scored." in out
-
-
 def test_the_table_shows_the_values(evaluate: Any) -> None:
     shown = table(evaluate("-s", "norag,self_route").out, "world: 8 questions")
     assert shown["strategy"][:4] == ["accuracy", "%", "wrong", "%"]
@@ -98,21 +91,6 @@ def test_refusing_an_unanswerable_question_is_right(evaluate: Any) -> None:
     measured = ("accuracy", "answered-accuracy", "refusal-precision", "refusal-recall")
     assert [figures(name)["rag"] for name in measured] == [2 / 3, 1, 1 / 2, 1]
     assert "no gold answer" not in out
-
-
-def test_the_area_needs_confidences(evaluate: Any) -> None:
-    evaluate("-s", "rag")
-    assert figures("area") == {"rag": None}
-    evaluate("-s", "rag", "--reader", "lexical", "--force")
-    assert 0 < figures("area")["rag"] <= 1
-
-
-@pytest.mark.parametrize("width", [80, 140])
-def test_the_table_fits_the_terminal(evaluate: Any, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    out = evaluate("-s", "norag,rag,self_route", "--by", "conflict").out
-    assert max(map(len, out.splitlines())) <= width
-    assert "calls" in out
 
 
 def test_slices_by_conflict(evaluate: Any) -> None:
@@ -255,13 +233,6 @@ def test_a_card_has_a_digest_of_the_questions(evaluate: Any, rqa: Any) -> None:
     assert "Robustness of rag" in rqa("report", RUN, "--to", "html").out
 
 
-def test_a_card_needs_the_questions_without_planted_passages(evaluate: Any, rqa: Any) -> None:
-    evaluate("-s", "rag", "--attack", "poison", rows=ATTACKED)
-    assert "Robustness" not in rqa("report", RUN).out
-    evaluate("-s", "rag", "--attack", "poison", "--rate", "0,0.2", "--force", rows=ATTACKED)
-    assert "Robustness of rag" in rqa("report", RUN).out
-
-
 def test_fake_answers_come_from_other_questions(evaluate: Any) -> None:
     evaluate("-s", "rag", "--attack", "poison", "--rate", "1")
     for asked in lines("questions.jsonl"):
@@ -357,23 +328,6 @@ def test_slices_by_correctness_have_no_differences(evaluate: Any, view: str, nee
     assert f"The answers of {needs} define the slices of {view}." in ended.out
 
 
-def test_citations_are_judged_without_an_evaluator(rqa: Any, question_set: Any) -> None:
-    told = {"text": "The capital of Arda is Aa, a town on the river Ab."}
-    options = ("-s", "rag", "--reader", "lexical", "-O", "defaults.evaluator=lexical", "-o", RUN)
-    assert rqa("eval", question_set([ROWS[0] | {"passages": [told]}]), *options).code == 0
-    assert figures("citation-precision") == figures("citation-recall") == {"rag": 1}
-
-
-def test_several_sets_are_shown_side_by_side(rqa: Any, reader: Any, question_set: Any) -> None:
-    with reader(WORLD):
-        ended = rqa("eval", question_set(ROWS), question_set(ROWS[:2], "small.jsonl"), "-s", "norag,rag", "-o", RUN)
-    assert table(ended.out, "accuracy by set") == {
-        "strategy": ["all", "world", "small"],
-        "norag": ["50.0", "50.0", "50.0"],
-        "rag": ["60.0", "50.0", "100.0"],
-    }
-
-
 def test_str_em_counts_facts(evaluate: Any) -> None:
     rows = [row("Arda", "Aa", gold="Aa") | {"answers": [["Aa"], ["Bb", "Cc"]]}]
     evaluate("-s", "rag", rows=rows)
@@ -389,12 +343,6 @@ def test_a_sample_is_drawn_by_its_seed(evaluate: Any) -> None:
     assert sampled() == sampled("--seed", "0")
     assert len({tuple(sampled("--seed", str(seed))) for seed in range(5)}) > 1
     assert sampled() == sorted(sampled())  # in the order of the set
-
-
-def test_costs_and_refusals_need_no_gold_answers(evaluate: Any) -> None:
-    rows = [{key: value for key, value in one.items() if key != "answers"} for one in ROWS]
-    assert evaluate("-s", "rag", rows=rows).code == 0
-    assert (figures("accuracy")["rag"], figures("refusal")["rag"], figures("calls")["rag"]) == (None, 2 / 8, 1)
 
 
 @pytest.mark.parametrize(
@@ -448,18 +396,6 @@ def test_questions_are_repeated_with_other_samples_and_their_spread_is_shown(eva
         "50.0", "40.8", "37.5", "50.0", "62.5",
     ]  # fmt: skip
     assert "Deviation: standard deviation of the means of the repetitions." in ended.out
-
-
-def test_a_repetition_has_a_seed_of_its_own_also_for_a_strategy_with_a_seed(evaluate: Any) -> None:
-    seeds = []
-
-    def model(request: Any, number: int) -> str:
-        seeds.append(request.get("seed"))
-        return "<<<ANSWER>>> Aa <<</ANSWER>>>"
-
-    temperature = ("-O", "reader.mind.temperature=0.7")
-    evaluate("-s", "self_consistency", "--repeat", "2", "-j", "1", *temperature, rows=ROWS[:1], model=model)
-    assert sorted(seeds) == [1000, 1001, 1002, 2000, 2001, 2002]
 
 
 def test_the_conflict_rate_is_shown_by_retrieval_precision(evaluate: Any) -> None:
@@ -525,21 +461,6 @@ def test_strategies_that_need_passages_are_left_out_without_any(evaluate: Any) -
     ended = evaluate("-s", "rag,norag", rows=rows)
     assert (ended.code, list(figures("accuracy"))) == (3, ["norag"])
     assert "rag was left out: " in ended.out
-
-
-def test_all_means_the_strategies_that_can_run(rqa: Any, question_set: Any) -> None:
-    ended = rqa("eval", question_set(ROWS), "-s", "all", "-o", RUN)
-    assert ended.code == 0
-    assert "rag" in figures("accuracy") and "norag" not in figures("accuracy")
-    assert "This configuration cannot run: " in ended.err
-
-
-def test_cached_answers_have_no_time(rqa: Any, question_set: Any) -> None:
-    told = []
-    for _ in range(2):
-        ended = rqa("eval", question_set(ROWS), "-s", "rag", "-o", RUN, "--force")
-        told.append((figures("seconds")["rag"] is None, "seconds" in ended.out))
-    assert told == [(False, True), (True, False)]
 
 
 def test_no_strategy_can_run(rqa: Any, question_set: Any) -> None:
@@ -627,15 +548,6 @@ def test_resume_asks_only_missing_questions(rqa: Any, reader: Any, question_set:
     assert server.count - asked == 3
     assert figures("accuracy") == first
     assert [line["row"] for line in lines("answers/norag.jsonl")] == list(range(1, 9))
-
-
-def test_a_strategy_and_a_view_can_be_added_to_a_run(rqa: Any, reader: Any, question_set: Any) -> None:
-    command = ("eval", question_set(ROWS), "-o", RUN, "--no-cache")
-    with reader(WORLD) as server:
-        rqa(*command, "-s", "norag")
-        assert rqa(*command, "-s", "norag,rag", "--by", "conflict", "--resume").code == 0
-        assert server.count == 16
-    assert figures("accuracy", slice="both right") == {"norag": 1, "rag": 1}
 
 
 def test_the_strategies_of_a_run_stay_in_it_when_others_are_added(rqa: Any, reader: Any, question_set: Any) -> None:
@@ -765,16 +677,6 @@ def test_changed_questions_cannot_be_resumed(evaluate: Any) -> None:
     for options, rows in ((("--seed", "1"), ROWS), (("--worst-case",), ROWS), ((), ROWS[:3])):
         ended = evaluate("-s", "norag", "--resume", *options, rows=rows)
         assert (ended.code, "cannot be continued" in ended.err) == (2, True)
-
-
-def test_answers_keep_trace_and_details_and_the_questions_their_fields(evaluate: Any) -> None:
-    evaluate("-s", "self_route", rows=[ROWS[2] | {"popularity": 12}])
-    (answer,) = lines("answers/self_route.jsonl")
-    assert [step["kind"] for step in answer["trace"]] == ["retrieve", "generate", "note", "generate"]
-    assert answer["details"] == {"route": "memory"}
-    assert answer["fields"] == {"popularity": 12}
-    assert "prompt" not in answer["trace"][1]["data"]
-    assert "text" not in answer["trace"][0]["data"]["passages"][0]
 
 
 def test_every_score_is_kept_question_by_question(evaluate: Any) -> None:

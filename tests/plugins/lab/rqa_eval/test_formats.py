@@ -220,13 +220,6 @@ def test_what_can_be_made_rows_of_is_refused_with_how(
     assert "FILE" in raised.value.hint
 
 
-def test_many_malformed_rows_are_counted(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has 9 malformed rows") as raised:
-        read_set(put(tmp_path / "a.jsonl", lines({"question": "Q"}) + "{\n" * 9))
-    assert "line 6" in raised.value.message and "line 7" not in raised.value.message
-    assert "and 4 more" in raised.value.message
-
-
 @pytest.mark.parametrize(
     ("layout", "content", "where"),
     [

@@ -116,12 +116,6 @@ def test_a_choice_is_right_if_the_answer_names_it_and_no_other(answer: Any, righ
     assert measure("choice", answer, "the leaf", row=row) == right
 
 
-@pytest.mark.parametrize(("answer", "right"), [("False.", 1), ("The claim is false", 1), ("true", 0), ("unproven", 0)])
-def test_a_verdict_is_a_choice(answer: str, right: int) -> None:
-    row = {"fields": {"choices": {"true": "true", "false": "false"}, "choice": "false"}}
-    assert measure("choice", answer, "false", row=row) == right
-
-
 def test_the_whole_reply_of_an_ensemble_is_one_with_its_answer() -> None:
     trace = tuple(Step("generate", "read", data={"reply": text}) for text in ("So Rome it is.", "Oslo, I say."))
     for answer, reply in (("Rome", "So Rome it is."), ("Oslo", "Oslo, I say."), (None, "Oslo, I say.")):
@@ -307,9 +301,3 @@ def test_citations_that_support_a_sentence_together_both_count() -> None:
     assert cited("citation-recall", answer, *halves) == cited("citation-precision", answer, *halves) == 1
     assert cited("citation-recall", answer, halves[0]) == cited("citation-precision", answer, halves[0]) == 0
     assert cited("citation-precision", answer, *halves, "Nobody knows.") == 2 / 3
-
-
-def test_citations_are_not_judged_without_answer_or_citation() -> None:
-    assert cited("citation-precision", ANSWER) is None
-    assert cited("citation-precision", None, "c") is None
-    assert cited("citation-recall", None, "c") is None

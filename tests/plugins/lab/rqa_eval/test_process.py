@@ -126,18 +126,6 @@ def test_a_metric_of_a_plugin_is_taken_and_shown(rqa: Any, tmp_path: Path, quest
     assert "words" in headings[-1]
 
 
-def test_a_metric_of_a_plugin_may_ask_the_evaluator(rqa: Any, tmp_path: Path, question_set: Any) -> None:
-    plugin = tmp_path / "judging.py"
-    asked = METRIC.replace("def words", "async def words").format(
-        value="(await outcome.judge('Ada', ['Ada', 'Bo']))[0]"
-    )
-    plugin.write_text(asked)
-    options = ("-s", "rag", "-O", "defaults.evaluator=lexical", "-o", "run")
-    assert rqa("--plugin", plugin, "eval", question_set(ROWS), *options).code == 0
-    (group,) = json.loads(Path("run", "metrics.json").read_text())["groups"]
-    assert group["strategies"]["rag"]["words"]["value"] == 1
-
-
 def test_a_metric_that_fails_is_named_and_the_answers_stay(rqa: Any, tmp_path: Path, question_set: Any) -> None:
     ended = with_metric(rqa, tmp_path, question_set(ROWS), "1 / 0")
     assert ended.code == 1

@@ -98,16 +98,6 @@ async def test_no_proxy_is_used_for_a_server_on_this_machine(connect, monkeypatc
     assert (proxy.count, server.count) == (0, 2)
 
 
-@pytest.mark.parametrize("direct", ["models.invalid", ".invalid"])
-async def test_a_host_in_no_proxy_is_called_directly(connect, monkeypatch, direct):
-    with serve(lambda request, n: "Paris.") as proxy:
-        monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
-        monkeypatch.setenv("NO_PROXY", direct)
-        with pytest.raises(UnavailableError, match=r"models\.invalid"):
-            await connect("http://models.invalid/v1").generate(ASKED, Decoding())
-    assert proxy.count == 0
-
-
 @pytest.mark.parametrize(
     "proxy",
     [
@@ -122,17 +112,6 @@ async def test_an_invalid_proxy_is_a_configuration_error(connect, monkeypatch, p
         await connect("http://models.invalid/v1").generate(ASKED, Decoding())
     assert "password" not in raised.value.message
     assert "HTTP_PROXY" in raised.value.hint
-
-
-async def test_a_call_fails_when_its_connection_is_closed(connect):
-    with serve(lambda request, n: HANG) as server:
-        reader = connect(server.url)
-        asking = asyncio.create_task(reader.generate(ASKED, Decoding()))
-        while not server.requests:
-            await asyncio.sleep(0.01)
-        await reader.close()
-        with pytest.raises(UnavailableError, match="Lost the connection"):
-            await asking
 
 
 @pytest.fixture

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-
 import pytest
 from standins.openai import Fault, error, serve, unsupported
 
-from robust_qa import ContextError, Decoding, Message, RefusedError, ReplyError, UnavailableError
+from robust_qa import ContextError, Decoding, Message, RefusedError, ReplyError
 from robust_qa.kit.warnings import LastingWarning, collected_warnings
 
 ASKED = [Message("user", "Where is the Louvre?")]
@@ -127,21 +124,6 @@ async def test_a_request_that_works_without_the_schema_was_rejected_because_of_i
     assert formats_sent(server) == ["json_schema", "json_object", "json_object"]
 
 
-@pytest.mark.parametrize(
-    "refused", [error(400, "No such voice."), error(400, "The messages and the schemas hold 9 images too many.")]
-)
-async def test_a_request_that_fails_without_the_schema_too_keeps_the_schema(connect, refused):
-    def script(request, n):
-        return refused if format_of(request) == "json_schema" else error(400, "Nor this.")
-
-    with serve(script) as server:
-        reader = connect(server.url)
-        with pytest.raises(RefusedError, match=refused.body["error"]["message"]):
-            await reader.generate(ASKED, WITH_SCHEMA)
-    assert formats_sent(server) == ["json_schema", "json_object", "none"]
-    assert reader.structured
-
-
 LITERAL = "1 validation error: {'type': 'literal_error', 'loc': ('body', 'response_format', 'type')}"
 
 
@@ -150,16 +132,6 @@ async def test_a_rejected_field_is_left_out_whatever_the_status(connect, status)
     with serve(taking("json_object", refused=error(status, LITERAL))) as server:
         await connect(server.url).generate(ASKED, WITH_SCHEMA)
     assert formats_sent(server) == ["json_schema", "json_object"]
-
-
-@pytest.mark.parametrize(
-    "fault", [error(429, LITERAL), error(503, "The temperature of a GPU is too high: we stop, and seed nothing.")]
-)
-async def test_a_rate_limit_or_a_server_error_removes_no_field(connect, fault):
-    with serve(lambda request, n: fault) as server:
-        with pytest.raises(UnavailableError):
-            await connect(server.url, seed=1).generate(ASKED, Decoding(schema=SCHEMA, stop=("\n",)))
-        assert server.count == 1
 
 
 @pytest.mark.parametrize(
@@ -212,16 +184,6 @@ async def test_the_option_structured_sets_the_first_format(connect):
     assert not plain.structured
 
 
-async def test_concurrent_calls_fall_back_once_each(connect):
-    with serve(taking("json_object"), latency=0.05) as server:
-        reader = connect(server.url)
-        await asyncio.gather(*(reader.generate(ASKED, WITH_SCHEMA) for _ in range(16)))
-        assert server.peak == 16
-        assert sorted(formats_sent(server)) == ["json_object"] * 16 + ["json_schema"] * 16
-        await reader.generate(ASKED, WITH_SCHEMA)
-    assert formats_sent(server)[32:] == ["json_object"]
-
-
 async def test_max_tokens_is_renamed_if_the_model_rejects_it(connect):
     def script(request, n):
         return unsupported("max_tokens", "max_completion_tokens") if "max_tokens" in request else "Paris."
@@ -232,13 +194,6 @@ async def test_max_tokens_is_renamed_if_the_model_rejects_it(connect):
         await reader.generate(ASKED, Decoding(max_tokens=9))
     bounds = [(r.body.get("max_tokens"), r.body.get("max_completion_tokens")) for r in server.requests]
     assert bounds == [(1024, None), (None, 1024), (None, 9)]
-
-
-async def test_the_option_max_tokens_field_sets_the_first_name(connect):
-    with serve(lambda request, n: "Paris.") as server:
-        await connect(server.url, max_tokens_field="max_completion_tokens").generate(ASKED, Decoding())
-    assert "max_tokens" not in server.requests[0].body
-    assert server.requests[0].body["max_completion_tokens"] == 1024
 
 
 @pytest.mark.parametrize(
@@ -269,21 +224,6 @@ async def test_a_rejected_field_is_left_out_for_the_session(connect, name, refus
         for _ in range(2):
             assert (await reader.generate(ASKED, Decoding(stop=("\n",)))).text == "Paris."
     assert [name in request.body for request in server.requests] == [True, False, False]
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("temperature", "Unsupported parameter: 'temperature' is not supported with this model."),
-        ("max_tokens", "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."),
-    ],
-)
-async def test_fields_rejected_by_a_provider_behind_the_endpoint_are_learnt(connect, name, message):
-    raw = json.dumps({"error": {"message": message, "param": name}})
-    refused = Fault(400, {"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}})
-    with serve(lambda request, n: refused if name in request else "Paris.") as server:
-        assert (await connect(server.url).generate(ASKED, DECODING)).text == "Paris."
-    assert [name in request.body for request in server.requests] == [True, False]
 
 
 async def test_the_reader_cuts_at_a_stop_that_the_model_rejects(connect):

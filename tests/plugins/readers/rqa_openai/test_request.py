@@ -126,9 +126,3 @@ def test_invalid_headers_are_an_error(headers):
         OpenAI.Options("m", headers=headers)
     with pytest.raises(ValueError, match="header"):
         OpenAI.Options("m", key_header="X Y")
-
-
-def test_the_host_can_read_window_bound_and_determinism(connect):
-    reader = connect("http://127.0.0.1/v1", window=8192, max_tokens=99, temperature=0.5, seed=3)
-    assert (reader.window, reader.max_tokens, reader.temperature, reader.seed) == (8192, 99, 0.5, 3)
-    assert connect("http://127.0.0.1/v1").window is None

@@ -59,11 +59,6 @@ async def test_a_field_that_the_endpoint_rejects_is_left_out(stream):
     assert reply.text == "Paris." and len(requests) == 2
 
 
-async def test_a_reply_at_the_limit_is_cut(stream):
-    reply, _, _ = await stream(streamed("Par", finish="length"))
-    assert (reply.text, reply.finish) == ("Par", "length")
-
-
 @pytest.mark.parametrize(
     ("fault", "kind", "words"),
     [
@@ -81,9 +76,3 @@ async def test_a_reply_at_the_limit_is_cut(stream):
 async def test_a_broken_stream_is_an_error(stream, fault, kind, words):
     with pytest.raises(kind, match=words):
         await stream(fault)
-
-
-async def test_reasoning_is_no_text(stream):
-    chunks = ['data: {"choices": [{"delta": {"reasoning_content": "Hm."}}]}\n\n', *streamed("Paris.").body]
-    reply, pieces, _ = await stream(Fault(body=chunks, headers={"Content-Type": "text/event-stream"}))
-    assert (reply.text, pieces) == ("Paris.", ["Paris."])

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -240,54 +237,6 @@ def test_several_writers_index_at_once(docs: Path, pg: Callable[..., Postgres]) 
     assert sum(report.added for report in reports) == 23  # no file was written twice
     report = index(pg(), docs)
     assert (report.unchanged, report.passages) == (23, 23)
-
-
-WRITER = """
-import asyncio, sys
-from pathlib import Path
-from robust_qa import Key
-from rqa_embedded import EmbeddedEmbedder
-from rqa_postgres import Postgres
-
-class Handle:
-    name, identity, embedder = "embedded", "a", EmbeddedEmbedder(EmbeddedEmbedder.Options(threads=1))
-    async def embed(self, texts):
-        if any("STOP" in text for text in texts):
-            print("writing", flush=True)
-            sys.stdin.readline()
-            await asyncio.sleep(0)
-        return self.embedder.embed(list(texts))
-
-retriever = Postgres(Postgres.Options(key=Key("db", sys.argv[1])), embedder=Handle())
-asyncio.run(retriever.index([Path(sys.argv[2])]))
-"""
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_an_interrupted_writer_leaves_the_finished_files(
-    how: signal.Signals, docs: Path, dsn: str, pg: Callable[..., Postgres]
-) -> None:
-    (docs / "a.txt").write_text("Tea is ready.")
-    index(pg(), docs / "a.txt")
-    (docs / "a.txt").write_text("STOP: half of this file is written.")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITER, dsn, str(docs)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=environment,
-    ) as writer:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "writing\n"
-        writer.send_signal(how)
-        if how == signal.SIGINT:
-            writer.communicate("\n", timeout=20)
-        assert writer.wait(20) != 0
-    assert ask(pg(), "tea", 1) == ["Tea is ready."]
-    report = index(pg(), docs)
-    assert (report.added, report.changed, report.passages) == (3, 1, 4)
 
 
 # -- a query of the user's own

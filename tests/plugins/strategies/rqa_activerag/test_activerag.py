@@ -1,7 +1,5 @@
-import asyncio
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -120,25 +118,6 @@ class TestAgents:
         assert instruction(prompts(model)["assimilate"]) == "association"
         assert {decoding.temperature for _, decoding in model.calls} == {0.2}
 
-    async def test_retrieval_and_self_inquiry_do_not_wait_for_each_other(self) -> None:
-        asked, searched = asyncio.Event(), asyncio.Event()
-
-        class Retriever:
-            async def retrieve(self, query: str, k: int) -> list[Passage]:
-                searched.set()
-                await asked.wait()
-                return [EMMA]
-
-        async def generate(messages: list[Message]) -> str:
-            asked.set()
-            await searched.wait()
-            return by_role()(messages)
-
-        toolbox = toolbox_over(ScriptedModel(generate), question=QUESTION, retriever=Retriever())
-        async with asyncio.timeout(5):  # one after the other, they would wait forever
-            answer = await ActiveRag(ActiveRag.Options()).answer(QUESTION, toolbox)
-        assert answer.text == "Jane Austen"
-
     async def test_without_passages_the_thought_is_the_answer_in_one_call(self) -> None:
         model = scripted()
         answer = await ask(model, [])
@@ -232,15 +211,6 @@ class TestSeveralInstructions:
 
 
 class TestAnswer:
-    async def test_it_carries_the_thought_before_and_after(self) -> None:
-        details = (await ask(scripted())).details
-        assert details["before"]["answer"] == "Mary Shelley"
-        assert "I believe that Mary Shelley wrote it." in details["before"]["thought"]
-        assert details["lessons"][0]["after"] == {
-            "thought": "Emma came out in 1815, and Jane Austen wrote it.",
-            "answer": "Jane Austen",
-        }
-
     async def test_it_tells_what_was_corrected_and_from_which_passages(self) -> None:
         (correction,) = (await ask(scripted())).details["lessons"][0]["corrections"]
         (cited,) = correction["citations"]
@@ -269,13 +239,6 @@ class TestAnswer:
 
     async def test_else_those_that_were_learnt_from_and_hold_the_answer(self) -> None:
         answer = await ask(scripted(accommodate="<<<ANSWER>>> Jane Austen <<</ANSWER>>>"))
-        assert [c.id for c in answer.citations] == ["emma"]
-
-    async def test_numbers_follow_the_order_and_tell_no_ranks(self) -> None:
-        model = scripted()
-        answer = await ask(model, [FAKE, EMMA], order="ascending")
-        prompt = prompts(model)["assimilate"]
-        assert prompt.index('number="1"') < prompt.index('number="2"')
         assert [c.id for c in answer.citations] == ["emma"]
 
     def test_it_conforms(self) -> None:
@@ -369,12 +332,6 @@ class TestReplies:
 
 
 class TestPrompts:
-    async def test_every_field_of_every_prompt_is_filled(self) -> None:
-        model = scripted()
-        for options in ({"instructions": list(TELLING)}, {"assimilation": False}, {"accommodation": False}):
-            await ask(model, **options)
-        assert not [prompt for prompt in model.prompts if "{" in prompt]
-
     async def test_a_model_with_schemas_is_bound_in_the_last_call_alone(self) -> None:
         model = scripted(structured=True, accommodate=JSON)
         await ask(model)
@@ -384,17 +341,6 @@ class TestPrompts:
             *("reasoning", "corrections", "thought", "documents", "answer")
         ]
         assert "JSON" in prompts(model)["accommodate"]
-
-    async def test_the_options_reach_every_call(self) -> None:
-        model = scripted()
-        await ask(model, temperature=0.5, max_tokens=99, seed=7)
-        assert {(d.temperature, d.max_tokens, d.seed) for _, d in model.calls} == {(0.5, 99, 7)}
-
-    async def test_a_prompt_can_be_replaced(self, tmp_path: Path) -> None:
-        (tmp_path / "mine.txt").write_text("You study documents, I say: {passages} {question}")
-        model = scripted()
-        await ask(model, prompts={"assimilate": tmp_path / "mine.txt"})
-        assert prompts(model)["assimilate"].startswith("You study documents, I say: <document")
 
 
 class TestPlantedText:

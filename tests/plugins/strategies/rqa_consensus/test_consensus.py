@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from robust_qa import Answer, Completion, ContextError, Message, Passage, Question, Reading
+from robust_qa import Answer, Completion, ContextError, Message, Passage, Reading
 from robust_qa.testing import StaticRetriever, ask, assert_conforms
 from rqa_consensus import Consensus
 
@@ -108,13 +108,6 @@ def test_copies_without_a_source_are_one_voice() -> None:
 def test_a_reader_that_is_not_sure_votes_with_its_best_answer() -> None:
     assert answer(["1871? a.", "1871? b.", "- c."], threshold=0.1).text == "1871"
     assert answer(["1871? a.", "1871? b.", "- c."]).text is None
-
-
-def test_only_the_most_relevant_passages_vote() -> None:
-    reader = FirstWordReader()
-    passages = tuple(Passage(f"1871 says source {n}.") for n in range(30))
-    ask(Consensus(Consensus.Options()), Question(QUESTION, passages=passages), reader=reader)
-    assert len(reader.read_together) == 20
 
 
 def test_without_any_answer_it_abstains() -> None:

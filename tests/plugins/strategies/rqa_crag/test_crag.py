@@ -152,11 +152,6 @@ def test_the_evaluator_judges_texts_with_titles_unless_it_reads_none(titles: boo
     assert all(text.startswith("Skerry Point: ") is titles for text in judge.asked) and judge.asked
 
 
-def test_nothing_retrieved_is_incorrect() -> None:
-    asked = Asked([], search=[PAGE])
-    assert (asked.answer.details["action"], asked.ids) == ("incorrect", ["page"])
-
-
 def test_the_strategy_then_answers_and_its_answer_is_the_answer() -> None:
     answer = Asked([GOOD]).answer
     assert (answer.text, answer.confidence, answer.reason) == (GOOD.text, 0.8, "")
@@ -259,36 +254,6 @@ def test_thresholds_the_wrong_way_round_are_refused() -> None:
 
 
 # -- refinement
-
-
-def test_strips_under_the_floor_are_left_out_of_a_passage_that_is_kept() -> None:
-    noise = "Boats of all kinds are sold here (bad). Visitors pay at the gate (bad). Many cafes line the street (bad)."
-    text = (
-        f"{noise} The lighthouse was built in 1871 (good). It stands on the point itself. Keepers lived beside it then."
-    )
-    asked = Asked([Passage(text, id="mixed")])
-    assert asked.then.given is not None
-    assert asked.then.given[0].text == text.removeprefix(noise).strip()
-
-
-def test_an_evaluator_with_bounds_of_its_own_keeps_strips_down_to_halfway_under_its_lower() -> None:
-    class Lenient(Judge):
-        upper, lower = 0.5, -0.6
-
-    so = [Passage("Some words about other matters.", id="other"), GOOD]  # -0.7
-    assert Asked(so, judge=Lenient()).ids == ["other", "good"]
-    assert Asked(so, judge=Lenient(), floor=-0.6).ids == ["good"]
-    assert Asked(so, judge=Lenient(), thresholds="popqa").ids == ["good"]
-    assert Asked(so).ids == ["good"]
-
-
-def test_of_a_correct_retrieval_the_best_strip_is_kept_whatever_it_scores() -> None:
-    class OnlyTheWhole(Judge):
-        async def score(self, question: str, texts: list[str]) -> list[float]:
-            return [0.9 if len(text) > 100 else -0.8 for text in texts]
-
-    text = "One part of it stands here. Another part stands in this. A third part is in this one. The last one is here."
-    assert len(Asked([Passage(text, id="long")], judge=OnlyTheWhole()).ids) == 1
 
 
 def test_without_refinement_the_passages_are_handed_on_as_they_came() -> None:
@@ -497,19 +462,6 @@ def test_a_model_that_fails_to_write_keywords_leaves_it_to_the_rules() -> None:
         Asked([SO_SO], search=[PAGE], reader=Refuses(), then="silent")
 
 
-def test_rules_can_be_asked_for_and_so_can_the_question_as_it_is() -> None:
-    model = ScriptedModel([])
-    words = Asked([BAD], search=[PAGE], lower=-0.5, reader=model, rewrite="words")
-    off = Asked([BAD], search=[PAGE], lower=-0.5, reader=model, rewrite="off")
-    assert words.web is not None and off.web is not None
-    assert words.web.queries + off.web.queries == ["lighthouse, Skerry Point, built", QUESTION]
-
-
-def test_rewriting_by_the_reader_needs_one_that_writes() -> None:
-    assert "generate" in Crag(Crag.Options(rewrite="reader")).needs
-    assert "generate" not in Crag(Crag.Options()).needs
-
-
 def test_a_search_that_is_not_configured_is_refused_before_the_first_call() -> None:
     tools = toolbox(Question(QUESTION, passages=(GOOD,)), evaluator=Judge(), names={"rag": Then()})
     with pytest.raises(ConfigError, match="web"):
@@ -558,17 +510,6 @@ def test_memory_may_answer_instead() -> None:
     assert asked.crag.hands_to == ("rag", "norag")
 
 
-def test_an_answer_from_memory_is_called_that() -> None:
-    class Remembers(Then):
-        async def answer(self, question: str, tools: Toolbox) -> Answer:
-            return Answer("1871")
-
-    tools = toolbox(Question(QUESTION, passages=(BAD,)), evaluator=Judge(), names={"norag": Remembers()})
-    answer = asyncio.run(Crag(Crag.Options(without_search="memory", lower=-0.5)).answer(QUESTION, tools))
-    assert answer.text == "1871"
-    assert answer.reason.endswith("no search is configured. The answer is from the model's memory.")
-
-
 def test_the_best_strips_may_answer_instead_flagged_as_doubtful() -> None:
     worse = Passage("Some words about other matters.", id="worse")  # -0.7, under the floor as well
     asked = Asked([BAD, worse], lower=-0.5, keep=1, without_search="doubtful")
@@ -584,11 +525,6 @@ def test_after_a_search_without_relevant_results_then_is_asked_without_passages(
 
 
 DOWN = UnavailableError("the provider is down", retry_after=1000)
-
-
-def test_a_failed_search_fails_the_question_rather_than_abstain() -> None:
-    with pytest.raises(UnavailableError, match="the provider is down"):
-        Asked([BAD], search=DOWN, lower=-0.5)
 
 
 def test_a_failed_search_fails_the_question_where_what_is_kept_leads_to_no_answer() -> None:

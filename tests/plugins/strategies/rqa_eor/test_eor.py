@@ -12,7 +12,6 @@ import robust_qa
 from robust_qa import (
     Answer,
     ConfigError,
-    ContextError,
     MissingError,
     Passage,
     Question,
@@ -170,20 +169,6 @@ def test_numbers_that_differ_in_a_point_or_a_sign_are_a_conflict(one: str, other
     assert [position.text for position in answer.conflicts] == [one, other]
 
 
-def test_weights_outvote_numbers() -> None:
-    # Of three equal and two equal answers: 0.1 * 2 / 4 each against 0.6 * 1 / 4.
-    answer, _ = ask(
-        "Austen",
-        "Brontë",
-        "Brontë",
-        "Brontë",
-        pool=["given", "given-first", "given-odd", "given-last", "given-even"],
-        weights=[0.1, 0.1, 0.1, 0.6, 0.6],
-    )
-    assert answer.text == "Brontë"
-    assert answer.confidence == pytest.approx(1.2 / 1.5)
-
-
 def test_the_sentences_of_the_winners_passages_are_cited() -> None:
     answer, _ = ask("Austen", "Brontë", "Austen")
     assert [(citation.id, citation.quote) for citation in answer.citations] == [
@@ -195,55 +180,6 @@ def test_the_sentences_of_the_winners_passages_are_cited() -> None:
 def test_a_retriever_without_an_answer_does_not_vote_but_counts_in_the_share() -> None:
     answer, _ = ask("?", "Austen")  # all, first and odd: none; last and even: Austen
     assert answer.text == "Austen" and answer.confidence == pytest.approx(2 / 5)
-
-
-def test_it_abstains_when_nobody_has_an_answer() -> None:
-    answer, _ = ask("?", "?")
-    assert answer.text is None and answer.reason == "None of 5 retrievers leads to an answer."
-    assert answer.details["answers"] == []
-
-
-def test_details_hold_all_inputs_of_the_vote() -> None:
-    answer, _ = ask("Austen", "Miss Austen", pool=["given-first", "given-last"], weights=[0.4, 0.2], lambdas=[0.5, 0.1])
-    assert answer.details == {
-        "retrievers": [
-            # f1 is 2 * 1 / 3; 0.4 * (0.5 * 1 + 0.1 * 2 / 3) = 0.22667, and 0.2 of that is half.
-            {
-                "retriever": "given-first",
-                "weight": 0.4,
-                "answer": "Austen",
-                "score": pytest.approx(0.226667, abs=1e-6),
-                "passages": [1],
-                "error": "",
-            },
-            {
-                "retriever": "given-last",
-                "weight": 0.2,
-                "answer": "Miss Austen",
-                "score": pytest.approx(0.113333, abs=1e-6),
-                "passages": [2],
-                "error": "",
-            },
-        ],
-        "left_out": {},
-        "pooling": "mean",
-        "threshold": 0.8,
-        "lambdas": {"em": 0.5, "f1": 0.1},
-        "groups": [
-            {
-                "answer": "Austen",
-                "retrievers": ["given-first", "given-last"],
-                "share": 1,
-                "agreement": pytest.approx(0.944444, abs=1e-6),
-            }
-        ],
-        "answers": ["Austen", "Miss Austen"],
-        "similarities": {"em": [[1, 1], [1, 1]], "f1": [[1, 0.666666666667], [0.666666666667, 1]]},
-        "passages": [
-            {"id": "1", "title": "Austen", "text": "It is Austen."},
-            {"id": "2", "title": "Miss Austen", "text": "It is Miss Austen."},
-        ],
-    }
 
 
 # -- a language model
@@ -269,15 +205,6 @@ def test_samples_share_a_prompt_and_differ_in_seed() -> None:
     ask(*"ABCDEF", reader=model, pool=["given"], samples=3, seed=4, order="random")
     assert len({messages[-1].content for messages, _ in model.calls}) == 1
     assert [(d.temperature, d.seed) for _, d in model.calls] == [(0.7, 4), (0.7, 5), (0.7, 6)]
-
-
-def test_both_prompts_can_be_replaced(tmp_path: Path) -> None:
-    prompts = {name: tmp_path / f"{name}.txt" for name in ("read", "recall")}
-    for name, path in prompts.items():
-        path.write_text(f"My own {name}: {{question}}")
-    model = ScriptedModel("Documents: 1\nAnswer: Austen")
-    ask("A", reader=model, pool=["given", "none"], prompts=prompts)
-    assert {messages[-1].content for messages, _ in model.calls} == {f"My own {name}: {QUESTION}" for name in prompts}
 
 
 def test_none_asks_the_model_without_passages() -> None:
@@ -322,22 +249,6 @@ def test_failed_retriever_is_noted_and_the_others_vote() -> None:
     assert answer.text == "Austen"
     assert "web@4 failed and does not vote: The key is wrong." in notes
     assert answer.details["retrievers"][0]["error"] == "The key is wrong."
-
-
-class Narrow:
-    """A reader whose provider turns down more than one passage."""
-
-    async def read(self, question: str, passages: list[Passage]) -> Reading:
-        if len(passages) > 1:
-            raise ContextError("The prompt overflows the window.")
-        return Reading(passages[0].title, 0.5, (0,), 0, 1)
-
-
-def test_context_overflow_is_noted_and_the_others_vote() -> None:
-    names = {"long": StaticRetriever(passages("Bronte", "Bronte")), "wiki": StaticRetriever(passages("Austen"))}
-    answer, notes = ask(names=names, reader=Narrow(), pool=["long@2", "wiki@1"])
-    assert answer.text == "Austen"
-    assert "long@2 failed and does not vote: The prompt overflows the window." in notes
 
 
 def test_failed_call_is_an_error_and_no_abstention() -> None:

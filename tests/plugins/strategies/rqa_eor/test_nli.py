@@ -73,23 +73,6 @@ def bert(folder: Path) -> Path:
     return folder
 
 
-def roberta(folder: Path) -> Path:
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForSequenceClassification
-
-    vocabulary = ["<s>", "<pad>", "</s>", "<unk>", *WORDS]
-    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(vocabulary)}, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
-    special = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(folder)
-    config = RobertaConfig(
-        vocab_size=len(vocabulary), max_position_embeddings=42, type_vocab_size=1, pad_token_id=1, **SHAPE
-    )
-    RobertaForSequenceClassification(config).save_pretrained(folder)
-    return folder
-
-
 def deberta(folder: Path) -> Path:
     from transformers import DebertaV2Config, DebertaV2ForSequenceClassification, DebertaV2Tokenizer
 
@@ -143,7 +126,7 @@ def test_without_transformers_an_unconverted_checkpoint_is_refused_at_once(tmp_p
     assert "[nli]" in caught.value.hint
 
 
-@pytest.mark.parametrize("family", [bert, roberta])
+@pytest.mark.parametrize("family", [bert])
 def test_a_converted_classifier_gives_the_probabilities_of_the_original(
     torch: Any, family: Any, tmp_path: Path
 ) -> None:
@@ -175,7 +158,7 @@ def test_answers_are_compared_both_ways_with_the_question_or_without(torch: Any,
     assert compared("nli-question", tmp_path / "nli") == pytest.approx(sum(likely[2:]) / 2)
 
 
-@pytest.mark.parametrize(("family", "mark"), [(bert, "[SEP]"), (roberta, "</s>")])
+@pytest.mark.parametrize(("family", "mark"), [(bert, "[SEP]")])
 def test_special_tokens_in_a_text_are_plain_text(torch: Any, family: Any, mark: str, tmp_path: Path) -> None:
     torch.manual_seed(4)
     convert(str(family(tmp_path / "checkpoint")), tmp_path / "nli", "float32")

@@ -73,20 +73,9 @@ async def test_without_passages_it_abstains_and_reads_nothing() -> None:
     assert not model.calls
 
 
-async def test_an_answer_of_nothing_is_none() -> None:
-    assert (await answer(ScriptedModel(['{"documents": [1], "answer": "\u00a0"}']), [SEA])).abstained
-
-
 async def test_passages_without_the_answer_make_it_abstain() -> None:
     given = await answer(PointingReader(Reading(None)), [SEA])
     assert given == Answer(None, reason="Not sure of an answer.")
-
-
-async def test_numbers_follow_the_order_and_tell_no_ranks() -> None:
-    model = ScriptedModel(["Documents: 1\nAnswer: Jane Austen"])
-    given = await answer(model, [SEA, EMMA], order="ascending")
-    assert model.prompts[0].index('number="1"') < model.prompts[0].index('number="2"')
-    assert [c.id for c in given.citations] == ["emma"]
 
 
 def test_a_replacement_with_a_field_the_prompt_lacks_is_refused(tmp_path: Path) -> None:

@@ -45,19 +45,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def several(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of a page over two runs."""
-    folder = write_run(tmp_path_factory.mktemp("several") / "run", rows=2)
-    return report([folder, folder])
-
-
-@pytest.fixture(scope="module")
-def heat(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of a page of how members disagree."""
-    return report([write_run(tmp_path_factory.mktemp("heat") / "run")], "inconsistency")
-
-
-@pytest.fixture(scope="module")
 def odd(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a page over four questions: right by two, wrong, without a gold answer, and with a long answer."""
     folder = write_run(tmp_path_factory.mktemp("odd") / "run", rows=2)
@@ -95,15 +82,6 @@ def test_it_shows_the_first_questions_and_asks_for_nothing_but_itself(browser: B
     assert browser.evaluate(STATUS) == "120 of 120 questions, showing the first 50"
     assert browser.evaluate("document.querySelectorAll('#list > li').length") == 50
     assert (browser.requests, browser.troubles) == ([page], [])
-
-
-def test_more_questions_are_listed_on_demand_and_the_focus_goes_to_them(browser: Browser, page: str) -> None:
-    show(browser, page)
-    browser.evaluate("document.getElementById('more').click()")
-    assert browser.evaluate("document.activeElement.parentElement.id") == "q51"
-    browser.evaluate("document.getElementById('more').click()")
-    assert browser.evaluate(STATUS) == "120 of 120 questions"
-    assert browser.evaluate("document.getElementById('more').hidden")
 
 
 def test_a_question_opens_by_the_keyboard_with_answers_citations_and_trace(browser: Browser, page: str) -> None:
@@ -176,13 +154,6 @@ def test_questions_are_chosen_by_what_is_known_of_them(
     assert found == [f"q{number}" for number in listed]
 
 
-def test_the_last_word_of_a_long_answer_is_found(browser: Browser, odd: str) -> None:
-    show(browser, odd)
-    search(browser, "zebedee")
-    browser.wait(f"{STATUS} === '1 of 4 questions'")
-    assert browser.evaluate("document.querySelector('#list details').id") == "q4"
-
-
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_is_no_wider_than_the_window(width: int, browser: Browser, page: str) -> None:
     show(browser, page, width=width)
@@ -191,81 +162,6 @@ def test_the_page_is_no_wider_than_the_window(width: int, browser: Browser, page
     browser.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert browser.evaluate("document.documentElement.scrollWidth") == width
     assert browser.troubles == []
-
-
-@pytest.mark.parametrize("width", [390, 1280])
-def test_heat_maps_are_no_wider_than_the_window(width: int, browser: Browser, heat: str) -> None:
-    browser.open(heat, width=width)
-    assert browser.evaluate("document.documentElement.scrollWidth") == width
-    assert browser.evaluate("document.querySelectorAll('td[class*=shade]').length") > 10
-    assert (browser.requests, browser.troubles) == ([heat], [])
-
-
-SCROLLED = """(() => {
-  const scroll = document.querySelector(".scroll");
-  scroll.scrollLeft = 300;
-  const [left, right] = [scroll.getBoundingClientRect().left + scroll.clientLeft, scroll.getBoundingClientRect().right];
-  return [scroll.scrollLeft, ...["caption span", "thead th", "tbody th"].map((one) => {
-    const [element, box] = [scroll.querySelector(one), scroll.querySelector(one).getBoundingClientRect()];
-    const seen = document.elementFromPoint(box.left + 20, box.top + box.height / 2);
-    return element.contains(seen) && box.left >= left && box.right <= right ? element.textContent : "out of sight";
-  })];
-})()"""
-
-
-def test_a_table_that_is_scrolled_still_says_what_its_rows_are(browser: Browser, several: str) -> None:
-    show(browser, several, width=390)
-    told = ["Strategies (shares in %)", "run\u00a0· strategy", "run\u00a0· rag"]
-    assert browser.evaluate(SCROLLED) == [300, *told]
-
-
-CONTRAST = """(() => {
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const light = (color, under) => {
-    for (const one of [under, color]) { canvas.fillStyle = one; canvas.fillRect(0, 0, 1, 1); }
-    const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3)
-      .map((value) => value / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const ground = getComputedStyle(document.body).backgroundColor;
-  let least = 21;
-  for (const one of document.querySelectorAll("td, th, p, small, button, .mark, dt, dd, caption, h2, article *")) {
-    if (!one.textContent.trim()) continue;
-    const behind = (at) => {
-      const color = getComputedStyle(at).backgroundColor;
-      return at === document.body || color !== "rgba(0, 0, 0, 0)" ? color : behind(at.parentElement);
-    };
-    const under = light(behind(one), ground);
-    const over = light(getComputedStyle(one).color, ground);
-    least = Math.min(least, (Math.max(over, under) + 0.05) / (Math.min(over, under) + 0.05));
-  }
-  return least;
-})()"""
-
-
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_every_text_stands_out_from_its_ground(dark: bool, browser: Browser, page: str, heat: str) -> None:
-    """A contrast of 4.5 to 1 (WCAG 2.2, 1.4.3)."""
-    show(browser, page, dark=dark)
-    browser.evaluate("document.querySelector('#q1 summary').click()")
-    browser.wait("document.querySelector('#q1 article')")
-    assert browser.evaluate(CONTRAST) >= 4.5
-    browser.open(heat, dark=dark)
-    assert browser.evaluate(CONTRAST) >= 4.5
-
-
-def test_the_theme_is_the_systems_until_the_button_says_otherwise(browser: Browser, page: str) -> None:
-    ground = "getComputedStyle(document.body).backgroundColor"
-    show(browser, page)
-    light = browser.evaluate(ground)
-    show(browser, page, dark=True)
-    dark = browser.evaluate(ground)
-    assert light != dark
-    seen = []
-    for _ in range(3):
-        browser.evaluate("document.getElementById('theme').click()")
-        seen.append((browser.evaluate("document.getElementById('theme').textContent"), browser.evaluate(ground)))
-    assert seen == [("Theme: light", light), ("Theme: dark", dark), ("Theme: auto", dark)]
 
 
 def test_everything_that_can_be_used_can_be_reached_by_the_tab_key(browser: Browser, page: str) -> None:

@@ -1,9 +1,7 @@
 """`rqa report RUN...` on the command line: where a report goes, and which folders are runs."""
 
 import json
-import os
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,29 +28,6 @@ def test_the_file_ending_selects_the_format(ending: str, begins: str, rqa: Rqa, 
     assert (ended.code, ended.out) == (0, "")
     assert ended.err.startswith(f"{out}: ") and re.search(r": [1-9]\d* kB\n$", ended.err)
     assert out.read_text("utf-8").startswith(begins)
-
-
-def test_an_existing_file_is_replaced(rqa: Rqa, run: Path) -> None:
-    out = run.parent / "report.json"
-    out.write_text("x" * 1_000_000)
-    rqa("report", run, "-o", out)
-    assert json.loads(out.read_text())
-    assert sorted(path.name for path in run.parent.iterdir()) == ["report.json", "run"]
-
-
-def test_a_pipe_gets_the_report_and_stays_a_pipe(rqa: Rqa, run: Path) -> None:
-    out = run.parent / "report.json"
-    os.mkfifo(out)
-    with subprocess.Popen(["cat", str(out)], stdout=subprocess.PIPE) as reader:
-        ended = rqa("report", run, "-o", out)
-        assert reader.stdout is not None
-        assert json.loads(reader.stdout.read())["runs"]
-    assert (ended.code, out.is_fifo()) == (0, True)
-
-
-def test_a_dash_is_standard_output(rqa: Rqa, run: Path) -> None:
-    assert rqa("report", run, "-o", "-").out == rqa("report", run).out
-    assert rqa("report", run, "-o", "-", "--to", "csv").out == rqa("report", run, "--to", "csv").out
 
 
 def test_a_report_that_fails_leaves_the_file_as_it_was(rqa: Rqa, run: Path) -> None:

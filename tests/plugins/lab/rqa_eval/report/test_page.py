@@ -176,16 +176,6 @@ def test_filled_circles_are_what_nothing_beats(written: Build, run: Path) -> Non
     assert len(named(drawn, "text", "name")) == 3
 
 
-def test_very_different_costs_use_a_logarithmic_axis(written: Build, run: Path) -> None:
-    figures(run, tokens={"rag": 100, "norag": 10_000, "usc": 0})
-    drawn = picture(written(run))
-    ticks = [str(e.text) for e in named(drawn, "text", "tick")]
-    assert [tick for tick in ticks if "%" not in tick] == ["0", "100", "1k", "10k"]
-    assert any(str(e.text).endswith("(logarithmic)") for e in drawn.iter("text"))
-    figures(run, tokens={"rag": 500, "norag": 1000, "usc": 800})
-    assert "(logarithmic)" not in written(run)
-
-
 def test_a_strategy_whose_answers_came_from_the_cache_stays_in_the_plot(written: Build, run: Path) -> None:
     figures(
         run,
@@ -212,14 +202,6 @@ def test_what_is_opened_has_the_trace_and_the_citations(written: Build, run: Pat
     assert [passage["planted"] for passage in given["passages"]] == [False] * 3
 
 
-def test_questions_of_several_runs_are_merged(written: Build, run: Path) -> None:
-    page = Page(written(run, run))
-    index = unpacked(page, "index")
-    assert index["members"] == ["run: rag", "run: norag", "run: usc", "run (2): rag", "run (2): norag", "run (2): usc"]
-    assert len(index["questions"]) == 12
-    assert len(index["questions"][0][4]) == 6
-
-
 def test_different_passages_are_shown_for_each_run(written: Build, run: Path, tmp_path: Path) -> None:
     other = write_run(tmp_path / "other")
 
@@ -241,22 +223,3 @@ def test_hostile_text_reaches_the_page_packed_and_without_control_characters(wri
     assert unpacked(page, "index")["questions"][0][1] == f"Where is number 1 of the cities?{HOSTILE}".replace(
         "\x1b", ""
     )
-
-
-def test_a_long_reply_is_cut_with_a_note(written: Build, run: Path) -> None:
-    path = run / "answers" / "rag.jsonl"
-    path.write_text(path.read_text().replace("In France.", "x" * 50_000))
-    reply = unpacked(Page(written(run)), "chunk0")[2]["answers"][0]["trace"][0]["data"]["reply"]
-    assert reply.endswith("x… (46,000 characters more)")
-
-
-def test_odd_answer_lines_do_not_break_the_page(written: Build, run: Path) -> None:
-    path = run / "answers" / "norag.jsonl"
-    odd = [
-        {"row": 1, "answer": ["a"], "trace": "no"},
-        {"row": 2, "answer": 7, "citations": {}},
-        {"row": 3, "error": "x"},
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in odd))
-    index = unpacked(Page(written(run)), "index")
-    assert [question[4][1] for question in index["questions"][:4]] == [1.0, 0.0, "failed", None]
