@@ -1,6 +1,5 @@
 """`rqa check`: the verdict of each sentence of an answer, its quote, files of answers, and the exit code."""
 
-import csv
 import json
 import os
 import subprocess
@@ -148,25 +147,6 @@ def test_an_invalid_line_is_an_error_in_its_row_and_exits_with_3(tmp_path: Path)
     assert [row.get("supported") for row in found] == [True, None, None, None, None]
     assert all(f"line {n}" in row["error"]["message"] for n, row in enumerate(found, 1) if n > 1)
     assert ran.returncode == 3
-
-
-def test_the_ending_of_the_output_chooses_its_format_or_is_refused(tmp_path: Path) -> None:
-    row = '{"id": "a", "answer": "It sails on Mondays."}\n'
-    rqa_check(tmp_path, "-f", "-", "-d", "ferry.md", "-o", "out.csv", stdin=row)
-    with (tmp_path / "out.csv").open(newline="") as file:
-        ((number, supported, sentences),) = [(r["row"], r["supported"], r["sentences"]) for r in csv.DictReader(file)]
-    assert (number, supported, json.loads(sentences)[0]["verdict"]) == ("1", "true", "supported")
-    rqa_check(tmp_path, "-f", "-", "-d", "ferry.md", "-o", "rows.json", stdin=row)
-    assert [each["id"] for each in json.loads((tmp_path / "rows.json").read_text())] == ["a"]
-    rqa_check(tmp_path, "It sails on Mondays.", "-d", "ferry.md", "-o", "one.json")
-    assert json.loads((tmp_path / "one.json").read_text())["sentences"][0]["verdict"] == "supported"
-    for arguments, out, allowed in (
-        (("It sails on Mondays.",), "one.csv", ".txt, .md, .json"),
-        (("-f", "-"), "rows.txt", ".jsonl, .json, .csv, .tsv"),
-        (("-f", "-"), "rows.xlsx", ".txt, .md, .json, .jsonl, .json, .csv, .tsv"),
-    ):
-        ran = rqa_check(tmp_path, *arguments, "-d", "ferry.md", "-o", out, stdin=row)
-        assert (ran.returncode, allowed in ran.stderr, (tmp_path / out).exists()) == (2, True, False)
 
 
 @pytest.mark.parametrize("arguments", [(), ("An answer.", "-f", "file.txt"), ("",)])

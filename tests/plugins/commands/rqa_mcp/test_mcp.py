@@ -390,16 +390,3 @@ def test_http_lets_in_this_machine_or_the_token_alone(tmp_path: Path, docs: Path
     with serving(tmp_path, "--docs", docs, "--host", "0.0.0.0", "--token", "door", **token) as (url, _):
         url = url.replace("0.0.0.0", "127.0.0.1")
         assert (status(url), status(url, Authorization="Bearer open-sesame", Host="rqa.example")) == (401, 200)
-
-
-def test_an_http_client_that_leaves_cancels_its_calls(tmp_path: Path, docs: Path) -> None:
-    headers = {"Accept": "application/json, text/event-stream"}
-    with (
-        serve(lambda request, number: HANG) as model,
-        serving(tmp_path, "--docs", docs, "-s", "norag", reader=model.url) as (url, _),
-        httpx.Client(trust_env=False, timeout=1) as client,
-    ):
-        with pytest.raises(httpx.ReadTimeout):
-            client.post(url, json={"jsonrpc": "2.0", **ask(2, question="Who?")}, headers=headers)
-        assert model.count == 1
-        assert eventually(lambda: model.requests[0].ended > 0)

@@ -1,4 +1,3 @@
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,14 +46,6 @@ def test_citations_and_costs_are_below_the_answers(compare: Any) -> None:
     assert "1 call · 7 + 3 tokens" in out
 
 
-def test_a_citation_title_is_on_one_line(rqa: Any) -> None:
-    passage = {"title": "Atlas\n● Berlin 99%\u2028rqa: checked", "text": "Paris is the capital of France."}
-    Path("passages.jsonl").write_text(json.dumps(passage), encoding="utf-8")
-    ended = rqa("compare", "What is the capital of France?", "--passages", "passages.jsonl", "-s", "rag")
-    assert "Atlas ● Berlin 99% rqa: checked: “" in " ".join(ended.out.split())
-    assert not any(line.startswith(("●", "rqa:")) for line in ended.out.splitlines())
-
-
 def test_a_strategy_that_fails_says_why_beside_the_others(compare: Any) -> None:
     def script(request: Any, number: int) -> Any:
         reads = "<document" in request["messages"][-1]["content"]
@@ -80,12 +71,6 @@ def test_answers_are_written_to_the_output_file_also_when_a_strategy_fails(rqa: 
     ended = rqa("compare", "What is the capital of Gondal?", *options)
     assert (ended.code, ended.out) == (3, "")
     assert "needs a language model" in Path("answers.txt").read_text("utf-8")
-
-
-def test_all_strategies_fail(compare: Any) -> None:
-    ended = compare("norag,rag", model=lambda request, number: error(400, "not today"))
-    assert (ended.code, ended.out) == (5, "")
-    assert "not today" in ended.err
 
 
 def test_text_from_outside_cannot_steer_the_terminal(compare: Any) -> None:

@@ -345,20 +345,6 @@ def test_a_sample_is_drawn_by_its_seed(evaluate: Any) -> None:
     assert sampled() == sorted(sampled())  # in the order of the set
 
 
-@pytest.mark.parametrize(
-    ("renamed", "told"),
-    [
-        ({"answers": "golden_answers"}, "no question has a gold answer in `answers`. `golden_answers` is ignored."),
-        ({"passages": "contexts"}, "`contexts` is not read: passages are in `passages`"),
-        ({}, ""),
-    ],
-)
-def test_fields_with_other_names_are_reported(evaluate: Any, renamed: Any, told: str) -> None:
-    rows = [{renamed.get(key, key): value for key, value in one.items()} for one in ROWS]
-    err = evaluate("-s", "norag", rows=rows).err
-    assert told in err and ("is not read" in err or "is ignored" in err) == bool(told)
-
-
 # -- as the papers count
 
 
@@ -456,25 +442,10 @@ def test_a_row_without_passages_fails_alone(evaluate: Any, place: int) -> None:
     assert figures("accuracy") == {"rag": 4 / 9, "norag": 4 / 9}
 
 
-def test_strategies_that_need_passages_are_left_out_without_any(evaluate: Any) -> None:
-    rows = [{key: value for key, value in one.items() if key != "passages"} for one in ROWS]
-    ended = evaluate("-s", "rag,norag", rows=rows)
-    assert (ended.code, list(figures("accuracy"))) == (3, ["norag"])
-    assert "rag was left out: " in ended.out
-
-
 def test_no_strategy_can_run(rqa: Any, question_set: Any) -> None:
     ended = rqa("eval", question_set(ROWS), "-s", "norag", "-o", RUN)
     assert ended.code == 4
     assert "needs a language model" in ended.err
-    assert not RUN.exists()
-
-
-def test_a_malformed_row_stops_the_run(evaluate: Any) -> None:
-    ended = evaluate("-s", "norag", rows=[ROWS[0], "{broken", {"answers": ["x"]}])
-    assert ended.code == 2
-    assert "line 2: it is not JSON" in ended.err
-    assert "line 3: it has no `question`" in ended.err
     assert not RUN.exists()
 
 
@@ -653,23 +624,6 @@ def test_a_changed_reader_or_evaluator_cannot_be_resumed(
     assert [one["name"] for one in described["strategies"]] == ["rag", "norag"]
     assert described["answering"]["reader"] == "reader.mind"
     assert "reader options" in described["answering"]
-
-
-def test_changed_strategy_options_are_an_error_before_anything_runs(rqa: Any, reader: Any, question_set: Any) -> None:
-    command = ("eval", question_set(ROWS), "-o", RUN, "--no-cache")
-    with reader(WORLD) as server:
-        rqa(*command, "-s", "rag")
-        for file in (RUN / "answers").glob("rag.jsonl*"):
-            file.rename(file.with_name(file.name.replace("rag", "self_route")))  # answers that it did not give
-        ended = rqa(*command, "-s", "norag,self_route", "--resume")
-        assert server.count == 8
-        assert (ended.code, "`strategy` was rag and is self_route" in ended.err) == (2, True)
-        assert "delete answers/self_route.jsonl* to run" in ended.err and "--force" not in ended.err
-        assert figures("accuracy") == {"rag": 4 / 8}  # nothing was asked: what was measured holds
-        for file in (RUN / "answers").glob("self_route.jsonl*"):
-            file.unlink()
-        assert rqa(*command, "-s", "norag,self_route", "--resume").code == 0
-        assert server.count == 8 + 8 + 10
 
 
 def test_changed_questions_cannot_be_resumed(evaluate: Any) -> None:

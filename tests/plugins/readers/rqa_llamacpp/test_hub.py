@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from standins.hub import Hub, running_hub
 
-from robust_qa import BusyError, ConfigError, MissingError, RefusedError, ReplyError, RqaError, UnavailableError
+from robust_qa import BusyError, ConfigError, RefusedError, ReplyError, RqaError, UnavailableError
 
 pytest.importorskip("huggingface_hub", reason="needs the extra [llama]")
 
@@ -58,21 +58,9 @@ def test_without_a_file_the_usual_quantisation_is_chosen(hub):
     assert fetch(REPO, hub).name == Q4
 
 
-def test_when_it_is_not_clear_which_file_is_meant_they_are_listed(hub):
-    hub.repos[REPO] = {"a-Q5_0.gguf": b"", "b-Q5_1.gguf": b""}
-    with pytest.raises(ConfigError, match=r"a-Q5_0\.gguf\n  b-Q5_1\.gguf"):
-        fetch(REPO, hub)
-
-
 def test_a_quantisation_the_repository_lacks_lists_those_it_has(hub):
     with pytest.raises(ConfigError, match=f"no model 'q2_k'.*\n  {Q4}\n  {Q8}"):
         fetch(f"{REPO}:q2_k", hub)
-
-
-def test_a_repository_without_models_says_so(hub):
-    hub.repos[REPO] = {"model.safetensors": b"x"}
-    with pytest.raises(MissingError, match="no GGUF model"):
-        fetch(REPO, hub)
 
 
 def test_all_parts_of_a_split_model_are_fetched(hub):

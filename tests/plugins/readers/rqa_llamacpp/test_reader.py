@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -143,14 +142,6 @@ async def test_a_prompt_that_overflows_the_window_is_refused_before_it_is_comput
     assert evaluated(reader) == 0
 
 
-async def test_a_reply_ends_at_the_end_of_the_window(open_reader):
-    reader = open_reader(n_ctx=256)
-    text = "w" * (250 - reader.count_tokens(user("")))
-    reply = await ask(reader, text, Decoding(schema={"type": "string", "minLength": 100}, max_tokens=100))
-    assert reply.usage.prompt_tokens + reply.usage.completion_tokens == 256
-    assert reply.finish == "length"
-
-
 def test_the_window_is_at_most_what_the_model_was_trained_for(open_reader):
     assert [open_reader(n_ctx=n).window for n in (0, 256, 100_000)] == [2048, 256, 2048]
 
@@ -174,14 +165,6 @@ async def under_way(reader: LlamaCpp) -> None:
         await asyncio.sleep(0.001)
 
 
-async def test_counting_does_not_wait_for_a_generation(reader):
-    generation = endless(reader)
-    await under_way(reader)
-    assert reader.count_tokens(user("Who?")) > 4
-    assert not generation.done()
-    generation.cancel()
-
-
 async def test_a_cancelled_generation_does_not_block_the_next(reader):
     generation = endless(reader)
     await under_way(reader)
@@ -199,33 +182,6 @@ async def test_closing_stops_a_generation_and_later_calls_say_so(reader):
         await generation
     with pytest.raises(RqaError, match="closed"):
         await ask(reader, "Who?")
-
-
-def test_nothing_is_printed_while_loading_and_failing(tiny, tmp_path):
-    broken = tmp_path / "broken.gguf"
-    broken.write_bytes(tiny.read_bytes()[:-1000])
-    code = (
-        "import asyncio, sys\n"
-        "from robust_qa import Decoding, Message, RqaError\n"
-        "from rqa_llamacpp.reader import LlamaCpp\n"
-        "for path in sys.argv[1:]:\n"
-        "    reader = LlamaCpp(LlamaCpp.Options(model=path, n_threads=1))\n"
-        "    try:\n"
-        "        reader.window\n"
-        "    except RqaError as error:\n"
-        "        print(error)\n"
-        "    reader.close()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tiny), str(broken)],
-        env={"PYTHONPATH": ":".join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stderr == ""
-    assert done.stdout.startswith(f"llama.cpp cannot load {broken}: ")
-    assert "data is not within the file bounds" in done.stdout
 
 
 # -- models that cannot be used
@@ -311,12 +267,3 @@ def test_a_copy_of_a_model_has_its_fingerprint_and_another_model_of_its_size_has
     assert other.stat().st_size == tiny.stat().st_size
     same, copied, different = (open_reader(path).fingerprint() for path in (tiny, copy, other))
     assert same == copied != different
-
-
-def test_the_contents_of_a_chat_template_file_are_part_of_the_fingerprint(open_reader, tmp_path):
-    template = tmp_path / "chat.jinja"
-    found = set()
-    for text in ("{{ messages[0].content }}", "{{ messages[-1].content }}"):
-        template.write_text(text)
-        found.add(open_reader(chat_template=template).fingerprint())
-    assert len(found) == 2

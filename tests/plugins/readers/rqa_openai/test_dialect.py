@@ -6,7 +6,7 @@ import pytest
 from standins.openai import Fault, error, serve, unsupported
 
 from robust_qa import ContextError, Decoding, Message, RefusedError, ReplyError
-from robust_qa.kit.warnings import LastingWarning, collected_warnings
+from robust_qa.testing import toolbox
 
 ASKED = [Message("user", "Where is the Louvre?")]
 SCHEMA = {
@@ -319,20 +319,18 @@ async def test_without_a_system_role_its_text_is_put_before_the_users(connect, r
     assert reader.structured
 
 
-async def remarks_on(reader, decoding=DECODING):
-    with collected_warnings() as remarks:
-        await reader.generate(ASKED, decoding)
-    return [each for each in remarks if not isinstance(each, LastingWarning)]
+async def warnings_of(reader, asked=ASKED, decoding=DECODING):
+    tools = toolbox("Where?", reader=reader)
+    await tools.generate(asked, schema=decoding.schema)
+    return tools.trace.steps[-1].data.get("remarks", [])
 
 
 async def test_an_unexpectedly_sampled_reply_causes_a_warning(connect):
     script = lambda request, n: unsupported("temperature") if request.get("temperature") == 0 else "Paris."  # noqa: E731
     with serve(script) as server:
-        assert "sampled without a seed" in (await remarks_on(connect(server.url)))[0]
-        assert await remarks_on(connect(server.url, body={"temperature": 1.0}))
-        assert not await remarks_on(connect(server.url, seed=3))
-        assert not await remarks_on(connect(server.url, body={"temperature": 1.0, "seed": 3}))
-        assert not await remarks_on(connect(server.url, temperature=0.7))  # the host knows of that one
+        for options, warned in (({}, True), ({"body": {"temperature": 1.0}}, True), ({"seed": 3}, False)):
+            warnings = " ".join(await warnings_of(connect(server.url, **options)))
+            assert ("sampled without a seed" in warnings) is warned
 
 
 async def test_rejected_fields_cause_a_warning_on_every_reply(connect):
@@ -345,7 +343,5 @@ async def test_rejected_fields_cause_a_warning_on_every_reply(connect):
     with serve(script) as server:
         reader = connect(server.url, seed=3)
         for _ in range(2):
-            with collected_warnings() as remarks:
-                await reader.generate(INSTRUCTED, WITH_SCHEMA)
-            assert remarks == ["the endpoint rejected json_schema, max_tokens, temperature, the role system"]
-            assert isinstance(remarks[0], LastingWarning)  # the reply is kept for all that
+            warnings = await warnings_of(reader, INSTRUCTED, WITH_SCHEMA)
+            assert warnings == ["the endpoint rejected json_schema, max_tokens, temperature, the role system"]

@@ -17,7 +17,7 @@ from robust_qa import (
     UnavailableError,
     Usage,
 )
-from robust_qa.kit.warnings import LastingWarning, collected_warnings
+from robust_qa.testing import toolbox
 
 ASKED = [Message("user", "Where is the Louvre?")]
 
@@ -100,10 +100,11 @@ async def test_a_reply_that_ends_at_once_at_a_stop_sequence_is_a_reply(replied):
 async def test_token_counts_that_suggest_a_full_window_cause_a_warning(connect, words, finish, usage, told):
     reply = completion("Paris.", finish=finish)
     reply["usage"] = dict(zip(("prompt_tokens", "completion_tokens"), usage, strict=True))
-    with serve(lambda request, n: reply) as server, collected_warnings() as remarks:
-        await connect(server.url).generate([Message("user", "word " * words)], Decoding())
-    assert all(isinstance(each, LastingWarning) for each in remarks)
-    assert (told in remarks[0]) if told else remarks == []
+    with serve(lambda request, n: reply) as server:
+        tools = toolbox("Where?", reader=connect(server.url))
+        await tools.generate([Message("user", "word " * words)])
+    warnings = tools.trace.steps[-1].data.get("remarks", [])
+    assert (told in warnings[0]) if told else warnings == []
 
 
 async def test_content_in_parts_is_joined(replied):
@@ -195,19 +196,6 @@ async def test_a_reply_that_is_too_long_when_decompressed_is_an_error(replied):
     body = gzip.compress(bytes(64 << 20), 1)
     with pytest.raises(ReplyError, match="more than 16 MiB"):
         await replied(Fault(body=body, headers={"Content-Encoding": "gzip"}))
-
-
-async def test_an_error_inside_a_choice_is_an_error(replied):
-    def broken(**choice):
-        return {"choices": [{"message": {"content": "Par"}, "finish_reason": "error", **choice}]}
-
-    with pytest.raises(UnavailableError, match="status 502: Upstream went away") as raised:
-        await replied(broken(error={"code": 502, "message": "Upstream went away"}))
-    assert raised.value.retryable
-    with pytest.raises(UnavailableError, match="broke off"):
-        await replied(broken())
-    with pytest.raises(RefusedError, match="status 403: Flagged"):
-        await replied(broken(error={"code": 403, "message": "Flagged"}))
 
 
 @pytest.mark.parametrize("said", [None, ""])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from standins.openai import HANG, HTML, RESET, Fault, rate_limited
+from standins.openai import HTML, RESET, Fault, rate_limited
 from standins.opensearch import OpenSearch as Server
 from standins.opensearch import serve
 
@@ -96,12 +96,6 @@ async def test_an_index_name_stays_one_part_of_the_path(server: Server, connect:
     server.indices["a/_doc?x"] = MANUALS
     passages, _ = await search(connect(index="a/_doc?x"))
     assert server.requests[0].path == "/a%2F_doc%3Fx/_search" and len(passages) == 2
-
-
-async def test_several_indices_are_searched(server: Server, connect: Connect) -> None:
-    server.indices["notes-2024"] = {"1": {"text": "Ada Quill serviced the boiler."}}
-    passages, _ = await search(connect(index="manuals,notes-*"))
-    assert {passage.id for passage in passages} == {"manuals/1", "manuals/2", "notes-2024/1"}
 
 
 # -- a search of one's own
@@ -278,17 +272,6 @@ async def test_a_rate_limit_is_passed_on(fault: Fault, wait: float | None, serve
     with pytest.raises(UnavailableError, match="status 429") as caught:
         await connect().retrieve(QUESTION, 5)
     assert (caught.value.limited, caught.value.retry_after) == (True, wait)
-
-
-def test_a_server_that_does_not_answer_in_time_is_a_timeout(
-    server: Server, rqa: Callable[..., Any], tmp_path: Path
-) -> None:
-    server.faults = [HANG]
-    config = tmp_path / "own.toml"
-    table = f'[retriever.opensearch]\nurl = "{server.url}"\nindex = "manuals"\ntimeout = 0.3\nretries = 0\n'
-    config.write_text(table, "utf-8")
-    ended = rqa("--config", config, "ask", "-r", "opensearch", QUESTION)
-    assert ended.code == 5 and "0.3 s" in ended.err
 
 
 def test_the_command_line_retries_and_answers(server: Server, rqa: Callable[..., Any], tmp_path: Path) -> None:

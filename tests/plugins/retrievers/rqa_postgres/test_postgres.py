@@ -119,18 +119,6 @@ def test_passages_with_all_words_come_first(tmp_path: Path, pg: Callable[..., Po
     assert rankings[0].text.startswith("The harbour has a crane")
 
 
-def test_a_rare_word_counts_more_than_one_of_many_passages(
-    docs: Path, pg: Callable[..., Postgres], execute: Callable[..., object]
-) -> None:
-    index(pg(), docs)
-    execute("drop index rqa_by_vector")
-    execute("""insert into rqa_passages (file, id, title, text, source, date, vector)
-        select file, id, title, case when n = 20000 then 'A quay.' else 'Harbour ' || n end, source, date, vector
-        from (select * from rqa_passages limit 1) as one, generate_series(1, 20000) as n""")
-    execute("analyze rqa_passages")
-    assert "A quay." in ask(pg(), "harbour quay", 3)
-
-
 def test_a_passage_names_its_file(docs: Path, pg: Callable[..., Postgres]) -> None:
     index(pg(), docs)
     [passage] = asyncio.run(pg().retrieve("panda", 1))
@@ -142,29 +130,6 @@ def test_passages_of_equal_text_are_returned_once(tmp_path: Path, pg: Callable[.
         (tmp_path / f"{name}.md").write_text(f"# Animals\n\n{PANDA}")
     index(pg(), tmp_path)
     assert ask(pg(), "panda", 5) == [PANDA]
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "",
-        "???",
-        "of the and",
-        "'; drop table rqa_passages; --",
-        """It's "half a quote""",
-        "a & | ! <-> (",
-        "-panda or -",
-        "\0",
-        "\ud800",
-        "%s %",
-        "x" * 100_000,
-        "".join(f'"panda {number}" or ' for number in range(6000)),
-    ],
-    ids=lambda query: query[:12],
-)
-def test_any_text_is_a_question(query: str, docs: Path, pg: Callable[..., Postgres]) -> None:
-    index(pg(), docs)
-    assert len(ask(pg(), query)) == 3
 
 
 def test_a_language_stems_its_words(tmp_path: Path, pg: Callable[..., Postgres]) -> None:
@@ -193,11 +158,6 @@ def test_only_changed_files_are_read_again(docs: Path, pg: Callable[..., Postgre
     assert (report.added, report.changed, report.removed, report.unchanged, report.passages) == (1, 1, 1, 1, 3)
     assert [text for text in again.embedded if "car" in text or "Tea" in text] == again.embedded[1:]
     assert CAR not in ask(pg(), "automobile", 5)
-
-
-def test_other_options_of_cutting_read_files_again(docs: Path, pg: Callable[..., Postgres]) -> None:
-    index(pg(), docs)
-    assert index(pg(words=50), docs).changed == 3
 
 
 def test_a_file_that_cannot_be_read_is_skipped_and_its_passages_go(docs: Path, pg: Callable[..., Postgres]) -> None:

@@ -96,10 +96,6 @@ async def test_the_nearest_points_become_passages(connect: Connect) -> None:
     assert boiler.score > others[0].score > others[1].score
 
 
-async def test_a_distance_is_a_negative_score(server: Server, notes: Collection, connect: Connect) -> None:
-    server.collections = {"notes": Collection(notes.sizes, notes.points, "Euclid")}
-    passages = await connect().retrieve(QUESTION, 3)
-    assert passages[0].title == "Boiler" and 0 > passages[0].score > passages[1].score
 
 
 async def test_payload_fields_have_other_names(server: Server, notes: Collection, connect: Connect) -> None:
@@ -134,14 +130,6 @@ async def test_the_key_is_sent_in_its_header(server: Server, connect: Connect) -
     with pytest.raises(RefusedError, match="status 401: Must provide an API key") as caught:
         await connect().retrieve(QUESTION, 1)
     assert "rqa sent no key" in caught.value.hint
-
-
-async def test_a_collection_name_stays_one_part_of_the_path(
-    server: Server, notes: Collection, connect: Connect
-) -> None:
-    server.collections = {"a/b?c": notes}
-    assert await connect(collection="a/b?c").retrieve(QUESTION, 1)
-    assert server.requests[0].path == "/collections/a%2Fb%3Fc/points/query"
 
 
 async def test_a_missing_collection_is_a_missing_error(connect: Connect) -> None:

@@ -131,27 +131,6 @@ async def test_a_page_that_cannot_be_read_is_replaced_by_its_snippet_with_a_warn
     assert remark.startswith(f"{web.url}/page: ") and told in remark and "its snippet is used" in remark
 
 
-@pytest.mark.parametrize(
-    ("what", "url"), [("rqa_web.fetching.read", "/page"), ("rqa_web.fetching.socket.getaddrinfo", "//a.example/")]
-)
-def test_an_answer_does_not_wait_for_a_page_that_was_given_up(what: str, url: str, web: Web) -> None:
-    run = f"""
-import time, rqa_web.fetching
-real = {what}
-{what} = lambda first, *more, **how: time.sleep(100) if first != "127.0.0.1" else real(first, *more, **how)
-from robust_qa.__main__ import main
-main()
-"""
-    web.routes["/page"] = PAGE
-    found(web, f"http:{url}" if "//" in url else url, snippet="The lighthouse at Skerry Point was built in 1871.")
-    options = {"provider": "searxng", "base_url": web.url, "private": "true", "robots": "false", "page_seconds": "0.2"}
-    overrides = [part for key, value in options.items() for part in ("-O", f"retriever.web.{key}={value}")]
-    asked = ["ask", "-r", "web", "-s", "rag", "--reader", "lexical", *overrides, "When was the lighthouse built?"]
-    done = subprocess.run([sys.executable, "-c", run, *asked], check=False, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert "built in 1871." in done.stdout.splitlines()[0]
-
-
 async def test_redirects_are_followed(web: Web, connect: Any, search: Any) -> None:
     web.routes.update({"/2": redirect("/3", 308), "/3": PAGE})
     assert await read(web, connect, search, redirect("2")) == (TEXT, [])
@@ -224,33 +203,6 @@ async def test_every_notation_of_a_private_address_is_refused(host: str) -> None
 )
 def test_which_addresses_are_public(address: str, public: bool) -> None:
     assert fetching.is_public(address) is public
-
-
-async def test_a_site_receives_its_own_host_header_and_no_cookies(web: Web, connect: Any, search: Any) -> None:
-    port = web.url.rpartition(":")[2]
-    web.routes.update({"/1": html(PAGE.body, **{"Set-Cookie": "a=b"}), "/2": PAGE})  # type: ignore[arg-type]
-    for path in ("/1", "/2"):
-        found(web, f"http://localhost:{port}{path}")
-        await search(connect(robots=False))
-    asked = web.asked("/2")[0]
-    assert asked.headers["host"] == f"localhost:{port}"
-    assert "cookie" not in asked.headers
-
-
-@pytest.mark.parametrize(
-    ("without", "read"), [("", False), ("other.example", False), ("localhost", True), (".localhost", True), ("*", True)]
-)
-async def test_no_proxy_is_respected(
-    web: Web, connect: Any, search: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: str, read: bool
-) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    monkeypatch.setenv("NO_PROXY", without)
-    web.routes["/page"] = PAGE
-    url = f"http://localhost:{web.url.rpartition(':')[2]}/page"
-    (tmp_path / "found.jsonl").write_text(json.dumps({"url": url, "title": "Page", "snippet": "A snippet."}))
-    retriever = connect(provider="static", file=tmp_path / "found.jsonl", robots=False)
-    passages, _ = await search(retriever, "page")
-    assert passages[0].text == (TEXT if read else "A snippet.")
 
 
 @pytest.mark.parametrize(
@@ -327,16 +279,6 @@ async def test_the_robots_txt_of_a_site_that_a_page_is_redirected_to_is_respecte
     (passage,), (remark,) = await search(connect())
     assert passage.text == "A snippet." and "robots.txt" in remark
     assert web.asked("/closed") == []
-
-
-@pytest.mark.parametrize(("agent", "allowed"), [("me/1.0 (mail@example.org)", False), (None, True)])
-async def test_robots_txt_applies_to_the_user_agent_of_the_options(
-    agent: str | None, allowed: bool, web: Web, connect: Any, search: Any
-) -> None:
-    web.routes.update({"/robots.txt": plain("User-agent: me\nDisallow: /"), "/page": PAGE})
-    found(web, "/page")
-    (passage,), _ = await search(connect(user_agent=agent))
-    assert passage.text == (TEXT if allowed else "A snippet.")
 
 
 async def test_without_protego_a_site_with_a_robots_txt_is_not_read(

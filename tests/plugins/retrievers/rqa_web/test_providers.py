@@ -295,16 +295,6 @@ async def test_an_unknown_reply_is_not_an_empty_result(provider: str, web: Web, 
 
 
 @pytest.mark.parametrize(
-    ("header", "seconds"), [("7", 7.0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("soon", None), ("\xb2", None)]
-)
-async def test_retry_after_is_passed_on(header: str, seconds: float | None, web: Web, connect: Any) -> None:
-    web.routes["/search"] = Fault(429, headers={"Retry-After": header})
-    with pytest.raises(UnavailableError) as caught:
-        await connect().retrieve("lighthouse", 10)
-    assert caught.value.retry_after == seconds
-
-
-@pytest.mark.parametrize(
     ("provider", "status", "body"),
     [
         ("brave", 422, {"error": {"code": "SUBSCRIPTION_TOKEN_INVALID", "detail": "The token is invalid."}}),

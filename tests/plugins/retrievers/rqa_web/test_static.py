@@ -56,18 +56,6 @@ async def test_a_text_without_address_is_identified_by_its_line(results: Any, co
     assert (passage.id, passage.text) == ("results.jsonl:2", "A boiler.")
 
 
-async def test_the_first_results_do_not_depend_on_k(web: Web, results: Any, connect: Any, search: Any) -> None:
-    rows: list[dict[str, str]] = [{"url": f"https://a.example/{n}", "text": f"Lighthouse {n}."} for n in range(40)]
-    rows[7]["url"], rows[14]["url"] = (f"https://en.wikipedia.org/{n}" for n in (7, 14))
-    for n in (1, 3, 20):  # pages that cannot be had, with no snippet to stand for them
-        rows[n] = {"url": f"{web.url}/{n}", "title": "The lighthouse"}
-    retriever = connect(provider="static", file=results(*rows), robots=False)
-    most, _ = await search(retriever, "lighthouse", k=40)
-    assert [p.id[-2:] for p in most][:7] == ["/7", "/0", "/2", "/4", "/5", "/6", "/8"] and len(most) == 37
-    for k, given in {1: 1, 3: 3, 4: 4, 10: 8, 11: 9, 30: 27}.items():  # of k results, at least 10
-        assert (await search(retriever, "lighthouse", k=k))[0] == most[:given]
-
-
 def test_the_fingerprint_depends_on_the_file(results: Any) -> None:
     first = Retriever(Retriever.Options(provider="static", file=results(FERRY))).fingerprint()
     assert first != Retriever(Retriever.Options(provider="static", file=results(LIGHTHOUSE))).fingerprint()

@@ -263,22 +263,6 @@ class TestReplies:
         assert [c.id for c in answer.citations] == ["emma"]
 
     @pytest.mark.parametrize(
-        ("named", "cited", "removed"),
-        [
-            ("1, 3", "13", 0),
-            ("Documents 2-4", "234", 0),
-            ("[1.0, 2]", "12", 0),
-            ("0, 7", "", 2),
-            ("4-9", "4", 1),
-        ],
-    )
-    async def test_documents_are_named_in_many_ways(self, named: str, cited: str, removed: int) -> None:
-        passages = [Passage(f"Jane, says {n}.", id=str(n)) for n in range(1, 6)]
-        reply = f"THOUGHT: So.\nDOCUMENTS: {named}\nANSWER: Jane"
-        answer = await ask(scripted(assimilate="- Nothing.", accommodate=reply), passages)
-        assert ("".join(c.id for c in answer.citations), answer.details["citations_removed"]) == (cited, removed)
-
-    @pytest.mark.parametrize(
         "reply",
         [
             "CORRECTION 1\n- **Before:** It was\nMary.\n- **After:** It was Jane.\n- **Documents:** 1\n\nCORRECTION 2\n"
@@ -310,19 +294,6 @@ class TestReplies:
         answer = await ask(scripted(accommodate=reply))
         assert answer.abstained
         assert answer.reason.startswith("The language model gave no answer")
-
-    async def test_the_reason_tells_whether_memory_had_an_answer(self) -> None:
-        unknown = "<<<ANSWER>>> I don't know <<</ANSWER>>>"
-        answer = await ask(scripted(accommodate=unknown))
-        assert answer.reason == "The language model gave no answer in the end; the one from memory was given up."
-        assert [(p.text, p.citations[0].origin, p.chosen) for p in answer.conflicts] == [
-            ("Mary Shelley", "memory", False)
-        ]
-        answer = await ask(scripted(inquire=unknown, accommodate=unknown))
-        assert answer.reason == "The language model gave no answer, neither from the documents nor from memory."
-        assert answer.conflicts == ()
-        answer = await ask(scripted(conclude=unknown), accommodation=False)
-        assert answer.reason == "The language model gave no answer from the documents."
 
     @pytest.mark.parametrize("passages", [[], [EMMA]], ids=["no passage", "a passage"])
     async def test_thoughts_that_are_cut_are_an_error_and_no_abstention(self, passages: list[Passage]) -> None:

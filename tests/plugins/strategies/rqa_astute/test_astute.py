@@ -261,12 +261,6 @@ class TestAnswer:
         assert (answer.text, answer.confidence, answer.conflicts) == ("Jane Austen", 0.9, ())
         assert answer.details["citations_removed"] == 2
 
-    async def test_an_answer_with_the_words_of_two_groups_is_neithers(self) -> None:
-        verdict = VERDICT.replace("> Jane Austen <", "> Mary Shelley, not Jane Austen <")
-        answer = await ask(ScriptedModel([MEMORY, verdict]))
-        assert (answer.text, answer.confidence) == ("Mary Shelley, not Jane Austen", None)
-        assert [position.chosen for position in answer.conflicts] == [False, False]
-
     async def test_without_a_final_answer_the_most_confident_group_decides(self) -> None:
         verdict = VERDICT.partition("REASON")[0].replace("20%", "95%")
         answer = await ask(ScriptedModel([MEMORY, verdict]))
@@ -282,21 +276,6 @@ class TestAnswer:
     async def test_documents_in_no_group_are_dropped(self) -> None:
         answer = await ask(ScriptedModel([DONT_KNOW, VERDICT]), [EMMA, FAKE, SEA, SEA])
         assert answer.details["dropped"] == [4]
-
-    async def test_the_account_is_json(self) -> None:
-        answer = await ask(ScriptedModel([MEMORY, ROUND, VERDICT]), iterations=2)
-        details = json.loads(json.dumps(answer.details))
-        assert details == answer.details
-        assert details["documents"][2] == {"number": 3, "id": "memory-1", "title": "", "origin": "memory"}
-        assert details["groups"][0] == {
-            "documents": [1, 3],
-            "source": "both",
-            "summary": "The novel Emma is by Jane Austen.",
-            "answer": "Jane Austen",
-            "confidence": 0.9,
-        }
-        assert details["reason"] == "Memory and retrieval agree."
-        assert (details["repaired"], details["degraded"]) == (False, False)
 
 
 class TestRepair:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from robust_qa import Answer, ConfigError, Passage, Question, RefusedError, Toolbox, UnavailableError
 from robust_qa.kit import cite, fenced
-from robust_qa.kit.warnings import collected_warnings
 from robust_qa.testing import ScriptedModel, StaticRetriever, assert_conforms, toolbox
 from rqa_crag import Crag
 
@@ -134,22 +132,6 @@ def test_incorrect_discards_what_was_retrieved_and_searches() -> None:
 def test_ambiguous_takes_both_what_was_retrieved_first() -> None:
     asked = Asked([SO_SO, BAD], search=[PAGE])
     assert (asked.answer.details["action"], asked.ids) == ("ambiguous", ["so-so", "page"])
-
-
-def test_a_passage_that_the_search_finds_again_is_there_once() -> None:
-    again = [replace(SO_SO, id="again", text=f" {SO_SO.text}\n"), replace(SO_SO, id="other", title="Another coast")]
-    assert Asked([SO_SO], search=[*again, PAGE]).ids == ["so-so", "other", "page"]
-    assert Asked([SO_SO], search=[*again, PAGE], select=False).ids == ["so-so", "other", "page"]
-    nothing_new = Asked([SO_SO], search=again[:1])
-    assert (nothing_new.ids, "found nothing else relevant" in nothing_new.answer.reason) == (["so-so"], True)
-
-
-@pytest.mark.parametrize("titles", [True, False])
-def test_the_evaluator_judges_texts_with_titles_unless_it_reads_none(titles: bool) -> None:
-    judge = Judge()
-    judge.titles = titles  # type: ignore[attr-defined]
-    Asked([GOOD], judge=judge)
-    assert all(text.startswith("Skerry Point: ") is titles for text in judge.asked) and judge.asked
 
 
 def test_the_strategy_then_answers_and_its_answer_is_the_answer() -> None:
@@ -480,13 +462,8 @@ class Model(Judge):
 
 def test_a_language_model_judges_at_most_so_many_texts_of_a_question() -> None:
     pages = [Passage("\n\n".join(f"Paragraph {n} of a page (bad)." for n in range(50)))]
-    with collected_warnings() as warnings:
-        asked = Asked([SO_SO, BAD], search=pages, judge=Model(), max_judged=10)
-    assert len(asked.judge.asked) == 10
-    assert warnings == ["A language model judged 10 texts of a question (`max_judged`), and rqa left out the others."]
-    with collected_warnings() as warnings:
-        assert len(Asked([SO_SO, BAD], search=pages, max_judged=10).judge.asked) == 54  # no calls of a model
-    assert warnings == []
+    assert len(Asked([SO_SO, BAD], search=pages, judge=Model(), max_judged=10).judge.asked) == 10
+    assert len(Asked([SO_SO, BAD], search=pages, max_judged=10).judge.asked) == 54  # no calls of a model
 
 
 # -- when nothing relevant is found

@@ -219,12 +219,6 @@ def test_a_model_that_does_not_know_does_not_vote(reply: str) -> None:
     assert answer.text is None
 
 
-@pytest.mark.parametrize("reply", ["Answer: Austen", '{"answer": "Austen"}', "It is early.\n**Final answer:** Austen"])
-def test_an_answer_from_memory_is_read_without_its_label(reply: str) -> None:
-    answer, _ = ask("A", reader=ScriptedModel(reply), pool=["none"])
-    assert answer.text == "Austen"
-
-
 @pytest.mark.parametrize("abstain", [True, False])
 def test_the_model_may_say_that_it_does_not_know_unless_abstain_is_off(abstain: bool) -> None:
     model = ScriptedModel("Austen")

@@ -41,20 +41,6 @@ def test_a_report_that_fails_leaves_the_file_as_it_was(rqa: Rqa, run: Path) -> N
     assert sorted(path.name for path in run.parent.iterdir()) == ["report.html", "run"]
 
 
-def test_a_name_without_a_known_ending_needs_a_format(rqa: Rqa, run: Path) -> None:
-    ended = rqa("report", run, "-o", run.parent / "report")
-    assert ended.code == 2
-    assert "End it in .md, .csv, .html or .json, or add --to." in ended.err
-    assert rqa("report", run, "-o", run.parent / "report", "--to", "terminal").code == 0
-    assert (run.parent / "report").read_text("utf-8").startswith("Strategies")
-
-
-def test_a_file_that_cannot_be_written_is_named(rqa: Rqa, run: Path) -> None:
-    ended = rqa("report", run, "-o", run.parent / "nowhere" / "report.html")
-    assert ended.code == 2
-    assert ended.err.startswith("rqa: Cannot write ") and "nowhere/report.html" in ended.err
-
-
 # -- the folder of a run
 
 
