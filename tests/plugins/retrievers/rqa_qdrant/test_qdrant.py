@@ -96,8 +96,6 @@ async def test_the_nearest_points_become_passages(connect: Connect) -> None:
     assert boiler.score > others[0].score > others[1].score
 
 
-
-
 async def test_payload_fields_have_other_names(server: Server, notes: Collection, connect: Connect) -> None:
     (vector, _), *_ = notes.points.values()
     payload = {"page_content": "Ada serviced it.", "metadata": {"source": "log.md", "title": "Log"}}
