@@ -88,11 +88,8 @@ def _detected(body: bytes) -> str:
         raise Unreadable("it is binary, not text")
     text = body.decode("utf-8", "surrogateescape")
     invalid = len(_INVALID.findall(text))
-    if (
-        invalid * 2 <= sum(map(str.isalpha, _INVALID.sub("", text))) - len(re.findall(rb"[a-zA-Z]", body))
-        or not invalid
-    ):
-        return "utf-8"  # with a few invalid bytes
+    if 3 * invalid <= 2 * sum(not char.isascii() for char in text):
+        return "utf-8"  # perhaps with a few invalid bytes
 
     import chardet  # here, because few files need it
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from robust_qa import ConfigError, Passage
+from robust_qa import Completion, ConfigError, Passage, PluginError
 from robust_qa.kit import Prompt
 from robust_qa.testing import OverlapEvaluator, ScriptedModel, toolbox
 from robust_qa.types import ORDERS, Order

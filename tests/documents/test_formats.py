@@ -250,7 +250,7 @@ def test_jsonl_rows_are_documents(tmp_path):
     path = str(tmp_path / "a.jsonl")
     assert found == [
         Document("T", paragraph("one"), "7", "https://a.b/"),
-        Document("", paragraph("two"), f"{path}:3", path),
+        Document("", paragraph("two"), f"{path}:3", path, place="line 3"),
     ]
     assert skipped == []
 
@@ -259,7 +259,9 @@ def test_jsonl_rows_are_documents(tmp_path):
     "row", ['{"_id": "d1", "text": "x", "title": "T"}', '{"docid": "d1", "contents": "x", "title": "T"}']
 )
 def test_rows_of_the_usual_collections_are_known(tmp_path, row):
-    assert only(tmp_path / "a.jsonl", row) == Document("T", paragraph("x"), "d1", str(tmp_path / "a.jsonl"))
+    assert only(tmp_path / "a.jsonl", row) == Document(
+        "T", paragraph("x"), "d1", str(tmp_path / "a.jsonl"), place="line 1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -288,8 +290,8 @@ def test_the_layout_of_dprs_wikipedia_dump_is_read(tmp_path):
     found, _ = documents(tmp_path / "psgs.tsv", content)
     path = str(tmp_path / "psgs.tsv")
     assert found == [
-        Document("Aaron", paragraph('Aaron is "a prophet", he said.'), "1", path),
-        Document("B", paragraph("Next"), "2", path),
+        Document("Aaron", paragraph('Aaron is "a prophet", he said.'), "1", path, place="line 2"),
+        Document("B", paragraph("Next"), "2", path, place="line 3"),
     ]
 
 
@@ -310,9 +312,11 @@ def test_a_row_with_too_few_columns_is_reported(tmp_path):
     assert skipped == [(f"{tmp_path / 'a.csv'}:2", "it has 1 columns, but the first line has 2")]
 
 
-def test_a_table_without_a_text_column_is_refused(tmp_path):
-    with pytest.raises(Unreadable, match="no column `text`"):
-        documents(tmp_path / "a.csv", "1,2\n3,4\n")
+def test_the_rows_of_other_tables_name_their_columns(tmp_path):
+    table = only(tmp_path / "a.csv", "Fees in crowns\n\nPier;Fee\nEast;2,50\nWest;3\n")
+    assert [(block.kind, block.text, block.line) for block in table.blocks] == [
+        ("paragraph", "Fees in crowns", 0), ("row", "Pier: East; Fee: 2,50", 4), ("row", "Pier: West; Fee: 3", 5)
+    ]  # fmt: skip
 
 
 def test_an_article_longer_than_the_csv_modules_own_limit_is_read(tmp_path):

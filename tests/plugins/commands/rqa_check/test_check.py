@@ -1,6 +1,5 @@
 """`rqa check`: the verdict of each sentence of an answer, its quote, files of answers, and the exit code."""
 
-import csv
 import json
 import os
 import subprocess
@@ -15,7 +14,6 @@ from standins.openai import serve
 from robust_qa import ConfigError, InputError, Passage
 from robust_qa.testing import OverlapEvaluator, StaticRetriever, toolbox
 from rqa_check import check_answer
-from rqa_check.agreement import compare
 from rqa_embedded import EmbeddedEvaluator
 
 FERRY = "The ferry to Skerry Point was built in 1871 by the engineer Ada Quill. It sails on Mondays."
@@ -59,10 +57,6 @@ async def test_a_sentence_gets_the_verdict_of_the_sentences_that_are_close_to_it
     assert await verdicts(sentence, FERRY) == [verdict]
 
 
-async def test_nothing_is_supported_by_no_passages() -> None:
-    assert await verdicts("It sails. It costs 4.20.") == ["not found", "not found"]
-
-
 async def test_a_sentence_that_agrees_wins_over_one_that_does_not() -> None:
     assert await verdicts("A crossing costs 4.20.", "A crossing costs 5.10.", "A crossing costs 4.20.") == ["supported"]
 
@@ -78,15 +72,8 @@ async def test_a_sentence_that_agrees_wins_over_one_that_does_not() -> None:
         ("There is no limit.", "There are never limits.", "supported"),
     ],
 )
-def test_numbers_names_and_negations_must_agree(claim: str, sentence: str, verdict: str) -> None:
-    assert compare(claim, sentence, Passage(sentence)) == verdict
-
-
-def test_a_name_may_be_elsewhere_in_the_passage() -> None:
-    passage = Passage("This is about Skerry Point. The ferry was built in 1871.")
-    assert (
-        compare("The ferry at Skerry Point was built in 1871.", "The ferry was built in 1871.", passage) == "supported"
-    )
+async def test_numbers_names_and_negations_must_agree(claim: str, sentence: str, verdict: str) -> None:
+    assert await verdicts(claim, sentence) == [verdict]
 
 
 async def test_passages_are_retrieved_for_each_sentence() -> None:
@@ -162,25 +149,6 @@ def test_an_invalid_line_is_an_error_in_its_row_and_exits_with_3(tmp_path: Path)
     assert ran.returncode == 3
 
 
-def test_the_ending_of_the_output_chooses_its_format_or_is_refused(tmp_path: Path) -> None:
-    row = '{"id": "a", "answer": "It sails on Mondays."}\n'
-    rqa_check(tmp_path, "-f", "-", "-d", "ferry.md", "-o", "out.csv", stdin=row)
-    with (tmp_path / "out.csv").open(newline="") as file:
-        ((number, supported, sentences),) = [(r["row"], r["supported"], r["sentences"]) for r in csv.DictReader(file)]
-    assert (number, supported, json.loads(sentences)[0]["verdict"]) == ("1", "true", "supported")
-    rqa_check(tmp_path, "-f", "-", "-d", "ferry.md", "-o", "rows.json", stdin=row)
-    assert [each["id"] for each in json.loads((tmp_path / "rows.json").read_text())] == ["a"]
-    rqa_check(tmp_path, "It sails on Mondays.", "-d", "ferry.md", "-o", "one.json")
-    assert json.loads((tmp_path / "one.json").read_text())["sentences"][0]["verdict"] == "supported"
-    for arguments, out, allowed in (
-        (("It sails on Mondays.",), "one.csv", ".txt, .md, .json"),
-        (("-f", "-"), "rows.txt", ".jsonl, .json, .csv, .tsv"),
-        (("-f", "-"), "rows.xlsx", ".txt, .md, .json, .jsonl, .json, .csv, .tsv"),
-    ):
-        ran = rqa_check(tmp_path, *arguments, "-d", "ferry.md", "-o", out, stdin=row)
-        assert (ran.returncode, allowed in ran.stderr, (tmp_path / out).exists()) == (2, True, False)
-
-
 @pytest.mark.parametrize("arguments", [(), ("An answer.", "-f", "file.txt"), ("",)])
 def test_exactly_one_answer_or_file_must_be_given(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     assert rqa_check(tmp_path, *arguments).returncode == 2
@@ -233,10 +201,3 @@ def test_a_model_gets_the_sentences_in_one_call_and_its_quotes_are_cited(tmp_pat
 def test_a_reply_that_cannot_be_used_is_not_found_with_a_reason(tmp_path: Path, told: str, reason: str) -> None:
     [found], _ = ask_model(tmp_path, "It sails on Mondays.", lambda *_: told)
     assert found["verdict"] == "not found" and found["citation"] is None and reason in found["reason"]
-
-
-def test_many_sentences_are_several_calls(tmp_path: Path) -> None:
-    answer = " ".join(f"Boat number {n} sails." for n in range(9))
-    found, requests = ask_model(tmp_path, answer, lambda *_: reply((1, "It sails on Mondays.", "supported")))
-    assert [each["verdict"] for each in found] == ["supported", *["not found"] * 7, "supported"]
-    assert len(requests) == 2

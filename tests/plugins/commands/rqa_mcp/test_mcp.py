@@ -5,7 +5,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -207,18 +206,6 @@ async def test_files_that_an_index_skips_cannot_be_named(tmp_path: Path, docs: P
             assert refused.is_error and "open to agents" in refused.content[0].text, name
 
 
-async def test_an_error_may_name_a_folder_that_is_not_utf_8(tmp_path: Path, docs: Path) -> None:
-    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/letters-\xff"))
-    try:
-        folder.mkdir()
-    except OSError:
-        pytest.skip("this file system has only names in UTF-8")
-    (tmp_path / "link").symlink_to(folder)
-    async with agent(tmp_path, "mcp", "--docs", docs, "--folder", tmp_path / "link") as client:
-        refused = await client.call_tool("ask", {"question": "Who?", "documents": ["absent.txt"]})
-        assert refused.is_error and str(tmp_path / "letters-.") in refused.content[0].text
-
-
 async def test_without_an_open_folder_no_document_can_be_named(tmp_path: Path, docs: Path) -> None:
     async with agent(tmp_path, "mcp", "--docs", docs) as client:
         refused = await client.call_tool("ask", {"question": "Who?", "documents": [str(docs / "light.md")]})
@@ -298,25 +285,11 @@ def test_stdout_carries_the_protocol_alone(tmp_path: Path, docs: Path) -> None:
         assert "a print" in err and "a write to file descriptor 1" in err
 
 
-def test_garbage_does_not_end_the_server(tmp_path: Path, docs: Path) -> None:
-    garbage = ["", "{", "null", "[]", "\x00\x1b[2J", '{"jsonrpc": "2.0"}', '{"id": {}, "method": 3}', "x" * 100_000]
-    nonsense = {"id": 8, "method": "tools/call", "params": {"name": "ask", "arguments": {"question": {"a": 1}}}}
-    with raw(tmp_path, "mcp", "--docs", docs) as process:
-        send(process, *garbage, *HELLO, *garbage, {"id": 7, "method": "no/such"}, nonsense)
-        send(process, ask(2, question="Who was the keeper?"))
-        told = {message.get("id"): message for message in replies(process, 2)}
-        assert told[2]["result"]["structuredContent"]["answer"] == "Bo Renn"
-        assert "error" in told[7]
-
-
 @pytest.mark.parametrize(
     ("line", "id", "code"),
     [
         ("{", None, -32700),
-        ("null", None, -32600),
         ("[]", None, -32600),
-        ('"text"', None, -32600),
-        ("7", None, -32600),
         ('{"jsonrpc": "2.0"}', None, -32600),
         ('{"jsonrpc": "2.0", "id": 7, "method": 3}', 7, -32600),
         ('{"jsonrpc": "2.0", "id": "a", "method": "ping", "params": [1]}', "a", -32600),
@@ -417,28 +390,3 @@ def test_http_lets_in_this_machine_or_the_token_alone(tmp_path: Path, docs: Path
     with serving(tmp_path, "--docs", docs, "--host", "0.0.0.0", "--token", "door", **token) as (url, _):
         url = url.replace("0.0.0.0", "127.0.0.1")
         assert (status(url), status(url, Authorization="Bearer open-sesame", Host="rqa.example")) == (401, 200)
-
-
-def test_an_http_client_that_leaves_cancels_its_calls(tmp_path: Path, docs: Path) -> None:
-    headers = {"Accept": "application/json, text/event-stream"}
-    with (
-        serve(lambda request, number: HANG) as model,
-        serving(tmp_path, "--docs", docs, "-s", "norag", reader=model.url) as (url, _),
-        httpx.Client(trust_env=False, timeout=1) as client,
-    ):
-        with pytest.raises(httpx.ReadTimeout):
-            client.post(url, json={"jsonrpc": "2.0", **ask(2, question="Who?")}, headers=headers)
-        assert model.count == 1
-        assert eventually(lambda: model.requests[0].ended > 0)
-
-
-def test_an_http_client_that_leaves_while_it_sends_leaves_no_message(tmp_path: Path, docs: Path) -> None:
-    with serving(tmp_path, "--docs", docs) as (url, process):
-        address = httpx.URL(url)
-        head = "POST /mcp HTTP/1.1\r\nHost: localhost:1\r\nContent-Type: application/json\r\nContent-Length: 99\r\n"
-        with socket.create_connection((address.host, address.port or 0)) as connection:
-            connection.sendall(f"{head}Accept: application/json, text/event-stream\r\n\r\n{{".encode())
-        assert httpx.get(url.removesuffix("mcp"), trust_env=False).status_code == 404  # the server goes on
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
-        assert process.stderr.read() == ""

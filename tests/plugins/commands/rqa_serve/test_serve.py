@@ -1,17 +1,14 @@
 """`rqa serve` as its clients see it: the official `openai` package, `llm`, and plain HTTP."""
 
-import asyncio
 import json
 import os
-import resource
-import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -144,19 +141,6 @@ def test_a_stream_begins_while_the_model_writes(tmp_path: Path) -> None:
         assert next(moment for text, moment in times if text) < times[-1][1] - 0.3
 
 
-def test_an_answer_that_changes_follows_below(tmp_path: Path) -> None:
-    words = "The engineer Ingrid Valdane built the lighthouse at Skerry Point"
-    broken = streamed(*(f"{word} " for word in words.split()), pause=0.05, finish=None, done=False)
-    with (
-        endpoint(lambda request, number: "Bo Renn" if number else broken) as model,
-        serving(tmp_path, "-s", "norag", reader=model.url, RQA_READER__S__RETRIES="1") as server,
-        openai.OpenAI(base_url=server.url, api_key="none") as client,
-    ):
-        stream = client.chat.completions.create(model="rqa/norag", messages=asked("Who?"), stream=True)
-        text = "".join(chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices)
-        assert text == f"{words}\n\nBo Renn"
-
-
 def test_earlier_turns_are_condensed_into_the_question(client: Any, model: Server) -> None:
     turns = [*asked(QUESTION), {"role": "assistant", "content": "In 1871[^1]\n\n[^1]: note"}, *asked("And by whom?")]
     completion = client.chat.completions.create(model="rqa/rag", messages=turns)
@@ -190,16 +174,6 @@ def test_the_whole_answer_is_that_of_rqa_ask(server: Serving) -> None:
     assert [step["kind"] for step in answer["trace"]] == ["retrieve", "generate"]
 
 
-def test_answers_are_kept_in_the_history(tmp_path: Path, model: Server) -> None:
-    with serving(tmp_path, "-s", "norag", reader=model.url) as server:
-        post(server, "/chat/completions", json={"model": "rqa/norag", "messages": asked("Who asks first?")})
-        post(server, "/rqa/ask", json={"question": "Who asks then?"})
-        env = {**os.environ, "RQA_DATA_DIR": str(tmp_path / "data")}
-        listed = subprocess.run([*RQA, "history", "--json"], env=env, capture_output=True, check=True).stdout
-    rows = [(row["command"], row["question"]) for row in json.loads(listed)]
-    assert rows == [("serve", "Who asks then?"), ("serve", "Who asks first?")]
-
-
 def test_llm_is_a_client(server: Serving, tmp_path: Path) -> None:
     if find_spec("llm") is None:
         pytest.skip("llm is not installed: pip install -e '.[dev]'")
@@ -210,13 +184,6 @@ def test_llm_is_a_client(server: Serving, tmp_path: Path) -> None:
         command = [sys.executable, "-m", "llm", "-m", "harbour", *streaming, QUESTION]
         ran = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
         assert ran.stdout.startswith("In 1871[^1]\n\n[^1]: The light"), ran.stderr
-
-
-async def test_64_requests_at_once_are_answered(server: Serving) -> None:
-    async with openai.AsyncOpenAI(base_url=server.url, api_key="none", max_retries=0) as client:
-        asking = (client.chat.completions.create(model="rqa/rag", messages=asked(f"{QUESTION} {n}")) for n in range(64))
-        answers = await asyncio.gather(*asking)
-    assert {answer.choices[0].message.content.partition("[")[0] for answer in answers} == {"In 1871"}
 
 
 # -- requests that cannot be answered
@@ -351,61 +318,6 @@ def test_a_client_that_sends_no_whole_request_in_time_is_disconnected(
         assert received(connection)[:13] == reply
 
 
-def test_idle_connections_lock_nobody_out(tmp_path: Path, docs: Path) -> None:
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (128, before[1]))  # which the server inherits
-    try:
-        starting = serving(tmp_path, "--docs", docs, "-s", "rag", "--no-history")
-        server = starting.__enter__()
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
-    with ExitStack() as stack:
-        stack.push(starting)
-        for _ in range(200):
-            stack.enter_context(connected(server)).sendall(HEAD)
-        assert post(server, "/rqa/ask", json={"question": QUESTION}).json()["answer"]
-        assert server.stop() == 0
-        assert server.process.stderr and server.process.stderr.read() == ""
-
-
-@pytest.mark.parametrize("kept", ["close", "keep-alive"])
-@pytest.mark.parametrize(("kind", "status"), [("application/json", b"413"), ("text/plain", b"415")])
-def test_a_client_that_is_refused_while_it_sends_gets_the_reason(
-    server: Serving, kind: str, status: bytes, kept: str
-) -> None:
-    size = 32 << 20
-    head = f"POST /v1/rqa/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nConnection: {kept}\r\n"
-    with connected(server) as connection:
-        connection.sendall(f"{head}Content-Length: {size}\r\n\r\n".encode() + b" " * size)
-        assert connection.recv(12) == b"HTTP/1.1 " + status
-        connection.shutdown(socket.SHUT_WR)
-        assert b"error" in received(connection)
-
-
-def test_a_client_that_leaves_while_it_sends_leaves_no_message(tmp_path: Path, docs: Path) -> None:
-    with serving(tmp_path, "--docs", docs, "-s", "rag", "--no-history") as server:
-        with connected(server) as connection:
-            connection.sendall(HEAD + b"Content-Length: 99\r\n\r\n{")
-        assert post(server, "/rqa/ask", json={"question": QUESTION}).json()["answer"]
-        assert server.stop() == 0
-        assert server.process.stderr and server.process.stderr.read() == ""
-
-
-def test_a_second_signal_closes_the_connections_without_a_message(tmp_path: Path, model: Server) -> None:
-    with serving(tmp_path, "-s", "norag", reader=model.url) as server:
-        before = len(model.requests)
-        with connected(server) as connection:
-            body = json.dumps({"question": "HANG"}).encode()
-            connection.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-            assert eventually(lambda: len(model.requests) == before + 1)
-            server.process.send_signal(signal.SIGINT)
-            time.sleep(0.5)
-            server.process.send_signal(signal.SIGINT)
-            assert received(connection) == b""
-        assert server.process.wait(20) == 0
-        assert server.process.stderr and server.process.stderr.read() == ""
-
-
 # -- who may ask
 
 
@@ -423,12 +335,6 @@ def test_a_web_page_of_this_machine_may_ask(server: Serving) -> None:
             assert client.options(page, headers={"Origin": origin, **asking}).status_code == 403
             models = client.get(f"{server.url}/models", headers={"Origin": origin})
             assert "Access-Control-Allow-Origin" not in models.headers
-
-
-def test_the_first_page_names_the_others(server: Serving) -> None:
-    first = httpx.get(server.url.removesuffix("v1"), trust_env=False)
-    assert first.status_code == 200 and "/v1/chat/completions" in first.text
-    assert first.headers["Content-Type"].startswith("text/plain")
 
 
 def test_without_a_token_only_requests_to_this_machine_are_answered(server: Serving) -> None:

@@ -1,10 +1,11 @@
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from standins.model import ScriptedModel, toolbox_over
+from standins.openai import error, serve
 
+import robust_qa
 from robust_qa import Completion, ConfigError, CutError, RefusedError, Toolbox, UnavailableError
 from robust_qa.testing import assert_conforms, toolbox
 from rqa_judge import Judge
@@ -74,12 +75,6 @@ async def test_a_text_cannot_leave_its_fence(mode: Any) -> None:
     assert model.prompts[0].count("</document>") == 1
 
 
-async def test_the_question_that_is_scored_is_asked_not_the_toolboxs() -> None:
-    model = ScriptedModel(["no"])
-    await Judge(Judge.Options()).score("Who wrote Persuasion?", ["x"], toolbox_over(model, question=QUESTION))
-    assert "Persuasion" in model.prompts[0] and QUESTION not in model.prompts[0]
-
-
 async def test_a_prompt_can_be_replaced(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("{question}? {passages}")
     model = ScriptedModel(["no"])
@@ -107,27 +102,14 @@ async def test_a_reader_that_does_not_write_is_refused_with_what_to_do() -> None
     assert "language model" in error.value.hint
 
 
-async def test_a_failed_call_is_retried_by_its_own_channel_and_not_again_above() -> None:
-    from robust_qa.calls.limits import Limits
-    from robust_qa.calls.pipeline import Pipeline
-
-    class Down:
-        calls = 0
-
-        async def generate(self, *_: Any) -> None:
-            Down.calls += 1
-            raise UnavailableError("It is down.")
-
-    def channel(component: Any) -> Pipeline:
-        return Pipeline("x", component, Limits(retries=1), identity=None, cache=None)
-
-    judge = channel(Judge(Judge.Options()))
-    tools = toolbox(QUESTION).replaced(reader=channel(Down()), get_evaluator=lambda: judge)
-    with pytest.raises(UnavailableError):
-        await tools.score(QUESTION, ["Austen"])
-    assert Down.calls == 2
-
-
-def test_a_bound_on_replies_that_cannot_be_is_refused() -> None:
-    with pytest.raises(msgspec.ValidationError, match="max_tokens"):
-        msgspec.convert({"max_tokens": -5}, Judge.Options)
+def test_a_failed_call_is_retried_as_often_as_the_reader_says_and_not_again_for_the_judge() -> None:
+    with serve(lambda request, number: error(503, "It is down.")) as server, pytest.raises(UnavailableError):
+        robust_qa.ask(
+            QUESTION,
+            passages=["Jane Austen wrote it."],
+            strategy="crag",
+            evaluator="judge",
+            reader={"plugin": "openai", "base_url": server.url, "model": "m", "retries": 1},
+            settings={"cache": {"enabled": False}},
+        )
+    assert server.count == 2

@@ -12,11 +12,9 @@ QUESTION = "Who wrote Emma?"
 EMMA = Passage("Emma came out in 1815. Jane Austen wrote it.", id="emma", title="Emma", source="emma.txt")
 FAKE = Passage("Emma was written by Mary Shelley in 1818.", id="fake", title="Fake")
 
-Ask = Callable[..., Awaitable[Answer]]
-
 
 @pytest.fixture
-def ask() -> Ask:
+def ask() -> Callable[..., Awaitable[Answer]]:
     """Who wrote Emma, by a strategy over a scripted model and two passages, `emma` and `fake`."""
 
     async def run(

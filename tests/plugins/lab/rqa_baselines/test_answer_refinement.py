@@ -1,16 +1,14 @@
-from collections.abc import Awaitable, Callable
+from typing import Any
 
 from standins.model import ScriptedModel
 
-from robust_qa import Answer
 from rqa_baselines.answer_refinement import AnswerRefinement
 
-Ask = Callable[..., Awaitable[Answer]]
 BEFORE = "<<<ANSWER>>> Mary Shelley <<</ANSWER>>>"
 AFTER = "Document 1 says otherwise.\nDocuments: 1\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>"
 
 
-async def test_the_answer_from_memory_is_reconsidered_with_the_passages(ask: Ask) -> None:
+async def test_the_answer_from_memory_is_reconsidered_with_the_passages(ask: Any) -> None:
     model = ScriptedModel([BEFORE, AFTER])
     answer = await ask(AnswerRefinement, model)
     assert "<document" not in model.prompts[0]
@@ -18,24 +16,19 @@ async def test_the_answer_from_memory_is_reconsidered_with_the_passages(ask: Ask
     assert (answer.text, [c.id for c in answer.citations]) == ("Jane Austen", ["emma"])
 
 
-async def test_an_answer_that_was_given_up_is_a_conflict(ask: Ask) -> None:
+async def test_an_answer_that_was_given_up_is_a_conflict(ask: Any) -> None:
     answer = await ask(AnswerRefinement, ScriptedModel([BEFORE, AFTER]))
     assert [(p.text, p.chosen) for p in answer.conflicts] == [("Jane Austen", True), ("Mary Shelley", False)]
     assert answer.details["before"] == "Mary Shelley"
 
 
-async def test_an_answer_that_was_kept_is_none(ask: Ask) -> None:
-    answer = await ask(AnswerRefinement, ScriptedModel([BEFORE.replace("Mary Shelley", "the jane austen"), AFTER]))
-    assert (answer.text, answer.conflicts) == ("Jane Austen", ())
-
-
-async def test_an_answer_that_was_put_in_more_or_fewer_words_was_kept(ask: Ask) -> None:
+async def test_an_answer_that_was_put_in_more_or_fewer_words_was_kept(ask: Any) -> None:
     for before in ("Austen", "Jane Austen, the novelist"):
         answer = await ask(AnswerRefinement, ScriptedModel([BEFORE.replace("Mary Shelley", before), AFTER]))
         assert (answer.text, answer.conflicts) == ("Jane Austen", ())
 
 
-async def test_a_model_that_knew_nothing_is_told_so(ask: Ask) -> None:
+async def test_a_model_that_knew_nothing_is_told_so(ask: Any) -> None:
     model = ScriptedModel(["I don't know", AFTER])
     answer = await ask(AnswerRefinement, model)
     assert "<document>\nI don't know\n</document>" in model.prompts[1]

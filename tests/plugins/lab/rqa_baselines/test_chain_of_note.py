@@ -1,16 +1,14 @@
 import time
-from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 from standins.model import ScriptedModel
 
-from robust_qa import Answer, Completion, CutError
+from robust_qa import Completion, CutError
 from rqa_baselines.chain_of_note import ChainOfNote
 
-Ask = Callable[..., Awaitable[Answer]]
 
-
-async def test_notes_on_each_passage_come_before_the_answer(ask: Ask) -> None:
+async def test_notes_on_each_passage_come_before_the_answer(ask: Any) -> None:
     notes = "Note 1：It names Jane Austen.\n**Note 2:** It names another.\nNote 7: There is none.\n"
     reply = f"{notes}Documents: 1\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>"
     answer = await ask(ChainOfNote, ScriptedModel([reply]))
@@ -18,18 +16,7 @@ async def test_notes_on_each_passage_come_before_the_answer(ask: Ask) -> None:
     assert (answer.text, [c.id for c in answer.citations]) == ("Jane Austen", ["emma"])
 
 
-async def test_an_answer_from_memory_cites_nothing(ask: Ask) -> None:
-    reply = "Note 1: Off the topic.\nDocuments: none\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>"
-    answer = await ask(ChainOfNote, ScriptedModel([reply]))
-    assert (answer.text, answer.citations) == ("Jane Austen", ())
-
-
-async def test_unknown_abstains(ask: Ask) -> None:
-    answer = await ask(ChainOfNote, ScriptedModel(["Note 1: Off.\n<<<ANSWER>>> Unknown <<</ANSWER>>>"]))
-    assert answer.abstained
-
-
-async def test_a_reply_that_is_cut_before_its_answer_is_an_error_and_its_last_note_no_answer(ask: Ask) -> None:
+async def test_a_reply_that_is_cut_before_its_answer_is_an_error_and_its_last_note_no_answer(ask: Any) -> None:
     cut = Completion("Note 1: It names Mary Shelley, and", finish="length")
     with pytest.raises(CutError):
         await ask(ChainOfNote, ScriptedModel([cut]))
@@ -37,7 +24,7 @@ async def test_a_reply_that_is_cut_before_its_answer_is_an_error_and_its_last_no
     assert (await ask(ChainOfNote, ScriptedModel([begun]))).text == "Jane Austen"
 
 
-async def test_a_long_run_of_spaces_takes_no_time(ask: Ask) -> None:
+async def test_a_long_run_of_spaces_takes_no_time(ask: Any) -> None:
     began = time.process_time()
     await ask(ChainOfNote, ScriptedModel(["Note 1:" + " " * 200_000 + ".\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>"]))
     assert time.process_time() - began < 2

@@ -1,32 +1,29 @@
-from collections.abc import Awaitable, Callable
+from typing import Any
 
-import msgspec
 import pytest
 from standins.model import ScriptedModel
 
-from robust_qa import Answer, Completion, CutError
+from robust_qa import Completion
 from rqa_baselines.madra import Madra
-
-Ask = Callable[..., Awaitable[Answer]]
 
 
 def said(answer: str) -> str:
     return f"Because.\nDocuments: 1\n<<<ANSWER>>> {answer} <<</ANSWER>>>"
 
 
-async def test_agents_that_agree_at_once_do_not_debate(ask: Ask) -> None:
+async def test_agents_that_agree_at_once_do_not_debate(ask: Any) -> None:
     model = ScriptedModel([said("Jane Austen"), said("the jane austen"), said("Jane Austen.")])
     answer = await ask(Madra, model, select=False)
     assert (answer.text, answer.confidence, len(answer.details["rounds"])) == ("Jane Austen", 1.0, 1)
 
 
-async def test_every_second_agent_answers_without_the_passages(ask: Ask) -> None:
+async def test_every_second_agent_answers_without_the_passages(ask: Any) -> None:
     model = ScriptedModel([said("Jane")] * 4)
     await ask(Madra, model, agents=4, select=False)
     assert ["<document number" in prompt for prompt in model.prompts] == [True, False, True, False]
 
 
-async def test_each_agent_sees_its_own_reply_apart_from_the_others(ask: Ask) -> None:
+async def test_each_agent_sees_its_own_reply_apart_from_the_others(ask: Any) -> None:
     model = ScriptedModel([said("A"), said("B"), said("C"), *[said("A")] * 3])
     await ask(Madra, model, select=False)
     own, _, others = model.prompts[4].partition("The others said:")
@@ -35,7 +32,7 @@ async def test_each_agent_sees_its_own_reply_apart_from_the_others(ask: Ask) -> 
     assert "<document number" in model.prompts[3] and "<document number" not in model.prompts[4]
 
 
-async def test_without_agreement_a_judge_decides(ask: Ask) -> None:
+async def test_without_agreement_a_judge_decides(ask: Any) -> None:
     model = ScriptedModel([said("A"), said("B"), said("A"), said("<<<x>>> 2").replace("<<<x>>> ", "")])
     answer = await ask(Madra, model, rounds=0, select=False)
     assert (answer.text, answer.details["judged"], answer.confidence) == ("B", 2, pytest.approx(1 / 3))
@@ -43,18 +40,12 @@ async def test_without_agreement_a_judge_decides(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("verdict", ["<<<ANSWER>>> 9 <<</ANSWER>>>", ""])
-async def test_a_judge_who_names_none_leaves_it_to_the_majority(ask: Ask, verdict: str) -> None:
+async def test_a_judge_who_names_none_leaves_it_to_the_majority(ask: Any, verdict: str) -> None:
     answer = await ask(Madra, ScriptedModel([said("B"), said("A"), said("A"), verdict]), rounds=0, select=False)
     assert (answer.text, answer.details["judged"]) == ("A", None)
 
 
-async def test_replies_too_long_for_the_window_stand_and_the_majority_decides(ask: Ask) -> None:
-    model = ScriptedModel([f"{'Hm. ' * 900}{said(answer)}" for answer in "BAA"], window=2500)
-    answer = await ask(Madra, model, select=False)
-    assert (answer.text, answer.details["judged"], len(model.calls)) == ("A", None, 3)
-
-
-async def test_each_agent_with_passages_selects_its_own_evidence(ask: Ask) -> None:
+async def test_each_agent_with_passages_selects_its_own_evidence(ask: Any) -> None:
     selected = ["Documents: 1", "Documents: 2"]
     model = ScriptedModel([*selected, said("A"), said("A"), said("A")])
     answer = await ask(Madra, model, order="ascending")
@@ -65,7 +56,7 @@ async def test_each_agent_with_passages_selects_its_own_evidence(ask: Ask) -> No
 
 
 @pytest.mark.parametrize("reply", ["", "none", "Documents: 9", "All of them.", Completion("Docu", finish="length")])
-async def test_a_selection_that_names_no_document_leaves_all(ask: Ask, reply: str | Completion) -> None:
+async def test_a_selection_that_names_no_document_leaves_all(ask: Any, reply: str | Completion) -> None:
     answer = await ask(Madra, ScriptedModel([reply, reply, said("A"), said("A"), said("A")]))
     assert answer.details["evidence"] == [[1, 2], [], [1, 2]]
 
@@ -73,36 +64,20 @@ async def test_a_selection_that_names_no_document_leaves_all(ask: Ask, reply: st
 CUT = Completion("Let me think about", finish="length")
 
 
-async def test_an_agent_that_is_cut_has_its_earlier_reply_or_none(ask: Ask) -> None:
+async def test_an_agent_that_is_cut_has_its_earlier_reply_or_none(ask: Any) -> None:
     model = ScriptedModel([CUT, said("A"), said("A"), said("A"), CUT, said("A")])
     answer = await ask(Madra, model, select=False)
     assert (answer.text, answer.confidence, len(model.calls)) == ("A", 1.0, 6)
     assert answer.details["rounds"] == [["", said("A"), said("A")], [said("A")] * 3]
 
 
-async def test_agents_that_are_all_cut_are_an_error(ask: Ask) -> None:
-    with pytest.raises(CutError):
-        await ask(Madra, ScriptedModel([CUT] * 3), select=False)
-
-
-async def test_a_judge_who_is_cut_leaves_it_to_the_majority(ask: Ask) -> None:
-    answer = await ask(Madra, ScriptedModel([said("B"), said("A"), said("A"), CUT]), rounds=0, select=False)
-    assert (answer.text, answer.details["judged"]) == ("A", None)
-
-
-async def test_agents_that_know_nothing_do_not_agree_with_one_who_answers_a(ask: Ask) -> None:
+async def test_agents_that_know_nothing_do_not_agree_with_one_who_answers_a(ask: Any) -> None:
     model = ScriptedModel([said("A"), said("I don't know"), said("I don't know"), said("1")])
     answer = await ask(Madra, model, rounds=0, select=False)
     assert (answer.text, answer.details["judged"]) == ("A", 1)
 
 
-async def test_each_agent_has_a_seed_of_its_own_and_the_judge_is_not_sampled(ask: Ask) -> None:
+async def test_each_agent_has_a_seed_of_its_own_and_the_judge_is_not_sampled(ask: Any) -> None:
     model = ScriptedModel([said("A"), said("B"), said("A"), said("1")])
     await ask(Madra, model, rounds=0, seed=4, select=False)
     assert [(d.temperature, d.seed) for _, d in model.calls] == [(0.7, 4), (0.7, 5), (0.7, 6), (None, 4)]
-
-
-@pytest.mark.parametrize("options", [{"agents": 1}, {"rounds": -1}])
-def test_a_debate_takes_two(options: dict[str, int]) -> None:
-    with pytest.raises(msgspec.ValidationError, match=next(iter(options))):
-        msgspec.convert(options, Madra.Options)

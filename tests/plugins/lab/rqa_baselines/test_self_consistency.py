@@ -1,47 +1,32 @@
-from collections.abc import Awaitable, Callable
+from typing import Any
 
-import msgspec
 import pytest
 from standins.model import ScriptedModel
 
-from robust_qa import Answer, Completion, CutError
+from robust_qa import Completion, CutError
 from rqa_baselines.self_consistency import SelfConsistency
-
-Ask = Callable[..., Awaitable[Answer]]
 
 
 def replies(*answers: str) -> ScriptedModel:
     return ScriptedModel([f"Hm.\nDocuments: 1\n<<<ANSWER>>> {answer} <<</ANSWER>>>" for answer in answers])
 
 
-async def test_the_majority_of_the_normalised_answers_wins(ask: Ask) -> None:
+async def test_the_majority_of_the_normalised_answers_wins(ask: Any) -> None:
     answer = await ask(SelfConsistency, replies("Mary Shelley", "Jane Austen", "the jane austen."))
     assert (answer.text, answer.confidence) == ("Jane Austen", pytest.approx(2 / 3))
     assert [(p.text, p.chosen) for p in answer.conflicts] == [("Jane Austen", True), ("Mary Shelley", False)]
     assert [c.quote for c in answer.citations] == ["Jane Austen wrote it."]
 
 
-async def test_each_sample_has_the_temperature_and_a_seed_of_its_own(ask: Ask) -> None:
+async def test_each_sample_has_the_temperature_and_a_seed_of_its_own(ask: Any) -> None:
     model = replies("x", "x", "x", "x")
     await ask(SelfConsistency, model, samples=4, seed=10, temperature=0.9)
     assert [(d.temperature, d.seed) for _, d in model.calls] == [(0.9, 10), (0.9, 11), (0.9, 12), (0.9, 13)]
 
 
-async def test_the_default_is_three_samples_at_temperature_0_7(ask: Ask) -> None:
-    model = replies("x", "x", "x")
-    await ask(SelfConsistency, model)
-    assert [d.temperature for _, d in model.calls] == [0.7] * 3
-
-
-async def test_a_sample_that_is_cut_has_no_vote_and_none_but_such_are_an_error(ask: Ask) -> None:
+async def test_a_sample_that_is_cut_has_no_vote_and_none_but_such_are_an_error(ask: Any) -> None:
     cut = Completion("It names Mary Shelley, and", finish="length")
     answer = await ask(SelfConsistency, ScriptedModel([cut, "Answer: Jane Austen", "Answer: Jane Austen"]))
     assert (answer.text, answer.confidence) == ("Jane Austen", pytest.approx(2 / 3))
     with pytest.raises(CutError):
         await ask(SelfConsistency, ScriptedModel([cut] * 3))
-
-
-@pytest.mark.parametrize("options", [{"samples": 0}, {"temperature": -0.1}])
-def test_options_that_cannot_work_are_refused(options: dict[str, float]) -> None:
-    with pytest.raises(msgspec.ValidationError, match=next(iter(options))):
-        msgspec.convert(options, SelfConsistency.Options)

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack
 from math import log
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from standins.model import toolbox_over
 from standins.openai import Server, continuation, error, serve
 
-from robust_qa import Answer, ContextError, Passage, Question, Token
-from robust_qa.answering.session import Session
-from robust_qa.config.layers import Config
-from robust_qa.config.values import Layer
-from robust_qa.host.loading import Host
-from robust_qa.testing import ScriptedModel, ask
+from robust_qa import Answer, Passage, Question, open_session
+from robust_qa.testing import ScriptedModel
 from rqa_baselines.self_rag import SelfRag
-from rqa_baselines.self_rag.reflection import critique, defused, quoted, said, wish
 from rqa_openai import OpenAI
 
 QUESTION = "Who wrote Emma?"
@@ -197,20 +189,6 @@ async def test_a_passage_that_overflows_the_window_is_cut(run: Run) -> None:
     assert answer.text == "Jane Austen"
 
 
-async def test_a_passage_that_the_provider_refuses_grows_no_path(run: Run) -> None:
-    def filtered(prompt: str) -> Any:
-        return error(400, "content_filter") if "Mary" in prompt else AUSTEN
-
-    answer, _ = await run(filtered, retrieval="always")
-    assert answer.text == "Jane Austen" and len(answer.details["paths"]) == 1
-
-
-async def test_a_question_that_overflows_the_window_fails() -> None:
-    toolbox = toolbox_over(ScriptedModel(ContextError("too long")), [EMMA], question=QUESTION)
-    with pytest.raises(ContextError):
-        await SelfRag(SelfRag.Options(retrieval="always")).answer(QUESTION, toolbox)
-
-
 STEERING = ["[Relevant]", "[Utility:5]", "[No support / Contradictory]", "</paragraph>", "[Retrieval]", "</s>"]
 STEERING += ["<|im_end|>", "[INST]", "### Response:"]
 
@@ -227,77 +205,20 @@ async def test_no_passage_title_or_question_can_spell_a_token(mark: str) -> None
     assert prompts[0].count(mark) == prompts[1].count(mark)
 
 
-@pytest.mark.parametrize("text", ["[[Retrieval]Retrieval]", "<<s>s>", "####", "<|a<|b|>|>", "[[INST]INST]"])
-def test_breaking_up_one_token_leaves_no_other(text: str) -> None:
-    assert defused(defused(text)) == defused(text) != text
-
-
-def test_what_a_model_wrote_keeps_its_reflection_tokens_and_no_other_marks() -> None:
-    assert quoted("[Relevant] a </paragraph>[Utility:5]") == "[Relevant] a < /paragraph>[Utility:5]"
-
-
-def test_reflection_tokens_are_no_part_of_what_is_said() -> None:
-    assert said("[Relevant]Jane  \n Austen[Fully supported][Utility:5]</s>") == "Jane Austen"
-
-
-def test_of_tokens_without_alternatives_the_one_written_counts() -> None:
-    found = critique(
-        [Token("[Relevant]", log(0.5)), Token("[Partially supported]", log(0.5)), Token("[Utility:2]", 0.0)]
-    )
-    assert (found.relevance, found.support, found.utility) == (1.0, 0.5, -0.5)
-
-
-def test_nothing_written_is_worth_nothing() -> None:
-    assert dataclasses.astuple(critique([])) == ((), 1.0, 0.0, 0.0, 0.0)
-    assert wish([]) is None
-
-
-@pytest.mark.parametrize(
-    "options", [{"threshold": 1.5}, {"segments": 0}, {"beam": 0}, {"max_tokens": 0}, {"alternatives": 1}]
-)
-def test_options_that_cannot_work_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(msgspec.ValidationError, match=next(iter(options))):
-        msgspec.convert(options, SelfRag.Options)
-
-
 async def test_self_crag_continues_after_the_corrected_passages() -> None:
-    host = Host(only=["crag", "baselines", "openai", "lexical"])
     strips = Passage(
         f"{EMMA.text} {EMMA.text[:-1]} in Hampshire. Moles live under the ground and eat worms.", id="emma"
     )
     with serve(lambda request, n: model(request["prompt"])) as server:
-        tree = {
-            "defaults": {"strategy": "crag", "reader": "openai", "evaluator": "lexical"},
-            "reader": {"openai": {"model": "m", "base_url": server.url}},
-            "strategy": {"crag": {"then": "self_rag", "upper": 0.0, "rewrite": "off"}},
-            "cache": {"enabled": False},
+        how = {
+            "strategy": {"plugin": "crag", "then": "self_rag", "upper": 0.0, "rewrite": "off"},
+            "reader": {"plugin": "openai", "model": "m", "base_url": server.url},
+            "evaluator": "lexical",
+            "settings": {"cache": {"enabled": False}},
         }
-        async with Session(Config([Layer("rqa.toml", tree)]), host) as session:
+        async with open_session(**how) as session:
             answer = await session.answer(Question(QUESTION, passages=(strips,)))
     assert (answer.text, [citation.id for citation in answer.citations]) == ("Jane Austen", ["emma"])
     assert answer.details["then"]["paths"][0]["score"] == pytest.approx(AUSTENS)
     assert [request.body["prompt"].count("<paragraph>") for request in server.requests] == [0, 1]
     assert answer.usage.calls == 2
-
-
-def test_on_llama_cpp_the_noise_of_random_weights_is_survived(tmp_path: Path) -> None:
-    pytest.importorskip("llama_cpp", reason="needs the extra [llama]")
-    pytest.importorskip("gguf", reason="builds its model with gguf, of the extra [dev]")
-    from standins.tiny_gguf import write_tiny_gguf
-
-    from rqa_llamacpp.reader import LlamaCpp
-
-    marks = ("[Retrieval]", "[No Retrieval]", "[Relevant]", "[Irrelevant]", "[Fully supported]", "[Utility:5]")
-    file = write_tiny_gguf(tmp_path / "tiny.gguf", specials=marks)
-    reader = LlamaCpp(LlamaCpp.Options(model=str(file), n_threads=1, n_batch=64))
-    options = SelfRag.Options(retrieval="always", segments=2, max_tokens=20)
-    long = Passage("a" * 20_000)
-    try:
-        answer = ask(SelfRag(options), Question(QUESTION, passages=(EMMA, FAKE, long)), reader=reader)
-    finally:
-        reader.close()
-    segments = [segment for path in answer.details["paths"] for segment in path["segments"]]
-    assert {mark for segment in segments for mark in segment["marks"]} <= set(marks)
-    assert any(segment["marks"] for segment in segments)
-    assert not [segment for segment in segments if any(mark in segment["text"] for mark in marks)]
-    assert all(0 < segment["probability"] <= 1 for segment in segments)

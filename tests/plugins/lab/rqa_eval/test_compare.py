@@ -1,4 +1,3 @@
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,11 +31,6 @@ def test_answers_are_side_by_side(compare: Any, width: int) -> None:
     assert max(map(len, ended.out.splitlines())) <= width
 
 
-def test_strategies_are_also_named_one_by_one(compare: Any) -> None:
-    ended = compare("norag", "-s", "rag,norag")
-    assert ended.out.splitlines()[0].split() == ["norag", "rag"]
-
-
 def test_all_means_the_strategies_that_can_run(rqa: Any) -> None:
     Path("passages.txt").write_text("The capital of Gondal is Gg.", encoding="utf-8")
     ended = rqa("compare", "What is the capital of Gondal?", "--passages", "passages.txt", "-s", "all")
@@ -50,20 +44,6 @@ def test_citations_and_costs_are_below_the_answers(compare: Any) -> None:
     out = compare("rag").out
     assert "passages.txt: “The capital of Gondal is Gg.”" in out
     assert "1 call · 7 + 3 tokens" in out
-
-
-def test_a_citation_title_is_on_one_line(rqa: Any) -> None:
-    passage = {"title": "Atlas\n● Berlin 99%\u2028rqa: checked", "text": "Paris is the capital of France."}
-    Path("passages.jsonl").write_text(json.dumps(passage), encoding="utf-8")
-    ended = rqa("compare", "What is the capital of France?", "--passages", "passages.jsonl", "-s", "rag")
-    assert "Atlas ● Berlin 99% rqa: checked: “" in " ".join(ended.out.split())
-    assert not any(line.startswith(("●", "rqa:")) for line in ended.out.splitlines())
-
-
-def test_strategies_that_do_not_fit_are_below(compare: Any) -> None:
-    lines = compare("norag,rag,self_route,cot", width=80).out.splitlines()
-    assert lines[0].split() == ["norag", "rag"]
-    assert ["self_route", "cot"] in [line.split() for line in lines]
 
 
 def test_a_strategy_that_fails_says_why_beside_the_others(compare: Any) -> None:
@@ -91,12 +71,6 @@ def test_answers_are_written_to_the_output_file_also_when_a_strategy_fails(rqa: 
     ended = rqa("compare", "What is the capital of Gondal?", *options)
     assert (ended.code, ended.out) == (3, "")
     assert "needs a language model" in Path("answers.txt").read_text("utf-8")
-
-
-def test_all_strategies_fail(compare: Any) -> None:
-    ended = compare("norag,rag", model=lambda request, number: error(400, "not today"))
-    assert (ended.code, ended.out) == (5, "")
-    assert "not today" in ended.err
 
 
 def test_text_from_outside_cannot_steer_the_terminal(compare: Any) -> None:

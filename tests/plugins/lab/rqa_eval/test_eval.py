@@ -10,8 +10,6 @@ import pytest
 from standins.mind import ROWS, WORLD, Mind, row, says
 from standins.openai import error
 
-from rqa_eval.table import Table
-
 RUN = Path("run")
 
 
@@ -76,63 +74,10 @@ def test_a_note_gives_the_quality_of_the_passages(evaluate: Any) -> None:
     )
 
 
-def test_has_answer_is_zero_without_passages(evaluate: Any) -> None:
-    rows = [ROWS[0], {key: value for key, value in ROWS[1].items() if key != "passages"}]
-    assert "50.0 % of the questions have a passage with a gold answer" in evaluate("-s", "norag", rows=rows).out
-
-
-def test_a_note_names_metrics_with_missing_values(evaluate: Any) -> None:
-    rows = [ROWS[0], ROWS[1], ROWS[2] | {"answers": None}]
-    out = evaluate("-s", "rag", "--metrics", "accuracy,em,refusal", rows=rows).out
-    assert "Measured on fewer questions: accuracy, em on 2 of 3.\n" in out
-    assert "1 question has no gold answer and cannot be scored." in out
-
-
-def test_a_note_says_that_differences_are_paired(evaluate: Any) -> None:
-    ended = evaluate("-s", "rag", "--baseline", "norag", rows=[ROWS[0], ROWS[1], ROWS[2] | {"answers": None}])
-    assert "Differences use the questions that both strategies have." in " ".join(ended.out.split())
-
-
-def test_passage_quality_counts_questions_with_gold_answers(evaluate: Any) -> None:
-    out = evaluate("-s", "rag", rows=[ROWS[0], ROWS[1], ROWS[2] | {"answers": None}]).out
-    assert "% of the questions with gold answers have a passage" in out
-
-
-def test_a_note_counts_questions_without_a_gold_answer(evaluate: Any) -> None:
-    out = evaluate("-s", "rag", rows=[one | {"answers": None} for one in ROWS]).out
-    assert "Means over the questions.\nMeasured on fewer questions: accuracy on 0 of 8; " in out
-    assert "8 questions have no gold answer" in out
-
-
-def test_no_note_about_missing_values_without_any(evaluate: Any) -> None:
-    out = evaluate("-s", "norag", "--metrics", "accuracy").out
-    assert "Means over the questions, with 95 % intervals in brackets." in out
-    assert "Measured" not in out and "no gold answer" not in out
-
-
-def test_intervals_are_explained_only_if_shown(evaluate: Any) -> None:
-    out = evaluate("-s", "norag", "--drop", "0,1").out
-    assert "in brackets" not in out and "[" not in out
-
-
 def test_the_table_shows_the_values(evaluate: Any) -> None:
     shown = table(evaluate("-s", "norag,self_route").out, "world: 8 questions")
     assert shown["strategy"][:4] == ["accuracy", "%", "wrong", "%"]
     assert [shown[name][0] for name in ("norag", "self_route")] == ["50.0", "62.5"]
-
-
-def test_zero_values_are_shown(evaluate: Any) -> None:
-    ended = evaluate("-s", "rag", "--attack", "inject", "--rate", "1", "--metrics", "accuracy", rows=ATTACKED[:1])
-    assert "attack-success" not in ended.out  # not asked for
-    out = evaluate("-s", "rag", "--attack", "inject", "--rate", "1", "--force", rows=ATTACKED[:1]).out
-    assert "attack-success %" in out and "refusal" not in out and "failure" not in out
-    assert {"em", "f1"} <= set(table(evaluate("-s", "rag", "--force", rows=WRONG).out, "world: 1 question")["strategy"])
-
-
-def test_containment_is_shown_if_it_differs_from_accuracy(evaluate: Any) -> None:
-    shown = table(evaluate("-s", "rag", rows=[row("Arda", "Oslo", gold="Os")]).out, "world: 1 question")
-    assert (shown["strategy"][6], shown["rag"][0], shown["rag"][3:6:2]) == ("contains", "0.0", ["100.0", "100.0"])
-    assert "contains" not in evaluate("-s", "rag", "--force").out
 
 
 def test_refusing_an_unanswerable_question_is_right(evaluate: Any) -> None:
@@ -146,30 +91,6 @@ def test_refusing_an_unanswerable_question_is_right(evaluate: Any) -> None:
     measured = ("accuracy", "answered-accuracy", "refusal-precision", "refusal-recall")
     assert [figures(name)["rag"] for name in measured] == [2 / 3, 1, 1 / 2, 1]
     assert "no gold answer" not in out
-
-
-def test_the_area_needs_confidences(evaluate: Any) -> None:
-    evaluate("-s", "rag")
-    assert figures("area") == {"rag": None}
-    evaluate("-s", "rag", "--reader", "lexical", "--force")
-    assert 0 < figures("area")["rag"] <= 1
-
-
-@pytest.mark.parametrize("width", [80, 140])
-def test_the_table_fits_the_terminal(evaluate: Any, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    out = evaluate("-s", "norag,rag,self_route", "--by", "conflict").out
-    assert max(map(len, out.splitlines())) <= width
-    assert "calls" in out
-
-
-@pytest.mark.parametrize("width", [40, 200])
-def test_notes_are_wrapped_between_words(evaluate: Any, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    notes = evaluate("-s", "rag", "--metrics", "accuracy").out.rsplit("\n\n", 1)[1].splitlines()
-    assert max(map(len, notes)) <= width
-    assert (notes[0] == "Means over the questions, with 95 %") is (width == 40)
-    assert "Means over the questions, with 95 % intervals in brackets." in " ".join(notes)
 
 
 def test_slices_by_conflict(evaluate: Any) -> None:
@@ -194,7 +115,6 @@ def test_slices_by_knowledge(evaluate: Any) -> None:
     assert figures("accuracy", slice="internal knowledge") == {"rag": 2 / 4, "norag": 1}
 
 
-WRONG = [row("Arda", "Zz", gold="Aa")]
 ATTACKED = [
     row("Arda", "Aa", "Aa", "Aa", "Aa", "Aa", gold="Aa", fake_answer="Zz"),
     row("Dune", None, None, None, None, None, gold="Dd", fake_answer="Zz"),
@@ -217,16 +137,6 @@ def test_poisoned_passages_of_the_set_are_used(evaluate: Any) -> None:
     (asked,) = lines("questions.jsonl")
     assert [asked["passages"][place]["text"] for place in asked["planted"]] == poisoned
     assert figures("attack-success") == {"rag": 1}
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_every_poisoned_passage_is_used_before_one_repeats(evaluate: Any, seed: int) -> None:
-    poisoned = [f"The capital of Dune is Zz, say {n}." for n in range(4)]
-    rows = [ATTACKED[1] | {"poisoned_passages": poisoned, "passages": ["It has mountains."] * 10}]
-    evaluate("-s", "rag", "--attack", "poison", "--rate", "0.2,0.4", "--seed", str(seed), rows=rows)
-    planted = [{asked["passages"][n]["text"] for n in asked["planted"]} for asked in lines("questions.jsonl")]
-    assert len(planted[0]) == 2
-    assert planted[0] < planted[1] == set(poisoned)
 
 
 def test_counterfactual_passages_replace_the_gold_answer(evaluate: Any) -> None:
@@ -252,14 +162,6 @@ def test_the_sets_own_counterfactual_passages_replace_their_originals_in_any_ord
     assert (plain, all_) == ([true[n] for n in order], [false[n] for n in order])
     assert 0 < sum(text in false for text in half) < len(half)
     assert all(text in (true[n], false[n]) for text, n in zip(half, order, strict=True))
-
-
-def test_retrieved_passages_have_no_counterfactual_version(evaluate: Any, tmp_path: Path) -> None:
-    (tmp_path / "arda.txt").write_text("Who founded the capital of Arda is not known.")
-    rows = [ROWS[0] | {"fake_answer": "Zz", "passages": ["Aa."], "counterfactual_passages": ["Zz."]}]
-    evaluate("-s", "rag", "--attack", "counterfactual", "--rate", "1", "-d", str(tmp_path / "arda.txt"), rows=rows)
-    (asked,) = lines("questions.jsonl")
-    assert [passage["text"] for passage in asked["passages"]] == ["Who founded the capital of Arda is not known."]
 
 
 @pytest.mark.parametrize("obeys", [True, False])
@@ -331,41 +233,12 @@ def test_a_card_has_a_digest_of_the_questions(evaluate: Any, rqa: Any) -> None:
     assert "Robustness of rag" in rqa("report", RUN, "--to", "html").out
 
 
-def test_a_card_needs_the_questions_without_planted_passages(evaluate: Any, rqa: Any) -> None:
-    evaluate("-s", "rag", "--attack", "poison", rows=ATTACKED)
-    assert "Robustness" not in rqa("report", RUN).out
-    evaluate("-s", "rag", "--attack", "poison", "--rate", "0,0.2", "--force", rows=ATTACKED)
-    assert "Robustness of rag" in rqa("report", RUN).out
-
-
 def test_fake_answers_come_from_other_questions(evaluate: Any) -> None:
     evaluate("-s", "rag", "--attack", "poison", "--rate", "1")
     for asked in lines("questions.jsonl"):
         assert asked["fake_answer"] in {"Aa", "Bb", "Cc", "Dd", "Ee", "Ff", "Gg", "Hh"} - {asked["gold"][0][0]}
         assert asked["fake_source"] == "alike"
     assert figures("attack-success") == {"rag": 7 / 8}  # but Florin's, which is copied wrongly
-
-
-def test_a_sample_is_attacked_with_the_fake_answers_of_the_whole_set(evaluate: Any) -> None:
-    evaluate("-s", "rag", "--attack", "poison")
-    whole = {asked["source_row"]: asked["fake_answer"] for asked in lines("questions.jsonl")}
-    for size in ("1", "4"):
-        evaluate("-s", "rag", "--attack", "poison", "--sample", size, "--force")
-        sample = {asked["source_row"]: asked["fake_answer"] for asked in lines("questions.jsonl")}
-        assert sample.items() <= whole.items()
-
-
-def test_questions_that_nothing_can_be_planted_for_are_counted(evaluate: Any) -> None:
-    ended = evaluate("-s", "rag", "--attack", "poison", "--rate", "0,1", rows=[ROWS[0], ROWS[1] | {"answers": ["Aa"]}])
-    assert "world: nothing could be planted for 2 of 2 questions" in ended.err
-    assert "nothing is planted" not in evaluate("-s", "rag", "--attack", "poison", "--force").err
-
-
-def test_fake_answers_to_questions_of_another_kind_are_counted(evaluate: Any) -> None:
-    odd = {"question": "Name a fish of Arda", "answers": ["cod"], "passages": ["A fish of Arda is the cod."]}
-    ended = evaluate("-s", "rag", "--attack", "poison", rows=[*ROWS, odd])
-    assert "world: 1 fake answers come from questions of another kind" in ended.err
-    assert [asked["fake_source"] for asked in lines("questions.jsonl")] == ["alike"] * 8 + ["other"]
 
 
 def test_worst_case_keeps_passages_without_the_answer(evaluate: Any) -> None:
@@ -455,33 +328,6 @@ def test_slices_by_correctness_have_no_differences(evaluate: Any, view: str, nee
     assert f"The answers of {needs} define the slices of {view}." in ended.out
 
 
-def test_citations_are_judged_without_an_evaluator(rqa: Any, question_set: Any) -> None:
-    told = {"text": "The capital of Arda is Aa, a town on the river Ab."}
-    options = ("-s", "rag", "--reader", "lexical", "-O", "defaults.evaluator=lexical", "-o", RUN)
-    assert rqa("eval", question_set([ROWS[0] | {"passages": [told]}]), *options).code == 0
-    assert figures("citation-precision") == figures("citation-recall") == {"rag": 1}
-
-
-def test_several_sets_are_shown_side_by_side(rqa: Any, reader: Any, question_set: Any) -> None:
-    with reader(WORLD):
-        ended = rqa("eval", question_set(ROWS), question_set(ROWS[:2], "small.jsonl"), "-s", "norag,rag", "-o", RUN)
-    assert table(ended.out, "accuracy by set") == {
-        "strategy": ["all", "world", "small"],
-        "norag": ["50.0", "50.0", "50.0"],
-        "rag": ["60.0", "50.0", "100.0"],
-    }
-
-
-def test_names_in_wide_letters_keep_columns_in_line() -> None:
-    shown = Table("accuracy by set", ["灯台", "rag"], [("灯台灯台", lambda _: "40.0"), ("all", lambda _: "5.0")])
-    assert list(shown.lines(80)) == [
-        "accuracy by set",
-        "strategy  灯台灯台  all",
-        "灯台          40.0  5.0",
-        "rag           40.0  5.0",
-    ]
-
-
 def test_str_em_counts_facts(evaluate: Any) -> None:
     rows = [row("Arda", "Aa", gold="Aa") | {"answers": [["Aa"], ["Bb", "Cc"]]}]
     evaluate("-s", "rag", rows=rows)
@@ -497,31 +343,6 @@ def test_a_sample_is_drawn_by_its_seed(evaluate: Any) -> None:
     assert sampled() == sampled("--seed", "0")
     assert len({tuple(sampled("--seed", str(seed))) for seed in range(5)}) > 1
     assert sampled() == sorted(sampled())  # in the order of the set
-
-
-def test_a_negative_seed_is_a_usage_error(evaluate: Any) -> None:
-    assert evaluate("-s", "rag", "--seed", "-1").code == 2
-    assert not RUN.exists()
-
-
-def test_costs_and_refusals_need_no_gold_answers(evaluate: Any) -> None:
-    rows = [{key: value for key, value in one.items() if key != "answers"} for one in ROWS]
-    assert evaluate("-s", "rag", rows=rows).code == 0
-    assert (figures("accuracy")["rag"], figures("refusal")["rag"], figures("calls")["rag"]) == (None, 2 / 8, 1)
-
-
-@pytest.mark.parametrize(
-    ("renamed", "told"),
-    [
-        ({"answers": "golden_answers"}, "no question has a gold answer in `answers`. `golden_answers` is ignored."),
-        ({"passages": "contexts"}, "`contexts` is not read: passages are in `passages`"),
-        ({}, ""),
-    ],
-)
-def test_fields_with_other_names_are_reported(evaluate: Any, renamed: Any, told: str) -> None:
-    rows = [{renamed.get(key, key): value for key, value in one.items()} for one in ROWS]
-    err = evaluate("-s", "norag", rows=rows).err
-    assert told in err and ("is not read" in err or "is ignored" in err) == bool(told)
 
 
 # -- as the papers count
@@ -561,22 +382,6 @@ def test_questions_are_repeated_with_other_samples_and_their_spread_is_shown(eva
         "50.0", "40.8", "37.5", "50.0", "62.5",
     ]  # fmt: skip
     assert "Deviation: standard deviation of the means of the repetitions." in ended.out
-
-
-def test_a_repetition_has_a_seed_of_its_own_also_for_a_strategy_with_a_seed(evaluate: Any) -> None:
-    seeds = []
-
-    def model(request: Any, number: int) -> str:
-        seeds.append(request.get("seed"))
-        return "<<<ANSWER>>> Aa <<</ANSWER>>>"
-
-    temperature = ("-O", "reader.mind.temperature=0.7")
-    evaluate("-s", "self_consistency", "--repeat", "2", "-j", "1", *temperature, rows=ROWS[:1], model=model)
-    assert sorted(seeds) == [1000, 1001, 1002, 2000, 2001, 2002]
-
-
-def test_equal_repetitions_are_reported(evaluate: Any) -> None:
-    assert "All repetitions are equal." in evaluate("-s", "norag", "--repeat", "2", rows=ROWS[:2]).err
 
 
 def test_the_conflict_rate_is_shown_by_retrieval_precision(evaluate: Any) -> None:
@@ -637,58 +442,11 @@ def test_a_row_without_passages_fails_alone(evaluate: Any, place: int) -> None:
     assert figures("accuracy") == {"rag": 4 / 9, "norag": 4 / 9}
 
 
-def test_strategies_that_need_passages_are_left_out_without_any(evaluate: Any) -> None:
-    rows = [{key: value for key, value in one.items() if key != "passages"} for one in ROWS]
-    ended = evaluate("-s", "rag,norag", rows=rows)
-    assert (ended.code, list(figures("accuracy"))) == (3, ["norag"])
-    assert "rag was left out: " in ended.out
-
-
-def test_all_means_the_strategies_that_can_run(rqa: Any, question_set: Any) -> None:
-    ended = rqa("eval", question_set(ROWS), "-s", "all", "-o", RUN)
-    assert ended.code == 0
-    assert "rag" in figures("accuracy") and "norag" not in figures("accuracy")
-    assert "This configuration cannot run: " in ended.err
-
-
-def test_cached_answers_have_no_time(rqa: Any, question_set: Any) -> None:
-    told = []
-    for _ in range(2):
-        ended = rqa("eval", question_set(ROWS), "-s", "rag", "-o", RUN, "--force")
-        told.append((figures("seconds")["rag"] is None, "seconds" in ended.out))
-    assert told == [(False, True), (True, False)]
-
-
-def test_strategies_are_also_named_one_by_one(evaluate: Any) -> None:
-    evaluate("-s", "norag", "-s", "rag,norag")
-    assert list(figures("accuracy")) == ["norag", "rag"]
-
-
 def test_no_strategy_can_run(rqa: Any, question_set: Any) -> None:
     ended = rqa("eval", question_set(ROWS), "-s", "norag", "-o", RUN)
     assert ended.code == 4
     assert "needs a language model" in ended.err
     assert not RUN.exists()
-
-
-def test_an_unknown_strategy_is_an_error_before_anything_runs(evaluate: Any) -> None:
-    ended = evaluate("-s", "norag,asstute")
-    assert ended.code == 2
-    assert "Did you mean 'astute'?" in ended.err
-    assert not RUN.exists()
-
-
-def test_a_malformed_row_stops_the_run(evaluate: Any) -> None:
-    ended = evaluate("-s", "norag", rows=[ROWS[0], "{broken", {"answers": ["x"]}])
-    assert ended.code == 2
-    assert "line 2: it is not JSON" in ended.err
-    assert "line 3: it has no `question`" in ended.err
-    assert not RUN.exists()
-
-
-def test_an_empty_set_is_an_error(evaluate: Any) -> None:
-    ended = evaluate("-s", "norag", rows=[])
-    assert (ended.code, "has no questions" in ended.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -763,15 +521,6 @@ def test_resume_asks_only_missing_questions(rqa: Any, reader: Any, question_set:
     assert [line["row"] for line in lines("answers/norag.jsonl")] == list(range(1, 9))
 
 
-def test_a_strategy_and_a_view_can_be_added_to_a_run(rqa: Any, reader: Any, question_set: Any) -> None:
-    command = ("eval", question_set(ROWS), "-o", RUN, "--no-cache")
-    with reader(WORLD) as server:
-        rqa(*command, "-s", "norag")
-        assert rqa(*command, "-s", "norag,rag", "--by", "conflict", "--resume").code == 0
-        assert server.count == 16
-    assert figures("accuracy", slice="both right") == {"norag": 1, "rag": 1}
-
-
 def test_the_strategies_of_a_run_stay_in_it_when_others_are_added(rqa: Any, reader: Any, question_set: Any) -> None:
     command = ("eval", question_set(ROWS), "-o", RUN, "--no-cache", "--resume")
     with reader(WORLD) as server:
@@ -810,17 +559,6 @@ def test_incomplete_strategies_are_not_compared(rqa: Any, reader: Any, question_
     metrics = json.loads((RUN / "metrics.json").read_text("utf-8"))
     assert metrics["baseline"] is None
     assert not any("difference" in one["accuracy"] for one in metrics["groups"][0]["strategies"].values())
-
-
-def test_passage_quality_is_over_all_questions(rqa: Any, reader: Any, question_set: Any) -> None:
-    command = ("eval", question_set(ROWS), "-o", RUN, "--resume")
-    with reader(WORLD):
-        rqa(*command, "-s", "norag,rag")
-        incomplete("norag", 1)
-        told = (
-            "75.0 % of the questions have a passage with a gold answer. On average 50.0 % of the passages contain one."
-        )
-        assert told in " ".join(rqa(*command, "-s", "rag").out.split())
 
 
 def test_resume_keeps_views_baseline_and_metric(rqa: Any, reader: Any, question_set: Any) -> None:
@@ -888,38 +626,11 @@ def test_a_changed_reader_or_evaluator_cannot_be_resumed(
     assert "reader options" in described["answering"]
 
 
-def test_changed_strategy_options_are_an_error_before_anything_runs(rqa: Any, reader: Any, question_set: Any) -> None:
-    command = ("eval", question_set(ROWS), "-o", RUN, "--no-cache")
-    with reader(WORLD) as server:
-        rqa(*command, "-s", "rag")
-        for file in (RUN / "answers").glob("rag.jsonl*"):
-            file.rename(file.with_name(file.name.replace("rag", "self_route")))  # answers that it did not give
-        ended = rqa(*command, "-s", "norag,self_route", "--resume")
-        assert server.count == 8
-        assert (ended.code, "`strategy` was rag and is self_route" in ended.err) == (2, True)
-        assert "delete answers/self_route.jsonl* to run" in ended.err and "--force" not in ended.err
-        assert figures("accuracy") == {"rag": 4 / 8}  # nothing was asked: what was measured holds
-        for file in (RUN / "answers").glob("self_route.jsonl*"):
-            file.unlink()
-        assert rqa(*command, "-s", "norag,self_route", "--resume").code == 0
-        assert server.count == 8 + 8 + 10
-
-
 def test_changed_questions_cannot_be_resumed(evaluate: Any) -> None:
     evaluate("-s", "norag")
     for options, rows in ((("--seed", "1"), ROWS), (("--worst-case",), ROWS), ((), ROWS[:3])):
         ended = evaluate("-s", "norag", "--resume", *options, rows=rows)
         assert (ended.code, "cannot be continued" in ended.err) == (2, True)
-
-
-def test_answers_keep_trace_and_details_and_the_questions_their_fields(evaluate: Any) -> None:
-    evaluate("-s", "self_route", rows=[ROWS[2] | {"popularity": 12}])
-    (answer,) = lines("answers/self_route.jsonl")
-    assert [step["kind"] for step in answer["trace"]] == ["retrieve", "generate", "note", "generate"]
-    assert answer["details"] == {"route": "memory"}
-    assert answer["fields"] == {"popularity": 12}
-    assert "prompt" not in answer["trace"][1]["data"]
-    assert "text" not in answer["trace"][0]["data"]["passages"][0]
 
 
 def test_every_score_is_kept_question_by_question(evaluate: Any) -> None:
@@ -932,23 +643,3 @@ def test_every_score_is_kept_question_by_question(evaluate: Any) -> None:
         "slices": {"conflict": ["conflicting"]},
         "scores": {"norag": {"accuracy": 0.0, "refusal": 1.0}, "rag": {"accuracy": 1.0, "refusal": 0.0}},
     }
-
-
-LAZY = """
-from robust_qa import MissingError, hookimpl
-
-class Lazy:
-    def retrieve(self, query, k):
-        raise MissingError("There is no model at /m.")
-
-@hookimpl
-def rqa_register(registry):
-    registry.retriever("lazy", Lazy, rank=99)
-"""
-
-
-def test_a_failing_default_retriever_is_an_error(rqa: Any, question_set: Any, tmp_path: Path) -> None:
-    (tmp_path / "lazy.py").write_text(LAZY)
-    rows = question_set([{"question": "Q?", "answers": ["a"]}])
-    ended = rqa("--plugin", tmp_path / "lazy.py", "eval", rows, "-s", "rag", "--reader", "lexical", "-o", RUN)
-    assert ended.code == 4 and "There is no model at /m." in ended.err

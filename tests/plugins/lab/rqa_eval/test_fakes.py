@@ -1,65 +1,64 @@
-"""Fake answers drawn from the other questions of a set."""
+"""Fake answers of `rqa eval --attack poison`, drawn from the other questions of a set."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
-
-from rqa_eval.conditions import attacked
-from rqa_eval.fakes import with_fakes
-from rqa_eval.items import Item
 
 COUNTRIES = [(f"In what country is {town}?", country) for town, country in (("Bonn", "Germany"), ("Lyon", "France"))]
 JOBS = [("What is Ann Lee's occupation?", "painter"), ("What is Bo Ek's occupation?", "lawyer")]
 CAPITALS = [("What is the capital of Chile?", "Santiago"), ("What is the capital of Peru?", "Lima")]
+Drawn = Callable[..., dict[str, tuple[str, str]]]
 
 
-def drawn(questions: Sequence[tuple[str, str]], seed: int = 0) -> dict[str, tuple[str, str]]:
+@pytest.fixture
+def drawn(rqa: Any, question_set: Any) -> Drawn:
     """For each question its fake answer, and what it was drawn from."""
-    items = [Item(n, question, gold=[[gold]]) for n, (question, gold) in enumerate(questions, start=1)]
-    return {item.question: (item.fake_answer, item.fake_source) for item in with_fakes(items, seed)}
+
+    def run(questions: Sequence[tuple[str, str]], *options: str, **fields: Any) -> dict[str, tuple[str, str]]:
+        rows = [{"question": q, "answers": [gold], "passages": ["It is told."], **fields} for q, gold in questions]
+        attack = ("--attack", "poison", "--rate", "1", *options)
+        ended = rqa("eval", question_set(rows), "-s", "rag", "--reader", "lexical", "-o", "run", *attack)
+        assert ended.code == 0, ended.err
+        asked = [json.loads(line) for line in Path("run", "questions.jsonl").read_text().splitlines()]
+        return {one["question"]: (one.get("fake_answer", ""), one.get("fake_source", "")) for one in asked}
+
+    return run
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_they_are_of_questions_that_begin_and_end_alike(seed: int) -> None:
-    found = drawn([*COUNTRIES, *JOBS, *CAPITALS], seed)
+@pytest.mark.parametrize("seed", ["0", "3"])
+def test_they_are_of_questions_that_begin_and_end_alike(drawn: Drawn, seed: str) -> None:
+    found = drawn([*COUNTRIES, *JOBS, *CAPITALS], "--seed", seed)
     for (question, mine), (other, theirs) in (COUNTRIES, JOBS, CAPITALS):
         assert (found[question], found[other]) == ((theirs, "alike"), (mine, "alike"))
 
 
-def test_a_number_is_answered_with_a_number() -> None:
-    questions = [("When was the gate built?", "1871"), ("When was the gate lost?", "in the war")]
-    assert drawn([*questions, ("When was it?", "May 1902")])["When was the gate built?"] == ("May 1902", "alike")
+@pytest.mark.parametrize(
+    ("questions", "fake"),
+    [
+        (
+            [("When was it built?", "1871"), ("When was it lost?", "in the war"), ("When was it?", "May 1902")],
+            "May 1902",
+        ),
+        ([("Are both alive?", "yes"), ("Did either win?", "no"), ("Are both of them here?", "Paris")], "no"),
+        ([("Who sang it?", "Ann Lee"), ("Who wrote Emma?", "Jane Austen"), ("Name a fish", "cod")], "Jane Austen"),
+    ],
+    ids=["a number for a number", "no for yes", "who"],
+)
+def test_a_fake_answer_is_of_the_kind_of_the_gold_answer(drawn: Drawn, questions: Any, fake: str) -> None:
+    assert drawn(questions)[questions[0][0]] == (fake, "alike")
 
 
-def test_yes_is_answered_with_no() -> None:
-    found = drawn([("Are both alive?", "yes"), ("Did either win?", "no"), ("Are both of them here?", "Paris")])
-    assert (found["Are both alive?"], found["Did either win?"]) == (("no", "alike"), ("yes", "alike"))
+def test_without_similar_questions_any_other_is_used(drawn: Drawn) -> None:
+    assert drawn([*COUNTRIES, ("Name a fish", "cod")])["Name a fish"] in {("Germany", "other"), ("France", "other")}
 
 
-def test_who_alone_tells_the_kind() -> None:
-    found = drawn([("Who sang it?", "Ann Lee"), ("Who wrote Emma?", "Jane Austen"), ("Name a fish", "cod")])
-    assert found["Who sang it?"] == ("Jane Austen", "alike")
-
-
-def test_without_similar_questions_any_other_is_used() -> None:
-    found = drawn([*COUNTRIES, ("Name a fish", "cod")])
-    assert found["Name a fish"] in {("Germany", "other"), ("France", "other")}
-
-
-def test_the_gold_answer_itself_is_no_fake() -> None:
+def test_the_gold_answer_itself_is_no_fake(drawn: Drawn) -> None:
     found = drawn([*COUNTRIES, ("In what country is Nice?", "the France"), ("In what country is Pau?", "France, EU")])
     assert {found[f"In what country is {town}?"][0] for town in ("Lyon", "Nice", "Pau")} == {"Germany"}
 
 
-def test_a_set_of_one_question_has_none() -> None:
-    assert drawn(COUNTRIES[:1]) == {"In what country is Bonn?": ("", "")}
-
-
-def test_the_longest_alternative_is_replaced() -> None:
-    item = Item(1, "Where?", gold=[["York", "York City"]], passages=[{"text": "In York City."}], fake_answer="Oslo")
-    assert attacked("counterfactual", 1).apply(item, seed="").passages == [{"text": "In Oslo."}]
-
-
-def test_the_set_has_its_own() -> None:
-    (found,) = with_fakes([Item(1, "Who?", gold=[["A"]], fake_answer="B")], seed=0)
-    assert (found.fake_answer, found.fake_source) == ("B", "")
+def test_fake_answers_of_the_set_are_kept(drawn: Drawn) -> None:
+    assert set(drawn(COUNTRIES, fake_answer="Peru").values()) == {("Peru", "")}

@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robust_qa import Answer, Citation, Metric, Outcome, Passage, Step, Usage
-from robust_qa.kit import normalise
-from rqa_eval import citations, metrics, relevance
-from rqa_eval.metrics import METRICS, over_reply
+from robust_qa import Answer, Citation, Outcome, Passage, Step, Usage
+from rqa_eval.metrics import METRICS, area, over_reply  # private: values by hand for a hundred answers
 
 NONE = float("nan")
 NAMED = {metric.name: metric for metric in METRICS}
@@ -85,7 +83,7 @@ def test_answers_and_refusals_are_also_counted_apart(
     ],
 )
 def test_the_area_is_the_mean_accuracy_of_the_surest_answers(sure: Any, right: Any, expected: float) -> None:
-    assert metrics.area(np.array(sure), np.array(right)) == pytest.approx(expected, nan_ok=True)
+    assert area(np.array(sure), np.array(right)) == pytest.approx(expected, nan_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -118,29 +116,12 @@ def test_a_choice_is_right_if_the_answer_names_it_and_no_other(answer: Any, righ
     assert measure("choice", answer, "the leaf", row=row) == right
 
 
-@pytest.mark.parametrize(("answer", "right"), [("False.", 1), ("The claim is false", 1), ("true", 0), ("unproven", 0)])
-def test_a_verdict_is_a_choice(answer: str, right: int) -> None:
-    row = {"fields": {"choices": {"true": "true", "false": "false"}, "choice": "false"}}
-    assert measure("choice", answer, "false", row=row) == right
-
-
-def test_questions_without_choices_have_no_choice() -> None:
-    assert measure("choice", "B", "B") is None
-
-
 def test_the_whole_reply_of_an_ensemble_is_one_with_its_answer() -> None:
     trace = tuple(Step("generate", "read", data={"reply": text}) for text in ("So Rome it is.", "Oslo, I say."))
     for answer, reply in (("Rome", "So Rome it is."), ("Oslo", "Oslo, I say."), (None, "Oslo, I say.")):
         outcome = over_reply(Outcome("Where?", (), Answer(answer, trace=trace)))
         assert outcome.answer.text == reply
     assert over_reply(Outcome("Where?", (), Answer("Rome"))).answer.text == "Rome"
-
-
-def test_memory_passages_are_counted_where_a_strategy_lists_them() -> None:
-    def written(details: Any) -> float | None:
-        return NAMED["memory-passages"].measure(Outcome("Who?", (), Answer("x", details=details)))  # type: ignore[return-value]
-
-    assert (written({"memory": ["one", "two"]}), written({"memory": []}), written({})) == (2, 0, None)
 
 
 def test_accuracy_is_of_every_fact() -> None:
@@ -320,24 +301,3 @@ def test_citations_that_support_a_sentence_together_both_count() -> None:
     assert cited("citation-recall", answer, *halves) == cited("citation-precision", answer, *halves) == 1
     assert cited("citation-recall", answer, halves[0]) == cited("citation-precision", answer, halves[0]) == 0
     assert cited("citation-precision", answer, *halves, "Nobody knows.") == 2 / 3
-
-
-@pytest.mark.parametrize("name", ["citation-precision", "citation-recall"])
-def test_each_quote_is_normalised_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[str] = []
-    for module in (citations, relevance):
-        monkeypatch.setattr(module, "normalise", lambda text: read.append(text) or normalise(text))
-    quotes = [f"Henri Becquerel told it, says {n}, and Marie Curie won." for n in range(20)]
-    assert cited(name, ANSWER * 5, *quotes) is not None
-    assert sum(text == quotes[7] for text in read) <= 3  # words, and with and without possessives
-
-
-def test_citations_are_not_judged_without_answer_or_citation() -> None:
-    assert cited("citation-precision", ANSWER) is None
-    assert cited("citation-precision", None, "c") is None
-    assert cited("citation-recall", None, "c") is None
-
-
-def test_metrics_have_unique_names_and_summaries() -> None:
-    assert len(NAMED) == len(METRICS)
-    assert [metric.name for metric in METRICS if not isinstance(metric, Metric) or not metric.summary] == []

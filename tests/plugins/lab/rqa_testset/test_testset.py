@@ -5,15 +5,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from robust_qa import Completion, Message, Passage
-from robust_qa.testing import toolbox
-from rqa_testset.asking import rows_by_model
+from standins.openai import serve
 
 DOCUMENT = """# Ferry handbook
 
@@ -98,49 +94,35 @@ def test_documents_without_questions_are_an_error(tmp_path: Path) -> None:
     assert ran.returncode == 4 and "No question was found" in ran.stderr
 
 
-class Writer:
-    """A language model that writes a question, then checks it: with the reply of `written`, and `known` questions."""
-
-    cached = False
-
-    def __init__(self, written: dict[str, str], known: Sequence[str]) -> None:
-        self.written, self.known, self.calls = written, known, 0
-
-    async def generate(self, messages: list[Message], decoding: object) -> Completion:
-        self.calls += 1
-        prompt = messages[-1].content
-        if "Write a question" in prompt:
-            return Completion(json.dumps(self.written))
-        knows = any(f"Question: {question}" in prompt for question in self.known)
-        return Completion(f"Documents: 1\nAnswer: {'in 1871' if knows else 'UNKNOWN'}")
-
-
 WRITTEN = {"question": "When was it built?", "answer": "1871", "unanswerable": "Why was it built?"}
-PASSAGE = Passage("Skerry Lighthouse was built in 1871.", source="a.md")
-
-
-async def test_a_model_writes_a_question_and_a_twin_and_checks_both() -> None:
-    model = Writer(WRITTEN, known=["When was it built?"])
-    rows = await rows_by_model([PASSAGE], toolbox("", reader=model), 5, 0)
-    assert [(row.question, row.answers, row.twin_of) for row in rows] == [
-        ("When was it built?", ("1871",), ""),
-        ("Why was it built?", (), "When was it built?"),
-    ]
-    assert model.calls == 3
 
 
 @pytest.mark.parametrize(
     ("written", "known", "kept"),
     [
+        (WRITTEN, ["When was it built?"], [("When was it built?", ["1871"]), ("Why was it built?", [])]),
         (WRITTEN, [], []),
-        (WRITTEN, ["When was it built?", "Why was it built?"], ["When was it built?"]),
+        (WRITTEN, ["When was it built?", "Why was it built?"], [("When was it built?", ["1871"])]),
         ({**WRITTEN, "answer": "1817"}, ["When was it built?"], []),
         ({"question": "When?"}, ["When?"], []),
     ],
-    ids=["not answered again", "twin answered", "answer not in the text", "no answer written"],
+    ids=["confirmed", "not answered again", "twin answered", "answer not in the text", "no answer written"],
 )
-async def test_what_the_check_does_not_confirm_is_dropped(
-    written: dict[str, str], known: list[str], kept: list[str]
+def test_a_model_writes_a_question_and_a_twin_and_what_its_check_does_not_confirm_is_dropped(
+    rqa: Any, tmp_path: Path, written: dict[str, str], known: list[str], kept: list[tuple[str, list[str]]]
 ) -> None:
-    rows = await rows_by_model([PASSAGE], toolbox("", reader=Writer(written, known)), 5, 0)
-    assert [row.question for row in rows] == kept
+    def model(request: dict[str, Any], number: int) -> str:
+        prompt = request["messages"][-1]["content"]
+        if "Write a question" in prompt:
+            return json.dumps(written)
+        knows = any(f"Question: {question}" in prompt for question in known)
+        return f"Documents: 1\nAnswer: {'in 1871' if knows else 'UNKNOWN'}"
+
+    (tmp_path / "a.md").write_text(DOCUMENT)
+    with serve(model) as server:
+        options = {"plugin": "openai", "model": "m", "base_url": server.url, "structured": "none"}
+        Path("rqa.toml").write_text("[reader.m]\n" + "".join(f'{key} = "{value}"\n' for key, value in options.items()))
+        ended = rqa("testset", tmp_path / "a.md", "--reader", "m")
+    rows = [json.loads(line) for line in ended.out.splitlines()]
+    assert [(row["question"], row["answers"]) for row in rows] == kept
+    assert ended.code == (0 if kept else 4), ended.err

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tomli
 
+# private: a run with 400 answers of known confidence would have to be written as files
 from rqa_training.cascade.fitting import Record, Target, cross_validate, fit, fit_calibration, measure
 
 RNG = np.random.default_rng(0)
@@ -39,20 +40,10 @@ def test_a_budget_is_kept(budget: float) -> None:
     assert measure(RECORD, fit(RECORD, Target(budget=budget))).cost <= budget
 
 
-def test_more_money_buys_more_accuracy() -> None:
-    accuracies = [measure(RECORD, fit(RECORD, Target(budget=budget))).accuracy for budget in (1, 4, 8)]
-    assert accuracies == sorted(accuracies) and accuracies[0] < accuracies[-1]
-
-
 def test_a_target_accuracy_is_reached_at_the_least_cost() -> None:
     low, high = (measure(RECORD, fit(RECORD, Target(accuracy=accuracy))) for accuracy in (0.7, 0.85))
     assert low.accuracy >= 0.7 and high.accuracy >= 0.85
     assert low.cost < high.cost
-
-
-def test_a_step_that_never_answers_hands_everything_on() -> None:
-    silent = Record(np.array([np.full(400, np.nan), SURE]), RECORD.right, RECORD.cost)
-    assert measure(silent, fit(silent, Target())).shares == [0, 1]
 
 
 def test_cross_validation_measures_questions_that_it_was_not_fitted_on() -> None:
@@ -121,13 +112,6 @@ def test_steps_without_cost_need_costs(trained: Any) -> None:
 def test_settings_that_cannot_be_are_errors(trained: Any, options: Any, complaint: str) -> None:
     ended = trained(*options)
     assert (ended.code, complaint in ended.err) == (2, True), ended.err
-
-
-def test_a_file_is_not_replaced_without_force(trained: Any) -> None:
-    Path("cascade.toml").write_text("mine")
-    assert trained("--costs", "1,10").code == 2
-    assert Path("cascade.toml").read_text() == "mine"
-    assert trained("--costs", "1,10", "--force").code == 0
 
 
 def test_a_folder_that_is_no_run_is_an_error(rqa: Any, tmp_path: Path) -> None:

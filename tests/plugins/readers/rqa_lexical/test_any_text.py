@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -43,13 +39,6 @@ def test_no_text_makes_reading_slow(text: str) -> None:
     assert time.process_time() - started < 5
 
 
-@pytest.mark.parametrize("question", ["A " * 100_000, "who " * 100_000, "what is the name of " * 20_000, "(" * 100_000])
-def test_no_question_makes_reading_slow(question: str) -> None:
-    started = time.process_time()
-    READER.read(question, [Passage("Some text.", title=question)])
-    assert time.process_time() - started < 2
-
-
 @given(question=st.text(max_size=60), text=st.text(max_size=200), title=st.text(max_size=20))
 @settings(max_examples=150, deadline=None)
 def test_offsets_hold_for_any_text(question: str, text: str, title: str) -> None:
@@ -76,41 +65,8 @@ def test_other_languages_get_the_sentence(question: str, text: str, answer: str)
     assert READER.read(question, [Passage(text)]).text == answer
 
 
-def test_accents_do_not_part_a_name() -> None:
-    passage = Passage("Bread is good. Vujadin Savić plays for Belgrade.")
-    assert "Belgrade" in (READER.read("Which club is Savic from?", [passage]).text or "")
-
-
 def test_a_text_without_sentences_is_answered_in_pieces() -> None:
     reading = READER.read("Which row names Zanzibar?", [Passage("word " * 5_000 + "Zanzibar " + "word " * 5_000)])
     assert reading.text is not None
     assert "Zanzibar" in reading.text
     assert len(reading.text) <= 500
-
-
-def test_threads_get_what_one_thread_gets() -> None:
-    rows = [
-        (q, [Passage(f"Aaa number {i} was directed by Bob Smith in {1900 + i}.")]) for i in range(40) for q in QUESTIONS
-    ]
-    alone = [READER.read(*row) for row in rows]
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(lambda row: READER.read(*row), rows)) == alone
-
-
-def test_the_same_in_every_process() -> None:
-    program = (
-        "from rqa_lexical import Lexical; from robust_qa import Passage;"
-        "print(Lexical(Lexical.Options()).read('Who led the first Norwegian party to the South Pole in 1911?',"
-        "[Passage('The first Norwegian party at the South Pole was led by Roald Amundsen in 1911.')]))"
-    )
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in range(3)
-    }
-    assert len(outputs) == 1

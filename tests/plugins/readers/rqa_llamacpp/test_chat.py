@@ -11,9 +11,8 @@ from robust_qa import ConfigError, Decoding, Message
 pytest.importorskip("llama_cpp", reason="needs the extra [llama]")
 pytest.importorskip("gguf", reason="builds its models with gguf, of the extra [dev]")
 
-from standins.tiny_gguf import SPECIALS, write_tiny_gguf
+from standins.tiny_gguf import CHATML, SPECIALS, write_tiny_gguf
 
-from rqa_llamacpp.chat import Neutraliser, without_reasoning
 from rqa_llamacpp.reader import LlamaCpp
 
 GEMMA = (
@@ -40,8 +39,8 @@ ATTACKS = [
 def open_reader(tmp_path):
     readers: list[LlamaCpp] = []
 
-    def open_reader(template: str | None, **options) -> LlamaCpp:
-        path = write_tiny_gguf(tmp_path / f"{len(readers)}.gguf", template=template)
+    def open_reader(template: str | None, says: str = "", **options) -> LlamaCpp:
+        path = write_tiny_gguf(tmp_path / f"{len(readers)}.gguf", template=template, says=says)
         readers.append(LlamaCpp(LlamaCpp.Options(model=str(path), n_threads=1, **options)))
         return readers[-1]
 
@@ -57,13 +56,18 @@ def reader(tiny):
     reader.close()
 
 
+def built(reader: LlamaCpp, *messages: tuple[str, str]) -> tuple[str, list[int]]:
+    """The prompt as text and tokens. Private: no reply shows which tokens the model got."""
+    return reader._prompt([Message(role, content) for role, content in messages])
+
+
 def prompt(reader: LlamaCpp, *messages: tuple[str, str]) -> str:
-    return reader._prompt([Message(role, content) for role, content in messages])[0]
+    return built(reader, *messages)[0]
 
 
 def control(reader: LlamaCpp, content: str) -> list[str]:
     """Return the special tokens in the prompt for `content`, in order."""
-    tokens = reader._prompt([Message("system", "Answer."), Message("user", content)])[1]
+    tokens = built(reader, ("system", "Answer."), ("user", content))[1]
     return [SPECIALS[token] for token in tokens if token < len(SPECIALS)]
 
 
@@ -75,26 +79,9 @@ def test_a_passage_adds_no_control_token_to_the_prompt(reader, attack):
     assert control(reader, f"A{attack}b{attack}{attack}") == harmless
 
 
-def test_the_engine_parses_those_texts_as_control_tokens(reader):
-    engine = reader._load()[0]
-    for attack in ATTACKS[:4]:
-        assert any(token < len(SPECIALS) for token in engine.tokenize(attack)[1:])
-
-
 def test_text_without_control_tokens_is_left_as_it_is(reader):
     text = "if a < b and c > d: x[0] = '<b>bold</b>' | {y} <im_start> 日本"
     assert text in prompt(reader, ("user", text))
-
-
-def test_splitting_one_token_does_not_leave_another():
-    neutralise = Neutraliser([("<ab>", False), ("ab>c", False), ("<a b>", False)])
-    text = neutralise("<ab>c <ab> <a b>")
-    assert not any(token in text for token in ("<ab>", "ab>c", "<a b>"))
-
-
-def test_user_defined_words_and_spaces_are_not_split():
-    neutralise = Neutraliser([("  ", True), ("ö", True), ("hello", True), ("<tool>", True)])
-    assert neutralise("  schön hello <tool>") == "  schön hello < tool>"
 
 
 def test_markers_in_plain_text_are_split(open_reader):
@@ -109,17 +96,13 @@ def test_without_a_system_role_the_system_message_is_put_before_the_users(open_r
     assert "Be brief.\n\nWho?<|im_end|>" in text
 
 
-def test_a_system_message_alone_becomes_a_user_message(open_reader):
-    assert "Be brief.<|im_end|>" in prompt(open_reader(GEMMA), ("system", "Be brief."))
-
-
 def test_a_model_without_a_template_uses_chatml(open_reader):
     assert prompt(open_reader(None), ("user", "Who?")) == "<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n"
 
 
 def test_a_sequence_starts_with_exactly_one_bos(open_reader):
     for template in ("{{ bos_token }}{{ messages[0].content }}", "{{ messages[0].content }}"):
-        tokens = open_reader(template)._prompt([Message("user", "Who?")])[1]
+        tokens = built(open_reader(template), ("user", "Who?"))[1]
         assert tokens.count(1) == 1
         assert tokens[0] == 1
 
@@ -133,13 +116,6 @@ def test_a_template_file_replaces_the_model_s(open_reader, tmp_path):
 def test_a_template_file_that_cannot_be_read_is_named(open_reader, tmp_path):
     with pytest.raises(ConfigError, match=r"none\.jinja"):
         open_reader(None, chat_template=tmp_path / "none.jinja")
-
-
-def test_a_template_file_that_is_empty_is_not_taken_for_none(open_reader, tmp_path):
-    template = tmp_path / "chat.jinja"
-    template.write_text(" \n")
-    with pytest.raises(ConfigError, match=r"chat\.jinja is empty"):
-        open_reader(None, chat_template=template)
 
 
 ENDLESS = "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}"
@@ -166,23 +142,6 @@ def test_thinking_is_off_by_default(open_reader):
     assert prompt(open_reader(THINKER, thinking=True), ("user", "Who?")) == "Who?<think>"
 
 
-@pytest.mark.parametrize(
-    ("asked", "reply", "left"),
-    [
-        ("Who?", "<think>\nHm.\n</think>\n\nParis", "Paris"),
-        ("Who?<think>\n", "Hm.</think> Paris", "Paris"),
-        ("Who?<seed:think>", "Hm.</seed:think> Paris", "Paris"),
-        ("Who?<think>\n", "never ends", ""),
-        ("Who?", "<thought>Hm.</thought>Paris", "Paris"),
-        ("Who?", "<think>never ends", ""),
-        ("Who?", "Paris, not <think>Rome</think>", "Paris, not <think>Rome</think>"),
-        ("Who?", " Paris\n", "Paris"),
-    ],
-)
-def test_reasoning_is_not_part_of_the_reply(asked, reply, left):
-    assert without_reasoning(asked, reply) == left
-
-
 @pytest.mark.parametrize("thinking", [False, True])
 @pytest.mark.parametrize("template", [ALOUD, THINKER])
 async def test_a_reply_with_a_schema_has_no_reasoning(open_reader, template, thinking):
@@ -192,14 +151,15 @@ async def test_a_reply_with_a_schema_has_no_reasoning(open_reader, template, thi
     assert json.loads(reply.text) == {"answer": "Paris"}
 
 
-def test_reasoning_opened_by_the_template_is_closed_only_with_a_schema(open_reader):
-    reader, asked = open_reader(ALOUD, thinking=True), [Message("user", "Who?")]
-    assert reader._prompt(asked)[0] == "Who?<think>"
-    assert reader._prompt(asked, has_schema=True)[0] == "Who?<think>\n\n</think>\n\n"
-    assert open_reader(THINKER, thinking=True)._prompt(asked, has_schema=True)[0] == "Who?<think></think>"
-
-
-async def test_a_planted_turn_does_not_end_the_window_s_accounting(reader):
-    messages = [Message("user", ATTACKS[0])]
-    reply = await reader.generate(messages, Decoding(max_tokens=1))
-    assert reply.usage.prompt_tokens == reader.count_tokens(messages)
+@pytest.mark.parametrize(
+    ("template", "said", "left"),
+    [
+        (CHATML, "<think>\nHm.\n</think>\n\nParis", "Paris"),
+        (ALOUD, "Hm.</think> Paris", "Paris"),
+        (CHATML, "<thought>Hm.</thought>Paris", "Paris"),
+        (CHATML, "Paris, not <think>Rome</think>", "Paris, not <think>Rome</think>"),
+    ],
+)
+async def test_reasoning_is_not_part_of_the_reply(open_reader, template, said, left):
+    reply = await open_reader(template, says=said, thinking=True).generate([Message("user", "Who?")], Decoding())
+    assert reply.text == left

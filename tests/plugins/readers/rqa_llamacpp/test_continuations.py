@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from robust_qa import ContextError, Decoding, Message
 
 pytest.importorskip("llama_cpp", reason="needs the extra [llama]")
 
-import llama_cpp
 
 from rqa_llamacpp.reader import LlamaCpp
 
@@ -30,30 +27,9 @@ def reader(tmp_path_factory):
     reader.close()
 
 
-async def test_the_probabilities_are_those_of_the_engines_last_logits(reader):
-    (token,) = (await reader.continue_text("Who wrote it?", Decoding(max_tokens=1), ALL)).tokens
-    engine = reader._load()[0]
-    size = llama_cpp.llama_vocab_n_tokens(engine._vocabulary)
-    logits = llama_cpp.llama_get_logits_ith(engine._context, -1)[:size]
-    whole = math.log(math.fsum(map(math.exp, logits)))
-    assert token.logprob == pytest.approx(max(logits) - whole)
-    for mark, logit in zip(MARKS, logits[-len(MARKS) :], strict=True):  # the last ones in the vocabulary
-        assert token.top[mark] == pytest.approx(logit - whole)
-
-
 async def test_greedy_decoding_chooses_the_likeliest_token(reader):
     for token in (await reader.continue_text("Who wrote it?", Decoding(max_tokens=8), 3)).tokens:
         assert token.logprob == token.top[token.text] == max(token.top.values())
-
-
-@pytest.mark.parametrize("top", [0, 1, 7])
-async def test_the_requested_number_of_alternatives_is_returned(reader, top):
-    few = await reader.continue_text("Who wrote it?", Decoding(max_tokens=4), top)
-    everything = await reader.continue_text("Who wrote it?", Decoding(max_tokens=4), ALL)
-    assert [token.logprob for token in few.tokens] == [token.logprob for token in everything.tokens]
-    for some, whole in zip(few.tokens, everything.tokens, strict=True):
-        assert len(some.top) <= top
-        assert sorted(some.top.values(), reverse=True)[:1] == sorted(whole.top.values(), reverse=True)[: min(top, 1)]
 
 
 async def test_a_sampled_token_has_the_probability_that_the_model_gives_it(reader):
@@ -80,12 +56,6 @@ async def test_special_tokens_are_parsed_and_no_template_is_used(reader):
     marked = await reader.continue_text("ab[Utility:5]", Decoding(max_tokens=1), 0)
     assert marked.usage.prompt_tokens == plain.usage.prompt_tokens + 1
     assert plain.usage.prompt_tokens == 1 + 1 + 2  # the first token, a space that the model puts first, a and b
-
-
-async def test_equal_calls_give_equal_continuations_whatever_was_asked_between(reader):
-    first = await reader.continue_text("a" * 100, Decoding(max_tokens=8), 5)
-    await reader.continue_text("b" * 90, Decoding(max_tokens=8), 5)
-    assert await reader.continue_text("a" * 100, Decoding(max_tokens=8), 5) == first
 
 
 async def test_a_stop_text_cuts_the_text_but_not_the_tokens(reader):

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from robust_qa import ConfigError, MissingError
-from rqa_llamacpp import library
-from rqa_llamacpp.commands import models
-from rqa_llamacpp.library import CATALOGUE
+from rqa_llamacpp import library  # private: a reader would load what a name stands for
 
 SHORT = "qwen3-4b-2507"
 
@@ -44,7 +39,7 @@ def test_a_path_is_used_unchanged(home):
 
 
 def test_a_pulled_model_is_found_by_every_name_that_pulls_it():
-    entry = CATALOGUE[SHORT]
+    entry = library.CATALOGUE[SHORT]
     file = pulled(f"{entry.repo}/{entry.file}")
     names = (SHORT, entry.repo, f"{entry.repo}:{entry.file}", f"{entry.repo}:Q4_K_M")
     assert {library.find(name) for name in names} == {file}
@@ -87,44 +82,20 @@ def test_an_invalid_name_is_a_usage_error(name):
         library.parse(name)
 
 
-def test_every_known_model_is_a_file_of_a_repository_that_parses():
-    for entry in CATALOGUE.values():
-        assert library.parse(entry.repo) == library.Spec(entry.repo)
-        assert entry.file.lower().endswith("q4_k_m.gguf")
-        assert entry.size < entry.memory
-
-
-def test_the_list_shows_what_was_pulled_and_what_is_known():
-    entry = CATALOGUE[SHORT]
-    pulled(f"{entry.repo}/{entry.file}"), pulled("o/r/sub/x-q8_0.gguf")
-    shown = CliRunner(env={"COLUMNS": "160"}).invoke(models, ["list"], catch_exceptions=False).output
+def test_the_list_shows_what_was_pulled_and_what_is_known(rqa, monkeypatch):
+    entry = library.CATALOGUE[SHORT]
+    pulled(f"{entry.repo}/{entry.file}"), pulled("o/r/sub/x-q8_0.gguf"), pulled("o/r/\x1b[2Jx-q4_0.gguf")
+    monkeypatch.setenv("COLUMNS", "160")
+    shown = rqa("models", "list").out
     assert "o/r:sub/x-q8_0.gguf" in shown
     assert f"{SHORT} (pulled)" in shown
     assert "approximate" in shown
+    assert "\x1b" not in shown
 
 
-def test_the_list_as_json_is_one_object_with_paths_and_sizes():
+def test_the_list_as_json_is_one_object_with_paths_and_sizes(rqa):
     first = pulled("o/r/big-00001-of-00002.gguf")
     put(first.with_name("big-00002-of-00002.gguf"), size=8)
-    shown = json.loads(CliRunner().invoke(models, ["list", "--json"], catch_exceptions=False).output)
+    shown = json.loads(rqa("models", "list", "--json").out)
     assert shown["pulled"] == [{"model": "o/r:big-00001-of-00002.gguf", "path": str(first), "bytes": 12}]
-    assert [row["name"] for row in shown["known"]] == list(CATALOGUE)
-
-
-def test_the_list_of_an_empty_folder_shows_what_is_known():
-    result = CliRunner().invoke(models, ["list"], catch_exceptions=False)
-    assert result.exit_code == 0
-    assert SHORT in result.output
-
-
-def test_a_list_into_a_closed_pipe_ends_quietly(installed):
-    reading, writing = os.pipe()
-    os.close(reading)
-    ended = subprocess.run([installed, "models", "list"], stdout=writing, stderr=subprocess.PIPE, check=False)
-    os.close(writing)
-    assert (ended.returncode, ended.stderr) == (0, b"")
-
-
-def test_control_characters_in_a_pulled_name_are_not_shown():
-    pulled("o/r/\x1b[2Jx-q8_0.gguf")
-    assert "\x1b" not in CliRunner().invoke(models, ["list"], catch_exceptions=False).output
+    assert [row["name"] for row in shown["known"]] == list(library.CATALOGUE)

@@ -14,8 +14,7 @@ import pytest
 from standins.openai import HANG, RESET, TRUNCATED, Fault, serve
 from standins.proxy import tunnel
 
-from robust_qa import CallError, CallTimeout, ConfigError, Decoding, Message, RefusedError, UnavailableError
-from rqa_openai import connections
+from robust_qa import CallError, ConfigError, Decoding, Message, RefusedError, UnavailableError
 
 ASKED = [Message("user", "Where is the Louvre?")]
 
@@ -34,15 +33,6 @@ async def test_concurrent_calls_run_concurrently_and_their_connections_are_reuse
         for _ in range(2):
             await asyncio.gather(*(reader.generate(ASKED, Decoding()) for _ in range(64)))
         assert (server.count, server.peak, server.connections) == (128, 64, 64)
-
-
-async def test_a_connection_serves_on_after_a_refusal(connect):
-    with serve(lambda request, n: Fault(400) if n == 0 else "Paris.") as server:
-        reader = connect(server.url)
-        with pytest.raises(RefusedError):
-            await reader.generate(ASKED, Decoding())
-        await reader.generate(ASKED, Decoding())
-        assert server.connections == 1
 
 
 @pytest.mark.parametrize(
@@ -65,27 +55,6 @@ async def test_a_server_on_this_machine_that_does_not_run_is_not_asked_again(con
             await connect(url).generate(ASKED, Decoding())
     assert not raised.value.retryable and raised.value.general
     assert "Start the server" in raised.value.hint and command in raised.value.hint
-
-
-async def test_a_name_that_does_not_resolve_is_unavailable(connect):
-    with pytest.raises(UnavailableError, match=r"models\.invalid"):
-        await connect("http://models.invalid/v1").generate(ASKED, Decoding())
-
-
-async def test_a_connection_that_is_not_accepted_times_out(connect, monkeypatch):
-    monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.1)
-    with (
-        closing(socket.socket()) as deaf,
-        closing(socket.socket()) as first,
-        closing(socket.socket()) as second,
-    ):
-        deaf.bind(("127.0.0.1", 0))
-        deaf.listen(0)
-        for waiting in (first, second):  # more than the queue holds
-            waiting.setblocking(False)
-            waiting.connect_ex(deaf.getsockname())
-        with pytest.raises(CallTimeout, match=r"0\.1 s"):
-            await connect(f"http://127.0.0.1:{deaf.getsockname()[1]}/v1").generate(ASKED, Decoding())
 
 
 @pytest.mark.parametrize("fault", [RESET, TRUNCATED], ids=["reset", "truncated"])
@@ -111,12 +80,6 @@ async def test_the_reader_works_after_a_cancelled_call(connect, fault):
         assert (await reader.generate(ASKED, Decoding())).text == "Paris."
 
 
-async def test_a_slow_reply_is_read_to_its_end(connect):
-    body = b'{"choices": [{"message": {"content": "Paris."}}]}'
-    with serve(lambda request, n: Fault(body=body, pause=0.001)) as server:
-        assert (await connect(server.url).generate(ASKED, Decoding())).text == "Paris."
-
-
 async def test_the_environments_proxy_is_used(connect, monkeypatch):
     with serve(lambda request, n: "Paris.") as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
@@ -135,24 +98,6 @@ async def test_no_proxy_is_used_for_a_server_on_this_machine(connect, monkeypatc
     assert (proxy.count, server.count) == (0, 2)
 
 
-@pytest.mark.parametrize("direct", ["models.invalid", ".invalid", "models.invalid:80"])
-async def test_a_host_in_no_proxy_is_called_directly(connect, monkeypatch, direct):
-    with serve(lambda request, n: "Paris.") as proxy:
-        monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
-        monkeypatch.setenv("NO_PROXY", direct)
-        with pytest.raises(UnavailableError):
-            await connect("http://models.invalid/v1").generate(ASKED, Decoding())
-    assert proxy.count == 0
-
-
-async def test_a_proxy_gets_its_user_and_password(connect, monkeypatch):
-    with serve(lambda request, n: "Paris.") as proxy:
-        monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1").replace("://", "://user:password@"))
-        with pytest.raises(RefusedError):
-            await connect("http://models.invalid/v1").generate(ASKED, Decoding())
-    assert proxy.requests[0].headers["proxy-authorization"] == f"Basic {b64encode(b'user:password').decode()}"
-
-
 @pytest.mark.parametrize(
     "proxy",
     [
@@ -167,32 +112,6 @@ async def test_an_invalid_proxy_is_a_configuration_error(connect, monkeypatch, p
         await connect("http://models.invalid/v1").generate(ASKED, Decoding())
     assert "password" not in raised.value.message
     assert "HTTP_PROXY" in raised.value.hint
-
-
-async def test_close_works_before_and_after_calls_and_twice(connect):
-    with serve(lambda request, n: "Paris.") as server:
-        reader = connect(server.url)
-        await reader.close()
-        await asyncio.gather(*(reader.generate(ASKED, Decoding()) for _ in range(3)))
-        await reader.close()
-        await reader.close()
-
-
-async def test_a_call_fails_when_its_connection_is_closed(connect):
-    with serve(lambda request, n: HANG) as server:
-        reader = connect(server.url)
-        asking = asyncio.create_task(reader.generate(ASKED, Decoding()))
-        while not server.requests:
-            await asyncio.sleep(0.01)
-        await reader.close()
-        with pytest.raises(UnavailableError, match="Lost the connection"):
-            await asking
-
-
-async def test_a_prompt_of_several_megabytes_is_sent(connect):
-    with serve(lambda request, n: str(len(request["messages"][0]["content"]))) as server:
-        prompt = [Message("user", "word " * 1_000_000)]
-        assert (await connect(server.url).generate(prompt, Decoding())).text == "5000000"
 
 
 @pytest.fixture

@@ -30,25 +30,6 @@ async def test_a_request_has_the_unchanged_text_and_keeps_special_tokens(connect
     }
 
 
-async def test_completions_always_uses_the_name_max_tokens(connect):
-    with serve(lambda request, n: continuation(*PARIS)) as server:
-        await connect(server.url, max_tokens_field="max_completion_tokens").continue_text("a", GREEDY, 1)
-    assert server.requests[0].body["max_tokens"] == 5
-    with serve(lambda request, n: unsupported("max_tokens")) as server:
-        with pytest.raises(RefusedError):
-            await connect(server.url).continue_text("a", GREEDY, 1)
-        assert server.count == 1
-
-
-async def test_further_fields_headers_and_the_query_are_sent_too(connect):
-    with serve(lambda request, n: continuation(*PARIS)) as server:
-        reader = connect(f"{server.url}?version=1", body={"add_special_tokens": False}, headers={"X-Title": "rqa"})
-        await reader.continue_text("a", GREEDY, 1)
-    request = server.requests[0]
-    assert (request.path, request.headers["x-title"]) == ("/v1/completions?version=1", "rqa")
-    assert request.body["add_special_tokens"] is False
-
-
 async def test_tokens_have_log_probabilities_and_alternatives(connect):
     with serve(lambda request, n: continuation(*PARIS)) as server:
         found = await connect(server.url).continue_text("a", GREEDY, 2)
@@ -76,12 +57,6 @@ async def test_the_log_probabilities_of_llama_server_are_read(connect):
         found = await connect(server.url).continue_text("a", GREEDY, 3)
     assert found.tokens == (Token("a", -0.5, {"a": -0.5, "b": -1.0}),)
     assert found.finish == "length"
-
-
-async def test_zero_alternatives_are_requested_as_one(connect):
-    with serve(lambda request, n: continuation(*PARIS)) as server:
-        await connect(server.url).continue_text("a", GREEDY, 0)
-    assert server.requests[0].body["logprobs"] == 1
 
 
 async def test_rejected_fields_are_left_out_for_the_session(connect):
@@ -112,14 +87,6 @@ async def test_a_withheld_or_broken_reply_is_an_error(connect, finish, expected,
     reply = continuation(*PARIS, finish=finish)
     with serve(lambda request, n: reply) as server, pytest.raises(expected, match=said):
         await connect(server.url).continue_text("a", GREEDY, 20)
-
-
-async def test_an_empty_continuation_needs_no_log_probabilities(connect):
-    reply = continuation()
-    reply["choices"][0]["logprobs"] = None
-    with serve(lambda request, n: reply) as server:
-        found = await connect(server.url).continue_text("a", GREEDY, 1)
-    assert (found.text, found.tokens) == ("", ())
 
 
 async def test_an_endpoint_without_completions_says_so(connect):

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from dataclasses import replace
-
 import pytest
 from standins.openai import Fault, error, serve, unsupported
 
-from robust_qa import ContextError, Decoding, Message, RefusedError, ReplyError, UnavailableError
-from robust_qa.kit.warnings import LastingWarning, collected_warnings
+from robust_qa import ContextError, Decoding, Message, RefusedError, ReplyError
+from robust_qa.testing import toolbox
 
 ASKED = [Message("user", "Where is the Louvre?")]
 SCHEMA = {
@@ -67,12 +63,6 @@ async def test_a_schema_that_strict_mode_refuses_is_not_sent_as_strict(connect, 
     assert server.requests[0].body["response_format"]["json_schema"]["strict"] is False
 
 
-async def test_without_a_schema_no_format_is_asked_for(connect):
-    with serve(taking("none")) as server:
-        await connect(server.url).generate(ASKED, Decoding())
-    assert formats_sent(server) == ["none"]
-
-
 async def test_a_rejected_schema_falls_back_to_json_object_with_the_schema_in_the_prompt(connect):
     with serve(taking("json_object")) as server:
         reader = connect(server.url)
@@ -85,21 +75,14 @@ async def test_a_rejected_schema_falls_back_to_json_object_with_the_schema_in_th
     assert reader.structured
 
 
-async def test_a_rejected_json_object_falls_back_to_plain_text(connect):
-    with serve(taking("none")) as server:
-        reader = connect(server.url)
-        await reader.generate(ASKED, WITH_SCHEMA)
-    assert formats_sent(server) == ["json_schema", "json_object", "none"]
-    assert server.requests[-1].body["messages"][0]["content"] == "Where is the Louvre?"
-    assert not reader.structured
-
-
-async def test_the_session_remembers(connect):
+async def test_a_rejected_json_object_falls_back_to_plain_text_for_the_session(connect):
     with serve(taking("none")) as server:
         reader = connect(server.url)
         for _ in range(3):
             await reader.generate(ASKED, WITH_SCHEMA)
     assert formats_sent(server) == ["json_schema", "json_object", "none", "none", "none"]
+    assert server.requests[-1].body["messages"][0]["content"] == "Where is the Louvre?"
+    assert not reader.structured
 
 
 @pytest.mark.parametrize(
@@ -141,53 +124,14 @@ async def test_a_request_that_works_without_the_schema_was_rejected_because_of_i
     assert formats_sent(server) == ["json_schema", "json_object", "json_object"]
 
 
-@pytest.mark.parametrize(
-    "refused", [error(400, "No such voice."), error(400, "The messages and the schemas hold 9 images too many.")]
-)
-async def test_a_request_that_fails_without_the_schema_too_keeps_the_schema(connect, refused):
-    def script(request, n):
-        return refused if format_of(request) == "json_schema" else error(400, "Nor this.")
-
-    with serve(script) as server:
-        reader = connect(server.url)
-        with pytest.raises(RefusedError, match=refused.body["error"]["message"]):
-            await reader.generate(ASKED, WITH_SCHEMA)
-    assert formats_sent(server) == ["json_schema", "json_object", "none"]
-    assert reader.structured
-
-
-async def test_an_unavailable_server_does_not_turn_the_schema_off(connect):
-    script = lambda request, n: error(503) if format_of(request) == "json_object" else error(400, "No.")  # noqa: E731
-    with serve(script) as server:
-        reader = connect(server.url)
-        with pytest.raises(UnavailableError):
-            await reader.generate(ASKED, WITH_SCHEMA)
-        assert reader._client.dialect.structured == "json_schema"
-
-
 LITERAL = "1 validation error: {'type': 'literal_error', 'loc': ('body', 'response_format', 'type')}"
 
 
-@pytest.mark.parametrize("status", [402, 404, 409, 500, 501, 503])
+@pytest.mark.parametrize("status", [402, 409, 500])
 async def test_a_rejected_field_is_left_out_whatever_the_status(connect, status):
     with serve(taking("json_object", refused=error(status, LITERAL))) as server:
         await connect(server.url).generate(ASKED, WITH_SCHEMA)
     assert formats_sent(server) == ["json_schema", "json_object"]
-
-
-async def test_an_error_that_names_a_field_is_not_retried(connect):
-    with serve(lambda request, n: error(500, LITERAL)) as server, pytest.raises(RefusedError):
-        await connect(server.url, body={"response_format": {"type": "json_schema"}}).generate(ASKED, DECODING)
-
-
-@pytest.mark.parametrize(
-    "fault", [error(429, LITERAL), error(503, "The temperature of a GPU is too high: we stop, and seed nothing.")]
-)
-async def test_a_rate_limit_or_a_server_error_removes_no_field(connect, fault):
-    with serve(lambda request, n: fault) as server:
-        with pytest.raises(UnavailableError):
-            await connect(server.url, seed=1).generate(ASKED, Decoding(schema=SCHEMA, stop=("\n",)))
-        assert server.count == 1
 
 
 @pytest.mark.parametrize(
@@ -240,34 +184,6 @@ async def test_the_option_structured_sets_the_first_format(connect):
     assert not plain.structured
 
 
-async def test_concurrent_calls_fall_back_once_each(connect):
-    with serve(taking("json_object"), latency=0.05) as server:
-        reader = connect(server.url)
-        await asyncio.gather(*(reader.generate(ASKED, WITH_SCHEMA) for _ in range(16)))
-        assert server.peak == 16
-        assert sorted(formats_sent(server)) == ["json_object"] * 16 + ["json_schema"] * 16
-        await reader.generate(ASKED, WITH_SCHEMA)
-    assert formats_sent(server)[32:] == ["json_object"]
-
-
-async def test_a_late_refusal_does_not_undo_the_learnt_dialect(connect):
-    def script(request, n):
-        late = 0.002 if n == 0 else 0.0
-        taken = format_of(request) == "none" or n > 3
-        return "{}" if taken else replace(unsupported("response_format"), pause=late)
-
-    with serve(script) as server:
-        reader = connect(server.url)
-        slow = asyncio.create_task(reader.generate(ASKED, WITH_SCHEMA))
-        while not server.count:
-            await asyncio.sleep(0.001)
-        await reader.generate(ASKED, WITH_SCHEMA)
-        assert not slow.done()
-        await slow
-        assert not reader.structured
-    assert formats_sent(server) == ["json_schema", "json_schema", "json_object", "none", "json_object"]
-
-
 async def test_max_tokens_is_renamed_if_the_model_rejects_it(connect):
     def script(request, n):
         return unsupported("max_tokens", "max_completion_tokens") if "max_tokens" in request else "Paris."
@@ -278,13 +194,6 @@ async def test_max_tokens_is_renamed_if_the_model_rejects_it(connect):
         await reader.generate(ASKED, Decoding(max_tokens=9))
     bounds = [(r.body.get("max_tokens"), r.body.get("max_completion_tokens")) for r in server.requests]
     assert bounds == [(1024, None), (None, 1024), (None, 9)]
-
-
-async def test_the_option_max_tokens_field_sets_the_first_name(connect):
-    with serve(lambda request, n: "Paris.") as server:
-        await connect(server.url, max_tokens_field="max_completion_tokens").generate(ASKED, Decoding())
-    assert "max_tokens" not in server.requests[0].body
-    assert server.requests[0].body["max_completion_tokens"] == 1024
 
 
 @pytest.mark.parametrize(
@@ -317,21 +226,6 @@ async def test_a_rejected_field_is_left_out_for_the_session(connect, name, refus
     assert [name in request.body for request in server.requests] == [True, False, False]
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("temperature", "Unsupported parameter: 'temperature' is not supported with this model."),
-        ("max_tokens", "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."),
-    ],
-)
-async def test_fields_rejected_by_a_provider_behind_the_endpoint_are_learnt(connect, name, message):
-    raw = json.dumps({"error": {"message": message, "param": name}})
-    refused = Fault(400, {"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}})
-    with serve(lambda request, n: refused if name in request else "Paris.") as server:
-        assert (await connect(server.url).generate(ASKED, DECODING)).text == "Paris."
-    assert [name in request.body for request in server.requests] == [True, False]
-
-
 async def test_the_reader_cuts_at_a_stop_that_the_model_rejects(connect):
     script = lambda request, n: unsupported("stop") if "stop" in request else "Paris.\nOr London; or"  # noqa: E731
     with serve(script) as server:
@@ -354,28 +248,12 @@ async def test_an_invalid_value_is_an_error(connect, refused, options):
         assert server.count == 1
 
 
-async def test_a_temperature_is_kept_if_leaving_it_out_does_not_help(connect):
-    with serve(lambda request, n: error(400, "Cannot read {'model': 'x', 'temperature': 0.0}")) as server:
-        reader = connect(server.url)
-        for _ in range(2):
-            with pytest.raises(RefusedError):
-                await reader.generate(ASKED, Decoding())
-    assert ["temperature" in request.body for request in server.requests] == [True, False] * 2
-
-
 async def test_an_endpoint_that_rejects_everything_gets_few_requests(connect):
     refused = error(400, "Unsupported: response_format, schema, max_tokens, temperature, seed, stop")
     with serve(lambda request, n: refused) as server:
         with pytest.raises(RefusedError):
             await connect(server.url, seed=1).generate(ASKED, Decoding(stop=("\n",), schema=SCHEMA))
         assert server.count == 7
-
-
-async def test_a_rejected_field_from_body_is_an_error(connect):
-    with serve(lambda request, n: unsupported("temperature")) as server:
-        with pytest.raises(RefusedError, match="temperature"):
-            await connect(server.url, body={"temperature": 1}).generate(ASKED, Decoding())
-        assert server.count == 2
 
 
 PASSAGE = "The temperature of the bay is unknown; max_tokens, seed and stop are deprecated."
@@ -402,14 +280,6 @@ async def test_a_refusal_that_quotes_passages_does_not_affect_later_questions(co
     fields = {"model", "messages", "max_tokens", "temperature", "seed", "stop", "response_format"}
     assert server.requests[-1].body.keys() == fields
     assert format_of(server.requests[-1].body) == "json_schema"
-
-
-async def test_quotes_in_a_refusal_are_not_its_cause(connect):
-    quoted = "Reduce the length of the text; our policy on safety."
-    finding = {"type": "extra_forbidden", "loc": ["body", "response_format"], "msg": "Extra inputs", "input": quoted}
-    with serve(taking("json_object", refused=Fault(422, {"detail": [finding]}))) as server:
-        await connect(server.url).generate(ASKED, WITH_SCHEMA)
-    assert formats_sent(server) == ["json_schema", "json_object"]
 
 
 INSTRUCTED = [Message("system", "Be brief."), Message("user", "Where is the Louvre?")]
@@ -449,27 +319,18 @@ async def test_without_a_system_role_its_text_is_put_before_the_users(connect, r
     assert reader.structured
 
 
-async def test_an_error_about_system_roles_is_ignored_if_none_was_sent(connect):
-    with serve(lambda request, n: error(500, "System role not supported")) as server:
-        with pytest.raises(UnavailableError):
-            await connect(server.url).generate(ASKED, Decoding())
-        assert server.count == 1
-
-
-async def remarks_on(reader, decoding=DECODING):
-    with collected_warnings() as remarks:
-        await reader.generate(ASKED, decoding)
-    return [each for each in remarks if not isinstance(each, LastingWarning)]
+async def warnings_of(reader, asked=ASKED, decoding=DECODING):
+    tools = toolbox("Where?", reader=reader)
+    await tools.generate(asked, schema=decoding.schema)
+    return tools.trace.steps[-1].data.get("remarks", [])
 
 
 async def test_an_unexpectedly_sampled_reply_causes_a_warning(connect):
     script = lambda request, n: unsupported("temperature") if request.get("temperature") == 0 else "Paris."  # noqa: E731
     with serve(script) as server:
-        assert "sampled without a seed" in (await remarks_on(connect(server.url)))[0]
-        assert await remarks_on(connect(server.url, body={"temperature": 1.0}))
-        assert not await remarks_on(connect(server.url, seed=3))
-        assert not await remarks_on(connect(server.url, body={"temperature": 1.0, "seed": 3}))
-        assert not await remarks_on(connect(server.url, temperature=0.7))  # the host knows of that one
+        for options, warned in (({}, True), ({"body": {"temperature": 1.0}}, True), ({"seed": 3}, False)):
+            warnings = " ".join(await warnings_of(connect(server.url, **options)))
+            assert ("sampled without a seed" in warnings) is warned
 
 
 async def test_rejected_fields_cause_a_warning_on_every_reply(connect):
@@ -482,25 +343,5 @@ async def test_rejected_fields_cause_a_warning_on_every_reply(connect):
     with serve(script) as server:
         reader = connect(server.url, seed=3)
         for _ in range(2):
-            with collected_warnings() as remarks:
-                await reader.generate(INSTRUCTED, WITH_SCHEMA)
-            assert remarks == ["the endpoint rejected json_schema, max_tokens, temperature, the role system"]
-            assert isinstance(remarks[0], LastingWarning)  # the reply is kept for all that
-
-
-async def test_a_greedy_reply_causes_no_warning(connect):
-    with serve(lambda request, n: "Paris.") as server:
-        assert not await remarks_on(connect(server.url))
-        assert not await remarks_on(connect(server.url, temperature=0.7), Decoding(temperature=0.0))
-
-
-async def test_one_call_learns_all_rejected_fields(connect):
-    def script(request, n):
-        for name in ("max_tokens", "temperature", "stop"):
-            if name in request:
-                return unsupported(name)
-        return "Paris."
-
-    with serve(script) as server:
-        await connect(server.url).generate(ASKED, Decoding(stop=("\n",)))
-        assert server.count == 4
+            warnings = await warnings_of(reader, INSTRUCTED, WITH_SCHEMA)
+            assert warnings == ["the endpoint rejected json_schema, max_tokens, temperature, the role system"]

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-import time
 import traceback
-from email.utils import formatdate
 
 import pytest
 from standins.openai import HTML, Fault, error, rate_limited, serve
@@ -33,39 +30,16 @@ def failure(connect):
     return ask
 
 
-@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
+@pytest.mark.parametrize("status", [408, 429, 500, 503, 529])
 async def test_a_temporary_error_is_unavailable(failure, status):
     raised = await failure(error(status, "overloaded"), UnavailableError)
     assert raised.retryable
-    assert raised.retry_after is None
+    assert raised.retry_after is None and raised.limited is (status == 429)
     assert f"status {status}: overloaded" in raised.message
 
 
 async def test_retry_after_in_seconds_is_kept(failure):
     assert (await failure(rate_limited("2.5"), UnavailableError)).retry_after == 2.5
-
-
-async def test_retry_after_in_milliseconds_goes_first(failure):
-    reply = error(429, headers={"retry-after-ms": "1500", "Retry-After": "9"})
-    assert (await failure(reply, UnavailableError)).retry_after == 1.5
-
-
-async def test_retry_after_as_a_date_is_counted_from_now(failure):
-    raised = await failure(rate_limited(formatdate(time.time() + 60, usegmt=True)), UnavailableError)
-    assert 55 < raised.retry_after <= 60
-
-
-async def test_retry_after_in_the_past_is_now(failure):
-    assert (await failure(rate_limited(formatdate(0, usegmt=True)), UnavailableError)).retry_after == 0
-
-
-@pytest.mark.parametrize("wish", ["", "soon", "inf", "nan", "1 Feb 9999999999 00:00:00 GMT", "99 Feb 2026 00:00 GMT"])
-async def test_an_invalid_retry_after_is_none(failure, wish):
-    assert (await failure(rate_limited(wish), UnavailableError)).retry_after is None
-
-
-async def test_retry_after_works_with_status_503(failure):
-    assert (await failure(error(503, headers={"Retry-After": "7"}), UnavailableError)).retry_after == 7
 
 
 async def test_a_spent_quota_is_refused(failure):
@@ -182,17 +156,6 @@ async def test_a_filtered_request_names_the_filter(failure):
         assert "filter" in (await failure(error(status, message), RefusedError, schema=SCHEMA)).hint
 
 
-async def test_words_about_keys_matter_only_with_status_400(failure):
-    raised = await failure(error(402, "Your API key is not funded."), RefusedError)
-    assert "no credit" in raised.hint
-
-
-async def test_an_access_policy_is_not_a_filter(failure):
-    denied = "User: x is not authorized to perform: bedrock:InvokeModel, as no identity-based policy allows it"
-    assert "rqa keys set" in (await failure(error(403, denied), RefusedError)).hint
-    assert not (await failure(error(400, "safety_identifier is too long"), RefusedError)).hint
-
-
 @pytest.mark.parametrize("status", [400, 402, 405, 422, 451])
 async def test_other_errors_quote_the_provider(failure, status):
     raised = await failure(error(status, "Not like this."), RefusedError)
@@ -224,39 +187,6 @@ async def test_the_message_is_found_in_every_providers_format(failure, body):
     assert "Not like this." in (await failure(Fault(400, body), RefusedError)).message
 
 
-WINDOW = "This model's maximum context length is 4096 tokens."
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        *({"error": {name: WINDOW}} for name in ("msg", "error", "error_message")),
-        *({name: WINDOW} for name in ("msg", "error_msg")),
-        *({name: [{"message": WINDOW}]} for name in ("error", "errors", "message")),
-        *({"detail": {name: WINDOW}} for name in ("message", "error")),
-        {"message": {"error": WINDOW}},
-    ],
-)
-async def test_an_overflow_is_found_in_every_message_field(failure, body):
-    assert WINDOW in (await failure(Fault(400, body), ContextError, schema=SCHEMA)).message
-
-
-async def test_a_deeply_nested_error_is_reported(failure):
-    body = b'{"error": ' * 400 + b'"x"' + b"}" * 400
-    assert "status 400" in (await failure(Fault(400, body), RefusedError)).message
-
-
-async def test_an_overflow_reported_by_a_provider_behind_the_endpoint_is_found(failure):
-    raw = json.dumps({"object": "error", "message": "This model's maximum context length is 4096 tokens.", "code": 400})
-    behind = {"error": {"message": "Provider returned error", "metadata": {"raw": raw, "provider_name": "Parasail"}}}
-    assert "Provider returned error: This model's" in (await failure(Fault(400, behind), ContextError)).message
-
-
-@pytest.mark.parametrize("body", [b"", b"null", b"[]", b'{"error": null}', b"\xff\x00", b"[" * 100_000])
-async def test_an_error_without_a_message_is_reported(failure, body):
-    assert "status 400" in (await failure(Fault(400, body), RefusedError)).message
-
-
 async def test_an_error_page_cannot_steer_the_terminal(failure):
     raised = await failure(Fault(502, HTML.body), UnavailableError)
     assert raised.message.isprintable()
@@ -285,24 +215,3 @@ async def test_a_key_in_headers_is_not_shown(failure):
     assert raised.hint.startswith("rqa sent no key except in `headers`.")
     raised = await failure(error(401, "Not a team."), RefusedError, headers={"X-Team": "a"})
     assert raised.message.endswith("Not a team.")
-
-
-@pytest.mark.parametrize(
-    ("reply", "general"),
-    [
-        (error(401), True),
-        (error(402), True),
-        (error(404), True),
-        (error(404, "No endpoints found matching your data policy (Free model publication)."), True),
-        (error(403, "Country not supported."), True),
-        (error(403, "Your chosen model requires moderation and your input was flagged."), False),
-        (error(400), False),
-    ],
-)
-async def test_errors_that_affect_every_call_are_general(failure, reply, general):
-    assert (await failure(reply, RefusedError)).general is general
-
-
-async def test_a_rate_limit_is_marked_as_limited(failure):
-    assert (await failure(error(429), UnavailableError)).limited
-    assert not (await failure(error(500), UnavailableError)).limited

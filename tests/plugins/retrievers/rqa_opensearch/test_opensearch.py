@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from standins.openai import HANG, HTML, RESET, Fault, rate_limited
+from standins.openai import HTML, RESET, Fault, rate_limited
 from standins.opensearch import OpenSearch as Server
 from standins.opensearch import serve
 
@@ -92,27 +92,10 @@ async def test_a_field_can_count_more(connect: Connect) -> None:
     assert (boosted[0].title, plain[0].title) == ("Lamp", "Boiler")
 
 
-async def test_the_path_of_the_address_is_kept(server: Server, connect: Connect) -> None:
-    with pytest.raises(RefusedError):
-        await search(connect(url=Url(f"{server.url}/proxy/")))
-    assert server.requests[0].path == "/proxy/manuals/_search"
-
-
 async def test_an_index_name_stays_one_part_of_the_path(server: Server, connect: Connect) -> None:
     server.indices["a/_doc?x"] = MANUALS
     passages, _ = await search(connect(index="a/_doc?x"))
     assert server.requests[0].path == "/a%2F_doc%3Fx/_search" and len(passages) == 2
-
-
-async def test_several_indices_are_searched(server: Server, connect: Connect) -> None:
-    server.indices["notes-2024"] = {"1": {"text": "Ada Quill serviced the boiler."}}
-    passages, _ = await search(connect(index="manuals,notes-*"))
-    assert {passage.id for passage in passages} == {"manuals/1", "manuals/2", "notes-2024/1"}
-
-
-@pytest.mark.parametrize("query", ["", " \n"])
-async def test_a_blank_question_sends_no_request(server: Server, connect: Connect, query: str) -> None:
-    assert await connect().retrieve(query, 5) == [] and server.count == 0
 
 
 # -- a search of one's own
@@ -281,21 +264,6 @@ async def test_a_missing_index_is_a_missing_error(connect: Connect) -> None:
     assert "/_cat/indices" in caught.value.hint and caught.value.general
 
 
-async def test_without_a_key_the_hint_says_how_to_send_one(server: Server, connect: Connect) -> None:
-    server.authorisation = "ApiKey other"
-    with pytest.raises(RefusedError, match="missing authentication credentials") as caught:
-        await connect().retrieve(QUESTION, 5)
-    assert caught.value.hint.startswith(f"rqa sent no key. Store one with `rqa keys set NAME --host {server.url}`")
-
-
-async def test_a_server_on_this_machine_that_does_not_run_is_not_asked_again() -> None:
-    retriever = OpenSearch(OpenSearch.Options(url=Url("http://127.0.0.1:9"), index="manuals"))
-    with pytest.raises(CallError, match=r"No connection to OpenSearch at 127\.0\.0\.1:9") as caught:
-        await retriever.retrieve(QUESTION, 5)
-    assert caught.value.general and not caught.value.retryable
-    await retriever.close()
-
-
 @pytest.mark.parametrize(
     ("fault", "wait"), [(rate_limited("7"), 7.0), (error(429, "circuit_breaking_exception", "data too large"), None)]
 )
@@ -304,17 +272,6 @@ async def test_a_rate_limit_is_passed_on(fault: Fault, wait: float | None, serve
     with pytest.raises(UnavailableError, match="status 429") as caught:
         await connect().retrieve(QUESTION, 5)
     assert (caught.value.limited, caught.value.retry_after) == (True, wait)
-
-
-def test_a_server_that_does_not_answer_in_time_is_a_timeout(
-    server: Server, rqa: Callable[..., Any], tmp_path: Path
-) -> None:
-    server.faults = [HANG]
-    config = tmp_path / "own.toml"
-    table = f'[retriever.opensearch]\nurl = "{server.url}"\nindex = "manuals"\ntimeout = 0.3\nretries = 0\n'
-    config.write_text(table, "utf-8")
-    ended = rqa("--config", config, "ask", "-r", "opensearch", QUESTION)
-    assert ended.code == 5 and "0.3 s" in ended.err
 
 
 def test_the_command_line_retries_and_answers(server: Server, rqa: Callable[..., Any], tmp_path: Path) -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -27,7 +24,7 @@ from robust_qa import (
     UnavailableError,
 )
 from robust_qa.testing import assert_conforms
-from rqa_embedded.engine import Engine
+from rqa_embedded import EmbeddedEmbedder
 from rqa_postgres import Postgres
 
 CAR = "The automobile broke down twice last week."
@@ -44,11 +41,11 @@ class Handle:
     def __init__(self, identity: str = "a") -> None:
         self.identity = identity
         self.embedded: list[str] = []
-        self._engine = Engine(threads=1)
+        self.embedder = EmbeddedEmbedder(EmbeddedEmbedder.Options(threads=1))
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.embedded += texts
-        return self._engine.embed(texts)
+        return self.embedder.embed(texts)
 
 
 @pytest.fixture
@@ -122,24 +119,6 @@ def test_passages_with_all_words_come_first(tmp_path: Path, pg: Callable[..., Po
     assert rankings[0].text.startswith("The harbour has a crane")
 
 
-def test_a_rare_word_counts_more_than_one_of_many_passages(
-    docs: Path, pg: Callable[..., Postgres], execute: Callable[..., object]
-) -> None:
-    index(pg(), docs)
-    execute("drop index rqa_by_vector")
-    execute("""insert into rqa_passages (file, id, title, text, source, date, vector)
-        select file, id, title, case when n = 20000 then 'A quay.' else 'Harbour ' || n end, source, date, vector
-        from (select * from rqa_passages limit 1) as one, generate_series(1, 20000) as n""")
-    execute("analyze rqa_passages")
-    assert "A quay." in ask(pg(), "harbour quay", 3)
-
-
-def test_the_score_is_the_sum_of_reciprocal_ranks(docs: Path, pg: Callable[..., Postgres]) -> None:
-    index(pg(), docs)
-    [best, *_] = asyncio.run(pg().retrieve("panda bamboo", 3))
-    assert best.score == pytest.approx(2 / 6)
-
-
 def test_a_passage_names_its_file(docs: Path, pg: Callable[..., Postgres]) -> None:
     index(pg(), docs)
     [passage] = asyncio.run(pg().retrieve("panda", 1))
@@ -153,43 +132,11 @@ def test_passages_of_equal_text_are_returned_once(tmp_path: Path, pg: Callable[.
     assert ask(pg(), "panda", 5) == [PANDA]
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "",
-        "???",
-        "of the and",
-        "'; drop table rqa_passages; --",
-        """It's "half a quote""",
-        "a & | ! <-> (",
-        "-panda or -",
-        "\0",
-        "\ud800",
-        "%s %",
-        "x" * 100_000,
-        "".join(f'"panda {number}" or ' for number in range(6000)),
-    ],
-    ids=lambda query: query[:12],
-)
-def test_any_text_is_a_question(query: str, docs: Path, pg: Callable[..., Postgres]) -> None:
-    index(pg(), docs)
-    assert len(ask(pg(), query)) == 3
-
-
 def test_a_language_stems_its_words(tmp_path: Path, pg: Callable[..., Postgres]) -> None:
     (tmp_path / "a.txt").write_text("Die Häuser am Hafen.")
     (tmp_path / "b.txt").write_text("Ein Brot aus Roggen.")
     index(pg(language="german"), tmp_path)
     assert ask(pg(language="german"), "Haus", 1) == ["Die Häuser am Hafen."]
-
-
-def test_the_vectors_have_an_hnsw_index(
-    docs: Path, pg: Callable[..., Postgres], execute: Callable[..., object]
-) -> None:
-    index(pg(), docs)
-    found = str(execute("select indexdef from pg_indexes where tablename = 'rqa_passages'"))
-    assert "hnsw (vector vector_cosine_ops)" in found
-    assert "gin (words)" in found
 
 
 def test_without_an_index_there_is_an_error(pg: Callable[..., Postgres]) -> None:
@@ -211,17 +158,6 @@ def test_only_changed_files_are_read_again(docs: Path, pg: Callable[..., Postgre
     assert (report.added, report.changed, report.removed, report.unchanged, report.passages) == (1, 1, 1, 1, 3)
     assert [text for text in again.embedded if "car" in text or "Tea" in text] == again.embedded[1:]
     assert CAR not in ask(pg(), "automobile", 5)
-
-
-def test_files_elsewhere_stay(docs: Path, tmp_path: Path, pg: Callable[..., Postgres]) -> None:
-    index(pg(), docs)
-    (tmp_path / "other.txt").write_text("Tea is ready.")
-    assert index(pg(), tmp_path / "other.txt").passages == 4
-
-
-def test_other_options_of_cutting_read_files_again(docs: Path, pg: Callable[..., Postgres]) -> None:
-    index(pg(), docs)
-    assert index(pg(words=50), docs).changed == 3
 
 
 def test_a_file_that_cannot_be_read_is_skipped_and_its_passages_go(docs: Path, pg: Callable[..., Postgres]) -> None:
@@ -248,28 +184,6 @@ def test_another_embedder_is_an_error(docs: Path, pg: Callable[..., Postgres]) -
         ask(pg(Handle("b")), "panda")
 
 
-def test_too_wide_vectors_are_an_error(docs: Path, pg: Callable[..., Postgres]) -> None:
-    class Wide(Handle):
-        async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-            return np.ones((len(texts), 2001), np.float32)
-
-    with pytest.raises(ConfigError, match="takes 2,000 at most"):
-        index(pg(Wide()), docs)
-
-
-def test_another_language_is_an_error(docs: Path, pg: Callable[..., Postgres]) -> None:
-    index(pg(), docs)
-    with pytest.raises(ConfigError, match="the language english"):
-        index(pg(language="german"), docs)
-
-
-def test_two_indexes_are_apart(docs: Path, tmp_path: Path, pg: Callable[..., Postgres]) -> None:
-    (tmp_path / "tea.txt").write_text("Tea is ready.")
-    index(pg(), docs)
-    index(pg(table="tea"), tmp_path / "tea.txt")
-    assert ask(pg(table="tea"), "panda") == ["Tea is ready."]
-
-
 def test_several_writers_index_at_once(docs: Path, pg: Callable[..., Postgres]) -> None:
     for number in range(20):
         (docs / f"{number}.txt").write_text(f"Number {number} is here.")
@@ -283,54 +197,6 @@ def test_several_writers_index_at_once(docs: Path, pg: Callable[..., Postgres]) 
     assert sum(report.added for report in reports) == 23  # no file was written twice
     report = index(pg(), docs)
     assert (report.unchanged, report.passages) == (23, 23)
-
-
-WRITER = """
-import asyncio, sys
-from pathlib import Path
-from robust_qa import Key
-from rqa_embedded.engine import Engine
-from rqa_postgres import Postgres
-
-class Handle:
-    name, identity, engine = "embedded", "a", Engine(threads=1)
-    async def embed(self, texts):
-        if any("STOP" in text for text in texts):
-            print("writing", flush=True)
-            sys.stdin.readline()
-            await asyncio.sleep(0)
-        return self.engine.embed(list(texts))
-
-retriever = Postgres(Postgres.Options(key=Key("db", sys.argv[1])), embedder=Handle())
-asyncio.run(retriever.index([Path(sys.argv[2])]))
-"""
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_an_interrupted_writer_leaves_the_finished_files(
-    how: signal.Signals, docs: Path, dsn: str, pg: Callable[..., Postgres]
-) -> None:
-    (docs / "a.txt").write_text("Tea is ready.")
-    index(pg(), docs / "a.txt")
-    (docs / "a.txt").write_text("STOP: half of this file is written.")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITER, dsn, str(docs)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=environment,
-    ) as writer:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "writing\n"
-        writer.send_signal(how)
-        if how == signal.SIGINT:
-            writer.communicate("\n", timeout=20)
-        assert writer.wait(20) != 0
-    assert ask(pg(), "tea", 1) == ["Tea is ready."]
-    report = index(pg(), docs)
-    assert (report.added, report.changed, report.passages) == (3, 1, 4)
 
 
 # -- a query of the user's own
@@ -353,11 +219,6 @@ def test_a_question_is_bound_as_a_parameter(pg: Callable[..., Postgres], execute
     execute(NOTES)
     assert ask(pg(query=QUERY), "'; delete from notes; --") == []
     assert execute("select count(*) from notes") == [(2,)]
-
-
-def test_a_query_returns_at_most_k_passages(pg: Callable[..., Postgres], execute: Callable[..., object]) -> None:
-    execute(NOTES)
-    assert ask(pg(query="select text from notes"), "x", 1) == ["A panda eats bamboo."]
 
 
 @pytest.mark.parametrize(
@@ -387,11 +248,6 @@ def test_a_query_without_text_is_an_error(pg: Callable[..., Postgres]) -> None:
         ask(pg(query="select 1 as id"), "panda")
 
 
-def test_a_query_has_no_index(docs: Path, pg: Callable[..., Postgres]) -> None:
-    with pytest.raises(ConfigError, match="has no index"):
-        index(pg(query=QUERY), docs)
-
-
 # -- the key
 
 
@@ -399,10 +255,6 @@ def test_a_missing_key_is_an_error_with_the_fix(pg: Callable[..., Postgres]) -> 
     with pytest.raises(MissingError) as caught:
         pg(key=Key("notes-db"))
     assert "rqa keys set notes-db < FILE" in caught.value.hint
-
-
-def test_a_key_may_be_bound_to_a_host(docs: Path, dsn: str, pg: Callable[..., Postgres]) -> None:
-    index(pg(key=Key("db", dsn, "https://db.example.org")), docs)
 
 
 @pytest.mark.parametrize(

@@ -96,12 +96,6 @@ async def test_the_nearest_points_become_passages(connect: Connect) -> None:
     assert boiler.score > others[0].score > others[1].score
 
 
-async def test_a_distance_is_a_negative_score(server: Server, notes: Collection, connect: Connect) -> None:
-    server.collections = {"notes": Collection(notes.sizes, notes.points, "Euclid")}
-    passages = await connect().retrieve(QUESTION, 3)
-    assert passages[0].title == "Boiler" and 0 > passages[0].score > passages[1].score
-
-
 async def test_payload_fields_have_other_names(server: Server, notes: Collection, connect: Connect) -> None:
     (vector, _), *_ = notes.points.values()
     payload = {"page_content": "Ada serviced it.", "metadata": {"source": "log.md", "title": "Log"}}
@@ -109,13 +103,6 @@ async def test_payload_fields_have_other_names(server: Server, notes: Collection
     fields = {"text": "page_content", "title": "metadata.title", "source": "metadata.source"}
     (passage,) = await connect(**fields).retrieve(QUESTION, 3)
     assert passage == Passage("Ada serviced it.", "notes/1", "Log", "log.md", passage.score)
-
-
-async def test_a_point_without_payload_is_left_out(server: Server, connect: Connect) -> None:
-    points = [{"id": 1, "version": 0, "score": 0.9, "payload": None}, {"id": 2, "version": 0, "score": 0.8}]
-    points.append({"id": 3, "version": 0, "score": 0.7, "payload": {"text": "Ada Quill."}})
-    server.faults = [Fault(body={"result": {"points": points}, "status": "ok", "time": 0.001})]
-    assert await connect().retrieve(QUESTION, 3) == [Passage("Ada Quill.", "notes/3", "", "notes/3", 0.7)]
 
 
 async def test_a_named_vector_is_used(server: Server, notes: Collection, connect: Connect) -> None:
@@ -135,25 +122,12 @@ async def test_the_embedder_has_to_fit(server: Server, notes: Collection, connec
     assert "Set `embedder`" in caught.value.hint and caught.value.general
 
 
-@pytest.mark.parametrize("query", ["", " \n"])
-async def test_a_blank_question_sends_no_request(server: Server, connect: Connect, query: str) -> None:
-    assert await connect().retrieve(query, 5) == [] and server.count == 0
-
-
 async def test_the_key_is_sent_in_its_header(server: Server, connect: Connect) -> None:
     server.key = "s3cr3t"
     assert await connect(key=Key("qdrant", "s3cr3t", server.url)).retrieve(QUESTION, 1)
     with pytest.raises(RefusedError, match="status 401: Must provide an API key") as caught:
         await connect().retrieve(QUESTION, 1)
     assert "rqa sent no key" in caught.value.hint
-
-
-async def test_a_collection_name_stays_one_part_of_the_path(
-    server: Server, notes: Collection, connect: Connect
-) -> None:
-    server.collections = {"a/b?c": notes}
-    assert await connect(collection="a/b?c").retrieve(QUESTION, 1)
-    assert server.requests[0].path == "/collections/a%2Fb%3Fc/points/query"
 
 
 async def test_a_missing_collection_is_a_missing_error(connect: Connect) -> None:

@@ -6,14 +6,10 @@ import asyncio
 import gzip
 import json
 import shutil
-import socket
 import ssl
 import subprocess
 import sys
-import threading
-import time
-import tracemalloc
-from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +19,7 @@ from standins.web import Web, html, plain, redirect, reply, serve
 
 from robust_qa.kit import install_hint
 from rqa_web import Web as Retriever
-from rqa_web import fetching
-from rqa_web.fetching import is_public, resolve
+from rqa_web import fetching  # private: a public address cannot be had in a test
 
 PAGE = html("<html><body><p>The lighthouse was built in 1871.</p><p>It stands on Skerry Point.</p></body></html>")
 TEXT = "The lighthouse was built in 1871.\n\nIt stands on Skerry Point."
@@ -50,9 +45,9 @@ async def test_a_page_is_read_down_to_its_paragraphs(web: Web, connect: Any, sea
 
 async def test_pages_are_fetched_at_once_and_keep_their_order(web: Web, connect: Any, search: Any) -> None:
     paths = [f"/{n}" for n in range(5)]
-    web.routes.update({path: html(f"<p>This is page number {path}.</p>", pause=str(n)) for n, path in enumerate(paths)})
+    pages = {path: replace(html(f"<p>This is page number {path}.</p>"), pause=0.01) for path in paths}
+    web.routes.update(pages)
     found(web, *paths)
-    web._latency = 0.2
     passages, _ = await search(connect(robots=False))
     assert [p.text for p in passages] == [f"This is page number {path}." for path in paths]
     assert web.peak == 5
@@ -96,31 +91,13 @@ async def test_only_hosts_that_are_allowed_are_taken(web: Web, connect: Any, sea
     assert [p.source for p in (await search(retriever))[0]] == ["https://b.example/"]
 
 
-async def test_hosts_are_compared_in_ascii(web: Web, connect: Any, search: Any) -> None:
-    found(
-        web,
-        "https://spam。example/",
-        "https://bücher.example/",
-        "https://XN--bcher-kva.example/x",
-        "https://☃.example/",
-    )
-    assert (await search(connect(pages=0, avoid=["spam.example", "Bücher.example"])))[0] == []
-    passages, _ = await search(connect(pages=0, hosts=["xn--bcher-kva.example"]))
-    assert [p.source for p in passages] == ["https://bücher.example/", "https://XN--bcher-kva.example/x"]
-
-
 @pytest.mark.parametrize("option", ["prefer", "hosts", "avoid"])
 @pytest.mark.parametrize(
-    "entry",
-    ["https://spam.example", "spam.example/", "*.example", "spam.example:443", "spam example", "☃.example", "a..b", ""],
+    "entry", ["https://spam.example", "spam.example/", "*.example", "spam.example:443", "spam example", ""]
 )
 def test_an_invalid_host_name_is_an_error(entry: str, option: str) -> None:
     with pytest.raises(ValueError, match=f"in `{option}`, which is not a host name"):
         Retriever.Options(provider="mediawiki", **{option: [entry]})  # type: ignore[arg-type]
-
-
-def test_a_host_may_be_an_ip_address() -> None:
-    Retriever.Options(provider="mediawiki", avoid=["127.0.0.1", "::1", "2001:db8::7", "my_host", ".example.org"])
 
 
 # -- what cannot be had
@@ -130,25 +107,20 @@ def test_a_host_may_be_an_ip_address() -> None:
     ("page", "told"),
     [
         (Fault(404, "gone"), "status 404"),
-        (Fault(500, "oops"), "status 500"),
         (RESET, ""),
         (HANG, "within 1 s"),
         (Fault(body="x" * 200, pause=0.05, headers={"Content-Type": "text/html"}), "within 1 s"),
         (plain("%PDF-1.7", "application/pdf"), "application/pdf"),
         (html(""), "no text"),
-        (html("<p>short</p>"), "no text"),
         (html(b"\x00\xff\xfe" * 100), "no text"),
         (html(b"\x1f\x8bno gzip", **{"Content-Encoding": "gzip"}), ""),
         (html(gzip.compress(b"<p>The lighthouse stands.</p>" * 9)[:-9], **{"Content-Encoding": "gzip"}), "broke off"),
-        (html(b"", **{"Content-Encoding": "gzip"}), "no text"),
         (html("x", **{"Content-Encoding": "br"}), "coding 'br'"),
         (redirect("/page"), "more than 5 redirects"),
         (redirect("file:///etc/passwd"), "not a web address"),
         (redirect("http://user:pw@127.0.0.1/"), "not a web address"),
-        (redirect("http://[broken"), ""),
         (redirect("http://127.0.0.1:9/"), ""),
         (redirect("http://no-such-host.invalid/"), "host name cannot be resolved"),
-        (redirect(f"http://{'a' * 70}.example/"), "host name cannot be resolved"),
     ],
 )  # fmt: skip
 async def test_a_page_that_cannot_be_read_is_replaced_by_its_snippet_with_a_warning(
@@ -157,96 +129,6 @@ async def test_a_page_that_cannot_be_read_is_replaced_by_its_snippet_with_a_warn
     text, (remark,) = await read(web, connect, search, page, page_seconds=1)
     assert text == "A snippet."
     assert remark.startswith(f"{web.url}/page: ") and told in remark and "its snippet is used" in remark
-
-
-async def test_a_page_without_text_and_snippet_is_left_out(web: Web, connect: Any, search: Any) -> None:
-    found(web, "/gone", snippet="")
-    passages, (remark,) = await search(connect(robots=False))
-    assert passages == [] and "it is left out" in remark
-
-
-async def test_pages_wait_for_a_free_worker_thread(
-    web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def slowly(page: object, words: int) -> str:
-        time.sleep(0.3)
-        return "Some text."
-
-    monkeypatch.setattr(fetching, "read", slowly)
-    web.routes.update({f"/{n}": PAGE for n in range(20)})
-    found(web, *(f"/{n}" for n in range(20)))
-    passages, remarks = await search(connect(robots=False, results=20, pages=20, page_seconds=0.9), k=20)
-    assert ({p.text for p in passages}, remarks) == ({"Some text."}, [])
-
-
-async def test_a_page_waits_only_for_a_limited_time(
-    web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fetching, "read", lambda page, words: time.sleep(0.5))
-    monkeypatch.setattr(fetching, "_LONGEST_WAIT", 0.2)
-    monkeypatch.setattr(fetching, "_READERS", 1)
-    web.routes.update({"/1": PAGE, "/2": PAGE})
-    found(web, "/1", "/2")
-    _, remarks = await search(connect(robots=False, page_seconds=0.3))
-    assert sorted(remark.partition(": ")[2].partition(";")[0] for remark in remarks) == [
-        "its text was not extracted within 0.2 s",
-        "its text was not extracted within 0.3 s",
-    ]
-
-
-async def test_slow_pages_do_not_block_others(
-    web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    over = threading.Event()
-    monkeypatch.setattr(fetching, "read", lambda page, words: str(over.wait(30)))
-    monkeypatch.setattr(fetching, "_LONGEST_WAIT", 20)
-    web.routes.update({"/1": html("<td>x"), "/2": html("<td>x")})
-    found(web, "/1", "/2")
-    retriever = connect(robots=False, page_seconds=0.2)
-    passages, remarks = await search(retriever)
-    assert [p.text for p in passages] == ["A snippet."] * 2
-    assert all("not extracted within 0.2 s" in remark for remark in remarks)
-    web.routes["/3"] = PAGE
-    found(web, "/3")
-    began = time.monotonic()
-    passages, (remark,) = await search(retriever)
-    assert (passages[0].text, time.monotonic() - began < 5) == (TEXT, True)
-    assert "no worker thread is free" in remark
-    over.set()
-    while retriever._fetcher._given_up:
-        await asyncio.sleep(0.01)
-
-
-async def test_an_exception_during_extraction_is_a_warning(
-    web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(page: object, words: int) -> str:
-        raise ValueError
-
-    monkeypatch.setattr(fetching, "read", broken)
-    text, (remark,) = await read(web, connect, search, PAGE)
-    assert text == "A snippet." and "its text cannot be extracted" in remark
-
-
-@pytest.mark.parametrize(
-    ("what", "url"), [("rqa_web.fetching.read", "/page"), ("rqa_web.fetching.socket.getaddrinfo", "//a.example/")]
-)
-def test_an_answer_does_not_wait_for_a_page_that_was_given_up(what: str, url: str, web: Web) -> None:
-    run = f"""
-import time, rqa_web.fetching
-real = {what}
-{what} = lambda first, *more, **how: time.sleep(100) if first != "127.0.0.1" else real(first, *more, **how)
-from robust_qa.__main__ import main
-main()
-"""
-    web.routes["/page"] = PAGE
-    found(web, f"http:{url}" if "//" in url else url, snippet="The lighthouse at Skerry Point was built in 1871.")
-    options = {"provider": "searxng", "base_url": web.url, "private": "true", "robots": "false", "page_seconds": "0.2"}
-    overrides = [part for key, value in options.items() for part in ("-O", f"retriever.web.{key}={value}")]
-    asked = ["ask", "-r", "web", "-s", "rag", "--reader", "lexical", *overrides, "When was the lighthouse built?"]
-    done = subprocess.run([sys.executable, "-c", run, *asked], check=False, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert "built in 1871." in done.stdout.splitlines()[0]
 
 
 async def test_redirects_are_followed(web: Web, connect: Any, search: Any) -> None:
@@ -270,16 +152,6 @@ async def test_a_page_that_decompresses_to_a_huge_size_is_cut(web: Web, connect:
     bomb = gzip.compress(b"".join(b"<p>This is paragraph %d.</p>" % n for n in range(1_000_000)))
     text, (remark,) = await read(web, connect, search, html(bomb, **{"Content-Encoding": "gzip"}), page_bytes=100_000)
     assert text.startswith("This is paragraph 0.") and "cut at 100000 bytes" in remark
-
-
-async def test_decompression_stops_at_the_limit(web: Web, connect: Any, search: Any) -> None:
-    bomb = html(gzip.compress(bytes(30_000_000)), **{"Content-Encoding": "gzip"})
-    tracemalloc.start()
-    try:
-        await read(web, connect, search, bomb, page_bytes=100_000)
-        assert tracemalloc.get_traced_memory()[1] < 10_000_000
-    finally:
-        tracemalloc.stop()
 
 
 # -- where it may lead
@@ -306,7 +178,7 @@ async def test_a_redirect_to_a_private_address_is_not_followed(
 @pytest.mark.parametrize("host", ["localhost", "127.1", "2130706433", "0x7f000001", "0", "169.254.169.254", "::1"])
 async def test_every_notation_of_a_private_address_is_refused(host: str) -> None:
     with pytest.raises(PermissionError):
-        await resolve(host, 80, private=False)
+        await fetching.resolve(host, 80, private=False)
 
 
 @pytest.mark.parametrize(
@@ -315,54 +187,22 @@ async def test_every_notation_of_a_private_address_is_refused(host: str) -> None
         ("93.184.216.34", True),
         ("2606:2800:220:1:248:1893:25c8:1946", True),
         ("::ffff:93.184.216.34", True),
-        ("64:ff9b::5db8:d822", True),
         ("127.0.0.1", False),
         ("192.168.1.1", False),
         ("100.64.0.1", False),
         ("0.0.0.0", False),
         ("224.0.0.1", False),
-        ("ff0e::1", False),
         ("::1", False),
         ("fe80::1%eth0", False),
         ("fd00::1", False),
         ("::ffff:10.0.0.1", False),
         ("64:ff9b::7f00:1", False),
         ("2002:7f00:1::", False),
-        ("64:ff9b:1::a00:1", False),
-        ("fec0::1", False),
         ("::127.0.0.1", False),
-        ("::ffff:0:127.0.0.1", False),
     ],
 )
 def test_which_addresses_are_public(address: str, public: bool) -> None:
-    assert is_public(address) is public
-
-
-async def test_a_site_receives_its_own_host_header_and_no_cookies(web: Web, connect: Any, search: Any) -> None:
-    port = web.url.rpartition(":")[2]
-    web.routes.update({"/1": html(PAGE.body, **{"Set-Cookie": "a=b"}), "/2": PAGE})  # type: ignore[arg-type]
-    for path in ("/1", "/2"):
-        found(web, f"http://localhost:{port}{path}")
-        await search(connect(robots=False))
-    asked = web.asked("/2")[0]
-    assert asked.headers["host"] == f"localhost:{port}"
-    assert "cookie" not in asked.headers
-
-
-@pytest.mark.parametrize(
-    ("without", "read"), [("", False), ("other.example", False), ("localhost", True), (".localhost", True), ("*", True)]
-)
-async def test_no_proxy_is_respected(
-    web: Web, connect: Any, search: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: str, read: bool
-) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    monkeypatch.setenv("NO_PROXY", without)
-    web.routes["/page"] = PAGE
-    url = f"http://localhost:{web.url.rpartition(':')[2]}/page"
-    (tmp_path / "found.jsonl").write_text(json.dumps({"url": url, "title": "Page", "snippet": "A snippet."}))
-    retriever = connect(provider="static", file=tmp_path / "found.jsonl", robots=False)
-    passages, _ = await search(retriever, "page")
-    assert passages[0].text == (TEXT if read else "A snippet.")
+    assert fetching.is_public(address) is public
 
 
 @pytest.mark.parametrize(
@@ -393,29 +233,6 @@ async def test_a_proxy_is_asked_for_a_page_by_its_name(
     assert [request.headers["host"] for request in web.requests] == [url.split("/")[2]] * asked
 
 
-async def test_the_next_address_of_a_host_is_tried(
-    web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def two(host: str, port: int, **how: Any) -> list[str]:
-        return ["127.0.0.2", "127.0.0.1"]
-
-    monkeypatch.setattr(fetching, "resolve", two)
-    port = int(web.url.rpartition(":")[2])
-    web.routes["/page"] = PAGE
-    found(web, f"http://two.example:{port}/page")
-    retriever = connect(robots=False, page_seconds=2)
-    assert [p.text for p in (await search(retriever))[0]] == [TEXT]  # the connection is refused
-    if sys.platform != "linux":
-        return  # there 127.0.0.2 is no address of the machine
-    with socket.socket() as silent, ExitStack() as waiting:
-        silent.bind(("127.0.0.2", port))
-        silent.listen(0)
-        for _ in range(4):  # those who connect are not answered any more
-            waiting.enter_context(caller := socket.socket()).setblocking(False)
-            caller.connect_ex(("127.0.0.2", port))
-        assert [p.text for p in (await search(retriever))[0]] == [TEXT]
-
-
 async def test_the_certificate_is_checked_against_the_host_name(
     connect: Any, search: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -436,29 +253,17 @@ async def test_the_certificate_is_checked_against_the_host_name(
     assert "127.0.0.1" in remark and "certificate" in remark.lower()
 
 
-async def test_a_page_is_asked_for_by_a_name(web: Web, connect: Any, search: Any) -> None:
-    await read(web, connect, search, PAGE, user_agent="me/1.0")
-    assert web.asked("/page")[0].headers["user-agent"] == "me/1.0"
-
-
 # -- robots.txt
 
 
 @pytest.mark.parametrize(
     ("robots", "allowed"),
-    [
-        (plain("User-agent: *\nDisallow: /private"), True),
-        (plain("User-agent: *\nDisallow: /"), False),
-        (plain("User-agent: robust-qa\nDisallow: /page\n\nUser-agent: *\nAllow: /"), False),
-        (plain("User-agent: other\nDisallow: /"), True),
-        (plain("\x00 no rules \xff"), True),
-        (Fault(404, ""), True),
-        (Fault(503, ""), False),
-        (redirect("/elsewhere"), False),
-    ],
+    [(plain("\x00 no rules \xff"), True), (Fault(404, ""), True), (Fault(503, ""), False)],
 )
-async def test_robots_txt_is_respected(robots: Fault, allowed: bool, web: Web, connect: Any, search: Any) -> None:
-    web.routes.update({"/robots.txt": robots, "/page": PAGE, "/elsewhere": plain("User-agent: *\nDisallow: /")})
+async def test_a_site_without_a_readable_robots_txt_is_read_unless_it_fails(
+    robots: Fault, allowed: bool, web: Web, connect: Any, search: Any
+) -> None:
+    web.routes.update({"/robots.txt": robots, "/page": PAGE})
     found(web, "/page")
     passages, remarks = await search(connect())
     assert passages[0].text == (TEXT if allowed else "A snippet.")
@@ -476,16 +281,6 @@ async def test_the_robots_txt_of_a_site_that_a_page_is_redirected_to_is_respecte
     assert web.asked("/closed") == []
 
 
-@pytest.mark.parametrize(("agent", "allowed"), [("me/1.0 (mail@example.org)", False), (None, True)])
-async def test_robots_txt_applies_to_the_user_agent_of_the_options(
-    agent: str | None, allowed: bool, web: Web, connect: Any, search: Any
-) -> None:
-    web.routes.update({"/robots.txt": plain("User-agent: me\nDisallow: /"), "/page": PAGE})
-    found(web, "/page")
-    (passage,), _ = await search(connect(user_agent=agent))
-    assert passage.text == (TEXT if allowed else "A snippet.")
-
-
 async def test_without_protego_a_site_with_a_robots_txt_is_not_read(
     web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -497,33 +292,9 @@ async def test_without_protego_a_site_with_a_robots_txt_is_not_read(
     assert web.asked("/page") == []
 
 
-async def test_without_protego_a_site_without_a_robots_txt_is_read(
-    web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "protego", None)
-    web.routes["/page"] = PAGE
-    found(web, "/page")
-    (passage,), warnings = await search(connect())
-    assert (passage.text, warnings) == (TEXT, [])
-
-
 async def test_robots_txt_is_fetched_once_per_site(web: Web, connect: Any, search: Any) -> None:
     web.routes.update({f"/{n}": PAGE for n in range(5)})
     found(web, *(f"/{n}" for n in range(5)))
     retriever = connect()
     await asyncio.gather(search(retriever), search(retriever))
     assert len(web.asked("/robots.txt")) == 1
-
-
-async def test_the_cache_of_rules_is_bounded(
-    web: Web, connect: Any, search: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fetching, "_ROBOTS_KEPT", 1)
-    web.routes["/page"] = PAGE
-    port, retriever = web.url.rpartition(":")[2], connect()
-    for host in ("localhost", "127.0.0.1"):
-        found(web, f"http://{host}:{port}/page")
-        assert (await search(retriever))[0][0].text == TEXT
-    found(web, "http://127.0.0.1:9/page")  # nobody is there, so there is no robots.txt to be had
-    assert (await search(retriever))[0][0].text == "A snippet."
-    assert (len(retriever._fetcher._robots), len(retriever._fetcher._asking)) == (1, 0)

@@ -10,11 +10,7 @@ import pytest
 from standins.openai import Fault
 from standins.web import Web, html, plain, redirect, reply
 
-from robust_qa import Question
-from robust_qa.answering.session import Session
-from robust_qa.config.layers import Config
-from robust_qa.config.values import Layer
-from robust_qa.host.loading import Host
+from robust_qa import open_session
 
 PAGE = html("<p>The lighthouse at Skerry Point was built in 1871.</p>")
 
@@ -24,15 +20,10 @@ async def ask(web: Web, folder: Path, **options: Any) -> int:
     web.routes["/search"] = reply(
         results=[{"url": f"{web.url}/{n}", "content": "The lighthouse was built in 1871."} for n in (1, 2)]
     )
-    table = {"provider": "searxng", "base_url": web.url, "private": True, "robots": False, **options}
-    tree = {
-        "defaults": {"strategy": "rag", "reader": "lexical", "retriever": "web"},
-        "cache": {"folder": str(folder)},
-        "retriever": {"web": table},
-    }
-    host = Host(only=["web", "rag", "lexical"], strict=True)
-    async with Session(Config([Layer("rqa.toml", tree)]), host) as session:
-        answer = await session.answer(Question("When was the lighthouse at Skerry Point built?"))
+    table = {"plugin": "web", "provider": "searxng", "base_url": web.url, "private": True, "robots": False, **options}
+    cache = {"cache": {"folder": str(folder)}}
+    async with open_session(strategy="rag", reader="lexical", retriever=table, settings=cache) as session:
+        answer = await session.answer("When was the lighthouse at Skerry Point built?")
     assert "1871" in (answer.text or "")
     return len(web.asked("/search"))
 
@@ -68,12 +59,3 @@ async def test_a_search_is_not_cached_after_a_temporary_failure_of_a_page(
     web.routes.update({"/1": PAGE, "/2": page})
     await ask(web, tmp_path, avoid=["avoided.example"])
     assert await ask(web, tmp_path, avoid=["avoided.example"]) == searches
-
-
-async def test_a_search_is_cached_if_robots_txt_disallows_a_page(web: Web, tmp_path: Path) -> None:
-    web.routes.update({"/1": PAGE, "/2": PAGE, "/robots.txt": plain("User-agent: *\nDisallow: /2")})
-    await ask(web, tmp_path, robots=True)
-    assert await ask(web, tmp_path, robots=True) == 1
-    web.routes["/robots.txt"] = Fault(503, "Busy.")
-    await ask(web, tmp_path, robots=True, results=2)
-    assert await ask(web, tmp_path, robots=True, results=2) == 3

@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from rqa_web import pages
-from rqa_web.pages import Page, read
+from rqa_web import pages  # private: an installed trafilatura has to be switched off
 
 ARTICLE = """<!doctype html><html><head><title>Ferry</title>
 <script>var x = "<p>No text of the page.</p>";</script></head>
@@ -20,7 +19,7 @@ ARTICLE = """<!doctype html><html><head><title>Ferry</title>
 
 
 def lines(html: str, words: int = 1000, kind: str = "text/html") -> list[str]:
-    return read(Page(html.encode(), kind, "utf-8"), words).split("\n\n")
+    return pages.read(pages.Page(html.encode(), kind, "utf-8"), words).split("\n\n")
 
 
 def test_the_main_text_of_a_page_is_read() -> None:
@@ -59,24 +58,11 @@ def test_exponents_are_separated_and_footnote_marks_removed(monkeypatch: pytest.
     assert pages.unescaped(shown) in lines(ARTICLE.replace("<p>The ferry", f"{marked}<p>The ferry"))
 
 
-def test_paragraphs_are_read_if_trafilatura_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken:
-        def extract(self, *args: object, **kwargs: object) -> str:
-            raise RecursionError
-
-    monkeypatch.setattr(pages, "_trafilatura", Broken)
-    assert lines(ARTICLE)[0] == "The Skerry ferry"
-
-
 def test_plain_text_is_split_at_blank_lines() -> None:
     assert lines("One paragraph\nin two lines.\n \nAnother paragraph.", kind="text/plain") == [
         "One paragraph in two lines.",
         "Another paragraph.",
     ]
-
-
-def test_a_paragraph_is_kept_once_and_only_if_longer_than_ten_characters() -> None:
-    assert lines("Ten chars.\n\nEleven char\n\nEleven char", kind="text/plain") == ["Eleven char"]
 
 
 def test_a_page_is_cut_after_the_maximum_words() -> None:
@@ -96,32 +82,21 @@ def test_control_characters_are_removed() -> None:
         ("<meta charset='windows-1252'>Fährhäuser am Kai".encode("cp1252"), ""),
         ("Fährhäuser am Kai".encode(), "no-such-charset"),
         ("Fährhäuser am Kai".encode(), "rot13"),
-        ("Fährhäuser am Kai".encode(), "\x00"),
         ("Fährhäuser am Kai".encode("utf-16"), "utf-16"),
         ("Fährhäuser am Kai".encode("utf-16"), ""),
-        ("Fährhäuser am Kai".encode("utf-32"), ""),
         ("<meta charset=utf-16>Fährhäuser am Kai".encode(), ""),
         ("<?xml version='1.0' encoding='latin1'?>Fährhäuser am Kai".encode("latin-1"), ""),
-        ("Fährhäuser am Kai".encode(), "idna"),
-        ("Fährhäuser am Kai".encode(), "unicode_escape"),
-        ("<meta charset=utf-7>Fährhäuser am Kai".encode(), ""),
     ],
 )
 def test_the_charset_is_the_sites_or_the_pages_or_utf_8(body: bytes, charset: str) -> None:
-    assert Page(body, "text/html", charset).decoded().endswith("Fährhäuser am Kai")
-
-
-def test_a_charset_that_is_slow_to_read_is_not_taken_from_a_site() -> None:
-    began = time.monotonic()
-    Page(b"a" * 500_000, "text/plain", "punycode").decoded()
-    assert time.monotonic() - began < 1
+    assert pages.Page(body, "text/html", charset).decoded().endswith("Fährhäuser am Kai")
 
 
 @pytest.mark.parametrize(
     ("text", "label"), [("灯台", "Shift_JIS"), ("灯塔", "GB18030"), ("燈塔", "Big5"), ("маяк", "KOI8-R")]
 )
 def test_the_charsets_of_the_web_are_read(text: str, label: str) -> None:
-    assert Page(text.encode(label), "text/plain", label).decoded() == text
+    assert pages.Page(text.encode(label), "text/plain", label).decoded() == text
 
 
 @pytest.mark.parametrize("number", ["9" * 5000, "x" + "F" * 5000, "4294967296", "x110000"])
@@ -136,5 +111,5 @@ def test_an_invalid_character_reference_is_replaced(number: str, monkeypatch: py
 )
 def test_repeated_markup_is_read_in_linear_time(html: str) -> None:
     began = time.process_time()
-    read(Page(html.encode() * 30_000, "text/html"), 1000)
+    pages.read(pages.Page(html.encode() * 30_000, "text/html"), 1000)
     assert time.process_time() - began < 5

@@ -56,55 +56,6 @@ async def test_a_text_without_address_is_identified_by_its_line(results: Any, co
     assert (passage.id, passage.text) == ("results.jsonl:2", "A boiler.")
 
 
-async def test_each_text_is_returned_once(results: Any, connect: Any, search: Any, tmp_path: Path) -> None:
-    rows = [
-        {"url": url, "text": text}
-        for url in ("https://a.example/", "https://a.example/#b")
-        for text in ("A boiler.", "The boiler.")
-    ]
-    passages, _ = await search(connect(provider="static", file=results(*rows)), "boiler")
-    assert sorted(p.text for p in passages) == ["A boiler.", "The boiler."]
-    file = results({"text": "A boiler."}, {"text": "The boiler."}).rename(tmp_path / "run#1.jsonl")
-    passages, _ = await search(connect(provider="static", file=file), "boiler")
-    assert sorted(p.text for p in passages) == ["A boiler.", "The boiler."]
-
-
-async def test_the_first_results_do_not_depend_on_k(web: Web, results: Any, connect: Any, search: Any) -> None:
-    rows: list[dict[str, str]] = [{"url": f"https://a.example/{n}", "text": f"Lighthouse {n}."} for n in range(40)]
-    rows[7]["url"], rows[14]["url"] = (f"https://en.wikipedia.org/{n}" for n in (7, 14))
-    for n in (1, 3, 20):  # pages that cannot be had, with no snippet to stand for them
-        rows[n] = {"url": f"{web.url}/{n}", "title": "The lighthouse"}
-    retriever = connect(provider="static", file=results(*rows), robots=False)
-    most, _ = await search(retriever, "lighthouse", k=40)
-    assert [p.id[-2:] for p in most][:7] == ["/7", "/0", "/2", "/4", "/5", "/6", "/8"] and len(most) == 37
-    for k, given in {1: 1, 3: 3, 4: 4, 10: 8, 11: 9, 30: 27}.items():  # of k results, at least 10
-        assert (await search(retriever, "lighthouse", k=k))[0] == most[:given]
-
-
-async def test_rare_words_count_more(results: Any, connect: Any, search: Any) -> None:
-    common = [{"text": f"The old tower by the sea, number {n}."} for n in range(5)]
-    retriever = connect(provider="static", file=results(*common, {"text": "A lighthouse stands here."}))
-    passages, _ = await search(retriever, "the old lighthouse")
-    assert passages[0].text == "A lighthouse stands here."
-
-
-async def test_texts_do_not_count_as_pages(results: Any, connect: Any, search: Any) -> None:
-    retriever = connect(provider="static", file=results(LIGHTHOUSE, FERRY), pages=0)
-    assert len((await search(retriever, "built"))[0]) == 2
-
-
-async def test_a_text_is_cut_like_a_page(results: Any, connect: Any, search: Any) -> None:
-    texts = ["The\n\nlighthouse  was built.", "A lighthouse.", "Lighthouse!"]
-    retriever = connect(provider="static", file=results(*({"text": text} for text in texts)), page_words=2)
-    passages, _ = await search(retriever, "lighthouse")
-    assert [p.text for p in passages] == ["The\n\nlighthouse", "A lighthouse.", "Lighthouse!"]
-
-
-async def test_a_byte_order_mark_is_ignored(results: Any, connect: Any, search: Any) -> None:
-    (passage,), _ = await search(connect(provider="static", file=results("\ufeff" + json.dumps(FERRY))), "ferry")
-    assert passage.title == "Ferry"
-
-
 def test_the_fingerprint_depends_on_the_file(results: Any) -> None:
     first = Retriever(Retriever.Options(provider="static", file=results(FERRY))).fingerprint()
     assert first != Retriever(Retriever.Options(provider="static", file=results(LIGHTHOUSE))).fingerprint()

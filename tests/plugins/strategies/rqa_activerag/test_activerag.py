@@ -1,19 +1,12 @@
-import asyncio
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from standins.model import ScriptedModel, toolbox_over
 from standins.openai import Server, serve
 
-from robust_qa import Answer, Completion, ConfigError, CutError, Message, Passage, Question, RqaError, UnavailableError
-from robust_qa.answering.session import Session
-from robust_qa.config.layers import Config
-from robust_qa.config.values import Layer
-from robust_qa.host.loading import Host
+from robust_qa import Answer, Completion, CutError, Message, Passage, Question, open_session
 from robust_qa.testing import assert_conforms
 from rqa_activerag import ActiveRag
 
@@ -125,42 +118,6 @@ class TestAgents:
         assert instruction(prompts(model)["assimilate"]) == "association"
         assert {decoding.temperature for _, decoding in model.calls} == {0.2}
 
-    async def test_retrieval_and_self_inquiry_do_not_wait_for_each_other(self) -> None:
-        asked, searched = asyncio.Event(), asyncio.Event()
-
-        class Retriever:
-            async def retrieve(self, query: str, k: int) -> list[Passage]:
-                searched.set()
-                await asked.wait()
-                return [EMMA]
-
-        async def generate(messages: list[Message]) -> str:
-            asked.set()
-            await searched.wait()
-            return by_role()(messages)
-
-        toolbox = toolbox_over(ScriptedModel(generate), question=QUESTION, retriever=Retriever())
-        async with asyncio.timeout(5):  # one after the other, they would wait forever
-            answer = await ActiveRag(ActiveRag.Options()).answer(QUESTION, toolbox)
-        assert answer.text == "Jane Austen"
-
-    async def test_a_failed_retrieval_is_its_own_error(self) -> None:
-        class Broken:
-            async def retrieve(self, query: str, k: int) -> list[Passage]:
-                raise RqaError("the index is on fire")
-
-        toolbox = toolbox_over(scripted(), question=QUESTION, retriever=Broken())
-        with pytest.raises(ExceptionGroup) as group:
-            await ActiveRag(ActiveRag.Options()).answer(QUESTION, toolbox)
-        assert group.group_contains(RqaError, match="on fire")
-
-    async def test_a_provider_that_fails_is_no_abstention(self) -> None:
-        def unavailable(messages: object) -> str:
-            raise UnavailableError("down", retry_after=1000)  # longer than any retry waits
-
-        with pytest.raises(ExceptionGroup):
-            await ask(ScriptedModel(unavailable))
-
     async def test_without_passages_the_thought_is_the_answer_in_one_call(self) -> None:
         model = scripted()
         answer = await ask(model, [])
@@ -191,35 +148,22 @@ class TestAblations:
         assert EMMA.text not in prompts(model)["conclude"]
         assert (answer.text, answer.details["before"]) == ("Jane Austen", None)
 
-    async def test_without_accommodation_and_without_passages_nothing_is_asked(self) -> None:
-        model = scripted()
-        answer = await ask(model, [], accommodation=False)
-        assert (answer.reason, model.calls) == ("No passage was found for the question.", [])
-
     def test_without_both_it_is_refused(self) -> None:
         with pytest.raises(ValueError, match="would be the strategy rag"):
             ActiveRag.Options(assimilation=False, accommodation=False)
 
 
-class TestWindow:
-    async def test_a_thought_too_long_for_it_is_left_out(self) -> None:
-        model = ScriptedModel(by_role(inquire="So it seems. " * 900 + THOUGHT), window=2500)
-        answer = await ask(model)
-        assert [role(prompt) for prompt in model.prompts][-1] == "conclude"
-        assert answer.text == "Jane Austen"
-
-
 class TestSeveralInstructions:
     @staticmethod
-    def disagreeing() -> ScriptedModel:
-        """Reflection and reasoning lead to Jane Austen, anchoring to Charlotte, association nowhere."""
-        answers = {"reflection": "Jane Austen", "reasoning": "It was Jane Austen", "anchoring": "Charlotte"}
+    def disagreeing(**answers: str) -> ScriptedModel:
+        """Each instruction leads to its own answer. By default reflection and reasoning say Jane Austen."""
+        said = answers or {"reflection": "Jane Austen", "reasoning": "It was Jane Austen", "anchoring": "Charlotte"}
 
         def reply(messages: list[Message]) -> str:
             prompt = "\n".join(message.content for message in messages)
             if role(prompt) != "accommodate":
                 return REPLIES[role(prompt)]
-            return REVISION.replace("> Jane Austen <", f"> {answers.get(instruction(prompt), 'unknown')} <")
+            return REVISION.replace("> Jane Austen <", f"> {said.get(instruction(prompt), 'unknown')} <")
 
         return ScriptedModel(reply)
 
@@ -234,6 +178,23 @@ class TestSeveralInstructions:
         assert (answer.text, answer.confidence) == ("Jane Austen", 0.5)
         chosen = [lesson["instruction"] for lesson in answer.details["lessons"] if lesson["chosen"]]
         assert chosen == ["reasoning", "reflection"]
+
+    @pytest.mark.parametrize(
+        ("answers", "chosen", "share"),
+        [
+            (["Mary", "Jane Austen", "Austen"], "Austen", 2 / 3),  # the words of one are in the other
+            (["1871", "1902", "1871 or 1902"], "1871", 2 / 3),
+            (["1871", "18711", "18711"], "18711", 2 / 3),  # whole words only
+            (["1.5", "15", "15"], "15", 2 / 3),
+            (["Mary", "Jane"], "Mary", 1 / 2),  # of equals the first
+        ],
+    )
+    async def test_answers_agree_if_one_has_the_words_of_the_other(
+        self, answers: list[str], chosen: str, share: float
+    ) -> None:
+        said = dict(zip(TELLING, answers, strict=False))
+        answer = await ask(self.disagreeing(**said), instructions=list(said))
+        assert (answer.text, answer.confidence) == (chosen, pytest.approx(share))
 
     async def test_the_others_answers_and_the_thoughts_are_the_conflict(self) -> None:
         answer = await ask(self.disagreeing(), instructions=list(TELLING))
@@ -250,15 +211,6 @@ class TestSeveralInstructions:
 
 
 class TestAnswer:
-    async def test_it_carries_the_thought_before_and_after(self) -> None:
-        details = (await ask(scripted())).details
-        assert details["before"]["answer"] == "Mary Shelley"
-        assert "I believe that Mary Shelley wrote it." in details["before"]["thought"]
-        assert details["lessons"][0]["after"] == {
-            "thought": "Emma came out in 1815, and Jane Austen wrote it.",
-            "answer": "Jane Austen",
-        }
-
     async def test_it_tells_what_was_corrected_and_from_which_passages(self) -> None:
         (correction,) = (await ask(scripted())).details["lessons"][0]["corrections"]
         (cited,) = correction["citations"]
@@ -289,27 +241,6 @@ class TestAnswer:
         answer = await ask(scripted(accommodate="<<<ANSWER>>> Jane Austen <<</ANSWER>>>"))
         assert [c.id for c in answer.citations] == ["emma"]
 
-    async def test_else_none_where_the_answer_is_a_part_of_a_number_there(self) -> None:
-        answer = await ask(scripted(accommodate="<<<ANSWER>>> 18 <<</ANSWER>>>"))
-        assert answer.citations == ()
-
-    async def test_numbers_follow_the_order_and_tell_no_ranks(self) -> None:
-        model = scripted()
-        answer = await ask(model, [FAKE, EMMA], order="ascending")
-        prompt = prompts(model)["assimilate"]
-        assert prompt.index('number="1"') < prompt.index('number="2"')
-        assert [c.id for c in answer.citations] == ["emma"]
-
-    async def test_the_account_is_json(self) -> None:
-        answer = await ask(scripted())
-        assert json.loads(json.dumps(answer.details)) == answer.details
-
-    async def test_the_trace_tells_what_was_decided(self) -> None:
-        toolbox = toolbox_over(scripted(), [EMMA, FAKE], question=QUESTION)
-        await ActiveRag(ActiveRag.Options()).answer(QUESTION, toolbox)
-        notes = [step.what for step in toolbox.trace.steps if step.kind == "note"]
-        assert notes == ["chosen: 'Jane Austen'; from memory: 'Mary Shelley'; corrections: 1"]
-
     def test_it_conforms(self) -> None:
         assert_conforms("strategy", ActiveRag(ActiveRag.Options()))
 
@@ -331,6 +262,29 @@ class TestReplies:
         assert (answer.text, len(answer.details["lessons"][0]["corrections"])) == ("Jane Austen", 1)
         assert [c.id for c in answer.citations] == ["emma"]
 
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            "CORRECTION 1\n- **Before:** It was\nMary.\n- **After:** It was Jane.\n- **Documents:** 1\n\nCORRECTION 2\n"
+            "before: 1818\nafter: 1815\ndocuments: 2, 8\n\nTHOUGHT: Jane wrote it\nin 1815.\nANSWER: Jane",
+            "Corrections：\nBefore：It was Mary.\nAfter：It was Jane.\nDocuments：1\nBefore：1818\nAfter：1815\n"
+            "Documents：2\nThought：Jane wrote it in 1815.\nAnswer：Jane",
+        ],
+        ids=["markdown", "full-width colons"],
+    )
+    async def test_corrections_are_read_as_models_write_them(self, reply: str) -> None:
+        (lesson,) = (await ask(scripted(accommodate=reply))).details["lessons"]
+        corrected = [
+            (one["before"], one["after"], [c["id"] for c in one["citations"]]) for one in lesson["corrections"]
+        ]
+        assert corrected == [("It was Mary.", "It was Jane.", ["emma"]), ("1818", "1815", ["fake"])]
+        assert lesson["after"] == {"thought": "Jane wrote it in 1815.", "answer": "Jane"}
+
+    @pytest.mark.parametrize("after", ["", "none", "the same"])
+    async def test_a_correction_that_changes_nothing_is_none(self, after: str) -> None:
+        answer = await ask(scripted(accommodate=f"before: the same\nafter: {after}\nANSWER: Jane"))
+        assert answer.details["lessons"][0]["corrections"] == []
+
     async def test_a_reply_without_form_gives_its_plain_answer(self) -> None:
         answer = await ask(scripted(accommodate="All in all it was\nJane Austen\n"))
         assert (answer.text, answer.details["lessons"][0]["degraded"]) == ("Jane Austen", True)
@@ -341,45 +295,14 @@ class TestReplies:
         assert answer.abstained
         assert answer.reason.startswith("The language model gave no answer")
 
-    async def test_the_reason_tells_whether_memory_had_an_answer(self) -> None:
-        unknown = "<<<ANSWER>>> I don't know <<</ANSWER>>>"
-        answer = await ask(scripted(accommodate=unknown))
-        assert answer.reason == "The language model gave no answer in the end; the one from memory was given up."
-        assert [(p.text, p.citations[0].origin, p.chosen) for p in answer.conflicts] == [
-            ("Mary Shelley", "memory", False)
-        ]
-        answer = await ask(scripted(inquire=unknown, accommodate=unknown))
-        assert answer.reason == "The language model gave no answer, neither from the documents nor from memory."
-        assert answer.conflicts == ()
-        answer = await ask(scripted(conclude=unknown), accommodation=False)
-        assert answer.reason == "The language model gave no answer from the documents."
-
-    async def test_a_reply_that_is_cut_before_its_answer_is_an_error(self) -> None:
-        cut = Completion(JSON[: JSON.index('"answer"')], finish="length")
-        model = ScriptedModel(lambda messages: cut if role(messages[0].content) == "accommodate" else KNOWLEDGE)
-        with pytest.raises(ExceptionGroup) as raised:
-            await ask(model)
-        assert raised.group_contains(CutError)
-
     @pytest.mark.parametrize("passages", [[], [EMMA]], ids=["no passage", "a passage"])
     async def test_thoughts_that_are_cut_are_an_error_and_no_abstention(self, passages: list[Passage]) -> None:
         with pytest.raises(ExceptionGroup) as raised:
             await ask(ScriptedModel(lambda _: Completion("<think>Let me see", finish="length")), passages)
         assert raised.group_contains(CutError)
 
-    async def test_empty_thought_and_knowledge_are_told_as_such(self) -> None:
-        model = scripted(inquire="", assimilate="")
-        await ask(model)
-        assert prompts(model)["accommodate"].count("<document>\n(nothing)\n</document>") == 2
-
 
 class TestPrompts:
-    async def test_every_field_of_every_prompt_is_filled(self) -> None:
-        model = scripted()
-        for options in ({"instructions": list(TELLING)}, {"assimilation": False}, {"accommodation": False}):
-            await ask(model, **options)
-        assert not [prompt for prompt in model.prompts if "{" in prompt]
-
     async def test_a_model_with_schemas_is_bound_in_the_last_call_alone(self) -> None:
         model = scripted(structured=True, accommodate=JSON)
         await ask(model)
@@ -389,25 +312,6 @@ class TestPrompts:
             *("reasoning", "corrections", "thought", "documents", "answer")
         ]
         assert "JSON" in prompts(model)["accommodate"]
-
-    async def test_the_options_reach_every_call(self) -> None:
-        model = scripted()
-        await ask(model, temperature=0.5, max_tokens=99, seed=7)
-        assert {(d.temperature, d.max_tokens, d.seed) for _, d in model.calls} == {(0.5, 99, 7)}
-
-    async def test_a_prompt_can_be_replaced(self, tmp_path: Path) -> None:
-        (tmp_path / "mine.txt").write_text("You study documents, I say: {passages} {question}")
-        model = scripted()
-        await ask(model, prompts={"assimilate": tmp_path / "mine.txt"})
-        assert prompts(model)["assimilate"].startswith("You study documents, I say: <document")
-
-    def test_a_prompt_that_does_not_exist_cannot_be_replaced(self, tmp_path: Path) -> None:
-        with pytest.raises(ConfigError, match="reflection_assimilate"):
-            ActiveRag(ActiveRag.Options(prompts={"assimilation": tmp_path / "mine.txt"}))
-
-    def test_no_reply_at_all_is_refused(self) -> None:
-        with pytest.raises(msgspec.ValidationError, match=r"`\$.max_tokens`"):
-            msgspec.convert({"max_tokens": 0}, ActiveRag.Options)
 
 
 class TestPlantedText:
@@ -446,15 +350,9 @@ class TestEndpoint:
 
     @staticmethod
     async def answer(server: Server, **options: Any) -> Answer:
-        host = Host(only=["activerag", "openai"], strict=True)
-        reader = {"model": "m", "base_url": server.url}
-        tree = {
-            "defaults": {"reader": "openai", "strategy": "activerag"},
-            "reader": {"openai": reader},
-            "strategy": {"activerag": options},
-            "cache": {"enabled": False},
-        }
-        async with Session(Config([Layer("rqa.toml", tree)]), host) as session:
+        reader = {"plugin": "openai", "model": "m", "base_url": server.url}
+        strategy = {"plugin": "activerag", **options}
+        async with open_session(reader=reader, strategy=strategy, settings={"cache": {"enabled": False}}) as session:
             return await session.answer(Question(QUESTION, passages=(EMMA, FAKE)))
 
     @staticmethod
@@ -486,16 +384,3 @@ class TestEndpoint:
         second = [request for request in server.requests if request.started > first_reply]
         assert second and max(request.started for request in second) < min(request.ended for request in second)
         assert answer.seconds >= 0.4
-
-    async def test_a_reader_that_only_points_is_refused_before_anything_is_asked(self) -> None:
-        host = Host(only=["activerag", "lexical"], strict=True)
-        tree = {"defaults": {"reader": "lexical", "strategy": "activerag"}, "cache": {"enabled": False}}
-        async with Session(Config([Layer("rqa.toml", tree)]), host) as session:
-            with pytest.raises(ConfigError, match="needs a language model"):
-                await session.answer(Question(QUESTION, passages=(EMMA,)))
-
-    async def test_the_defaults_are_what_the_endpoint_is_asked(self) -> None:
-        with serve(self.reply) as server:
-            await self.answer(server)
-        assert {request.body["temperature"] for request in server.requests} == {0.2}
-        assert [("response_format" in request.body) for request in server.requests] == [False, False, True]

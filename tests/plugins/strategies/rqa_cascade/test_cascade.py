@@ -68,11 +68,6 @@ async def test_a_step_below_its_bound_or_without_an_answer_hands_on(text: Any, c
     assert answer.details["details"] == {"passages": 2}
 
 
-async def test_the_last_step_may_abstain() -> None:
-    answer = await ask({"cheap": Step("Ada", 0.1), "dear": Step(None, None)}, steps=["cheap", "dear"])
-    assert (answer.text, answer.confidence, answer.details["step"]) == (None, None, "dear")
-
-
 async def test_a_step_without_a_confidence_counts_as_sure() -> None:
     answer = await ask({"cheap": Step("Ada", None), "dear": Step("Bo", 1.0)}, steps=["cheap", "dear"])
     assert (answer.text, answer.confidence) == ("Ada", 1.0)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from robust_qa import Answer, ConfigError, Passage, Question, Reading, RefusedError, Toolbox, UnavailableError
+from robust_qa import Answer, ConfigError, Passage, Question, RefusedError, Toolbox, UnavailableError
 from robust_qa.kit import cite, fenced
-from robust_qa.kit.warnings import collected_warnings
-from robust_qa.testing import ScriptedModel, SentenceReader, StaticRetriever, assert_conforms, toolbox
+from robust_qa.testing import ScriptedModel, StaticRetriever, assert_conforms, toolbox
 from rqa_crag import Crag
 
 QUESTION = "When was the lighthouse at Skerry Point built?"
@@ -71,12 +70,13 @@ class Asked:
         search: Sequence[Passage] | Exception | None = None,
         reader: Any = None,
         judge: Judge | None = None,
+        question: str = QUESTION,
         **options: Any,
     ) -> None:
         self.then, self.memory, self.judge = Then(), Then(), judge or Judge()
         self.web = Search(search) if search is not None else None
         self.tools = toolbox(
-            Question(QUESTION, passages=tuple(passages)),
+            Question(question, passages=tuple(passages)),
             evaluator=self.judge,
             reader=reader,
             names={
@@ -87,7 +87,7 @@ class Asked:
             },
         )
         self.crag = Crag(Crag.Options(**({"search": "web"} if self.web else {}), **options))
-        self.answer = asyncio.run(self.crag.answer(QUESTION, self.tools))
+        self.answer = asyncio.run(self.crag.answer(question, self.tools))
 
     @property
     def ids(self) -> list[str]:
@@ -134,31 +134,6 @@ def test_ambiguous_takes_both_what_was_retrieved_first() -> None:
     assert (asked.answer.details["action"], asked.ids) == ("ambiguous", ["so-so", "page"])
 
 
-def test_a_passage_that_the_search_finds_again_is_there_once() -> None:
-    again = [replace(SO_SO, id="again", text=f" {SO_SO.text}\n"), replace(SO_SO, id="other", title="Another coast")]
-    assert Asked([SO_SO], search=[*again, PAGE]).ids == ["so-so", "other", "page"]
-    assert Asked([SO_SO], search=[*again, PAGE], select=False).ids == ["so-so", "other", "page"]
-    nothing_new = Asked([SO_SO], search=again[:1])
-    assert (nothing_new.ids, "found nothing else relevant" in nothing_new.answer.reason) == (["so-so"], True)
-
-
-def test_what_was_discarded_is_judged_again_where_the_search_finds_it() -> None:
-    assert Asked([SO_SO], search=[SO_SO], lower=0.5).ids == ["so-so"]
-
-
-@pytest.mark.parametrize("titles", [True, False])
-def test_the_evaluator_judges_texts_with_titles_unless_it_reads_none(titles: bool) -> None:
-    judge = Judge()
-    judge.titles = titles  # type: ignore[attr-defined]
-    Asked([GOOD], judge=judge)
-    assert all(text.startswith("Skerry Point: ") is titles for text in judge.asked) and judge.asked
-
-
-def test_nothing_retrieved_is_incorrect() -> None:
-    asked = Asked([], search=[PAGE])
-    assert (asked.answer.details["action"], asked.ids) == ("incorrect", ["page"])
-
-
 def test_the_strategy_then_answers_and_its_answer_is_the_answer() -> None:
     answer = Asked([GOOD]).answer
     assert (answer.text, answer.confidence, answer.reason) == (GOOD.text, 0.8, "")
@@ -166,25 +141,58 @@ def test_the_strategy_then_answers_and_its_answer_is_the_answer() -> None:
     assert answer.details["then"] == {"read": 1}
 
 
-def test_an_abstention_of_the_strategy_then_is_one() -> None:
-    class Declines:
-        needs = frozenset({"retrieve"})
+class Numbers(Judge):
+    """Scores a text by the number at its end."""
 
-        async def answer(self, question: str, tools: Toolbox) -> Answer:
-            return Answer(None, reason="No answer in them.")
+    async def score(self, question: str, texts: list[str]) -> list[float]:
+        return [float(text.rsplit(maxsplit=1)[1]) for text in texts]
 
-    tools = toolbox(
-        Question(QUESTION, passages=(BAD,)), evaluator=Judge(), names={"other": Declines(), "web": Search([PAGE])}
-    )
-    answer = asyncio.run(Crag(Crag.Options(then="other", search="web", lower=-0.5)).answer(QUESTION, tools))  # type: ignore[arg-type]
-    assert answer.text is None
-    assert answer.reason == (
-        "The retrieved passages were judged irrelevant, "
-        "and a search for 'lighthouse, Skerry Point, built' took their place. No answer in them."
-    )
+
+def action(scores: Sequence[float], **options: Any) -> str:
+    passages = [Passage(f"This passage has the score {score}", id=str(score)) for score in scores]
+    found: str = Asked(passages, judge=Numbers(), upper=0.5, lower=-0.5, **options).answer.details["action"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([-0.9, 0.6, -1.0], "correct"),
+        ([0.5], "correct"),
+        ([0.49, 0.0], "ambiguous"),
+        ([-0.5, -1.0], "ambiguous"),
+        ([-0.51, -1.0], "incorrect"),
+        ([], "incorrect"),
+    ],
+)
+def test_one_good_passage_is_enough_and_all_must_be_bad(scores: list[float], expected: str) -> None:
+    assert action(scores) == expected
+
+
+@pytest.mark.parametrize(
+    ("ablation", "actions"),
+    [
+        ("without-correct", ["ambiguous", "ambiguous", "incorrect"]),
+        ("without-incorrect", ["correct", "ambiguous", "ambiguous"]),
+        ("without-ambiguous", ["correct", "incorrect", "incorrect"]),
+        ("only-correct", ["correct"] * 3),
+        ("only-incorrect", ["incorrect"] * 3),
+        ("only-ambiguous", ["ambiguous"] * 3),
+    ],
+)
+def test_ablations_send_questions_elsewhere_as_in_tables_2_and_11(ablation: str, actions: list[str]) -> None:
+    assert [action([score], ablation=ablation) for score in (0.9, 0.0, -0.9)] == actions
 
 
 # -- thresholds
+
+
+@pytest.mark.parametrize(
+    ("name", "pair"), [("popqa", (0.59, -0.99)), ("pubqa", (0.5, -0.91)), ("arc", (0.5, -0.91)), ("bio", (0.95, -0.91))]
+)
+def test_the_pairs_are_those_of_appendix_b_3(name: str, pair: tuple[float, float]) -> None:
+    details = Asked([GOOD], thresholds=name).answer.details
+    assert (details["upper"], details["lower"]) == pair
 
 
 def test_the_thresholds_are_the_papers_for_popqa_where_nobody_says_otherwise() -> None:
@@ -204,19 +212,6 @@ def test_the_evaluators_own_come_before_the_papers_and_options_before_both() -> 
     assert used(upper=0.3) == (0.3, -0.1)
     assert used(thresholds="bio") == (0.95, -0.91)
     assert used(thresholds="bio", lower=0.0) == (0.95, 0.0)
-
-
-def test_the_trace_tells_thresholds_that_are_the_papers_only_for_want_of_others() -> None:
-    class Calibrated(Judge):
-        upper, lower = 0.2, -0.1
-
-    def told(**options: Any) -> bool:
-        return "from the paper" in Asked([GOOD], **options).notes[0]
-
-    assert told() and told(upper=0.3)
-    assert not told(judge=Calibrated())
-    assert not told(thresholds="popqa")
-    assert not told(upper=0.3, lower=0.0)
 
 
 def test_an_evaluator_can_be_named_and_brings_its_thresholds() -> None:
@@ -243,85 +238,172 @@ def test_thresholds_the_wrong_way_round_are_refused() -> None:
 # -- refinement
 
 
-def test_strips_under_the_floor_are_left_out_of_a_passage_that_is_kept() -> None:
-    noise = "Boats of all kinds are sold here (bad). Visitors pay at the gate (bad). Many cafes line the street (bad)."
-    text = (
-        f"{noise} The lighthouse was built in 1871 (good). It stands on the point itself. Keepers lived beside it then."
-    )
-    asked = Asked([Passage(text, id="mixed")])
-    assert asked.then.given is not None
-    assert asked.then.given[0].text == text.removeprefix(noise).strip()
-
-
-def test_an_evaluator_with_bounds_of_its_own_keeps_strips_down_to_halfway_under_its_lower() -> None:
-    class Lenient(Judge):
-        upper, lower = 0.5, -0.6
-
-    so = [Passage("Some words about other matters.", id="other"), GOOD]  # -0.7
-    assert Asked(so, judge=Lenient()).ids == ["other", "good"]
-    assert Asked(so, judge=Lenient(), floor=-0.6).ids == ["good"]
-    assert Asked(so, judge=Lenient(), thresholds="popqa").ids == ["good"]
-    assert Asked(so).ids == ["good"]
-
-
-def test_an_evaluator_whose_own_lower_is_more_drops_no_strip_over_the_papers_floor() -> None:
-    class Strict(Judge):
-        upper, lower = 0.5, 0.2
-
-    assert Asked([SO_SO, GOOD], judge=Strict()).ids == ["so-so", "good"]
-
-
-def test_five_strips_are_kept_unless_told_otherwise() -> None:
-    passages = [Passage(f"This is passage number {n} (good).", id=str(n)) for n in range(8)]
-    assert Asked(passages).ids == ["0", "1", "2", "3", "4"]
-    assert Asked(passages, keep=2).ids == ["0", "1"]
-
-
-def test_of_a_correct_retrieval_the_best_strip_is_kept_whatever_it_scores() -> None:
-    class OnlyTheWhole(Judge):
-        async def score(self, question: str, texts: list[str]) -> list[float]:
-            return [0.9 if len(text) > 100 else -0.8 for text in texts]
-
-    text = "One part of it stands here. Another part stands in this. A third part is in this one. The last one is here."
-    assert len(Asked([Passage(text, id="long")], judge=OnlyTheWhole()).ids) == 1
-
-
 def test_without_refinement_the_passages_are_handed_on_as_they_came() -> None:
     asked = Asked([BAD, GOOD], refine=False)
     assert asked.then.given == [BAD, GOOD]
     assert asked.answer.details["dropped"] == []
 
 
-def test_an_empty_passage_is_not_put_to_the_evaluator() -> None:
-    asked = Asked([Passage(" \n", id="empty"), GOOD])
-    assert asked.judge.asked == [f"Skerry Point: {GOOD.text}"] * 2  # as a passage, and as a strip
-    assert asked.answer.details["passages"][0]["score"] == -1.0
+# -- strips, Section 4.4
+
+LONG = "The first sentence is here now. The second sentence is here too. And a third sentence is here. "
+FOUR = f"{LONG}The fourth sentence is the last one."
 
 
-def test_a_passage_of_fifty_thousand_words_is_cut_and_judged() -> None:
-    text = (
-        "These words say nothing at all. " * 8_000
-        + "The lighthouse was built in 1871 (good). It stands there still today."
-    )
-    asked = Asked([Passage(text, id="huge")])
-    assert asked.ids == ["huge"]
-    assert len((asked.then.given or [])[0].text) < 500
+def strips(*passages: Passage | str, mode: str = "excerption") -> list[str]:
+    given = [each if isinstance(each, Passage) else Passage(each, id=str(n)) for n, each in enumerate(passages)]
+    return [strip["text"] for strip in Asked(given, strips=mode).answer.details["strips"]]
 
 
-def test_another_language_is_judged_like_any() -> None:
-    asked = Asked([Passage("灯台は1871年に建てられました (good)。岬の上に立っています。", id="ja")])
-    assert asked.ids == ["ja"]
+def test_a_passage_of_one_or_two_sentences_is_one_strip() -> None:
+    two = "The first sentence is here now. The second sentence is here too."
+    assert strips(two, "Only one sentence stands in here.") == [two, "Only one sentence stands in here."]
+
+
+def test_a_longer_one_is_cut_into_strips_of_three_sentences() -> None:
+    assert strips(FOUR) == [LONG.strip(), "The fourth sentence is the last one."]
+
+
+def test_a_sentence_of_at_most_five_words_joins_the_one_before_it() -> None:
+    text = LONG + "It was so in 1871. The fourth sentence is the last one."
+    assert strips(text) == [LONG + "It was so in 1871.", "The fourth sentence is the last one."]
+
+
+@pytest.mark.parametrize(("words", "lengths"), [(59, [59]), (109, [50, 59]), (110, [50, 50, 10])])
+def test_a_strip_of_fixed_length_has_fifty_words_and_a_short_tail_joins_the_last(
+    words: int, lengths: list[int]
+) -> None:
+    found = strips(" ".join(f"w{n}" for n in range(words)), mode="fixed_num")
+    assert [len(text.split()) for text in found] == lengths
+
+
+def test_in_scripts_without_spaces_every_character_is_a_word() -> None:
+    assert [len(text) for text in strips("東" * 60 + "。", mode="fixed_num")] == [50, 11]
+
+
+def test_selection_takes_whole_passages() -> None:
+    assert strips(f"  {FOUR}\n", mode="selection") == [FOUR]
+
+
+def test_equal_texts_are_one_strip_unless_their_titles_differ() -> None:
+    assert strips("The same text here!", " The same\ntext here!") == ["The same text here!"]
+    text = "Born in Karle in 1871, the engineer worked at the harbour."
+    assert strips(*(Passage(text, title=title) for title in ("Ada Quill", "Ben Storm", "Ben  Storm"))) == [text] * 2
+    each = [f"It cost them {cost} in all." for cost in ("$1.5", "$15", "15 %", "15")]
+    assert strips(*each) == each
+
+
+def test_pages_are_cut_at_their_blank_lines_and_scraps_are_left_out() -> None:
+    page = Passage("The first paragraph (good).\nStill the first.\n \n\nTen chars.\n\nThe second paragraph (bad).")
+    asked = Asked([BAD], search=[page], lower=-0.5)
+    assert [(strip["kept"], strip["text"]) for strip in asked.answer.details["search_strips"]] == [
+        (True, "The first paragraph (good).\nStill the first."),
+        (False, "The second paragraph (bad)."),
+    ]
+
+
+def test_the_five_best_are_kept_in_the_order_of_the_text() -> None:
+    scores = [0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.6]
+    seven = [Passage(f"This passage has the score {score}", id=str(score)) for score in scores]
+    assert Asked(seven, judge=Numbers()).ids == ["0.9", "0.8", "0.3", "0.7", "0.6"]
+    assert Asked(seven, judge=Numbers(), keep=2).ids == ["0.9", "0.8"]
+
+
+def test_strips_under_the_floor_are_dropped_and_those_at_it_are_not() -> None:
+    passages = [Passage(f"This passage has the score {score}", id=str(score)) for score in (-0.6, -0.5, 0.9, -0.51)]
+    assert Asked(passages, judge=Numbers()).ids == ["-0.5", "0.9"]
+
+
+# The first and the third of its strips are good.
+GAPS = (
+    f"{LONG.strip()} (good). The fourth sentence is a bad one (bad). A fifth sentence is bad as well (bad). Then comes "
+    "a sixth sentence (bad). And the seventh of these sentences is fine (good). So is the eighth of them, too (good)."
+)
+
+
+def test_where_something_is_left_out_a_new_paragraph_begins() -> None:
+    (passage,) = Asked([Passage(GAPS, id="a")]).then.given or ()
+    first, second = passage.text.split("\n\n")
+    assert GAPS.startswith(first) and GAPS.endswith(second) and "sixth" not in passage.text
+    citation = cite(passage, "eighth")
+    assert (citation.id, citation.quote) == ("a", "So is the eighth of them, too (good).")
+
+
+def test_strips_side_by_side_are_the_text_as_it_was() -> None:
+    (passage,) = Asked([Passage(FOUR.replace(".", " (good)."))]).then.given or ()
+    assert passage.text == FOUR.replace(".", " (good).")
+
+
+def test_by_score_each_strip_stands_for_itself_the_best_first() -> None:
+    asked = Asked([SO_SO, Passage(f"{LONG} It is the fourth of the sentences here (good).", id="a")], order="score")
+    assert asked.ids == ["a", "so-so"]
+
+
+# -- keywords, Section 4.5
+
+
+def queries(question: str, reply: str | None = None) -> list[str]:
+    reader = None if reply is None else ScriptedModel(reply)
+    web = Asked([BAD], search=[PAGE], lower=-0.5, question=question, reader=reader).web
+    return web.queries if web else []
+
+
+@pytest.mark.parametrize(
+    ("question", "keywords"),
+    [
+        ("What is Henry Feilden's occupation?", "Henry Feilden, occupation"),
+        ("In what city was Billy Carlson born?", "city, Billy Carlson, born"),
+        ("Who wrote The Lord of the Rings?", "wrote, The Lord of the Rings"),
+        ('Who sang "Bohemian Rhapsody" first?', "sang, Bohemian Rhapsody, first"),
+        ("when was the lighthouse built", "lighthouse built"),
+        ("Who is the father of J. R. R. Tolkien?", "father, J. R. R. Tolkien"),
+        ("東京の首都はどこですか？", "東京の首都はどこですか"),
+        ("What’s the capital of Côte d'Ivoire?", "capital, Côte, d'Ivoire"),
+        ("Who didn't sign Poland's treaty?", "sign, Poland, treaty"),
+        ("What is C++?", "C++"),
+        ("What happens at -40 °C?", "happens, -40 °C"),
+        ("Who won the 10,000 m race, Ann or Bob?", "10,000 m race, Ann, Bob"),
+        ("Who won World War 2 in 1945?", "won, World War 2, 1945"),
+        ("Who is it?", "Who is it"),
+        (
+            "Which tall lighthouse near Skerry Point was finished by Ada Quill before the great storm came in 1871?",
+            "Skerry Point, Ada Quill, 1871",
+        ),
+    ],
+)
+def test_rules_take_names_and_what_is_asked_about_them(question: str, keywords: str) -> None:
+    assert queries(question) == [keywords]
+
+
+@pytest.mark.parametrize(
+    ("reply", "keywords"),
+    [
+        ("Henry Feilden, occupation", "Henry Feilden, occupation"),
+        ("<think>Perhaps a map, a chart</think>Henry Feilden, occupation", "Henry Feilden, occupation"),
+        ('- keywords: "Henry Feilden"; occupation.', "Henry Feilden, occupation"),
+        ("Here is the query:\n\nHenry Feilden, occupation", "Henry Feilden, occupation"),
+        ("检索词如下：\nQuery：Henry Feilden，occupation", "Henry Feilden, occupation"),
+        ("a, b, a, c, d", "a, b, c"),
+        ("1. Henry Feilden\n2. occupation\n\nHe was a general.", "Henry Feilden, occupation"),
+        ('{"keywords": ["Henry Feilden", "occupation"]}', "Henry Feilden, occupation"),
+        ("10,000 Maniacs, formation year", "10,000 Maniacs, formation year"),
+        ("\x1b[31mred\x07, b", "31mred, b"),
+        ("I don't know.", "lighthouse, Skerry Point, built"),
+        (" , ; \n . ", "lighthouse, Skerry Point, built"),
+    ],
+)
+def test_a_reply_gives_at_most_three_keywords_and_without_any_the_rules_do(reply: str, keywords: str) -> None:
+    assert queries(QUESTION, reply) == [keywords]
+
+
+@pytest.mark.parametrize("text", ["A" * 200_000, '"' * 200_000, "A.'" * 70_000, "Of " * 70_000])
+def test_a_huge_question_takes_no_time(text: str) -> None:
+    began = time.process_time()
+    queries(text)
+    assert time.process_time() - began < 4
 
 
 # -- search
-
-
-def test_paragraphs_of_pages_are_selected_like_strips() -> None:
-    asked = Asked([BAD], search=[PAGE], lower=-0.5)
-    assert [(s["kept"], s["text"][-6:]) for s in asked.answer.details["search_strips"]] == [
-        (True, "good)."),
-        (False, "(bad)."),
-    ]
 
 
 def test_without_selection_whole_pages_are_handed_on() -> None:
@@ -349,18 +431,6 @@ def test_a_question_cannot_steer_the_prompt_for_keywords() -> None:
     assert fenced(question) in prompt and question not in prompt
 
 
-def test_what_a_model_thinks_aloud_is_no_keyword() -> None:
-    model = ScriptedModel("<think>Perhaps a map, a chart</think>Skerry Point lighthouse, year")
-    asked = Asked([BAD], search=[PAGE], lower=-0.5, reader=model)
-    assert asked.web is not None and asked.web.queries == ["Skerry Point lighthouse, year"]
-
-
-def test_a_reply_without_keywords_leaves_it_to_the_rules() -> None:
-    asked = Asked([BAD], search=[PAGE], lower=-0.5, reader=ScriptedModel("I don't know."))
-    assert asked.web is not None and asked.web.queries == ["lighthouse, Skerry Point, built"]
-    assert any("no keywords" in note for note in asked.notes)
-
-
 def test_a_model_that_fails_to_write_keywords_leaves_it_to_the_rules() -> None:
     class Refuses:
         async def generate(self, messages: Any, decoding: Any) -> Any:
@@ -372,19 +442,6 @@ def test_a_model_that_fails_to_write_keywords_leaves_it_to_the_rules() -> None:
     assert "no keywords were written: The prompt was refused; taking those of the question by rules" in asked.notes
     with pytest.raises(RefusedError):
         Asked([SO_SO], search=[PAGE], reader=Refuses(), then="silent")
-
-
-def test_rules_can_be_asked_for_and_so_can_the_question_as_it_is() -> None:
-    model = ScriptedModel([])
-    words = Asked([BAD], search=[PAGE], lower=-0.5, reader=model, rewrite="words")
-    off = Asked([BAD], search=[PAGE], lower=-0.5, reader=model, rewrite="off")
-    assert words.web is not None and off.web is not None
-    assert words.web.queries + off.web.queries == ["lighthouse, Skerry Point, built", QUESTION]
-
-
-def test_rewriting_by_the_reader_needs_one_that_writes() -> None:
-    assert "generate" in Crag(Crag.Options(rewrite="reader")).needs
-    assert "generate" not in Crag(Crag.Options()).needs
 
 
 def test_a_search_that_is_not_configured_is_refused_before_the_first_call() -> None:
@@ -405,13 +462,8 @@ class Model(Judge):
 
 def test_a_language_model_judges_at_most_so_many_texts_of_a_question() -> None:
     pages = [Passage("\n\n".join(f"Paragraph {n} of a page (bad)." for n in range(50)))]
-    with collected_warnings() as warnings:
-        asked = Asked([SO_SO, BAD], search=pages, judge=Model(), max_judged=10)
-    assert len(asked.judge.asked) == 10
-    assert warnings == ["A language model judged 10 texts of a question (`max_judged`), and rqa left out the others."]
-    with collected_warnings() as warnings:
-        assert len(Asked([SO_SO, BAD], search=pages, max_judged=10).judge.asked) == 54  # no calls of a model
-    assert warnings == []
+    assert len(Asked([SO_SO, BAD], search=pages, judge=Model(), max_judged=10).judge.asked) == 10
+    assert len(Asked([SO_SO, BAD], search=pages, max_judged=10).judge.asked) == 54  # no calls of a model
 
 
 # -- when nothing relevant is found
@@ -435,17 +487,6 @@ def test_memory_may_answer_instead() -> None:
     assert asked.crag.hands_to == ("rag", "norag")
 
 
-def test_an_answer_from_memory_is_called_that() -> None:
-    class Remembers(Then):
-        async def answer(self, question: str, tools: Toolbox) -> Answer:
-            return Answer("1871")
-
-    tools = toolbox(Question(QUESTION, passages=(BAD,)), evaluator=Judge(), names={"norag": Remembers()})
-    answer = asyncio.run(Crag(Crag.Options(without_search="memory", lower=-0.5)).answer(QUESTION, tools))
-    assert answer.text == "1871"
-    assert answer.reason.endswith("no search is configured. The answer is from the model's memory.")
-
-
 def test_the_best_strips_may_answer_instead_flagged_as_doubtful() -> None:
     worse = Passage("Some words about other matters.", id="worse")  # -0.7, under the floor as well
     asked = Asked([BAD, worse], lower=-0.5, keep=1, without_search="doubtful")
@@ -463,21 +504,11 @@ def test_after_a_search_without_relevant_results_then_is_asked_without_passages(
 DOWN = UnavailableError("the provider is down", retry_after=1000)
 
 
-def test_a_failed_search_fails_the_question_rather_than_abstain() -> None:
-    with pytest.raises(UnavailableError, match="the provider is down"):
-        Asked([BAD], search=DOWN, lower=-0.5)
-
-
 def test_a_failed_search_fails_the_question_where_what_is_kept_leads_to_no_answer() -> None:
     with pytest.raises(UnavailableError, match="the provider is down"):
         Asked([SO_SO], search=DOWN, then="silent")
     asked = Asked([SO_SO], search=DOWN, without_search="doubtful", then="silent")
     assert (asked.answer.text, "the search failed" in asked.answer.reason) == (None, True)
-
-
-def test_what_is_not_incorrect_keeps_its_best_strip_under_the_floor() -> None:
-    asked = Asked([Passage("Some words about other matters.", id="under the floor")])
-    assert (asked.answer.details["action"], asked.ids) == ("ambiguous", ["under the floor"])
 
 
 @pytest.mark.parametrize("error", [DOWN, RefusedError("the key is wrong")])
@@ -508,17 +539,6 @@ def test_the_answer_tells_action_scores_dropped_and_searched() -> None:
     )
 
 
-def test_the_trace_tells_the_action_and_which_strips_were_struck_out() -> None:
-    asked = Asked([BAD, GOOD])
-    assert asked.notes == [
-        "best score 0.90 of 2 passages: correct (correct from 0.59, incorrect below -0.99; "
-        "from the paper, as the evaluator has none)",
-        "strips: 1 of 2 kept",
-    ]
-    strips = [step.data["strips"] for step in asked.tools.trace.steps if "strips" in step.data]
-    assert [[s["kept"] for s in listed] for listed in strips] == [[False, True]]
-
-
 # -- as a corrector
 
 
@@ -540,27 +560,6 @@ def test_in_an_expression_it_is_given_what_stands_in_its_parentheses() -> None:
     assert [passage.id for passage in found] == ["good"]
 
 
-@pytest.mark.parametrize("without_search", ["abstain", "memory", "doubtful"])
-def test_in_an_expression_an_outage_of_the_search_is_none_of_an_abstention(without_search: Any) -> None:
-    crag = Crag(Crag.Options(search="web", lower=-0.5, without_search=without_search))  # type: ignore[arg-type]
-    names = {"wiki": StaticRetriever([BAD]), "web": Search(DOWN), "crag": crag}
-    tools = toolbox(QUESTION, evaluator=Judge(), names=names)
-    # With "doubtful" only where there is nothing to hand on.
-    with pytest.raises(UnavailableError, match="the provider is down"):
-        asyncio.run(tools.retrieve(expression=f"crag({'none' if without_search == 'doubtful' else 'wiki@2'})"))
-
-
-def test_the_trace_tells_that_what_is_handed_on_is_doubtful_and_why() -> None:
-    tools = toolbox(Question(QUESTION, passages=(BAD,)), evaluator=Judge())
-    crag = Crag(Crag.Options(lower=-0.5, without_search="doubtful"))
-    assert asyncio.run(crag.correct(QUESTION, tools))
-    notes = [step.what for step in tools.trace.steps if step.kind == "note"]
-    assert notes[1:3] == [
-        "no search is configured",
-        "doubtful: what was judged irrelevant is handed on, as nothing else is there",
-    ]
-
-
 # -- anything goes
 
 
@@ -568,29 +567,10 @@ def test_the_trace_tells_that_what_is_handed_on_is_doubtful_and_why() -> None:
     "options",
     [
         {},
-        {"strips": "fixed_num"},
-        {"strips": "selection", "order": "score"},
-        {"without_search": "doubtful"},
-        {"ablation": "only-ambiguous"},
+        {"strips": "selection", "order": "score", "without_search": "doubtful"},
         {"search": "web@5", "ablation": "only-incorrect"},
     ],
     ids=str,
 )
 def test_it_conforms(options: dict[str, Any]) -> None:
     assert_conforms("strategy", Crag(Crag.Options(**options)))
-
-
-def test_it_answers_with_a_real_strategy_and_reader() -> None:
-    class Rag:
-        needs = frozenset({"retrieve", "read"})
-
-        async def answer(self, question: str, tools: Toolbox) -> Answer:
-            passages = await tools.retrieve(question)
-            reading: Reading = await tools.read(question, passages)
-            return Answer(reading.text, citations=tuple(cite(passages[n], reading.text) for n in reading.passages))
-
-    tools = toolbox(
-        Question(QUESTION, passages=(BAD, GOOD)), evaluator=Judge(), reader=SentenceReader(), names={"rag": Rag()}
-    )
-    answer = asyncio.run(Crag(Crag.Options()).answer(QUESTION, tools))
-    assert (answer.text, answer.citations[0].id) == (GOOD.text, "good")

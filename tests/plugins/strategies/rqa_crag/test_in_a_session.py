@@ -9,21 +9,12 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Answer, ConfigError, Passage, Question
-from robust_qa.answering.session import Session
-from robust_qa.config.layers import Config
-from robust_qa.config.values import Layer
-from robust_qa.host.loading import Host
+from robust_qa import Answer, ConfigError, Passage, Question, open_session
 
 QUESTION = "When was the lighthouse at Skerry Point built?"
 BUILT = "The lighthouse at Skerry Point was built in 1871."
 GOOD = Passage(BUILT, id="good")
 BAD = Passage("Ferries run twice a day here.", id="bad")
-
-
-@pytest.fixture
-def host() -> Host:
-    return Host(only=["crag", "rag", "norag", "lexical", "web"], strict=True)
 
 
 @pytest.fixture
@@ -35,31 +26,29 @@ def results(tmp_path: Path) -> Path:
     return file
 
 
-async def ask(host: Host, *passages: Passage, **tree: Any) -> Answer:
-    layer = Layer("rqa.toml", {"defaults": {"strategy": "crag"}, "cache": {"enabled": False}} | tree)
-    async with Session(Config([layer]), host) as session:
+async def ask(*passages: Passage, **tree: Any) -> Answer:
+    settings = {"defaults": {"strategy": "crag", "reader": "lexical", "evaluator": "lexical"}} | tree
+    async with open_session(settings={"cache": {"enabled": False}} | settings) as session:
         return await session.answer(Question(QUESTION, passages=passages))
 
 
-async def test_on_a_machine_without_a_model_it_judges_and_reads_by_words(host: Host) -> None:
-    answer = await ask(host, BAD, GOOD)
+async def test_on_a_machine_without_a_model_it_judges_and_reads_by_words() -> None:
+    answer = await ask(BAD, GOOD)
     assert (answer.text, answer.strategy, answer.details["dropped"]) == (BUILT, "crag", [1])
     assert (answer.details["upper"], answer.details["lower"]) == (0.33, -0.34)
 
 
-async def test_what_is_not_there_is_searched_for_and_cited(host: Host, results: Path) -> None:
+async def test_what_is_not_there_is_searched_for_and_cited(results: Path) -> None:
     web = {"web": {"provider": "static", "file": str(results)}}
-    answer = await ask(host, BAD, retriever=web, strategy={"crag": {"search": "web@5"}})
+    answer = await ask(BAD, retriever=web, strategy={"crag": {"search": "web@5"}})
     assert (answer.text, answer.citations[0].source) == (BUILT, "https://a.example/")
     assert answer.citations[0].quote == BUILT
 
 
-async def test_memory_without_a_language_model_is_refused_before_the_first_call(host: Host) -> None:
+async def test_memory_without_a_language_model_is_refused_before_the_first_call() -> None:
     with pytest.raises(ConfigError, match="Strategy 'crag' needs a language model"):
         await ask(
-            host,
             BAD,
-            defaults={"strategy": "crag", "reader": "lexical"},
             strategy={"crag": {"without_search": "memory"}},
         )
 
@@ -70,10 +59,9 @@ async def test_memory_without_a_language_model_is_refused_before_the_first_call(
     ids=str,
 )
 async def test_what_only_the_evaluator_tells_is_refused_before_the_first_question(
-    host: Host, options: dict[str, Any], complaint: str
+    options: dict[str, Any], complaint: str
 ) -> None:
-    tree = {"defaults": {"strategy": "crag"}, "cache": {"enabled": False}, "strategy": {"crag": options}}
-    async with Session(Config([Layer("rqa.toml", tree)]), host) as session:
+    async with open_session(strategy={"plugin": "crag", **options}, evaluator="lexical", reader="lexical") as session:
         with pytest.raises(ConfigError, match=re.escape(complaint)):
             session.choose(has_passages=True)
 
@@ -91,7 +79,7 @@ async def test_what_only_the_evaluator_tells_is_refused_before_the_first_questio
     ],
     ids=str,
 )
-async def test_a_wrong_option_is_named(host: Host, options: dict[str, Any], complaint: str) -> None:
+async def test_a_wrong_option_is_named(options: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        await ask(host, BAD, strategy={"crag": options})
+        await ask(BAD, strategy={"crag": options})
     assert complaint in caught.value.message

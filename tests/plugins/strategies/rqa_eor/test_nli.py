@@ -1,39 +1,41 @@
 """Convert tiny random classifiers of two families and compare them with torch."""
 
-import asyncio
 import json
-import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from robust_qa import ConfigError, InputError, MissingError
-from robust_qa.testing import toolbox
-from rqa_eor.nli import load
-from rqa_eor.similarity import similarities
+from robust_qa import ConfigError, InputError, MissingError, Passage, Question, Reading
+from robust_qa.testing import ask
+from rqa_eor import Eor
+from rqa_eor.convert import convert  # private: the command `python -m rqa_eor.convert` would load torch in each test
+from rqa_eor.nli import load  # private: a vote shows only means of the probabilities that are compared here
 
 WORDS = "who wrote emma the novel jane austen in 1815 murray published it paris not".split()
+
+
+class Texts:
+    """A reader that answers with the text of the passage."""
+
+    async def read(self, question: str, passages: list[Passage]) -> Reading:
+        return Reading(passages[0].text, None, (0,), 0, 1)
+
+
+def compared(name: str, folder: Path) -> float:
+    """The similarity of the answers "jane austen" and "murray" to the question "who ?"."""
+    eor = Eor(Eor.Options(pool=["given-first", "given-last"], similarities=[name], nli_model=folder))
+    question = Question("who ?", passages=(Passage("jane austen"), Passage("murray")))
+    found: float = ask(eor, question, reader=Texts()).details["similarities"][name][0][1]
+    return found
 
 
 def test_incomplete_folder_is_an_error_that_names_the_files(tmp_path: Path) -> None:
     (tmp_path / "model.bin").touch()
     with pytest.raises(MissingError, match=r"it has no tokenizer\.json, head\.npz") as caught:
-        similarities(["nli"], tmp_path)
+        compared("nli", tmp_path)
     assert "rqa_eor.convert" in caught.value.hint
-
-
-def test_without_a_folder_the_similarity_is_refused() -> None:
-    with pytest.raises(ConfigError, match="`nli_model` is not set"):
-        similarities(["em", "nli"], None)
-
-
-def test_a_damaged_classifier_is_an_error_that_names_the_folder(tmp_path: Path) -> None:
-    pytest.importorskip("ctranslate2")
-    for name in ("model.bin", "tokenizer.json", "head.npz"):
-        (tmp_path / name).write_bytes(b"\0damaged")
-    with pytest.raises(MissingError, match="Cannot load"):
-        load(tmp_path).entailment([("a", "b")])
 
 
 # -- with torch
@@ -68,23 +70,6 @@ def bert(folder: Path) -> Path:
     BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
     config = BertConfig(vocab_size=len(vocabulary), max_position_embeddings=40, **SHAPE)
     BertForSequenceClassification(config).save_pretrained(folder)
-    return folder
-
-
-def roberta(folder: Path) -> Path:
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForSequenceClassification
-
-    vocabulary = ["<s>", "<pad>", "</s>", "<unk>", *WORDS]
-    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(vocabulary)}, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
-    special = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(folder)
-    config = RobertaConfig(
-        vocab_size=len(vocabulary), max_position_embeddings=42, type_vocab_size=1, pad_token_id=1, **SHAPE
-    )
-    RobertaForSequenceClassification(config).save_pretrained(folder)
     return folder
 
 
@@ -127,45 +112,25 @@ def test_an_unconverted_checkpoint_runs_on_transformers(torch: Any, family: Any,
     assert max(expected) - min(expected) > 0.01  # or nothing would be compared
 
 
-def test_special_tokens_are_plain_text_for_transformers(torch: Any, tmp_path: Path) -> None:
-    torch.manual_seed(4)
-    texts = ["[SEP]", "? ? ?", "jane"]  # a mark is three pieces, which the vocabulary lacks
-    found = load(bert(tmp_path / "checkpoint")).entailment([(f"jane {text} austen", "murray") for text in texts])
-    assert found[0] == pytest.approx(found[1]) and abs(found[1] - found[2]) > 0.01
-
-
-def test_the_similarity_takes_an_unconverted_checkpoint(torch: Any, tmp_path: Path) -> None:
-    torch.manual_seed(4)
-    compare = similarities(["nli"], deberta(tmp_path / "checkpoint"))["nli"]
-    found = asyncio.run(compare("who ?", ["jane austen", "murray"], toolbox("who ?")))  # type: ignore[arg-type]
-    assert found[0, 1] == found[1, 0] and 0 < found[0, 1] < 1 and found.diagonal().tolist() == [1, 1]
-
-
 def test_another_family_is_not_converted_and_the_error_says_how_to_use_it(torch: Any, tmp_path: Path) -> None:
-    from rqa_eor.convert import convert
-
     with pytest.raises(ConfigError, match="'deberta-v2' cannot be converted") as caught:
         convert(str(deberta(tmp_path / "checkpoint")), tmp_path / "nli")
     assert "set `nli_model` to its folder" in caught.value.hint
 
 
-def test_without_transformers_an_unconverted_checkpoint_is_refused_at_once(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.mark.skipif(bool(find_spec("torch")), reason="torch is installed")
+def test_without_transformers_an_unconverted_checkpoint_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
-    monkeypatch.setattr("rqa_eor.checkpoint.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match="needs torch and transformers") as caught:
-        similarities(["nli"], tmp_path)
+        compared("nli", tmp_path)
     assert "[nli]" in caught.value.hint
 
 
-@pytest.mark.parametrize("family", [bert, roberta])
+@pytest.mark.parametrize("family", [bert])
 def test_a_converted_classifier_gives_the_probabilities_of_the_original(
     torch: Any, family: Any, tmp_path: Path
 ) -> None:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-    from rqa_eor.convert import convert
 
     torch.manual_seed(4)
     checkpoint = family(tmp_path / "checkpoint")
@@ -183,30 +148,18 @@ def test_a_converted_classifier_gives_the_probabilities_of_the_original(
 
 
 def test_answers_are_compared_both_ways_with_the_question_or_without(torch: Any, tmp_path: Path) -> None:
-    from rqa_eor.convert import convert
-
     torch.manual_seed(4)
     convert(str(bert(tmp_path / "checkpoint")), tmp_path / "nli")
     one, other = "jane austen", "murray"
     likely = load(tmp_path / "nli").entailment(
         [(one, other), (other, one), (f"who ? {one}", f"who ? {other}"), (f"who ? {other}", f"who ? {one}")]
     )
-
-    def compared(name: str) -> Any:
-        compare = similarities([name], tmp_path / "nli")[name]
-        return asyncio.run(compare("who ?", [one, other], toolbox("who ?")))  # type: ignore[arg-type]
-
-    assert compared("nli").tolist() == [
-        [1, pytest.approx(sum(likely[:2]) / 2)],
-        [pytest.approx(sum(likely[:2]) / 2), 1],
-    ]
-    assert compared("nli-question")[0, 1] == pytest.approx(sum(likely[2:]) / 2)
+    assert compared("nli", tmp_path / "nli") == pytest.approx(sum(likely[:2]) / 2)
+    assert compared("nli-question", tmp_path / "nli") == pytest.approx(sum(likely[2:]) / 2)
 
 
-@pytest.mark.parametrize(("family", "mark"), [(bert, "[SEP]"), (roberta, "</s>")])
+@pytest.mark.parametrize(("family", "mark"), [(bert, "[SEP]")])
 def test_special_tokens_in_a_text_are_plain_text(torch: Any, family: Any, mark: str, tmp_path: Path) -> None:
-    from rqa_eor.convert import convert
-
     torch.manual_seed(4)
     convert(str(family(tmp_path / "checkpoint")), tmp_path / "nli", "float32")
     texts = [mark, "? ? ?", "\ud800", "\ufffd"]  # a mark is three pieces, which the vocabulary lacks
@@ -216,8 +169,6 @@ def test_special_tokens_in_a_text_are_plain_text(torch: Any, family: Any, mark: 
 
 
 def test_checkpoint_without_entailment_is_refused(torch: Any, tmp_path: Path) -> None:
-    from rqa_eor.convert import convert
-
     checkpoint = bert(tmp_path / "checkpoint")
     config = json.loads((checkpoint / "config.json").read_text())
     config["id2label"] = {"0": "A", "1": "B", "2": "C"}
@@ -226,12 +177,3 @@ def test_checkpoint_without_entailment_is_refused(torch: Any, tmp_path: Path) ->
         convert(str(checkpoint), tmp_path / "nli")
     with pytest.raises(InputError, match="is not empty"):
         convert(str(checkpoint), checkpoint)
-
-
-def test_unknown_quantization_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from rqa_eor.convert import main
-
-    monkeypatch.setattr(sys, "argv", ["convert", "checkpoint", "folder", "--quantization", "int3"])
-    with pytest.raises(SystemExit, match="2"):
-        main()
-    assert "'int3' (choose from " in capsys.readouterr().err

@@ -1,203 +1,264 @@
-"""Equations 6 and 7 and Appendix C.4: values computed by hand, and properties."""
+"""Equations 6 and 7, Appendix C.4 and the similarities: the strategy's scores against values computed by hand."""
+
+import asyncio
+import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from rqa_eor.voting import Pooling, pool, scores, similarity, winners
-
-Floats = NDArray[np.float64]
-POOLINGS: tuple[Pooling, ...] = ("mean", "max", "top", "plurality", "majority")
+from robust_qa import Answer, ConfigError, Passage, Question, Reading
+from robust_qa.testing import StaticRetriever, embedder_handle, toolbox
+from rqa_eor import Eor
 
 
-def matrix(*pairs: float) -> Floats:
-    """Symmetric, with 1 on the diagonal; `pairs` are s12 for two answers, s12, s13, s23 for three, and so on."""
-    n = {1: 2, 3: 3, 6: 4}[len(pairs)]
-    made = np.eye(n)
-    made[np.triu_indices(n, 1)] = pairs
-    return np.maximum(made, made.T)
+class Titles:
+    """A reader that answers with the title of the passage. The title "?" means no answer."""
+
+    cached = False
+
+    async def read(self, question: str, passages: list[Passage]) -> Reading:
+        title = passages[0].title
+        return Reading(None) if title == "?" else Reading(title, None, (0,), 0, 1)
 
 
-def pooled(
-    similar: Floats, pooling: Pooling, *, threshold: float = 0.8, voting: list[bool] | None = None
-) -> list[float]:
-    everyone = np.array([voting or [True] * len(similar)])
-    found: list[float] = pool(similar[None], everyone, pooling, threshold=threshold)[0].tolist()
-    return found
+class Judge:
+    """An evaluator with a fixed score for each pair of answers."""
+
+    def __init__(self, known: dict[tuple[str, str], float]) -> None:
+        self.known = known
+
+    def score(self, question: str, texts: list[str]) -> list[float]:
+        return [self.known.get((question, text), -1.0) for text in texts]
 
 
-# -- Equation 6
+def vote(
+    answers: Sequence[str],
+    similarities: Sequence[str],
+    *,
+    names: dict[str, Any] | None = None,
+    evaluator: Any = None,
+    embedder: Any = None,
+    **options: Any,
+) -> Answer:
+    """Elect one of these answers, each by a retriever of its own."""
+    known = {f"r{n}": StaticRetriever([Passage("Text.", id=str(n), title=each)]) for n, each in enumerate(answers)}
+    options.setdefault("weights", [1] * len(answers))
+    eor = Eor(
+        Eor.Options(pool=[f"{name}@1" for name in known], similarities=similarities, **options), embedder=embedder
+    )
+    tools = toolbox(Question("Who?"), reader=Titles(), evaluator=evaluator, names=known | (names or {}))
+    return asyncio.run(eor.answer("Who?", tools))
 
 
-def test_similarity_is_the_sum_of_the_measures_each_times_its_lambda() -> None:
-    # Two answers. em says 0, f1 says 0.5: S(r1, r2) = 0.6 * 0 + 0.2 * 0.5 = 0.1, and S(r1, r1) = 0.6 + 0.2 = 0.8.
-    tensor = np.stack([matrix(0.0), matrix(0.5)])[None]
-    assert similarity(tensor, np.array([0.6, 0.2]))[0] == pytest.approx(np.array([[0.8, 0.1], [0.1, 0.8]]))
+def scores(*similar: float, answers: str = "abcdef", **options: Any) -> list[float]:
+    """Each answer's score; `similar` are s12 for two answers, s12, s13, s23 for three, and so on."""
+    number = next(n for n in range(2, 7) if n * (n - 1) // 2 == len(similar))
+    given = [each if each == "?" else letter for each, letter in zip(answers, "abcdef", strict=False)][:number]
+    pairs = zip(zip(*np.triu_indices(number, 1), strict=True), similar, strict=True)
+    known = {("abcdef"[i], "abcdef"[j]): 2 * s - 1 for (i, j), s in pairs}  # an evaluator scores from -1 to 1
+    judge = Judge(known | {(two, one): s for (one, two), s in known.items()})
+    entries = vote(given, ["judge"], names={"judge": judge}, **options).details["retrievers"]
+    return [entry["score"] for entry in entries]
 
 
-def test_similarity_of_three_answers_of_two_questions() -> None:
-    # First question: s12 = 0.5 * 1 + 0.4 * 0.2 = 0.58, s13 = 0.4 * 0.5 = 0.2, s23 = 0. Second: all 0.
-    tensor = np.zeros((2, 2, 3, 3))
-    tensor[0] = [matrix(1, 0, 0), matrix(0.2, 0.5, 0)]
-    found = similarity(tensor, np.array([0.5, 0.4]))
-    assert found[0][np.triu_indices(3, 1)] == pytest.approx([0.58, 0.2, 0.0])
-    assert not found[1].any()
+def similarity(name: str, answers: Sequence[str], **components: Any) -> Any:
+    return np.array(vote(answers, [name], **components).details["similarities"][name])
+
+
+THREE = (0.9, 0.8, 0.1)  # s12, s13, s23
+FIVE = (0.2, 0.4, 0.6, 0.8, 0, 0, 0, 0, 0, 0)  # the first answer's, and no others
 
 
 # -- pooling, Appendix C.4
 
-THREE = matrix(0.9, 0.8, 0.1)  # s12, s13, s23
+
+@pytest.mark.parametrize(
+    ("pooling", "threshold", "similar", "expected"),
+    [
+        # (0.9 + 0.8) / 2, (0.9 + 0.1) / 2, (0.8 + 0.1) / 2; of two answers, the one similarity there is
+        ("mean", 0.8, THREE, [0.85, 0.5, 0.45]),
+        ("mean", 0.8, (0.3,), [0.3, 0.3]),
+        ("max", 0.8, THREE, [0.9, 0.9, 0.8]),
+        # of three, k = ceil(3 / 2) - 1 = 1; of two, 0 and so 1; of five, k = 2: (0.8 + 0.6) / 2
+        ("top", 0.8, THREE, [0.9, 0.9, 0.8]),
+        ("top", 0.8, (0.3,), [0.3, 0.3]),
+        ("top", 0.8, FIVE, [0.7, 0.1, 0.2, 0.3, 0.4]),
+        # from 0.8 on, the first has two equivalent answers, and the others one each
+        ("plurality", 0.8, THREE, [0.85, 0, 0]),
+        ("plurality", 0.85, THREE, [0.9, 0.9, 0]),
+        ("plurality", 0.8, (0.3,), [0, 0]),
+        ("plurality", 0.8, (0.9,), [0.9, 0.9]),
+        # of three, k = 1 other is needed, of five k = 2, which none has
+        ("majority", 0.85, THREE, [0.9, 0.9, 0]),
+        ("majority", 0.8, (0.3,), [0, 0]),
+        ("majority", 0.8, (0.9,), [0.9, 0.9]),
+        ("majority", 0.8, FIVE, [0, 0, 0, 0, 0]),
+    ],
+)
+def test_answers_are_pooled_as_in_the_paper(
+    pooling: str, threshold: float, similar: Sequence[float], expected: list[float]
+) -> None:
+    assert scores(*similar, pooling=pooling, threshold=threshold, lambdas=[1]) == pytest.approx(expected, abs=1e-6)
 
 
-def test_mean_is_the_sum_over_the_others_divided_by_their_number() -> None:
-    # (0.9 + 0.8) / 2, (0.9 + 0.1) / 2, (0.8 + 0.1) / 2; of two answers, the one similarity there is.
-    assert pooled(THREE, "mean") == pytest.approx([0.85, 0.5, 0.45])
-    assert pooled(matrix(0.3), "mean") == pytest.approx([0.3, 0.3])
+@pytest.mark.parametrize("pooling", ["mean", "max", "top", "plurality", "majority"])
+def test_missing_answers_are_ignored_and_a_single_one_scores_0(pooling: str) -> None:
+    assert scores(*THREE, answers="ab?", pooling=pooling, lambdas=[1])[:2] == pytest.approx([0.9, 0.9])
+    assert scores(*THREE, answers="?b?", pooling=pooling, lambdas=[1])[1] == 0
 
 
-def test_max_is_the_largest() -> None:
-    assert pooled(THREE, "max") == pytest.approx([0.9, 0.9, 0.8])
-    assert pooled(matrix(0.3), "max") == pytest.approx([0.3, 0.3])
+# -- Equations 6 and 7
 
 
-def test_top_is_the_mean_of_the_k_largest() -> None:
-    # Of three, k = ceil(3 / 2) - 1 = 1: the largest. Of two, ceil(2 / 2) - 1 = 0, and so 1.
-    assert pooled(THREE, "top") == pytest.approx([0.9, 0.9, 0.8])
-    assert pooled(matrix(0.3), "top") == pytest.approx([0.3, 0.3])
-    # Of four, k = 1; of five, k = 2: the first answer's similarities are 0.8, 0.6, 0.4, 0.2, and (0.8 + 0.6) / 2 = 0.7.
-    five = np.eye(5)
-    five[0, 1:] = five[1:, 0] = [0.2, 0.4, 0.6, 0.8]
-    assert pooled(five, "top")[0] == pytest.approx(0.7)
-
-
-def test_plurality_keeps_the_answers_with_the_most_equivalent_ones() -> None:
-    # From 0.8 on, r1 has two (r2 and r3), r2 and r3 have one each. So r1 alone is kept: (0.9 + 0.8) / 2.
-    assert pooled(THREE, "plurality") == pytest.approx([0.85, 0, 0])
-    # From 0.85 on, r1 and r2 have one each, and r3 has none: 0.9, 0.9.
-    assert pooled(THREE, "plurality", threshold=0.85) == pytest.approx([0.9, 0.9, 0])
-    assert pooled(matrix(0.3), "plurality") == [0, 0]
-    assert pooled(matrix(0.9), "plurality") == pytest.approx([0.9, 0.9])
-
-
-def test_majority_keeps_the_answers_that_half_of_all_are_equivalent_to() -> None:
-    # Of three, k = 1 other is needed from 0.85 on: r1 and r2 have each other, r3 has none. The mean of the k largest.
-    assert pooled(THREE, "majority", threshold=0.85) == pytest.approx([0.9, 0.9, 0])
-    assert pooled(matrix(0.3), "majority") == [0, 0]
-    assert pooled(matrix(0.9), "majority") == pytest.approx([0.9, 0.9])
-    # Of five, k = 2: r1 and its like have only one other each, and nobody is kept.
-    five = np.eye(5)
-    five[0, 1] = five[1, 0] = 1
-    assert pooled(five, "majority") == [0] * 5
-
-
-@pytest.mark.parametrize("pooling", POOLINGS)
-def test_missing_answers_are_ignored(pooling: Pooling) -> None:
-    # Without r3, r1 and r2 have 0.9 each, whatever the pooling; r3 itself has nobody to agree with.
-    assert pooled(THREE, pooling, voting=[True, True, False]) == pytest.approx([0.9, 0.9, 0])
-
-
-@pytest.mark.parametrize("pooling", POOLINGS)
-def test_single_answer_scores_0(pooling: Pooling) -> None:
-    assert pooled(THREE, pooling, voting=[False, True, False]) == [0, 0, 0]
-    assert pool(np.ones((1, 1, 1)), np.array([[True]]), pooling).tolist() == [[0]]
-
-
-# -- Equation 7
-
-
-def scored(similar: Floats, weights: list[float], pooling: Pooling = "mean") -> Floats:
-    weighing = np.array(weights)
-    present = np.ones((1, len(weights)), dtype=bool)
-    return scores(similar[None, None], present, weighing, np.array([1.0]), pooling)
+def test_similarity_is_the_sum_of_the_measures_each_times_its_lambda() -> None:
+    # em is 1, f1 is 2 * 1 / 3, so S = 0.6 * 1 + 0.3 * 2 / 3 = 0.8.
+    answer = vote(["Austen", "Miss Austen"], ["em", "f1"], lambdas=[0.6, 0.3])
+    assert [entry["score"] for entry in answer.details["retrievers"]] == pytest.approx([0.8, 0.8], abs=1e-6)
 
 
 def test_score_is_weight_times_pooled_similarity() -> None:
-    # 0.2 * 0.85 = 0.17, 0.5 * 0.5 = 0.25, 0.1 * 0.45 = 0.045: the second wins, though the first is the most alike.
-    found = scored(THREE, [0.2, 0.5, 0.1])
-    assert found[0] == pytest.approx([0.17, 0.25, 0.045])
-    assert winners(found, np.array([0.2, 0.5, 0.1])).tolist() == [1]
-
-
-def test_higher_weight_wins_between_two_answers() -> None:
-    # 0.3 * 0.4 = 0.12 and 0.6 * 0.4 = 0.24.
-    found = scored(matrix(0.4), [0.3, 0.6])
-    assert found[0] == pytest.approx([0.12, 0.24])
+    # 0.2 * 0.85, 0.5 * 0.5, 0.1 * 0.45: the second wins, though the first is the most alike.
+    found = scores(*THREE, weights=[0.2, 0.5, 0.1], lambdas=[1])
+    assert found == pytest.approx([0.17, 0.25, 0.045], abs=1e-6)
 
 
 def test_a_retriever_of_weight_0_neither_wins_nor_votes() -> None:
-    # Without r1, r2 and r3 have 0.1 in common: 0.5 * 0.1 and 0.4 * 0.1.
-    found = scored(THREE, [0, 0.5, 0.4])
-    assert found[0].tolist() == [-np.inf, pytest.approx(0.05), pytest.approx(0.04)]
+    found = scores(*THREE, weights=[0, 0.5, 0.4], lambdas=[1])
+    assert found == pytest.approx([0.05, 0.04], abs=1e-6)  # the second and the third have 0.1 in common
 
 
-def test_ties_go_to_the_higher_weight_and_then_to_the_earlier() -> None:
-    nothing_alike = matrix(0, 0, 0)
-    for weights, winner in (([0.2, 0.5, 0.5], 1), ([0.5, 0.5, 0.2], 0), ([1, 1, 1], 0)):
-        assert winners(scored(nothing_alike, weights), np.array(weights)).tolist() == [winner]
+@pytest.mark.parametrize(("weights", "winner"), [([0.2, 0.5, 0.5], "b"), ([0.5, 0.5, 0.2], "a"), ([1, 1, 1], "a")])
+def test_ties_go_to_the_higher_weight_and_then_to_the_earlier(weights: list[float], winner: str) -> None:
+    assert vote("abc", ["em"], weights=weights).text == winner
 
 
 def test_threshold_is_relative_to_the_sum_of_the_lambdas() -> None:
     # With lambda 0.3, S = 0.27 for s = 0.9, and equivalent from 0.8 * 0.3 = 0.24 on.
-    tensor, present = matrix(0.9)[None, None], np.ones((1, 2), dtype=bool)
-    found = scores(tensor, present, np.ones(2), np.array([0.3]), "majority", threshold=0.8)
-    assert found[0] == pytest.approx([0.27, 0.27])
+    assert scores(0.9, pooling="majority", lambdas=[0.3]) == pytest.approx([0.27, 0.27], abs=1e-6)
 
 
-# -- properties
+# -- the similarities
 
 
-@st.composite
-def votes(draw: st.DrawFn) -> tuple[Floats, NDArray[np.bool_], Floats, Floats]:
-    """One question: (1, k, n, n), (1, n), weights and lambdas; equal answers are alike to all others."""
-    n, k = draw(st.integers(1, 6)), draw(st.integers(1, 3))
-    said = np.array(draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
-    alike = np.array(draw(st.lists(st.sampled_from([0, 0.25, 0.5, 0.8, 1]), min_size=16 * k, max_size=16 * k)))
-    known = alike.reshape(k, 4, 4)
-    known = np.maximum(known, known.transpose(0, 2, 1))
-    known[:, range(4), range(4)] = 1
-    present = np.array([draw(st.lists(st.booleans(), min_size=n, max_size=n))])
-    number = st.sampled_from([0.0, 0.1, 0.3, 0.6])
-    weights = np.array(draw(st.lists(number, min_size=n, max_size=n)))
-    lambdas = np.array(draw(st.lists(number, min_size=k, max_size=k)))
-    return known[:, said][:, :, said][None], present, weights, lambdas
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("Paris", "Paris, France", 1),
+        ("in 1815, or so", "1815", 1),
+        ("18", "1815", 0),  # no whole word
+        ("art", "Bart", 0),
+        ("Jane Austen", "Austen, Jane", 0),
+        ("1.5 million", "15 million", 0),
+        ("-15", "15", 0),
+        ("-15 °C", "minus 15 °C", 1),
+        ("2-1", "21", 0),
+        ("$1.50", "$150", 0),
+        ("1914–18", "1914-18", 1),
+        ("10,000", "10000", 1),
+    ],
+)
+def test_em_is_containment_of_whole_words_either_way(one: str, other: str, alike: int) -> None:
+    assert similarity("em", [one, other])[0, 1] == similarity("em", [other, one])[0, 1] == alike
 
 
-@given(votes(), st.sampled_from(POOLINGS), st.randoms())
-def test_permuting_the_pool_permutes_the_scores(vote: tuple[Floats, ...], pooling: Pooling, random: object) -> None:
-    tensor, present, weights, lambdas = vote
-    order = np.array(random.sample(range(len(weights)), len(weights)))  # type: ignore[attr-defined]
-    found = scores(tensor, present, weights, lambdas, pooling)
-    permuted = scores(tensor[:, :, order][:, :, :, order], present[:, order], weights[order], lambdas, pooling)
-    assert permuted == pytest.approx(found[:, order])
+@pytest.mark.parametrize(
+    ("one", "other", "overlap"),
+    [
+        ("Jane Austen", "Miss Jane Austen wrote it", 4 / 7),  # 2 * 2 / (2 + 5)
+        ("new new york", "New York City", 4 / 6),  # each word counts as often as it is there
+        ("Austen", "Dickens", 0),
+        ("3.5%", "35%", 0),
+    ],
+)
+def test_f1_is_the_overlap_of_words(one: str, other: str, overlap: float) -> None:
+    assert similarity("f1", [one, other])[0, 1] == pytest.approx(overlap)
 
 
-@given(votes(), st.sampled_from(POOLINGS))
-def test_equal_answers_of_equal_weight_get_equal_scores(vote: tuple[Floats, ...], pooling: Pooling) -> None:
-    tensor, present, weights, lambdas = vote
-    found = scores(tensor, present, weights, lambdas, pooling)[0]
-    for i in range(len(weights)):
-        for j in range(i):
-            same = (tensor[0, :, i] == tensor[0, :, j]).all() and tensor[0, 0, i, j] == 1
-            if same and weights[i] == weights[j] and present[0, i] and present[0, j]:
-                assert found[i] == found[j]
+EAST, NORTH = [1.0, 0.0], [0.0, 1.0]
+BETWEEN = [math.sqrt(0.5), math.sqrt(0.5)]
 
 
-@given(votes(), st.sampled_from(POOLINGS))
-def test_weight_0_and_no_answer_never_win(vote: tuple[Floats, ...], pooling: Pooling) -> None:
-    tensor, present, weights, lambdas = vote
-    found = scores(tensor, present, weights, lambdas, pooling)
-    winner = winners(found, weights)[0]
-    if (present[0] & (weights > 0)).any():
-        assert weights[winner] > 0 and present[0, winner]
-    else:
-        assert np.isneginf(found).all()
+class Encoder:
+    """An evaluator with fixed token vectors."""
+
+    VECTORS = {"a": EAST, "b": NORTH, "c": BETWEEN, "d": NORTH, "[CLS]": [-1.0, 0.0]}  # noqa: RUF012
+
+    def score(self, question: str, texts: list[str]) -> list[float]:
+        return [0.0 for _ in texts]
+
+    def token_vectors(self, texts: list[str]) -> list[Any]:
+        return [np.array([self.VECTORS[token] for token in text.split()]).reshape(-1, 2) for text in texts]
 
 
-@given(votes(), st.sampled_from(POOLINGS))
-def test_questions_are_independent(vote: tuple[Floats, ...], pooling: Pooling) -> None:
-    tensor, present, weights, lambdas = vote
-    two = np.concatenate([np.ones_like(tensor), tensor]), np.concatenate([np.ones_like(present), present])
-    single = scores(tensor, present, weights, lambdas, pooling)[0]
-    assert scores(*two, weights, lambdas, pooling)[1].tolist() == single.tolist()
+class Tokeniser(Encoder):
+    def tokens(self, texts: list[str]) -> list[list[str]]:
+        return [text.split() for text in texts]
+
+
+def test_bertscore_matches_each_token_with_the_most_similar_one() -> None:
+    # "a b" and "c": a and b each match c with cos 45 degrees = 0.7071, so R = 0.7071; c matches either: P = 0.7071.
+    # "a b" and "a": a matches a with 1, b with 0: R = 0.5; P = 1; F = 2 * 0.5 / 1.5 = 0.6667.
+    # "c" and "a": 0.7071.
+    found = similarity("bertscore", ["a b", "c", "a"], evaluator=Tokeniser())
+    assert found[np.triu_indices(3, 1)] == pytest.approx([math.sqrt(0.5), 2 / 3, math.sqrt(0.5)])
+    assert found.diagonal().tolist() == [1, 1, 1] and (found == found.T).all()
+
+
+def test_bertscore_ignores_start_and_end_tokens() -> None:
+    assert similarity("bertscore", ["[CLS] a", "[CLS] b"], evaluator=Tokeniser())[0, 1] == 0
+
+
+def test_bertscore_with_idf_weighs_tokens_by_how_few_answers_have_them() -> None:
+    # Of two answers a is in both: ln(3 / 3) = 0. b and c are in one each, and match with 0.7071 at best.
+    assert similarity("bertscore-idf", ["a b", "a c"], evaluator=Tokeniser())[0, 1] == pytest.approx(math.sqrt(0.5))
+    # Of three, ln(4 / 3) for b in two and ln(4 / 2) for c in one: b matches b, c matches b with 0.7071.
+    heavy, light = math.log(2), math.log(4 / 3)
+    recall = 1.0
+    precision = (light + heavy * math.sqrt(0.5)) / (light + heavy)
+    expected = 2 * precision * recall / (precision + recall)
+    found = similarity("bertscore-idf", ["a b", "a b c", "a"], evaluator=Tokeniser())
+    assert found[0, 1] == pytest.approx(expected)
+
+
+def test_bertscore_rare_gives_the_more_frequent_half_of_the_tokens_no_weight() -> None:
+    # a is in three answers, b in two, c and d in one each. c matches a and d with 0.7071, d matches b with 1.
+    found = similarity("bertscore-rare", ["a b c", "a b", "a d"], evaluator=Tokeniser())
+    assert found[0, 2] == pytest.approx(2 * math.sqrt(0.5) / (1 + math.sqrt(0.5)))
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "complaint"), [(Judge({}), "it has no token_vectors"), (Encoder(), "it has no tokens")]
+)
+def test_an_evaluator_that_gives_no_vectors_is_named(evaluator: object, complaint: str) -> None:
+    with pytest.raises(ConfigError, match=rf"evaluator\.test .*{complaint}"):
+        similarity("bertscore", ["a", "b"], evaluator=evaluator)
+
+
+class Compass:
+    """An embedder with fixed vectors."""
+
+    def embed(self, texts: list[str]) -> list[list[float]]:
+        return [{"a": EAST, "b": NORTH, "c": BETWEEN, "-a": [-1.0, 0.0]}[text] for text in texts]
+
+
+def test_cosine_compares_the_vectors_of_an_embedder() -> None:
+    found = similarity("cosine", ["a", "b", "c", "-a"], embedder=embedder_handle(Compass()))
+    assert found[0] == pytest.approx([1, 0, math.sqrt(0.5), 0])
+    assert found.diagonal().tolist() == [1, 1, 1, 1]
+
+
+def test_any_other_name_is_an_evaluator() -> None:
+    # a judged by b: 0.6, b judged by a: -0.2; the mean is 0.2, and from [-1, 1] to [0, 1] that is 0.6.
+    judge = Judge({("a", "b"): 0.6, ("b", "a"): -0.2, ("a", "a"): -1.0})
+    assert similarity("judge", ["a", "b"], names={"judge": judge}) == pytest.approx(np.array([[1, 0.6], [0.6, 1]]))
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [("cosine", "'cosine' needs an embedder"), ("rouge", "'rouge'"), ("nli", "`nli_model` is not set")],
+)
+def test_a_similarity_without_its_model_is_refused(name: str, complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        similarity(name, ["a", "b"])

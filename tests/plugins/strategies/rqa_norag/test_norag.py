@@ -4,6 +4,7 @@ import pytest
 from standins.model import ScriptedModel, toolbox_over
 
 from robust_qa import Answer, Completion, ConfigError, CutError
+from robust_qa.testing import assert_conforms
 from rqa_norag import NoRag
 
 
@@ -46,13 +47,6 @@ async def test_a_question_cannot_open_another_turn() -> None:
     assert "<|im" not in model.prompts[0]
 
 
-async def test_the_options_reach_the_model() -> None:
-    model = ScriptedModel(["x"])
-    await answer(model, temperature=0.7, max_tokens=9, seed=3)
-    decoding = model.calls[0][1]
-    assert (decoding.temperature, decoding.max_tokens, decoding.seed) == (0.7, 9, 3)
-
-
 async def test_the_prompt_can_be_replaced(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("Speak: {question}")
     model = ScriptedModel(["x"])
@@ -63,3 +57,7 @@ async def test_the_prompt_can_be_replaced(tmp_path: Path) -> None:
 def test_a_prompt_that_does_not_exist_cannot_be_replaced(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no prompt named 'anwser'"):
         NoRag(NoRag.Options(prompts={"anwser": tmp_path / "mine.txt"}))
+
+
+def test_it_conforms() -> None:
+    assert_conforms("strategy", NoRag(NoRag.Options()))

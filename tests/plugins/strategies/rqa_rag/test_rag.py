@@ -4,6 +4,7 @@ import pytest
 from standins.model import ScriptedModel, toolbox_over
 
 from robust_qa import Answer, ConfigError, Passage, Reading
+from robust_qa.testing import assert_conforms
 from rqa_rag import Rag
 
 EMMA = Passage("Emma is a novel. Jane Austen wrote it. It came out in 1815.", id="emma", title="Emma", source="e.txt")
@@ -72,35 +73,16 @@ async def test_without_passages_it_abstains_and_reads_nothing() -> None:
     assert not model.calls
 
 
-async def test_an_answer_of_nothing_is_none() -> None:
-    assert (await answer(ScriptedModel(['{"documents": [1], "answer": "\u00a0"}']), [SEA])).abstained
-
-
 async def test_passages_without_the_answer_make_it_abstain() -> None:
     given = await answer(PointingReader(Reading(None)), [SEA])
     assert given == Answer(None, reason="Not sure of an answer.")
-
-
-async def test_an_empty_reply_is_no_word_about_the_passages() -> None:
-    assert (await answer(ScriptedModel([" "]), [SEA])).reason == "The language model's reply is empty."
-
-
-async def test_numbers_follow_the_order_and_tell_no_ranks() -> None:
-    model = ScriptedModel(["Documents: 1\nAnswer: Jane Austen"])
-    given = await answer(model, [SEA, EMMA], order="ascending")
-    assert model.prompts[0].index('number="1"') < model.prompts[0].index('number="2"')
-    assert [c.id for c in given.citations] == ["emma"]
-
-
-async def test_the_reading_prompt_can_be_replaced(tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("{passages}\nSpeak: {question}")
-    model = ScriptedModel(["x"])
-    await answer(model, [SEA], prompts={"read": tmp_path / "mine.txt"})
-    assert "Speak: Who wrote Emma?" in model.prompts[0]
-    assert SEA.text in model.prompts[0]
 
 
 def test_a_replacement_with_a_field_the_prompt_lacks_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("{passages} {oracle}")
     with pytest.raises(ConfigError, match="oracle"):
         Rag(Rag.Options(prompts={"read": tmp_path / "mine.txt"}))
+
+
+def test_it_conforms() -> None:
+    assert_conforms("strategy", Rag(Rag.Options()))

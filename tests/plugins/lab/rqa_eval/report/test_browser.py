@@ -1,19 +1,27 @@
 """The pages in a browser, on wide and narrow screens, in light and dark mode."""
 
 import json
-from collections.abc import Iterator
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from standins.browser import Browser, chromium
 from standins.eval_run import write_run
 
-from rqa_eval.report.disagreement import Disagreement, disagreement_page
-from rqa_eval.report.members import Selection, members
-from rqa_eval.report.run_page import run_page
-from rqa_eval.report.runs import Run, load_runs
-
 LONG = "Llanfair" * 60
 STATUS = "document.getElementById('status').textContent"
+
+
+def report(runs: Sequence[Path], *command: str) -> str:
+    """The address of the page that `rqa report` writes."""
+    file = runs[0].parent / "report.html"
+    arguments = [sys.executable, "-m", "robust_qa", "report", *command, *map(str, runs), "-o", str(file)]
+    world = {f"RQA_{name}_DIR": str(file.parent / name.lower()) for name in ("CONFIG", "DATA", "CACHE")}
+    subprocess.run(arguments, env=os.environ | world, check=True, capture_output=True)
+    return file.as_uri()
 
 
 @pytest.fixture(scope="module")
@@ -33,28 +41,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
         lines = (folder / name).read_text().splitlines()
         lines[3] = json.dumps(json.loads(lines[3]) | change)
         (folder / name).write_text("\n".join(lines) + "\n")
-    file = folder.parent / "report.html"
-    file.write_text("".join(run_page([Run.load(folder)])), "utf-8")
-    return file.as_uri()
-
-
-@pytest.fixture(scope="module")
-def several(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of a page over two runs."""
-    folder = write_run(tmp_path_factory.mktemp("several") / "run", rows=2)
-    file = folder.parent / "report.html"
-    file.write_text("".join(run_page(load_runs([folder, folder]))), "utf-8")
-    return file.as_uri()
-
-
-@pytest.fixture(scope="module")
-def heat(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The address of a page of how members disagree."""
-    run = Run.load(write_run(tmp_path_factory.mktemp("heat") / "run"))
-    file = run.folder.parent / "inconsistency.html"
-    found = Disagreement("run", "accuracy", Selection(), members(run, Selection()))
-    file.write_text("".join(disagreement_page(found)), "utf-8")
-    return file.as_uri()
+    return report([folder])
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +56,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> str:
     answers = [json.loads(line) for line in (folder / "answers" / "rag.jsonl").read_text().splitlines()]
     answers[3]["answer"] = "word " * 60 + "Zebedee"
     (folder / "answers" / "rag.jsonl").write_text("".join(json.dumps(line) + "\n" for line in answers))
-    file = folder.parent / "report.html"
-    file.write_text("".join(run_page([Run.load(folder)])), "utf-8")
-    return file.as_uri()
+    return report([folder])
 
 
 def show(browser: Browser, page: str, *, width: int = 1280, dark: bool = False) -> None:
@@ -97,15 +82,6 @@ def test_it_shows_the_first_questions_and_asks_for_nothing_but_itself(browser: B
     assert browser.evaluate(STATUS) == "120 of 120 questions, showing the first 50"
     assert browser.evaluate("document.querySelectorAll('#list > li').length") == 50
     assert (browser.requests, browser.troubles) == ([page], [])
-
-
-def test_more_questions_are_listed_on_demand_and_the_focus_goes_to_them(browser: Browser, page: str) -> None:
-    show(browser, page)
-    browser.evaluate("document.getElementById('more').click()")
-    assert browser.evaluate("document.activeElement.parentElement.id") == "q51"
-    browser.evaluate("document.getElementById('more').click()")
-    assert browser.evaluate(STATUS) == "120 of 120 questions"
-    assert browser.evaluate("document.getElementById('more').hidden")
 
 
 def test_a_question_opens_by_the_keyboard_with_answers_citations_and_trace(browser: Browser, page: str) -> None:
@@ -178,30 +154,6 @@ def test_questions_are_chosen_by_what_is_known_of_them(
     assert found == [f"q{number}" for number in listed]
 
 
-def test_the_last_word_of_a_long_answer_is_found(browser: Browser, odd: str) -> None:
-    show(browser, odd)
-    search(browser, "zebedee")
-    browser.wait(f"{STATUS} === '1 of 4 questions'")
-    assert browser.evaluate("document.querySelector('#list details').id") == "q4"
-
-
-def test_figures_of_a_question_are_exact(browser: Browser, odd: str) -> None:
-    show(browser, odd)
-    browser.evaluate("document.querySelector('#q1 summary').click()")
-    browser.wait("document.querySelector('#q1 article')")
-    told = "[...document.querySelectorAll('#q1 article:first-child dt')].map((name) => [name, name.nextSibling])"
-    figures = dict(browser.evaluate(f"{told}.map((pair) => pair.map((one) => one.textContent))"))
-    assert (figures["tokens"], figures["cost"], figures["f1"]) == ("12,345", "0.000124", "0.6667")
-
-
-def test_enter_in_the_search_sends_nothing(browser: Browser, odd: str) -> None:
-    show(browser, odd)
-    search(browser, "zebedee")
-    browser.press("Enter", 13, "\r")
-    browser.wait(f"{STATUS} === '1 of 4 questions'")
-    assert (browser.requests, browser.troubles) == ([odd], [])
-
-
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_is_no_wider_than_the_window(width: int, browser: Browser, page: str) -> None:
     show(browser, page, width=width)
@@ -210,87 +162,6 @@ def test_the_page_is_no_wider_than_the_window(width: int, browser: Browser, page
     browser.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert browser.evaluate("document.documentElement.scrollWidth") == width
     assert browser.troubles == []
-
-
-@pytest.mark.parametrize("width", [390, 1280])
-def test_heat_maps_are_no_wider_than_the_window(width: int, browser: Browser, heat: str) -> None:
-    browser.open(heat, width=width)
-    assert browser.evaluate("document.documentElement.scrollWidth") == width
-    assert browser.evaluate("document.querySelectorAll('td[class*=shade]').length") > 10
-    assert (browser.requests, browser.troubles) == ([heat], [])
-
-
-SCROLLED = """(() => {
-  const scroll = document.querySelector(".scroll");
-  scroll.scrollLeft = 300;
-  const [left, right] = [scroll.getBoundingClientRect().left + scroll.clientLeft, scroll.getBoundingClientRect().right];
-  return [scroll.scrollLeft, ...["caption span", "thead th", "tbody th"].map((one) => {
-    const [element, box] = [scroll.querySelector(one), scroll.querySelector(one).getBoundingClientRect()];
-    const seen = document.elementFromPoint(box.left + 20, box.top + box.height / 2);
-    return element.contains(seen) && box.left >= left && box.right <= right ? element.textContent : "out of sight";
-  })];
-})()"""
-
-
-def test_a_table_that_is_scrolled_still_says_what_its_rows_are(browser: Browser, several: str) -> None:
-    show(browser, several, width=390)
-    told = ["Strategies (shares in %)", "run\u00a0· strategy", "run\u00a0· rag"]
-    assert browser.evaluate(SCROLLED) == [300, *told]
-
-
-def test_printed_tables_are_no_wider_than_the_paper(browser: Browser, several: str) -> None:
-    browser.open(several, width=480, media="print")
-    assert browser.evaluate("document.documentElement.scrollWidth") == 480
-    assert browser.evaluate("document.querySelectorAll('thead .figure').length") >= 8
-
-
-CONTRAST = """(() => {
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const light = (color, under) => {
-    for (const one of [under, color]) { canvas.fillStyle = one; canvas.fillRect(0, 0, 1, 1); }
-    const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3)
-      .map((value) => value / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const ground = getComputedStyle(document.body).backgroundColor;
-  let least = 21;
-  for (const one of document.querySelectorAll("td, th, p, small, button, .mark, dt, dd, caption, h2, article *")) {
-    if (!one.textContent.trim()) continue;
-    const behind = (at) => {
-      const color = getComputedStyle(at).backgroundColor;
-      return at === document.body || color !== "rgba(0, 0, 0, 0)" ? color : behind(at.parentElement);
-    };
-    const under = light(behind(one), ground);
-    const over = light(getComputedStyle(one).color, ground);
-    least = Math.min(least, (Math.max(over, under) + 0.05) / (Math.min(over, under) + 0.05));
-  }
-  return least;
-})()"""
-
-
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_every_text_stands_out_from_its_ground(dark: bool, browser: Browser, page: str, heat: str) -> None:
-    """A contrast of 4.5 to 1 (WCAG 2.2, 1.4.3)."""
-    show(browser, page, dark=dark)
-    browser.evaluate("document.querySelector('#q1 summary').click()")
-    browser.wait("document.querySelector('#q1 article')")
-    assert browser.evaluate(CONTRAST) >= 4.5
-    browser.open(heat, dark=dark)
-    assert browser.evaluate(CONTRAST) >= 4.5
-
-
-def test_the_theme_is_the_systems_until_the_button_says_otherwise(browser: Browser, page: str) -> None:
-    ground = "getComputedStyle(document.body).backgroundColor"
-    show(browser, page)
-    light = browser.evaluate(ground)
-    show(browser, page, dark=True)
-    dark = browser.evaluate(ground)
-    assert light != dark
-    seen = []
-    for _ in range(3):
-        browser.evaluate("document.getElementById('theme').click()")
-        seen.append((browser.evaluate("document.getElementById('theme').textContent"), browser.evaluate(ground)))
-    assert seen == [("Theme: light", light), ("Theme: dark", dark), ("Theme: auto", dark)]
 
 
 def test_everything_that_can_be_used_can_be_reached_by_the_tab_key(browser: Browser, page: str) -> None:

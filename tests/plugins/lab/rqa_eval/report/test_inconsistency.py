@@ -1,162 +1,199 @@
-"""Equations 1 to 5 of the Ensemble of Retrievers, checked against values worked out by hand."""
+"""`rqa report inconsistency`: Equations 1 to 5 of the Ensemble of Retrievers against values worked out by hand."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from rqa_eval.report.inconsistency import (
-    Outcomes,
-    decompose,
-    error_ratios,
-    mean_relative_lose_ratio,
-    mean_relative_win_ratio,
-    questions,
-    relative_win_ratio,
+GOOD = [{"title": "France", "text": "The capital is Paris, and not Lyon."}]
+POOR = [{"title": "Rhône", "text": "A river that passes Lyon."}]
+FAILED = "failed"
+
+
+def write(folder: Path, members: dict[str, Sequence[Any]], passages: Sequence[Any], **fields: Any) -> Path:
+    """A run whose questions all have the answer Paris; `members` are the answers of each strategy."""
+    (folder / "answers").mkdir(parents=True)
+    questions, scores = [], []
+    lines: dict[str, list[Any]] = {name: [] for name in members}
+    for row, given in enumerate(passages, start=1):
+        asked = {"id": f"q{row}", "set": "cities", "condition": "as given", "question": "Which?", "gold": [["Paris"]]}
+        questions.append(asked | {"passages": given} | fields)
+        said = {name: answers[row - 1] for name, answers in members.items()}
+        for name, answer in said.items():
+            error = {"type": "CallTimeout", "message": "late"}
+            lines[name].append({"row": row, "error": error} if answer == FAILED else {"row": row, "answer": answer})
+        measured = {name: {"accuracy": float("paris" in str(said[name]).lower()), "f1": 0.5} for name in members}
+        scores.append({"row": row, "scores": measured})
+    written = {"questions": questions, "scores": scores, **{f"answers/{name}": lines[name] for name in lines}}
+    for path, rows in written.items():
+        (folder / f"{path}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    strategies = [{"name": name, "file": f"answers/{name}.jsonl"} for name in members]
+    plan = {"format": 1, "sets": [{"name": "cities"}], "conditions": ["as given"], "strategies": strategies}
+    figures = {"format": 1, "metric": "accuracy", "metrics": [{"name": "accuracy"}, {"name": "f1"}], "groups": []}
+    (folder / "run.json").write_text(json.dumps(plan))
+    (folder / "metrics.json").write_text(json.dumps(figures | {"strategies": [{"name": name} for name in members]}))
+    return folder
+
+
+@pytest.fixture
+def compared(rqa: Any, tmp_path: Path) -> Callable[..., Any]:
+    def run(members: dict[str, Sequence[Any]], passages: Sequence[Any], *options: object, **fields: Any) -> Any:
+        folder = write(tmp_path / "run", members, passages, **fields)
+        ended = rqa("report", "inconsistency", folder, "--to", "json", *options)
+        assert ended.code == 0, ended.err
+        return json.loads(ended.out)
+
+    return run
+
+
+def answers(*right: int) -> list[str]:
+    return ["Paris" if one else "Rome" for one in right]
+
+
+#             q0 q1 q2 q3 q4
+THREE = {
+    "first":  answers(1, 1, 1, 0, 0),
+    "second": answers(1, 0, 0, 1, 0),
+    "third":  answers(0, 0, 0, 0, 1),
+}  # fmt: skip
+
+
+def test_rwr_and_its_means_of_three_members(compared: Any) -> None:
+    told = compared(THREE, [GOOD] * 5)
+    # first over second: of q1, q2, q4 it answers q1 and q2; first over third: of q0..q3 it answers q0, q1, q2.
+    # second over first: of q3, q4 it answers q3; second over third: q0 and q3.
+    # third over first: of q3, q4 it answers q4; third over second: of q1, q2, q4 it answers q4.
+    assert told["rwr"] == [[0, 2 / 3, 3 / 4], [1 / 2, 0, 1 / 2], [1 / 2, 1 / 3, 0]]
+    assert told["mrwr"] == pytest.approx([17 / 24, 1 / 2, 5 / 12])  # means over the rows
+    assert told["mrlr"] == pytest.approx([1 / 2, 1 / 2, 5 / 8])  # means over the columns
+    assert told["accuracy"] == [0.6, 0.4, 0.2]
+
+
+def test_a_perfect_voter_over_three_members(compared: Any) -> None:
+    one, two, three = compared(THREE, [GOOD] * 5)["perfect_voter"]
+    assert (one["mean"], one["worst"], one["best"]) == (pytest.approx(2 / 5), 1 / 5, 3 / 5)
+    # first and second: q0 to q3; first and third: q0, q1, q2, q4; second and third: q0, q3, q4.
+    assert (two["mean"], two["worst"], two["best"]) == (pytest.approx(11 / 15), 3 / 5, 4 / 5)
+    assert (two["best_pool"], three["mean"]) == (["first", "second"], 1)
+
+
+def test_against_a_member_that_is_never_wrong_there_is_no_ratio(compared: Any) -> None:
+    told = compared({"never": answers(1, 1), "once": answers(1, 0)}, [GOOD] * 2)
+    assert (told["rwr"], told["mrwr"], told["mrlr"]) == ([[None, 1], [None, 0]], [1, None], [None, 1])
+
+
+def test_failures_are_taken_apart(compared: Any) -> None:
+    #      one                        other
+    # q0   right                      Lyon is in the passages: extraction
+    # q1   Lyon: extraction           Lyon: extraction
+    # q2   Rome: hallucination        right
+    # q3   no answer                  Rome: hallucination
+    # q4   retriever error            retriever error       (q4 and q5 have no Paris in their passages)
+    # q5   lucky guess                lucky guess
+    members = {
+        "one": ["Paris", "Lyon", "Rome", None, "Lyon", "Paris"],
+        "other": ["Lyon", "Lyon", "Paris", "Rome", "Rome", "Paris"],
+    }
+    errors = compared(members, [GOOD] * 4 + [POOR] * 2)["errors"]
+    assert errors["decomposition"][0] == {
+        "asked": 6, "failures": 4, "retriever_error": 2, "lucky_guess": 1, "hallucination": 1, "extraction": 1,
+        "unanswered": 1,
+    }  # fmt: skip
+    for told in errors["decomposition"]:
+        parts = (told["retriever_error"], told["hallucination"], told["extraction"], told["unanswered"])
+        assert told["failures"] == sum(parts) - told["lucky_guess"]
+    assert errors["rwr"] == {
+        "retriever_error": [[0, 0], [0, 0]],
+        # one has ungrounded answers to q2, q5, and other does not to q2; other to q3, q4, q5, and one not to q3, q4.
+        "hallucination_error": [[0, 2 / 3], [1 / 2, 0]],
+        # one extracts wrongly on q1, as other does; other on q0 and q1, and one not on q0.
+        "extraction_error": [[0, 1 / 2], [0, 0]],
+        "lucky_guess": [[0, 0], [0, 0]],
+    }
+
+
+def test_a_failed_row_is_wrong_and_its_failure_is_not_taken_apart(compared: Any) -> None:
+    told = compared({"one": ["Paris", "Rome"], "other": ["Rome", FAILED]}, [GOOD] * 2)
+    assert (told["accuracy"], told["passed_over"]) == ([0.5, 0], {"on which a member failed": 1})
+    assert told["errors"]["questions"] == 1
+
+
+def test_long_answers_are_left_out_of_eq_4_as_in_the_paper(compared: Any) -> None:
+    members = {"one": ["Paris", "Rome or Oslo"], "other": ["Paris", "Rome"]}
+    told = compared(members, [GOOD] * 2, "--longest", 1)
+    assert told["passed_over"] == {"with an answer of more than 1 words": 1}
+
+
+def test_eq_4_needs_passages(compared: Any) -> None:
+    told = compared({"one": answers(1, 0), "other": answers(0, 1)}, [None] * 2)
+    assert (told["errors"], told["passed_over"]) == (None, {"whose passages the run does not keep": 2})
+
+
+def test_every_fact_has_to_be_retrieved(compared: Any) -> None:
+    members = {"one": answers(1, 0), "other": answers(0, 1)}
+    told = compared(members, [GOOD, POOR], gold=[["Paris"], ["Lyon", "Lugdunum"]])
+    assert [one["retriever_error"] for one in told["errors"]["decomposition"]] == [1, 1]
+
+
+def test_an_answer_counts_as_right_from_a_threshold_of_any_metric(compared: Any) -> None:
+    told = compared({"one": answers(1, 0), "other": answers(0, 0)}, [GOOD] * 2, "--metric", "f1", "--least", 0.5)
+    assert (told["accuracy"], told["metric"]) == ([1, 1], "f1")
+
+
+PAIR = {"one": ["Paris"], "other": ["Rome"]}
+
+
+@pytest.mark.parametrize(
+    ("members", "fields", "options", "complaint"),
+    [
+        (PAIR, {"gold": []}, (), "no question to compare: 1 without a gold answer"),
+        ({"one": ["Paris"]}, {}, (), "only one member, one"),
+        (PAIR, {}, ("--metric", "bem"), "no metric 'bem'. It has: accuracy, f1"),
+        (PAIR, {}, ("--pool", "one"), "do not list retrievers"),
+        (PAIR, {}, ("--pool", "eor"), "no strategy 'eor'. It has: one, other"),
+        (PAIR, {}, ("--set", "x"), "has no set 'x'; it has: cities."),
+        (PAIR, {}, ("--pool", "one", "--metric", "f1"), "Leave out --metric"),
+        (PAIR, {}, ("-o", "x.md"), "cannot be written as markdown"),
+    ],
 )
-
-# Five questions, right (1) and wrong (0):
-#
-#            q0 q1 q2 q3 q4
-#   first     1  1  1  0  0     wrong: q3, q4
-#   second    1  0  0  1  0     wrong: q1, q2, q4
-#   third     0  0  0  0  1     wrong: q0, q1, q2, q3
-FIRST = questions([False, False, False, True, True])
-SECOND = questions([False, True, True, False, True])
-THIRD = questions([True, True, True, True, False])
+def test_what_cannot_be_compared_is_an_error(
+    rqa: Any, tmp_path: Path, members: Any, fields: Any, options: Any, complaint: str
+) -> None:
+    ended = rqa("report", "inconsistency", write(tmp_path / "run", members, [GOOD], **fields), *options)
+    assert (ended.code, complaint in ended.err) == (2, True), ended.err
 
 
-def test_a_set_of_questions_has_a_bit_for_each() -> None:
-    assert questions([True, False, True, True]) == 0b1101
-    assert questions([]) == 0
+def test_an_ensemble_is_compared_with_its_retrievers(rqa: Any, tmp_path: Path) -> None:
+    """In the first two rows of eor, wiki reads GOOD and web reads POOR; in the third only wiki reads."""
+    run = write(tmp_path / "run", {"eor": ["Lyon", "Paris", "Paris"]}, [GOOD] * 3)
+    wiki, web = {"retriever": "wiki", "passages": [1], "error": ""}, {"retriever": "web", "passages": [2], "error": ""}
+    accounts = [
+        [wiki | {"answer": "Paris"}, web | {"answer": "Lyon"}],
+        [wiki | {"answer": "Lyon"}, web | {"answer": "paris"}],
+        [wiki | {"answer": None}],
+    ]
+    path = run / "answers" / "eor.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line, retrievers in zip(lines, accounts, strict=True):
+        line["details"] = {"retrievers": retrievers, "passages": GOOD + POOR}
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    told = json.loads(rqa("report", "inconsistency", run, "--pool", "eor", "--to", "json").out)
+    assert (told["members"], told["questions"]) == (["wiki", "web", "eor"], 2)
+    assert told["unused"] == {"that not every member has a measured answer to": 1}
+    # eor has the second question right, which wiki misses, and misses the first.
+    assert (told["accuracy"], told["rwr"]) == ([0.5, 0.5, 0.5], [[0, 1, 1], [1, 0, 0], [1, 0, 0]])
+    assert (told["mrwr"], told["mrlr"]) == ([1, 1, 0.5], [1, 1, 0.5])  # eor does not change those of its retrievers
+    assert [bound["mean"] for bound in told["perfect_voter"]] == [0.5, 1]  # pools of retrievers
+    of_wiki, of_web, _ = told["errors"]["decomposition"]
+    assert (of_wiki["retriever_error"], of_wiki["extraction"]) == (0, 1)
+    assert (of_web["retriever_error"], of_web["lucky_guess"]) == (2, 1)
 
 
-def test_rwr_of_two_members() -> None:
-    # first over second: of q1, q2, q4 it answers q1 and q2; second over first: of q3, q4 it answers q3.
-    assert relative_win_ratio([FIRST, SECOND]) == ((0, 2 / 3), (1 / 2, 0))
-
-
-def test_of_two_members_the_means_are_the_one_ratio_there_is() -> None:
-    rwr = relative_win_ratio([FIRST, SECOND])
-    assert mean_relative_win_ratio(rwr) == (2 / 3, 1 / 2)
-    assert mean_relative_lose_ratio(rwr) == (1 / 2, 2 / 3)
-
-
-def test_rwr_of_three_members() -> None:
-    # first over third: of q0..q3 it answers q0, q1, q2. second over third: q0 and q3.
-    # third over first: of q3, q4 it answers q4. third over second: of q1, q2, q4 it answers q4.
-    assert relative_win_ratio([FIRST, SECOND, THIRD]) == ((0, 2 / 3, 3 / 4), (1 / 2, 0, 1 / 2), (1 / 2, 1 / 3, 0))
-
-
-def test_means_over_rows_and_columns_of_three_members() -> None:
-    rwr = relative_win_ratio([FIRST, SECOND, THIRD])
-    # Rows: (2/3 + 3/4) / 2, (1/2 + 1/2) / 2, (1/2 + 1/3) / 2.
-    # Columns: (1/2 + 1/2) / 2, (2/3 + 1/3) / 2, (3/4 + 1/2) / 2.
-    assert mean_relative_win_ratio(rwr) == pytest.approx((17 / 24, 1 / 2, 5 / 12))
-    assert mean_relative_lose_ratio(rwr) == pytest.approx((1 / 2, 1 / 2, 5 / 8))
-
-
-def test_against_a_member_that_is_never_wrong_there_is_no_ratio() -> None:
-    rwr = relative_win_ratio([0, FIRST])
-    assert rwr == ((None, 1), (None, 0))
-    assert mean_relative_win_ratio(rwr) == (1, None)
-    assert mean_relative_lose_ratio(rwr) == (None, 1)
-
-
-def test_a_member_alone_has_no_means() -> None:
-    rwr = relative_win_ratio([FIRST])
-    assert mean_relative_win_ratio(rwr) == mean_relative_lose_ratio(rwr) == (None,)
-
-
-# Six questions to two members that retrieve from different places:
-#
-#                 q0  q1  q2  q3  q4  q5
-#   one
-#     retrieved    1   1   1   1   0   0
-#     answered     1   1   1   0   1   1
-#     grounded     1   1   0   0   1   0
-#     correct      1   0   0   0   0   1
-#     what it is   -   EE  HE  no  RE  LG (and an answer that stands nowhere)
-#   other
-#     retrieved    1   1   1   1   0   0
-#     answered     1   1   1   1   1   1
-#     grounded     1   1   1   0   0   0
-#     correct      0   0   1   0   0   1
-#     what it is   EE  EE  -   HE  RE  LG (both with answers that stand nowhere)
-ALL = questions([True] * 6)
-ONE = Outcomes(asked=ALL, retrieved=0b001111, answered=0b110111, grounded=0b010011, correct=0b100001)
-OTHER = Outcomes(asked=ALL, retrieved=0b001111, answered=ALL, grounded=0b000111, correct=0b100100)
-
-
-def test_failures_are_taken_apart() -> None:
-    told = decompose(ONE)
-    assert (told.asked, told.failures) == (6, 4)  # q1, q2, q3, q4
-    assert (told.retriever_error, told.lucky_guess) == (2, 1)  # q4, q5; q5
-    assert (told.hallucination, told.extraction, told.unanswered) == (1, 1, 1)  # q2; q1; q3
-
-
-def test_rwr_of_each_error() -> None:
-    ratios = error_ratios([ONE, OTHER])
-    # Both make the same two retriever errors, q4 and q5.
-    assert ratios["retriever_error"] == ((0, 0), (0, 0))
-    # one has ungrounded answers to q2, q5, and other does not to q2; other to q3, q4, q5, and one not to q3, q4.
-    assert ratios["hallucination_error"] == ((0, 2 / 3), (1 / 2, 0))
-    # one extracts wrongly on q1, as other does; other on q0 and q1, and one not on q0.
-    assert ratios["extraction_error"] == ((0, 1 / 2), (0, 0))
-    # Both guess q5.
-    assert ratios["lucky_guess"] == ((0, 0), (0, 0))
-
-
-def test_extraction_errors_are_compared_where_both_retrieved_an_answer() -> None:
-    """The second now retrieves nothing for q1, so what the first extracts wrongly there is not compared."""
-    elsewhere = Outcomes(asked=ALL, retrieved=0b001101, answered=ALL, grounded=0b000111, correct=0b100100)
-    assert error_ratios([ONE, elsewhere])["extraction_error"] == ((0, 1), (None, 0))
-
-
-def test_lucky_guesses_are_compared_where_neither_retrieved_an_answer() -> None:
-    """The second now retrieves an answer to q5, so the first's luck there is not compared."""
-    elsewhere = Outcomes(asked=ALL, retrieved=0b101111, answered=ALL, grounded=0b100111, correct=0b100100)
-    assert error_ratios([ONE, elsewhere])["lucky_guess"] == ((0, None), (None, None))
-
-
-@st.composite
-def outcomes(draw: st.DrawFn) -> Outcomes:
-    """Any outcomes of eight questions: only what is answered can be right or stand in the passages."""
-    sets = st.integers(0, 255)
-    answered = draw(sets)
-    return Outcomes(
-        asked=255,
-        answered=answered,
-        correct=draw(sets) & answered,
-        retrieved=draw(sets),
-        grounded=draw(sets) & answered,
-    )
-
-
-@given(outcomes())
-def test_the_parts_make_up_the_failures(member: Outcomes) -> None:
-    told = decompose(member)
-    assert told.failures == (
-        told.retriever_error - told.lucky_guess + told.hallucination + told.extraction + told.unanswered
-    )
-
-
-@given(st.lists(outcomes(), min_size=2, max_size=5), st.randoms())
-def test_permuting_the_members_permutes_every_matrix(members: list[Outcomes], chance: object) -> None:
-    order = list(range(len(members)))
-    chance.shuffle(order)  # type: ignore[attr-defined]
-    there = dict(error_ratios(members).items())
-    for name, matrix in error_ratios([members[n] for n in order]).items():
-        assert matrix == tuple(tuple(there[name][i][j] for j in order) for i in order)
-
-
-@given(st.lists(st.integers(0, 255), min_size=1, max_size=5))
-def test_ratios_are_shares_and_a_member_wins_nothing_over_itself(wrong: list[int]) -> None:
-    rwr = relative_win_ratio(wrong)
-    assert all(ratio is None or 0 <= ratio <= 1 for row in rwr for ratio in row)
-    assert all(rwr[n][n] in (0, None) for n in range(len(wrong)))
-
-
-@given(st.integers(1, 255), st.integers(0, 255))
-def test_a_lose_ratio_of_zero_means_that_nobody_answers_what_it_does_not(wrong: int, theirs: int) -> None:
-    rwr = relative_win_ratio([wrong, theirs])
-    assert (mean_relative_lose_ratio(rwr)[0] == 0) == (wrong & ~theirs == 0)
+def test_the_terminal_shows_tables_with_a_row_for_each_member(rqa: Any, tmp_path: Path) -> None:
+    out = rqa("report", "inconsistency", write(tmp_path / "run", THREE, [GOOD] * 5)).out
+    titles = ("Members", "RWR", "Sources of failures", "RWR (%) of lucky guesses", "Accuracy (%) of a perfect voter")
+    assert all(f"\n{title}" in f"\n{out}" for title in titles)
+    (first,) = [line.split() for line in out.splitlines() if line.split()[1:4] == ["first", "60.0", "70.8"]]
+    assert first[4] == "50.0"
