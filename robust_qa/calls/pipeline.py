@@ -8,7 +8,7 @@ import hashlib
 import inspect
 import os
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -196,11 +196,11 @@ class Pipeline:
 
         return await self._invoke("generate_stream", self.component.generate_stream, *copied(call.arguments), add)
 
-    async def _attempt(self, call: Call[Any], retries: int) -> Any:
-        """Return the result of one attempt, after so many others."""
+    def _attempt(self, call: Call[Any], retries: int) -> Awaitable[Any]:
+        """Make one attempt, after so many others."""
         if batcher := self._batcher(call.power):
-            return await batcher.submit(call.arguments)
-        return await self._invoke(call.power, getattr(self.component, call.power), *copied(call.arguments))
+            return batcher.submit(call.arguments)
+        return self._invoke(call.power, getattr(self.component, call.power), *copied(call.arguments))
 
     async def _invoke(self, power: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Wait for a slot and for the rate limit, then call with a timeout, in a worker thread if it is `def`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from contextlib import suppress
 
 from .document import File
@@ -98,6 +97,8 @@ def _zipped(file: File) -> str:
     if file.head[30:38] == b"mimetype":
         stated = file.head[38:120]
         return next((name for type, name in _OPENED.items() if stated.startswith(type)), "")
+    import zipfile  # here, because few files need it
+
     try:
         with file.open() as stream, zipfile.ZipFile(stream) as archive:
             names = archive.namelist()

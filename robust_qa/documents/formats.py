@@ -19,10 +19,7 @@ from .detection import format_of
 from .detection import has_known_suffix as _has_known_suffix
 from .document import Document, File, Report
 from .html import read_html
-from .mail import read_mail, read_mailbox
 from .markdown import read_markdown
-from .office import TYPES, read_office
-from .pdf import read_pdf
 from .plain import read_code, read_plain
 from .roff import read_roff
 from .rows import read_delimited, read_jsonl, read_workbook
@@ -82,9 +79,11 @@ def _documents(file: File, report: Report) -> Iterator[Document]:
         raise Unreadable(NOT_TEXT)
     if format == "encrypted":
         raise Unreadable("it is protected by a password")
-    if format in TYPES:
-        return read_office(file, format, report)
-    return _READERS[format](file, report)
+    if format in _READERS:
+        return _READERS[format](file, report)
+    from .office import read_office  # here, as for mail and PDF, because it takes time to import
+
+    return read_office(file, format, report)
 
 
 # -- text
@@ -156,11 +155,21 @@ def _subtitles(file: File, report: Report) -> Iterator[Document]:
 
 
 def _mail(file: File, report: Report) -> Iterator[Document]:
+    from .mail import read_mail
+
     return read_mail(file, report, _documents)
 
 
 def _mailbox(file: File, report: Report) -> Iterator[Document]:
+    from .mail import read_mailbox
+
     return read_mailbox(file, report, _documents)
+
+
+def _pdf(file: File, report: Report) -> Iterator[Document]:
+    from .pdf import read_pdf
+
+    return read_pdf(file, report)
 
 
 _READERS: dict[str, Callable[[File, Report], Iterator[Document]]] = {
@@ -178,5 +187,5 @@ _READERS: dict[str, Callable[[File, Report], Iterator[Document]]] = {
     "subtitles": _subtitles,
     "mail": _mail,
     "mailbox": _mailbox,
-    "pdf": read_pdf,
+    "pdf": _pdf,
 }

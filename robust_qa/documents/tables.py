@@ -33,9 +33,9 @@ class Row:
 
 
 def delimiter_of(text: str) -> str:
-    """Return the mark between the cells of a table: the one that its first lines have most often, and each of them."""
-    lines = [_QUOTED.sub("", line) for line in text[:_LONGEST_LINE].splitlines()[:_FIRST] if line.strip()]
-    return max(",;\t|", key=lambda mark: (min((line.count(mark) for line in lines), default=0), lines[0].count(mark)))
+    """Return the mark between the cells of a table: the one that most of its first lines have."""
+    lines = [_QUOTED.sub("", line) for line in text[:_LONGEST_LINE].splitlines()[:_FIRST]]
+    return max(",;\t|", key=lambda mark: (sum(mark in line for line in lines), sum(line.count(mark) for line in lines)))
 
 
 def read_csv(stream: TextIO, delimiter: str = ",") -> Iterator[Row]:
