@@ -39,6 +39,9 @@ def main(wheel: Path | None) -> None:
         for name, project in projects.items():
             run("python", "-m", "pytest", "-q", cwd=project)
             run("rqa", "--strict-plugins", "plugins", "check", name, cwd=project)
+        # The door for programs, from the wheel: without the repository's configuration nothing leads to the checkout.
+        mode = ("-c", os.devnull, "-o", "asyncio_mode=auto", "-p", "no:cacheprovider")
+        run("python", "-m", "pytest", "-q", *mode, str(REPOSITORY / "tests" / "test_programs.py"))
 
 
 def _clean(here: Path) -> dict[str, str]:
