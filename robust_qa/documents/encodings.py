@@ -27,6 +27,7 @@ _SAMPLE = 20_000  # bytes that show the encoding of a file
 _SURE = 0.2  # confidence of chardet; below it the text is too short to tell, and Windows-1252 is the most common
 _NOT_CONTROL = bytes(byte for byte in range(256) if byte >= 32 or byte in b"\a\b\t\n\f\r\x1b")
 _INVALID = re.compile("[\udc80-\udcff]")
+_CONTROL = re.compile(r"[\0-\x06\x0e-\x1a\x1c-\x1f]")
 _C1 = re.compile(rb"[\x80-\x9f]")  # control characters in ISO 8859, letters and quotes in the code pages of Windows
 _WINDOWS = {  # by the ISO 8859 that each extends
     "iso8859-1": "cp1252", "iso8859-2": "cp1250", "iso8859-5": "cp1251", "iso8859-6": "cp1256", "iso8859-7": "cp1253",
@@ -106,8 +107,9 @@ def _utf_16(sample: bytes) -> str:
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     half = len(sample) // 2
     for name, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
-        if zeros > 0.7 * half and others == 0:
-            return name
+        if half and zeros > 0.7 * half and others == 0:
+            text = sample[: 2 * half].decode(name, "replace")
+            return name if not _CONTROL.search(text) else ""
     return ""
 
 

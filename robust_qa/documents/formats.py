@@ -61,11 +61,12 @@ def risk(path: Path) -> float:
 
 
 def is_readable(path: Path) -> bool:
-    """Return whether `read` has a format for the file at `path`. Raises OSError."""
+    """Return whether `read` has a format for the file at `path`, by its suffix or its content. Raises OSError."""
+    file = File(path, LIMIT)
     try:
-        return format_of(File(path, LIMIT)) != ""
+        return format_of(file) != "" or _has_known_suffix(file)
     except Unreadable:
-        return False
+        return _has_known_suffix(file)
 
 
 def has_known_suffix(path: Path) -> bool:

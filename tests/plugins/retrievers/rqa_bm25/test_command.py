@@ -87,7 +87,7 @@ def test_a_citation_of_a_stale_file_is_marked_until_the_index_is_updated(
 ) -> None:
     change(club / "fee.md", how)
     ended = rqa("ask", "-r", retriever, FEE)
-    assert f"[1] fee · handbook/fee.md {words}" in ended.out and ended.out.count(words) == 1
+    assert f"[1] fee · handbook/fee.md:1 {words}" in ended.out and ended.out.count(words) == 1
     command = shlex.join(["rqa", "index", str(club.absolute() / "fee.md")])
     assert command in ended.err
     [cited] = json.loads(rqa("ask", "--json", "-r", retriever, FEE).out)["citations"]

@@ -141,7 +141,7 @@ def test_a_file_named_that_cannot_be_read_is_reported(docs, bm25):
     whys = {Path(path).name: why for path, why in report.skipped}
     assert set(whys) == set(names)
     assert "neither text nor a supported format" in whys["a.jpeg"]
-    assert "binary" in whys["b.txt"]
+    assert "neither text nor a supported format" in whys["b.txt"]
     assert "no text" in whys["c.txt"]
     assert "neither a file nor a folder" in whys["d.txt"] == whys["e.txt"]
 
@@ -512,7 +512,7 @@ def test_a_file_that_becomes_unreadable_is_removed_and_reported(docs, bm25):
     (docs / "a.txt").write_bytes(b"\0")
     report = bm25().index([docs])
     assert counts(report) == (0, 0, 1, 1)
-    assert report.skipped == ((str(docs / "a.txt"), "it is binary, not text"),)
+    assert report.skipped == ((str(docs / "a.txt"), "it is neither text nor a supported format"),)
 
 
 def test_a_partly_readable_file_is_not_indexed(docs, bm25):
