@@ -120,7 +120,7 @@ def test_a_text_file_is_one_answer(tmp_path: Path) -> None:
     assert ran.returncode == 6 and "1 of 2 sentences" in ran.stderr
     assert ran.stdout.splitlines() == [
         "✓ supported: It sails on Mondays.",
-        "    “It sails on Mondays.” ferry.md",
+        "    “It sails on Mondays.” ferry.md:1",
         "? not found: The museum is closed.",
     ]
 
