@@ -40,6 +40,7 @@ def main(wheel: Path | None) -> None:
             run("python", "-m", "pytest", "-q", cwd=project)
             run("rqa", "--strict-plugins", "plugins", "check", name, cwd=project)
         # The door for programs, from the wheel: without the repository's configuration nothing leads to the checkout.
+        run("python", "-m", "pip", "install", "--quiet", "pytest-asyncio")
         mode = ("-c", os.devnull, "-o", "asyncio_mode=auto", "-p", "no:cacheprovider")
         run("python", "-m", "pytest", "-q", *mode, str(REPOSITORY / "tests" / "test_programs.py"))
 
