@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from robust_qa import RqaError
+
+# Without MKL, CTranslate2 computes wrong int8 scores on processors of AMD. Its library reads the variable.
+os.putenv("CT2_USE_MKL", os.environ.get("CT2_USE_MKL", "1"))
 
 if TYPE_CHECKING:
     from .engine import Engine

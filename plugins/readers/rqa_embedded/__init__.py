@@ -7,6 +7,11 @@ They work offline on a CPU. The model (MiniLM, 6 layers, int8) marks the answer 
 
 from __future__ import annotations
 
+import os
+
 from .reader import EmbeddedEmbedder, EmbeddedEvaluator, EmbeddedReader
+
+# Without MKL, CTranslate2 computes wrong int8 scores on processors of AMD. Its library reads the variable.
+os.putenv("CT2_USE_MKL", os.environ.get("CT2_USE_MKL", "1"))
 
 __all__ = ["EmbeddedEmbedder", "EmbeddedEvaluator", "EmbeddedReader"]
