@@ -6,7 +6,7 @@ from ..sanitize import tidy
 from .blocks import Block, Unreadable
 from .cutting import Cut, Excerpt
 from .document import Document, Report
-from .encodings import charset, decode
+from .encodings import charset
 from .isolation import Call, isolated, read
 from .updating import Entry, FileReader, check_known, lost, removed
 from .walk import MARKER, Found, Skipped, find, is_gone, is_skipped, shown
@@ -26,7 +26,6 @@ __all__ = [
     "Unreadable",
     "charset",
     "check_known",
-    "decode",
     "find",
     "is_gone",
     "is_skipped",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 
 from .document import File
 from .encodings import decode, is_text
@@ -111,9 +110,6 @@ def _zipped(file: File) -> str:
 
 
 def _compound(file: File) -> str:
-    with suppress(OSError), file.open() as stream:
+    with file.open() as stream:
         content = stream.read(file.limit)
-        for stream_name, name in _STREAMS.items():
-            if stream_name.encode("utf-16-le") in content:
-                return name
-    return ""
+    return next((name for part, name in _STREAMS.items() if part.encode("utf-16-le") in content), "")

@@ -16,7 +16,7 @@ from ..sanitize import single_line
 from .blocks import Block, LongLineError, Unreadable, as_title, title_of
 from .encodings import decode, encoding_of
 
-HEAD = 8192  # bytes that show what a file is
+_HEAD = 8192  # bytes that show what a file is
 _SAMPLE = 1 << 20  # bytes that show the encoding of a file
 _LONGEST_WHY = 200  # characters of a parser's message
 
@@ -69,9 +69,9 @@ class File:
     def head(self) -> bytes:
         """The first bytes. Raises OSError and Unreadable."""
         if self.content is not None:
-            return self.content[:HEAD]
+            return self.content[:_HEAD]
         with self._gunzipped() if self.is_compressed else self.path.open("rb") as stream:
-            return stream.read(HEAD)
+            return stream.read(_HEAD)
 
     def open(self) -> IO[bytes]:
         """Open the file to read its bytes. Raises OSError and Unreadable."""

@@ -21,11 +21,11 @@ from msgspec import Meta
 
 from robust_qa import RqaError
 
-# Without MKL, CTranslate2 computes wrong int8 scores on processors of AMD. Its library reads the variable.
-os.putenv("CT2_USE_MKL", os.environ.get("CT2_USE_MKL", "1"))
-
 if TYPE_CHECKING:
     from .engine import Engine
+
+# Without MKL, CTranslate2 computes wrong int8 scores on processors of AMD. Its library reads the variable.
+os.putenv("CT2_USE_MKL", os.environ.get("CT2_USE_MKL", "1"))
 
 
 class T5:

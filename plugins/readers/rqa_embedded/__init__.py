@@ -11,7 +11,7 @@ import os
 
 from .reader import EmbeddedEmbedder, EmbeddedEvaluator, EmbeddedReader
 
-# Without MKL, CTranslate2 computes wrong int8 scores on processors of AMD. Its library reads the variable.
+# As in rqa_t5, because CTranslate2 decides once for a process.
 os.putenv("CT2_USE_MKL", os.environ.get("CT2_USE_MKL", "1"))
 
 __all__ = ["EmbeddedEmbedder", "EmbeddedEvaluator", "EmbeddedReader"]
