@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from standins.tiny_models import write_bert, write_t5
+from standins.tiny_t5 import write_model
 
 from robust_qa import InputError, RqaError
 from robust_qa.kit import install_hint
@@ -449,8 +450,8 @@ def test_vocabulary_is_deterministic(torch: Any) -> None:
 
 
 def test_early_stopping(train: Any, tmp_path: Path) -> None:
-    ended = train(tmp_path / "out", "--epochs", 20, "--measure-every", 8, "--patience", 2)
-    assert "no improvement in 2 evaluations" in ended.err
+    ended = train(tmp_path / "out", "--epochs", 2, "--rate", 1e-9, "--patience", 2)
+    assert "no improvement in 2 measurements" in ended.err
 
 
 def test_held_out_texts_of_one_kind_are_noted(rqa: Any, tmp_path: Path, torch: Any) -> None:
@@ -462,8 +463,9 @@ def test_held_out_texts_of_one_kind_are_noted(rqa: Any, tmp_path: Path, torch: A
 
 
 def test_teacher_scores_are_targets(
-    rqa: Any, torch: Any, data: Path, tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch
+    rqa: Any, torch: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    tiny = write_model(tmp_path / "tiny")
     config = tmp_path / "config.toml"
     config.write_text(f'[evaluator.master]\nplugin = "t5"\nmodel = "{tiny}"\n')
     targets = {}
