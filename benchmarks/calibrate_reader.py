@@ -54,6 +54,7 @@ class Embedder:
     """The packaged embedder, as an EmbedderHandle."""
 
     name = "embedded"
+    languages = ("en",)
 
     def __init__(self, engine: CachingEngine) -> None:
         self.identity = engine.identity

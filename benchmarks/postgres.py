@@ -100,6 +100,7 @@ class Precomputed:
     """An embedder that looks the vectors up: of a passage by the number in its title, of a question by its text."""
 
     name = identity = "precomputed"
+    languages = None
 
     def __init__(self, passages: Floats, questions: dict[str, Floats]) -> None:
         self._passages, self._questions = passages, questions

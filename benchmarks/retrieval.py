@@ -45,6 +45,7 @@ class Embedder:
     def __init__(self) -> None:
         self._embedder = EmbeddedEmbedder(EmbeddedEmbedder.Options())
         self.identity = self._embedder.fingerprint()
+        self.languages = self._embedder.languages
 
     async def embed(self, texts: list[str]) -> Any:
         return self._embedder.embed(texts)

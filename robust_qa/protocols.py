@@ -77,7 +77,10 @@ class AssistedEvaluator(Protocol):
 
 
 class Embedder(Protocol):
-    """Texts to vectors, shape (len(texts), width), in the order given. The host scales them to length 1."""
+    """Texts to vectors, shape (len(texts), width), in the order given. The host scales them to length 1.
+
+    If it has an attribute `languages`, a collection of ISO 639 codes, its vectors are not used for other languages.
+    """
 
     def embed(
         self, texts: list[str], /
@@ -98,6 +101,10 @@ class EmbedderHandle(Protocol):
     @property
     def identity(self) -> str:
         """A digest of plugin, version, options and fingerprint: vectors of equal identity can be compared."""
+
+    @property
+    def languages(self) -> Collection[str] | None:
+        """The ISO 639 codes of the languages that it knows, None if it does not say."""
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Vectors of length 1, shape (len(texts), width). Shape (0, 0) without texts.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,12 @@ class Handle:
     def identity(self) -> str:
         """A digest of plugin, version, options and fingerprint."""
         return self._pipeline.digest
+
+    @property
+    def languages(self) -> Collection[str] | None:
+        """The ISO 639 codes of the languages that it knows, None if it does not say."""
+        known: Collection[str] | None = getattr(self._pipeline.component, "languages", None)
+        return known
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Vectors of length 1, shape (len(texts), width). Shape (0, 0) without texts."""

@@ -22,7 +22,10 @@ _REPORTED_ROWS = 20  # bad rows of one file that are listed; the rest are counte
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A passage of a file as an index stores it. `source` is "" if it is the file, `date` and `place` "" if unknown."""
+    """A passage of a file as an index stores it.
+
+    `source` is "" if it is the file, `date` and `place` "" if unknown. `document` is the id of its document.
+    """
 
     id: str
     title: str
@@ -30,6 +33,7 @@ class Entry:
     source: str = ""
     date: str = ""
     place: str = ""
+    document: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,7 @@ class FileReader:
                     "" if document.source == str(path) else document.source,
                     document.date or date,
                     _place(document.place, passage.line),
+                    document.id,
                 )
         yield from rows.reported()
 

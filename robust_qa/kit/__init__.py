@@ -18,6 +18,7 @@ from .forms import ANSWER, NUMBER, TEXT, Filled, Form, Prompter, list_of, number
 from .fusion import fused
 from .http import read_body, retry_after
 from .labels import Labels, in_either_form
+from .languages import language_of, language_of_question
 from .per_passage import ask_each
 from .previews import json_preview, prose_preview
 from .prompts import arrange, fenced, load_prompts
@@ -90,6 +91,8 @@ __all__ = [
     "json_object",
     "json_preview",
     "labelled_answer",
+    "language_of",
+    "language_of_question",
     "list_of",
     "load_prompts",
     "named_documents",

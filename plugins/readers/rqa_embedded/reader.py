@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
 from robust_qa import Passage, Quote, Reading
-from robust_qa.kit import content_terms, words
+from robust_qa.kit import language_of, language_of_question
 
 if TYPE_CHECKING:
-    from py3langid.langid import LanguageIdentifier
-
     from .engine import Engine, Floats
 
 
 Request = tuple[str, Sequence[Passage]]
 
 _MAX_TITLE = 100  # characters
-_ENGLISH = 0.25  # share of English stopwords from which a text is English without a closer look
-# A text is in another language below this probability of English, or of no language, such as code and numbers.
-_LEAST = 0.02
-_TELLING = 6  # words of an ASCII question that tell its language; fewer are often names and terms
 _NOT_ENGLISH = (
     "The {what} is not in English, it seems (language code {language}), and this reader answers only in English."
 )
@@ -55,33 +49,16 @@ def _in_english(reading: Reading, question: str, passages: Sequence[Passage]) ->
     if not candidates:
         return reading
 
-    def language_of(candidate: Reading) -> str:
+    def language_of_passage(candidate: Reading) -> str:
         """A short passage, such as a name, tells its language only together with the question."""
         passage = passages[candidate.passages[0]]
-        return _other_language(f"{question}\n{passage.title}\n{passage.text}")
+        return language_of(f"{question}\n{passage.title}\n{passage.text}")
 
-    tells = len(question.split()) >= _TELLING or not question.isascii()
-    of_question = _other_language(question) if tells else ""
-    for what, language in (("question", of_question), ("closest passage", language_of(candidates[0]))):
-        if language:
+    asked = language_of_question(question)
+    for what, language in (("question", asked), ("closest passage", language_of_passage(candidates[0]))):
+        if language != "en":
             return Reading(None, reason=_NOT_ENGLISH.format(what=what, language=language))
-    return replace(reading, rivals=tuple(rival for rival in reading.rivals if not language_of(rival)))
-
-
-def _other_language(text: str) -> str:
-    """Return the ISO 639 code of the language of `text`, "" if it may be English."""
-    found = words(text)
-    if len(found) - len(content_terms(text)) >= _ENGLISH * len(found):  # loading the identifier takes a second
-        return ""
-    ranked = {code: float(likely) for code, likely in _identifier().rank(text)}
-    return max(ranked, key=ranked.__getitem__) if ranked["en"] + ranked["zxx"] < _LEAST else ""
-
-
-@cache
-def _identifier() -> LanguageIdentifier:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    return replace(reading, rivals=tuple(rival for rival in reading.rivals if language_of_passage(rival) == "en"))
 
 
 class EmbeddedReader:
@@ -202,6 +179,7 @@ class EmbeddedEmbedder:
     """Vectors of the packaged model, offline."""
 
     cached = False  # a cache would hold more bytes than the texts
+    languages: Collection[str] | None = None
 
     @dataclass
     class Options:
@@ -210,6 +188,8 @@ class EmbeddedEmbedder:
 
     def __init__(self, options: Options) -> None:
         self._engine = _engine(options.model, options.threads)
+        if options.model is None:
+            self.languages = ("en",)
 
     def fingerprint(self) -> str:
         """Return the identity of the model."""

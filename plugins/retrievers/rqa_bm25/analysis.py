@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,21 +31,46 @@ LANGUAGES = {  # language: stemmer
     "ta": "tamil",
     "tr": "turkish",
 }
-# Scripts without spaces between words, and Hangul, which joins particles to words. Each character is a word: less
-# precise than segmentation with a dictionary, but it never misses a match.
-_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-_TOKEN = rf"[{_UNSPACED}]|[\w--[_{_UNSPACED}]]+"
+# Scripts without spaces between words, and Hangul, which joins particles to words: Thai to Myanmar, Khmer, kana, Han.
+# Each pair of characters is a word, which never misses a match and needs no dictionary.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]+"
+)
+# Arabic and Hebrew points, the Arabic stretch, Greek accents and Cyrillic yo are optional. A lower-case İ is two
+# characters.
+_FOLDED: dict[int, str] = {
+    **dict.fromkeys([*range(0x591, 0x5C8), 0x640, *range(0x64B, 0x660), 0x670], ""),
+    **{code: unicodedata.normalize("NFD", chr(code))[0] for code in [*range(0x370, 0x400), *range(0x1F00, 0x2000)]},
+    **{ord(letter): folded for letter, folded in ("ёе", "ЁЕ", "İI")},
+}
 # Stemmers that need accents. Words are stemmed again after their accents are removed, so that queries without
 # accents match too.
 _ACCENTED_ENDINGS = frozenset("es fr hu it pt ro tr".split())
 _LONGEST_WORD = 128  # bytes; longer words are data such as base64
 
 
-def analyzer(language: str) -> TextAnalyzer:
-    """Return an analyzer that lower-cases words, stems them in `language` and removes accents."""
+def analysed(text: str, language: str) -> list[str]:
+    """Return the words of `text`, in lower case, stemmed in `language` and without accents."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).translate(_FOLDED)
+        text = _UNSPACED.sub(lambda run: f" {' '.join(_pairs(run[0]))} ", text)
+    return _analyzer(language).analyze(text)
+
+
+def stemmed(language: str) -> str:
+    """Return `language` if it has a stemmer, else "none"."""
+    return language if language in LANGUAGES else "none"
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[start : start + 2] for start in range(max(1, len(run) - 1))]
+
+
+@cache
+def _analyzer(language: str) -> TextAnalyzer:
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
-    builder = TextAnalyzerBuilder(Tokenizer.regex(_TOKEN)).filter(Filter.remove_long(_LONGEST_WORD))
+    builder = TextAnalyzerBuilder(Tokenizer.regex(r"[\w--_]+")).filter(Filter.remove_long(_LONGEST_WORD))
     builder = builder.filter(Filter.lowercase())
     stemmer = LANGUAGES[language]
     if stemmer and language != "en":  # English words have accents only if they are foreign
@@ -51,8 +79,3 @@ def analyzer(language: str) -> TextAnalyzer:
     if stemmer and (language == "en" or language in _ACCENTED_ENDINGS):
         builder = builder.filter(Filter.stemmer(stemmer))
     return builder.build()
-
-
-def searchable(text: str) -> str:
-    """Return `text` as it is indexed. A lower-case İ would become two characters."""
-    return text.replace("İ", "I")

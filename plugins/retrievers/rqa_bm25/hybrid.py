@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from robust_qa import EmbedderName, RqaError
-from robust_qa.kit import fused, with_title
+from robust_qa.kit import fused, language_of_question, with_title
 from rqa_bm25.retriever import Bm25
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ _BATCH = 256  # passages embedded at once, and then written
 class Hybrid(Bm25):
     """Searches an index of files on disk with BM25 and with vectors, and fuses the two rankings.
 
-    `Passage.score` is the sum over both rankings of 1 / (5 + rank), with ranks from 1.
+    `Passage.score` is the sum over both rankings of 1 / (5 + rank), with ranks from 1. BM25 alone ranks if the
+    embedder does not know the language of the question.
     """
 
     @dataclass
@@ -49,6 +50,8 @@ class Hybrid(Bm25):
             return await asyncio.to_thread(super().retrieve, query, k)
         depth = _QUICK_DEPTH if self._quick else max(k, _DEPTH)
         by_words = await asyncio.to_thread(self._index.search, query, depth)
+        if self._mode == "hybrid" and not await asyncio.to_thread(self._embedder_knows, query):
+            return await asyncio.to_thread(self._marked, fused([by_words], k))
         if self._quick:
             by_meaning = await self._ranked(query, by_words)
         else:
@@ -79,6 +82,11 @@ class Hybrid(Bm25):
         self._embedded.update(known)
         cosines = [float(known[text] @ vector) for text in texts]
         return [passages[n] for n in sorted(range(len(passages)), key=lambda n: -cosines[n])]
+
+    def _embedder_knows(self, query: str) -> bool:
+        """Return whether the embedder knows the language of the query."""
+        known = self._embedder.languages
+        return known is None or language_of_question(query) in known
 
     def _nearest(self, vector: Floats, n: int) -> list[Passage]:
         """Return the `n` passages that are nearest to `vector`, none if the index has no vectors of this embedder."""

@@ -34,9 +34,9 @@ import tantivy
 from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError
 from robust_qa.documents import MARKER, FileReader, tidy
 from robust_qa.kit import visible, with_title
-from rqa_bm25.analysis import LANGUAGES, analyzer, searchable
+from rqa_bm25.analysis import LANGUAGES, analysed
 
-FORMAT = 7
+FORMAT = 8
 _DRAFT = "rqa-index.json.new"
 _LOCK = "lock"
 _TANTIVY_LOCK = ".tantivy-meta.lock"  # tantivy holds it while it opens an index or deletes files
@@ -51,11 +51,12 @@ _MOST_HITS = 10_000  # the search for more distinct passages stops here
 def schema() -> tantivy.Schema:
     """Return the fields of a passage.
 
-    `words` has the title twice and the text once, so title words count double: BM25F (Robertson, Zaragoza and
-    Taylor 2004).
+    `words` has the words of the title twice and of the text once, analysed in `language`. So title words count double:
+    BM25F (Robertson, Zaragoza and Taylor 2004).
     """
     builder = tantivy.SchemaBuilder()
-    builder.add_text_field("words", stored=False, tokenizer_name="words", index_option="freq")
+    builder.add_text_field("words", stored=False, tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("language", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("key", stored=False, tokenizer_name="raw", index_option="basic")  # see `key_of`
     builder.add_bytes_field("title", stored=True)
     builder.add_bytes_field("text", stored=True)
@@ -76,7 +77,14 @@ class _Generation:
     name: str
     schema: tantivy.Schema
     searcher: tantivy.Searcher
-    analyzer: tantivy.TextAnalyzer
+    languages: tuple[str, ...]
+
+    def words(self, query: str) -> Counter[str]:
+        """Return the words of a query, in the analysis of each language of the index."""
+        counts: Counter[str] = Counter()
+        for language in self.languages:
+            counts |= Counter(analysed(query, language))
+        return counts
 
     def heaviest(self, counts: Counter[str]) -> dict[str, int]:
         """Return the words of a query that are in the index, with their counts; if there are many, the rarest."""
@@ -163,7 +171,7 @@ class Index:
         commit = self._newest()
         found: dict[tuple[str, str], Passage] = {}  # by title and text
         with self.guarded("Searching"):
-            terms = commit.heaviest(Counter(commit.analyzer.analyze(searchable(tidy(query[:_LONGEST_QUERY])))))
+            terms = commit.heaviest(commit.words(tidy(query[:_LONGEST_QUERY])))
             for score, address in commit.hits(terms, k) if terms and k > 0 else ():
                 passage = _passage(score, commit.searcher.doc(address))
                 found.setdefault((visible(_own_title(passage)), visible(passage.text)), passage)
@@ -204,13 +212,14 @@ class Index:
         return commit
 
     def _open(self, name: str) -> _Generation:
-        language = self.language()
-        if language is None:
+        if self.language() is None:
             raise self._missing()
         with self.guarded("Opening"), _openable(self.folder / "tantivy") as folder:
             index = tantivy.Index.open(str(folder))
             index.config_reader("manual")  # no watcher thread: every search checks meta.json
-            return _Generation(name, index.schema, index.searcher(), analyzer(language))
+            searcher = index.searcher()
+            languages = tuple(each for each in LANGUAGES if searcher.doc_freq("language", each))
+            return _Generation(name, index.schema, searcher, languages)
 
     # -- the folder
 
@@ -223,7 +232,7 @@ class Index:
                     f"The index at {self.folder} has format {marker['format']}; this version of rqa needs {FORMAT}.",
                     hint="Remove the folder and run `rqa index PATH...` again, or use another folder.",
                 )
-            if marker["language"] not in LANGUAGES:
+            if marker["language"] not in ("auto", *LANGUAGES):
                 raise ValueError(f"{MARKER} has no known language")
             return str(marker["language"])
         except FileNotFoundError:
@@ -251,7 +260,6 @@ class Index:
             with self.guarded("Opening"):
                 (self.folder / "tantivy").mkdir(exist_ok=True)
                 index = tantivy.Index(schema(), str(self.folder / "tantivy"))
-                index.register_tokenizer("words", analyzer(language))
             yield index, damage
             with suppress(OSError):  # tantivy creates it readable only for its owner
                 (self.folder / "tantivy" / _META).chmod((self.folder / MARKER).stat().st_mode & 0o777)
@@ -404,9 +412,9 @@ def key_of(title: str, text: str) -> bytes:
     return hashlib.blake2b(f"{title}\0{text}".encode("utf-8", "backslashreplace"), digest_size=16).digest()
 
 
-def searched(title: str, text: str) -> list[str]:
-    """Return the values of the field `words`, which is not stored."""
-    return [*[searchable(title)] * 2, searchable(text)]
+def searched(title: str, text: str, language: str) -> str:
+    """Return the value of the field `words`, which is not stored."""
+    return " ".join([*analysed(title, language) * 2, *analysed(text, language)])
 
 
 def _own_title(passage: Passage) -> str:

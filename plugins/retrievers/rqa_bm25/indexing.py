@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, groupby, islice, repeat
 from pathlib import Path
 
 import tantivy
@@ -23,11 +24,14 @@ from robust_qa.documents import (
     removed,
     shown,
 )
+from robust_qa.kit import language_of
+from rqa_bm25.analysis import stemmed
 from rqa_bm25.index import Index, decoded, key_of, searched
 
 _PROGRESS_EVERY = 1000  # passages
 _MOST_DELETED = 0.1  # of all passages on disk; above it the index is rewritten
 _PAGE = 10_000  # passages in one search
+_SAMPLE = 5  # passages that show the language of a document
 
 
 def update(
@@ -59,7 +63,7 @@ def update(
             found.skipped.append((str(index.folder), f"it was damaged ({damage.file}), so it is built again{other}"))
         found.report_kept(stamps)
         with _transaction(index, engine, memory) as writer:
-            run = _Run(index, writer, stamps, reader, found.skipped, progress)
+            run = _Run(index, writer, stamps, reader, language, found.skipped, progress)
             run.remove({*removed(stamps, paths, found), *lost(stamps)})
             run.read(found.files)
             run.commit(engine)
@@ -95,6 +99,7 @@ class _Run:
     writer: tantivy.IndexWriter
     stamps: Mapping[str, str]
     reader: FileReader
+    language: str  # of all files, or "auto"
     skipped: Skipped
     progress: IndexProgress | None
     counts: dict[str, int] = field(
@@ -173,9 +178,13 @@ class _Run:
             self.skipped.append((file, reason))
 
     def _add(self, file: str, entries: Iterable[Entry], stamp: str) -> None:
-        for each in entries:
+        for each, language in (
+            _in_languages(entries) if self.language == "auto" else zip(entries, repeat(self.language))
+        ):
             title, text = each.title, each.text
-            entry = tantivy.Document(file=file, key=key_of(title, text).hex(), words=searched(title, text))
+            entry = tantivy.Document(
+                file=file, key=key_of(title, text).hex(), language=language, words=searched(title, text, language)
+            )
             entry.add_bytes("title", _bytes(title))
             entry.add_bytes("text", _bytes(text))
             entry.add_bytes("id", _bytes(each.id))
@@ -205,6 +214,15 @@ class _Run:
             self.progress(self.done, self.total, self.passages)
 
 
+def _in_languages(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
+    """Yield each passage with the stemmer of its document's language."""
+    for _, group in groupby(entries, key=lambda each: each.document):
+        passages = iter(group)
+        first = list(islice(passages, _SAMPLE))
+        language = stemmed(language_of(" ".join(each.text for each in first)))
+        yield from zip(chain(first, passages), repeat(language))
+
+
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
@@ -232,8 +250,8 @@ def _rewrite(
         for address in _addresses(engine, searcher, file):
             passage = searcher.doc(address)
             title, text = decoded(passage, "title"), decoded(passage, "text")
-            for words in searched(title, text):  # not stored, like `key` and `first`
-                passage.add_text("words", words)
+            language = str(passage.get_first("language"))
+            passage.add_text("words", searched(title, text, language))  # not stored, like `key` and `first`
             passage.add_text("key", key_of(title, text).hex())
             if passage.get_first("stamp"):
                 passage.add_boolean("first", True)

@@ -17,7 +17,26 @@ if TYPE_CHECKING:
     from rqa_bm25.index import Index
 
 Language = Literal[
-    "none", "ar", "da", "de", "el", "en", "es", "fi", "fr", "hu", "it", "nl", "no", "pt", "ro", "ru", "sv", "ta", "tr"
+    "auto",
+    "none",
+    "ar",
+    "da",
+    "de",
+    "el",
+    "en",
+    "es",
+    "fi",
+    "fr",
+    "hu",
+    "it",
+    "nl",
+    "no",
+    "pt",
+    "ro",
+    "ru",
+    "sv",
+    "ta",
+    "tr",
 ]
 
 
@@ -34,7 +53,7 @@ class Bm25:
         """The location of the index, and how files are cut into passages."""
 
         index: Path | None = None  # folder of the index; default: index/default in the user's data directory
-        language: Language = "en"  # stemmer for a new index; "none": no stemming
+        language: Language = "auto"  # stemmer of a new index; "auto": that of each document, "none": no stemming
         words: Annotated[int, Meta(ge=10)] = 100  # approximate words in a passage; sentences stay whole
         overlap: Annotated[int, Meta(ge=0)] = 0  # sentences that a passage shares with the one before it
         file_megabytes: Annotated[int, Meta(ge=1)] = 200  # megabytes; larger files are skipped

@@ -27,6 +27,7 @@ class Handle:
     """The packaged model as an embedder that counts what it embeds."""
 
     name = "embedded"
+    languages = ("en",)
 
     def __init__(self, identity: str = "a") -> None:
         self.identity = identity
@@ -158,3 +159,17 @@ def test_the_command_line_uses_it_by_default(docs: Path, tmp_path: Path, monkeyp
     asked = run.invoke(cli, ["ask", "--json", "How long does a panda eat?"], catch_exceptions=False)
     answer = json.loads(asked.stdout)
     assert [step["component"] for step in answer["trace"] if step["kind"] == "retrieve"] == ["retriever.hybrid"]
+
+
+def test_words_alone_rank_for_a_question_in_a_language_that_the_embedder_does_not_know(tmp_path, hybrid):
+    text = "Der Leuchtturm wurde im Jahr 1910 von Ada Quill gebaut."
+    (tmp_path / "turm.txt").write_text(text)
+    (tmp_path / "haus.txt").write_text("Das alte Haus am Hafen steht seit vielen Jahren leer.")
+    handle = Handle()
+    retriever = hybrid(handle)
+    index(retriever, tmp_path / "turm.txt", tmp_path / "haus.txt")
+    handle.embedded.clear()
+    found = asyncio.run(retriever.retrieve("In welchem Jahr wurde der Leuchtturm gebaut?", 5))
+    assert (found[0].text, handle.embedded) == (text, [])
+    asyncio.run(retriever.retrieve("In which year was the lighthouse built?", 5))
+    assert handle.embedded

@@ -594,5 +594,5 @@ def test_a_folder_that_cannot_be_created_is_an_error(docs, bm25, tmp_path):
 def test_an_index_keeps_its_language(docs, bm25):
     (docs / "a.txt").write_text("panda")
     bm25(language="de").index([docs])
-    with pytest.raises(ConfigError, match="'de', not 'en'"):
+    with pytest.raises(ConfigError, match="'de', not 'auto'"):
         bm25().index([docs])

@@ -179,6 +179,40 @@ def test_language_chooses_the_stemmer(tmp_path):
     assert ids(indexed(tmp_path / "none", rows, language="none"), "Katze") == []
 
 
+def test_each_document_is_stemmed_in_its_own_language(tmp_path):
+    rows = [
+        {"id": "de", "text": "Am Abend schlafen die Katzen auf der warmen Mauer neben dem alten Haus."},
+        {"id": "fr", "text": "Les lettres furent envoyées par le gardien du phare aux habitants de la ville."},
+        {"id": "en", "text": "The keepers of the lighthouse were sailing to the island in the morning."},
+    ]
+    retriever = indexed(tmp_path / "a", rows)
+    for query, expected in {
+        "Katze": "de",
+        "lettre envoyée": "fr",
+        "lettre envoyee": "fr",
+        "keeper sails": "en",
+    }.items():
+        assert ids(retriever, query) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("مَنْ بَنَى الْمَنَارَةَ فِي عَامِ ١٩١٠؟", "من بنى المنارة"),
+        ("Самолёт стоит на берегу у старого маяка.", "самолет"),
+        ("Ο φάρος του νησιού χτίστηκε από τον Λίνο.", "φαρος"),
+        ("הַמִּגְדַּלּוֹר נִבְנָה בִּשְׁנַת 1910.", "המגדלור נבנה"),
+        ("东京的灯塔建于一九一〇年。", "灯塔"),
+        ("ﾄｳｷｮｳの灯台", "トウキョウ"),
+        ("ประภาคารสร้างขึ้นในปี 1910", "ประภาคาร"),
+    ],
+)
+def test_points_accents_and_widths_are_optional_in_a_query(tmp_path, text, query):
+    rows = [{"text": text}, {"text": "The lighthouse of Skerry was built by Ada Quill."}]
+    (passage,) = indexed(tmp_path / "a", rows).retrieve(query, 5)
+    assert passage.text == text
+
+
 @pytest.mark.parametrize(
     ("language", "text", "query"),
     [
@@ -213,7 +247,7 @@ def test_invisible_characters_do_not_split_words(tmp_path, mark):
 
 
 def test_every_language_of_the_options_can_be_indexed(tmp_path):
-    assert set(get_args(Language)) == set(LANGUAGES)
+    assert set(get_args(Language)) == {"auto", *LANGUAGES}
     for language in LANGUAGES:
         assert ids(indexed(tmp_path / language, ROWS[:1], language=language), "bamboo") == ["panda"]
 

@@ -37,6 +37,7 @@ class Handle:
     """The packaged model as an embedder that counts what it embeds."""
 
     name = "embedded"
+    languages = ("en",)
 
     def __init__(self, identity: str = "a") -> None:
         self.identity = identity
