@@ -56,13 +56,14 @@ def read_roff(text: str, line: int = 1) -> tuple[str, list[Block]]:
 def _lines(text: str, line: int) -> Iterator[tuple[int, str]]:
     """Yield the lines with their numbers, without comments, macro definitions and groff's own requests."""
     end = ""  # of the lines to skip
+    depth = 0  # of conditions, mostly about the output device, that are skipped
     for number, content in enumerate(text.split("\n"), start=line):
         if end:
             end = "" if content.startswith(end) else end
+        elif depth or re.match(r"['.]\s*i[ef]\s.*\\{", content):
+            depth = max(0, depth + content.count("\\{") - content.count("\\}"))
         elif re.match(r"['.]\s*(?:de|am|ig)\b", content):
             end = ".."
-        elif re.match(r"['.]\s*i[ef]\s.*\\{", content):  # a condition, mostly about the output device
-            end = ".\\}"
         elif not re.match(r"['.]\s*(?:\\\"|$)", content):
             yield number, re.sub(r"(?<!\\)(?:\\\\)*\\[\"#].*", "", content)
 

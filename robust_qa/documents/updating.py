@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..errors import InputError
+from ..errors import ConfigError, InputError
 from ..types import Stale
 from .blocks import Unreadable
 from .cutting import Cut
+from .encodings import charset
 from .formats import read
 from .isolation import SECONDS, Call, in_order
 from .walk import ABSENT, Found, Skipped, is_gone, is_under, located, places, shown
@@ -42,6 +43,7 @@ class FileReader:
 
     Skips files larger than `megabytes`, and those that take more than `seconds` and two more for each megabyte.
     With `dates`, a document without a date has that of its file. `encoding` is that of text files, "" to detect it.
+    Raises ConfigError if there is no such encoding.
     """
 
     cut: Cut
@@ -49,6 +51,13 @@ class FileReader:
     dates: bool = False
     seconds: float = SECONDS
     encoding: str = ""
+
+    def __post_init__(self) -> None:
+        if self.encoding and not charset(b"", self.encoding):
+            raise ConfigError(
+                f"There is no encoding {self.encoding!r}.",
+                hint='Set `encoding` to a name such as "cp1251", or leave it empty, so that it is detected.',
+            )
 
     def stamp(self, path: Path) -> str:
         """Return a hash of the file's bytes and of the options for cutting, "" if the file is too large.

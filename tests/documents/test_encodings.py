@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from robust_qa.documents import charset
+from robust_qa import ConfigError
+from robust_qa.documents import Cut, FileReader, charset
 
 
 @pytest.mark.parametrize(
@@ -18,10 +19,17 @@ from robust_qa.documents import charset
         ("маяк", "mac-cyrillic", "x-mac-ukrainian"),
         ("ραδιο", "iso8859-7", "sun_eu_greek"),
         ("恒裏", "cp950", "Big5"),
+        ("Fährhäuser", "mac-roman", "mac-roman"),
+        ("Fährhäuser", "cp437", "CP437"),
     ],
 )
 def test_text_with_a_label_is_decoded(text: str, encoded: str, label: str) -> None:
     assert text.encode(encoded).decode(charset(b"", label)) == text
+
+
+def test_an_unknown_encoding_is_an_error() -> None:
+    with pytest.raises(ConfigError, match="no encoding 'cp12511'"):
+        FileReader(Cut(), encoding="cp12511")
 
 
 @pytest.mark.parametrize("label", ["ISO_8859-2:1987", "Windows-1250", "l2"])
