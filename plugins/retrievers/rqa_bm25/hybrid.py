@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from robust_qa import EmbedderName, RqaError
 from robust_qa.kit import fused, language_of_question, with_title
+from rqa_bm25.copies import without_copies
 from rqa_bm25.retriever import Bm25
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ class Hybrid(Bm25):
         else:
             [vector] = await self._embedder.embed([query])
             by_meaning = await asyncio.to_thread(self._nearest, vector, max(k, _DEPTH))
-        found = fused([by_words, by_meaning] if self._mode == "hybrid" else [by_meaning], k)
-        return await asyncio.to_thread(self._marked, found)
+        found = fused([by_words, by_meaning] if self._mode == "hybrid" else [by_meaning], 2 * depth)
+        return await asyncio.to_thread(lambda: self._marked(without_copies(found, query, k)))
 
     def fingerprint(self) -> str:
         """Return the name of the newest commit, and which vectors are searched with it."""

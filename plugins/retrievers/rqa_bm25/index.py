@@ -33,8 +33,9 @@ import tantivy
 
 from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError
 from robust_qa.documents import MARKER, FileReader, tidy
-from robust_qa.kit import visible, with_title
+from robust_qa.kit import with_title
 from rqa_bm25.analysis import LANGUAGES, analysed
+from rqa_bm25.copies import without_copies
 
 FORMAT = 8
 _DRAFT = "rqa-index.json.new"
@@ -167,17 +168,12 @@ class Index:
                 yield {key_of(*each): with_title(*each) for each in texts[first : first + size]}
 
     def search(self, query: str, k: int) -> list[Passage]:
-        """Return the `k` best passages without duplicates, best first. Raises MissingError."""
+        """Return the `k` best passages without copies, best first. Raises MissingError."""
         commit = self._newest()
-        found: dict[tuple[str, str], Passage] = {}  # by title and text
         with self.guarded("Searching"):
             terms = commit.heaviest(commit.words(tidy(query[:_LONGEST_QUERY])))
-            for score, address in commit.hits(terms, k) if terms and k > 0 else ():
-                passage = _passage(score, commit.searcher.doc(address))
-                found.setdefault((visible(_own_title(passage)), visible(passage.text)), passage)
-                if len(found) == k:
-                    break
-        return list(found.values())
+            hits = commit.hits(terms, k) if terms and k > 0 else ()
+            return without_copies((_passage(score, commit.searcher.doc(address)) for score, address in hits), query, k)
 
     def marked(self, passages: list[Passage], reader: FileReader) -> list[Passage]:
         """Return the passages, marked if their file is not as it was indexed."""
@@ -415,11 +411,6 @@ def key_of(title: str, text: str) -> bytes:
 def searched(title: str, text: str, language: str) -> str:
     """Return the value of the field `words`, which is not stored."""
     return " ".join([*analysed(title, language) * 2, *analysed(text, language)])
-
-
-def _own_title(passage: Passage) -> str:
-    """Return the title, "" if it is only the file name: copies of a file differ in it."""
-    return "" if passage.title == Path(passage.source).stem else passage.title
 
 
 def decoded(document: tantivy.Document, field: str) -> str:

@@ -43,7 +43,7 @@ Language = Literal[
 class Bm25:
     """Searches an index of files on disk with BM25 (k1 = 1.2, b = 0.75) over title and text.
 
-    `Passage.score` is the BM25 score, which has no upper bound. Duplicate passages are returned once.
+    `Passage.score` is the BM25 score, which has no upper bound. Copies of a passage are returned once.
     """
 
     cached = False  # a search is faster than the cache

@@ -173,6 +173,27 @@ def test_copies_of_a_file_are_returned_once(tmp_path):
     assert len(retriever.retrieve("keeper Ada", 5)) == 1
 
 
+BRIDGE = "The bridge of Harlow is painted green. It carries trams and cars, and it has two towers and four arches."
+
+
+def test_near_copies_are_one_passage_that_names_the_others(tmp_path):
+    for n in range(12):
+        (tmp_path / f"copy{n}.md").write_text(f"# Bridge\n\n{BRIDGE} Printed copy {n}.\n")
+    (tmp_path / "history.md").write_text("# History\n\nThe crossing at Harlow was designed by Clara Voss.\n")
+    retriever = Bm25(Bm25.Options(index=tmp_path / "index"))
+    retriever.index([tmp_path])
+    found = {passage.title: passage for passage in retriever.retrieve("Who designed the bridge of Harlow?", 10)}
+    assert found.keys() == {"Bridge", "History"}
+    assert found["Bridge"].place.endswith("and 8 more")
+
+
+def test_versions_that_differ_in_what_is_asked_both_stay(tmp_path):
+    rows = [{"id": fee, "title": "Bridge", "text": f"{BRIDGE} The toll is {fee} crowns."} for fee in ("20", "35")]
+    retriever = indexed(tmp_path / "a", rows)
+    assert sorted(ids(retriever, "How much is the toll of the bridge?")) == ["20", "35"]
+    assert len(ids(retriever, "Which colour is the bridge?")) == 1
+
+
 def test_language_chooses_the_stemmer(tmp_path):
     rows = [{"id": "de", "text": "Die Katzen schlafen."}, {"id": "en", "text": "nothing"}]
     assert ids(indexed(tmp_path / "de", rows, language="de"), "Katze") == ["de"]
