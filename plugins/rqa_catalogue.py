@@ -103,6 +103,11 @@ def _lab(registry: Registry) -> None:
     training = "rqa_training.{}.command:{}".format
     add("train cascade", training("cascade", "cascade"), summary="Fit the bounds of the strategy cascade.")
     add("train eor", "rqa_eor.command:eor", summary="Fit the weights of the strategy eor.")
+    add(
+        "train documents",
+        "rqa_training.reader.over_documents:documents",
+        summary="Continue a reader on questions over your own documents.",
+    )
     add("train evaluator", training("evaluator", "train"), summary="Train and convert an evaluator.")
     add("train reader", training("reader", "reader"), summary="Train, convert and calibrate a reader.")
     add("evaluator", "rqa_training.evaluator.tools:evaluator", summary="Convert and calibrate evaluators.")

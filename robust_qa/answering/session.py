@@ -382,13 +382,15 @@ async def _closest(answer: Answer, toolbox: Toolbox) -> tuple[Citation, ...]:
     if answer.text is not None and toolbox.generative:
         return ()
     cited = {(citation.source, citation.id) for citation in _cited(answer)}
+    guessed = {(each.source, each.id) for each in (answer.probable.citations[:1] if answer.probable else ())}
     asked = set(content_terms(toolbox.question.text))
     quotes = [
         cite_quote(quote, toolbox.retrieved)
         for quote in await toolbox.quote(toolbox.retrieved)
         if (quote.score or 0) >= _LIKELY or _about(toolbox.retrieved[quote.passage], asked)
     ]
-    return tuple(quote for quote in quotes if (quote.source, quote.id) not in cited)[:QUOTES]
+    others = [quote for quote in quotes if (quote.source, quote.id) not in cited]
+    return tuple(sorted(others, key=lambda quote: (quote.source, quote.id) not in guessed)[:QUOTES])
 
 
 def _about(passage: Passage, asked: Set[str]) -> bool:
