@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,9 +22,6 @@ from robust_qa import RqaError
 
 if TYPE_CHECKING:
     from .engine import Engine
-
-# Without MKL, CTranslate2 computes wrong int8 scores on processors of AMD. Its library reads the variable.
-os.putenv("CT2_USE_MKL", os.environ.get("CT2_USE_MKL", "1"))
 
 
 class T5:

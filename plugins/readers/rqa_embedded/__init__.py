@@ -7,11 +7,6 @@ They work offline on a CPU. The model (MiniLM, 6 layers, int8) marks the answer 
 
 from __future__ import annotations
 
-import os
-
 from .reader import EmbeddedEmbedder, EmbeddedEvaluator, EmbeddedReader
-
-# As in rqa_t5, because CTranslate2 decides once for a process.
-os.putenv("CT2_USE_MKL", os.environ.get("CT2_USE_MKL", "1"))
 
 __all__ = ["EmbeddedEmbedder", "EmbeddedEvaluator", "EmbeddedReader"]
