@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -202,6 +202,15 @@ class Components:
                 continue
             if has_index and self.has_embedders("retriever", name):
                 yield name
+
+    def indexing_by_default(self, *, in_folder: bool = False) -> Iterator[str]:
+        """The configured, then the installed retrievers that have an index, best first."""
+        installed = (registration.name for registration in self.host.components("retriever"))
+        return islice(self.indexing((*self.config.names("retriever"), *installed), in_folder=in_folder), 1)
+
+    def refreshes(self, name: str) -> bool:
+        """Whether that retriever can update its index by itself. Raises ConfigError if there is no such retriever."""
+        return self._registration("retriever", name, self._table("retriever", name)).has("refresh")
 
     def has_embedders(self, kind: Kind, name: str) -> bool:
         """Whether there is an embedder for each option of that component that names one."""

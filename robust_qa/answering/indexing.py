@@ -9,7 +9,7 @@ import shlex
 import shutil
 import stat
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,11 @@ from ..calls.cache import open_cache
 from ..calls.contract import CONTRACT, PLUGIN_FAULT, attributed, validated
 from ..config import environment
 from ..config.layers import Config
-from ..errors import BusyError, ConfigError, PluginError
+from ..errors import BusyError, ConfigError, MissingError, PluginError, RqaError
 from ..expressions import BUILT_IN, sources
 from ..host.loading import Host
 from ..protocols import IndexProgress, IndexReport
+from ..types import Kind
 from .components import Component, Components
 
 _LOCK_TIMEOUT = 60.0  # seconds to wait for another process that indexes the same files
@@ -46,8 +47,7 @@ def indexing_retriever(components: Components, *, named: bool, in_folder: bool =
         )
     if candidates:
         return candidates[0]
-    installed = (registration.name for registration in components.host.components("retriever"))
-    for name in components.indexing((*components.config.names("retriever"), *installed), in_folder=in_folder):
+    for name in components.indexing_by_default(in_folder=in_folder):
         return name
     raise ConfigError("No installed retriever has an index.", hint="`rqa plugins` lists installed and broken plugins.")
 
@@ -56,6 +56,37 @@ def index(
     components: Components, name: str, paths: Sequence[Path], progress: IndexProgress | None = None
 ) -> IndexReport:
     """Index `paths` with the retriever `name`. Raises PluginError if it returns no report or fails to close."""
+    return _indexed(components, name, lambda it: it.index([path.absolute() for path in paths], progress))
+
+
+def refresh(config: Config, host: Host, overrides: Mapping[tuple[Kind, str], Mapping[str, Any]]) -> list[str]:
+    """Update the indexes of the configured retrievers with what changed, where that is quick.
+
+    Returns what the user should know. An index that is missing or being written is left alone.
+    """
+    components = Components(config, host, overrides=overrides)
+    tree = components.retriever
+    names = [name for name in sources(tree) if name not in BUILT_IN] if tree else [*components.indexing_by_default()]
+    messages: list[str] = []
+    for name in dict.fromkeys(names):
+        try:
+            if not components.refreshes(name):
+                continue
+            report = _indexed(Components(config, host, overrides=overrides), name, lambda it: it.refresh())
+        except (BusyError, MissingError):
+            continue
+        except RqaError as error:
+            messages.append(f"The index of {name} was not updated: {error.message}")
+            continue
+        if report.pending:
+            command = f"rqa index -r {name}" if config.names("retriever") else "rqa index"
+            files = "1 file has" if report.pending == 1 else f"{report.pending:,} files have"
+            messages.append(f"{files} changed since the files were indexed. Update the index with `{command}`.")
+    return messages
+
+
+def _indexed(components: Components, name: str, work: Callable[[Any], Any]) -> IndexReport:
+    """Return the report of `work`, which gets the component."""
     cache = open_cache(components.config) if components.component("retriever", name).embedders else None
     components.cache, qualified = cache, f"retriever.{name}"
     with asyncio.Runner() as runner:
@@ -63,14 +94,14 @@ def index(
             component = components.build("retriever", name)
             with attributed(qualified):
                 # Not in the event loop, where Ctrl-C would not interrupt a plain `def`.
-                result = component.index([path.absolute() for path in paths], progress)
+                result = work(component)
                 report: IndexReport = runner.run(_result(result)) if inspect.isawaitable(result) else result
         finally:
             unclosed = "\n".join(runner.run(components.close()))
             if cache:
                 cache.close()
     if problem := validated(report, IndexReport)[1]:
-        raise PluginError(f"`index` of {qualified} returned {problem}.", hint=CONTRACT)
+        raise PluginError(f"Indexing with {qualified} returned {problem}.", hint=CONTRACT)
     if unclosed:  # the index may be incomplete
         raise PluginError(unclosed, hint=PLUGIN_FAULT)
     return report

@@ -28,8 +28,11 @@ def open_session(
     indexed: Callable[[IndexReport], None] = lambda report: None,
     history: Recorder | None = None,
     detailed: bool = True,
+    fresh: bool = True,
 ) -> Session:
     """Return a session that is not entered yet. Index `docs` first, in an index of their own.
+
+    Without `docs`, `fresh` updates the configured indexes with what changed, where that is quick.
 
     `named`: the caller names the retriever, which ignores a question's own passages and has to index `docs`.
     `progress` and `indexed` are called during and after the indexing. The rest is as in Session.
@@ -61,4 +64,6 @@ def open_session(
     )
     for kind, table in config.overridden():
         session.components.component(kind, table)  # validate what this question does not use, too
+    if fresh and not docs:
+        session.refresh()
     return session

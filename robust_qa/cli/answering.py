@@ -12,7 +12,9 @@ from .options import Answering
 from .run import Run
 
 
-def open_session(run: Run, answering: Answering, *, detailed: bool = True, record: str = "") -> Session:
+def open_session(
+    run: Run, answering: Answering, *, detailed: bool = True, record: str = "", fresh: bool = True
+) -> Session:
     """Return a session for the command line and the configuration. Index the files of --docs first.
 
     `record`: a command, such as "ask", whose answers go to the history.
@@ -36,4 +38,5 @@ def open_session(run: Run, answering: Answering, *, detailed: bool = True, recor
             indexed=say_skipped,
             history=recorder(config, record, run.say) if record else None,
             detailed=detailed,
+            fresh=fresh,
         )

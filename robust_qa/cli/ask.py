@@ -83,7 +83,7 @@ def command(
     trace = Trace(watcher=live)
     with plugins_write_to_stderr():
         # Outside the event loop, so that Ctrl-C interrupts indexing.
-        session = open_session(run, options, record="ask")
+        session = open_session(run, options, record="ask", fresh=passages is None)
         run.hold()  # messages follow the answer, a part of which may be on the screen
         click.get_current_context().call_on_close(run.release)
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -20,6 +20,8 @@ _DEPTH = 100  # passages of each ranking that are fused
 _QUICK_DEPTH = 30  # with `quick`: passages that are embedded for a query
 _MOST_EMBEDDED = 20_000  # passages whose vectors are kept in memory
 _BATCH = 256  # passages embedded at once, and then written
+_QUICK_EMBEDDED = 512  # passages that `refresh` embeds
+_QUICK_INDEX = 50_000  # passages in an index whose vectors `refresh` updates
 
 
 class Hybrid(Bm25):
@@ -112,7 +114,21 @@ class Hybrid(Bm25):
         report = super().index(paths, progress)
         return report if self._quick or self._mode == "bm25" or not report.passages else self._embed(report, progress)
 
-    async def _embed(self, report: IndexReport, progress: IndexProgress | None) -> IndexReport:
+    def refresh(self) -> IndexReport | Awaitable[IndexReport]:  # type: ignore[override]
+        """Update the index as `bm25` does, and its vectors if there are any and few are missing."""
+        report = super().refresh()
+        if self._quick or self._mode == "bm25" or self._has_vectors_of(self._index.generation()) is not False:
+            return report
+        return self._embed(replace(report, passages=self._index.passages()), None, quick=True)
+
+    def _has_vectors_of(self, generation: str) -> bool | None:
+        """Return whether all passages of the index have vectors, None if none has."""
+        from rqa_bm25.vectors import Vectors
+
+        header = Vectors(self._index.folder).header
+        return header.complete == generation if header else None
+
+    async def _embed(self, report: IndexReport, progress: IndexProgress | None, *, quick: bool = False) -> IndexReport:
         from rqa_bm25.vectors import Vectors
 
         generation, embedder = self._index.generation(), self._embedder.identity
@@ -125,6 +141,8 @@ class Hybrid(Bm25):
             if header and (header.embedder, header.complete) == (embedder, generation):
                 return report
             known = vectors.keys() if header and header.embedder == embedder else set()
+            if quick and report.passages > min(_QUICK_INDEX, len(known) + _QUICK_EMBEDDED):
+                return replace(report, pending=report.pending + report.added + report.changed)
             live: set[bytes] = set()
             for passages in self._index.batches(_BATCH):
                 live.update(passages)

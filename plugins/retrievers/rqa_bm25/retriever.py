@@ -91,6 +91,15 @@ class Bm25:
             progress=progress,
         )
 
+    def refresh(self) -> IndexReport:
+        """Update the index with what changed in the files and folders indexed before, if that is quick.
+
+        Raises MissingError if there is no index, BusyError while another process writes.
+        """
+        from rqa_bm25.indexing import refresh
+
+        return refresh(self._index, self._reader, memory=self._options.writer_memory)
+
     def fingerprint(self) -> str:
         """Return the name of the newest commit."""
         return self._index.generation()

@@ -83,13 +83,16 @@ def test_files_that_are_as_they_were_indexed_are_not_marked(rqa: Rqa, club: Path
 )
 @pytest.mark.parametrize("retriever", ["bm25", "hybrid"])
 def test_a_citation_of_a_stale_file_is_marked_until_the_index_is_updated(
-    retriever: str, how: Change, words: str, rqa: Rqa, club: Path
+    retriever: str, how: Change, words: str, rqa: Rqa, club: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("rqa_bm25.indexing._QUICK_FILES", 0)
+    monkeypatch.setattr("rqa_bm25.indexing._QUICK_REMOVED", 0)
     change(club / "fee.md", how)
     ended = rqa("ask", "-r", retriever, FEE)
     assert f"[1] fee · handbook/fee.md:1 {words}" in ended.out and ended.out.count(words) == 1
     command = shlex.join(["rqa", "index", str(club.absolute() / "fee.md")])
     assert command in ended.err
+    assert "1 file has changed since the files were indexed. Update the index with `rqa index`." in ended.err
     [cited] = json.loads(rqa("ask", "--json", "-r", retriever, FEE).out)["citations"]
     assert cited["stale"] == how
     closest = json.loads(rqa("ask", "--json", "-r", retriever, "When do the members of the club meet?").out)["closest"]
@@ -102,7 +105,34 @@ def test_a_citation_of_a_stale_file_is_marked_until_the_index_is_updated(
     assert words not in ended.out and "20 crowns" not in ended.out and "rqa index" not in ended.err
 
 
-def test_both_sides_of_a_conflict_are_marked(rqa: Rqa, club: Path) -> None:
+@pytest.mark.parametrize("retriever", ["bm25", "hybrid"])
+def test_a_question_updates_the_index_with_the_few_files_that_changed(retriever: str, rqa: Rqa, club: Path) -> None:
+    def ask(question: str) -> str:
+        ended = rqa("ask", "--short", "-r", retriever, question)
+        assert "rqa index" not in ended.err
+        return str(ended.out)
+
+    change(club / "fee.md", "changed")
+    assert ask(FEE) == "35 crowns\n"
+    (club / "fee.md").rename(club / "price.md")
+    assert rqa("ask", "-r", retriever, FEE).out.startswith("35 crowns\n\n[1] price · handbook/price.md:1\n")
+    (club / "pet.md").write_text("The cat of the club is called Yeti.")
+    assert ask("What is the cat of the club called?") == "Yeti\n"
+    change(club / "price.md", "gone")
+    assert "35 crowns" not in rqa("ask", "-r", retriever, FEE).out
+    assert "0 added, 0 changed, 0 removed, 2 unchanged" in rqa("index", club).err
+
+
+def test_a_question_embeds_what_it_adds_to_an_index_with_vectors(rqa: Rqa, club: Path) -> None:
+    (club / "car.md").write_text("The automobile broke down twice last week.")
+    (club / "tea.md").write_text("Green tea needs water below boiling.")
+    whole = json.loads(rqa("ask", "--json", "-O", "retriever.hybrid.mode=dense", "vehicle trouble").out)
+    retrieved = next(step for step in whole["trace"] if step["kind"] == "retrieve")
+    assert retrieved["data"]["passages"][0]["title"] == "car"
+
+
+def test_both_sides_of_a_conflict_are_marked(rqa: Rqa, club: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rqa_bm25.indexing._QUICK_REMOVED", 0)
     (club / "new.md").write_text("The annual fee of the club is 35 crowns.")
     rqa("index", club)
     change(club / "fee.md", "gone")
