@@ -208,9 +208,9 @@ class Components:
         installed = (registration.name for registration in self.host.components("retriever"))
         return islice(self.indexing((*self.config.names("retriever"), *installed), in_folder=in_folder), 1)
 
-    def refreshes(self, name: str) -> bool:
-        """Whether that retriever can update its index by itself. Raises ConfigError if there is no such retriever."""
-        return self._registration("retriever", name, self._table("retriever", name)).has("refresh")
+    def has(self, kind: Kind, name: str, method: str) -> bool:
+        """Whether that component has an optional method. Raises ConfigError if there is no such component."""
+        return self._registration(kind, name, self._table(kind, name)).has(method)
 
     def has_embedders(self, kind: Kind, name: str) -> bool:
         """Whether there is an embedder for each option of that component that names one."""

@@ -10,8 +10,9 @@ import shutil
 import stat
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..calls.cache import open_cache
 from ..calls.contract import CONTRACT, PLUGIN_FAULT, attributed, validated
@@ -24,8 +25,12 @@ from ..protocols import IndexProgress, IndexReport
 from ..types import Kind
 from .components import Component, Components
 
+if TYPE_CHECKING:
+    from ..documents import Indexed
+
 _LOCK_TIMEOUT = 60.0  # seconds to wait for another process that indexes the same files
 _KEEP_UNUSED = 30 * 24 * 3600  # seconds to keep a --docs index after its last use
+_MOST_BYTES = 2_000_000_000  # of all --docs indexes; above it the longest unused ones are deleted
 
 
 def indexing_retriever(components: Components, *, named: bool, in_folder: bool = False) -> str:
@@ -53,10 +58,35 @@ def indexing_retriever(components: Components, *, named: bool, in_folder: bool =
 
 
 def index(
-    components: Components, name: str, paths: Sequence[Path], progress: IndexProgress | None = None
+    components: Components,
+    name: str,
+    paths: Sequence[Path],
+    progress: IndexProgress | None = None,
+    *,
+    remove: bool = False,
 ) -> IndexReport:
-    """Index `paths` with the retriever `name`. Raises PluginError if it returns no report or fails to close."""
-    return _indexed(components, name, lambda it: it.index([path.absolute() for path in paths], progress))
+    """Index `paths` with the retriever `name`, by default what it indexed before. `remove` removes them.
+
+    Raises ConfigError if it cannot do that, PluginError if it returns no report or fails to close.
+    """
+    absolute = [path.absolute() for path in paths]
+    if remove:
+        _check_can(components, name, "remove", "remove files from its index")
+        return _indexed(components, name, lambda it: it.remove(absolute))
+    return _indexed(components, name, lambda it: it.index(absolute, progress))
+
+
+def indexed_files(components: Components, name: str) -> Mapping[str, Indexed]:
+    """Return what the index of that retriever keeps of each file. Raises ConfigError if it cannot list them."""
+    _check_can(components, name, "files", "list its files")
+    with attributed(f"retriever.{name}"):
+        files: Mapping[str, Indexed] = components.build("retriever", name).files()
+    return files
+
+
+def _check_can(components: Components, name: str, method: str, what: str) -> None:
+    if not components.has("retriever", name, method):
+        raise ConfigError(f"Retriever {name!r} cannot {what}.", hint="Name another one with -r.")
 
 
 def refresh(config: Config, host: Host, overrides: Mapping[tuple[Kind, str], Mapping[str, Any]]) -> list[str]:
@@ -70,7 +100,7 @@ def refresh(config: Config, host: Host, overrides: Mapping[tuple[Kind, str], Map
     messages: list[str] = []
     for name in dict.fromkeys(names):
         try:
-            if not components.refreshes(name):
+            if not components.has("retriever", name, "refresh"):
                 continue
             report = _indexed(Components(config, host, overrides=overrides), name, lambda it: it.refresh())
         except (BusyError, MissingError):
@@ -178,10 +208,12 @@ def _key(paths: Sequence[Path], retriever: Component) -> str:
 
 
 def _delete_unused(folder: Path) -> None:
-    for mark in folder.glob("*.used"):
-        try:
-            if mark.stat().st_mtime < time.time() - _KEEP_UNUSED:
-                shutil.rmtree(mark.with_suffix(""), ignore_errors=True)
+    size = 0
+    with suppress(FileNotFoundError):  # another process deletes, too
+        used = {mark: mark.stat().st_mtime for mark in folder.glob("*.used")}
+        for number, mark in enumerate(sorted(used, key=lambda mark: -used[mark])):
+            index = mark.with_suffix("")
+            size += sum(file.stat().st_size for file in index.rglob("*"))
+            if used[mark] < time.time() - _KEEP_UNUSED or (size > _MOST_BYTES and number):
+                shutil.rmtree(index, ignore_errors=True)
                 mark.unlink()
-        except FileNotFoundError:
-            continue  # another process deleted it

@@ -85,8 +85,7 @@ class Session:
         warned = [text if count == 1 else f"{text} ({count:,} questions)" for text, count in self._warned.items()]
         warnings = [
             *([self._cache.trouble] if self._cache is not None else []),
-            *self._pending,
-            _advice_on_stale(list(self._stale)),
+            *(self._pending or [_advice_on_stale(list(self._stale))]),
             *warned,
             *self._unclosed,
         ]

@@ -22,10 +22,12 @@ def open_session(
     from .progress import indexing_progress
 
     def say_skipped(report: IndexReport) -> None:
+        from ..documents import summarised
+
         # Only after the index changed, so that not every question repeats the list.
         changed = report.added or report.changed or report.removed or not report.passages
-        for path, why in report.skipped if changed else ():
-            run.say(f"skipped {path}: {why}")
+        for line in summarised(report.skipped) if changed else ():
+            run.say(line)
 
     config = run.load_config(answering.overrides())
     with indexing_progress(run) if answering.docs else nullcontext() as progress:

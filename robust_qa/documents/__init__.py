@@ -9,7 +9,7 @@ from .document import Document, Report
 from .encodings import charset
 from .isolation import Call, isolated, read
 from .updating import Entry, FileReader, FileTable, Indexed, check_known, lost, removed, settle
-from .walk import MARKER, Found, Skipped, State, find, is_gone, is_skipped, is_under, located, places, shown
+from .walk import MARKER, Found, Skipped, State, find, is_gone, is_skipped, is_under, located, places, shown, summarised
 
 __all__ = [
     "MARKER",
@@ -41,5 +41,6 @@ __all__ = [
     "removed",
     "settle",
     "shown",
+    "summarised",
     "tidy",
 ]

@@ -40,10 +40,11 @@ class Indexed(msgspec.Struct, frozen=True, array_like=True):
 
 
 class FileTable(msgspec.Struct, frozen=True):
-    """The files of an index by name, and the files and folders that were given to it."""
+    """The files of an index by name, the files and folders that were given to it, and those that were removed again."""
 
     files: dict[str, Indexed] = {}
     roots: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
     def states(self, options: str | None = None) -> dict[str, State]:
         """Return the states of the files that were read with these options, None for any."""

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,7 @@ State = tuple[int, int, int]
 """Size, time of the last change, and time of the last change of content, name or rights. The times are in ns."""
 
 _ESCAPED = re.compile(r"\\u(dc[89a-f][0-9a-f])")  # a byte that is not UTF-8
+_REASONS = 12  # that `summarised` shows
 ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # the file does not exist; other errors may be temporary
 
 
@@ -44,12 +45,25 @@ class Found:
             self.skipped.append((files, why))
 
 
-def find(given: Iterable[Path], known: Mapping[str, State] | None = None) -> Found:
+def summarised(skipped: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a line for each reason, with the first path and the number of the others."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for path, why in skipped:
+        groups.setdefault(re.sub(r"\d[\d.,]*", "0", why), []).append((path, why))
+    lines = []
+    for (path, why), *others in list(groups.values())[:_REASONS]:
+        lines.append(f"skipped {path}{f' and {len(others):,} more' if others else ''}: {why}")
+    if left := sum(map(len, list(groups.values())[_REASONS:])):
+        lines.append(f"skipped {left:,} more, for other reasons")
+    return lines
+
+
+def find(given: Iterable[Path], known: Mapping[str, State] | None = None, without: Collection[str] = ()) -> Found:
     """Return the files to read.
 
     In folders these are the files of a supported format and all other text files, except hidden files and indexes of
-    rqa. Follows links that stay inside the folder, and enters each folder once. Does not open files whose state is
-    the one in `known`.
+    rqa, and of `without`. Follows links that stay inside the folder, and enters each folder once. Does not open files
+    whose state is the one in `known`.
     """
     found = Found()
     known = known or {}
@@ -63,7 +77,7 @@ def find(given: Iterable[Path], known: Mapping[str, State] | None = None) -> Fou
                 continue
             status = None
         if status and stat.S_ISDIR(status.st_mode):
-            for name, state, is_link in _walk(os.path.realpath(path), found):
+            for name, state, is_link in _walk(os.path.realpath(path), found, without):
                 if not is_link and name in known and known[name] == state:
                     found.unchanged[name] = None
                 else:
@@ -131,7 +145,7 @@ def places(paths: Iterable[Path]) -> set[Path]:
     return {Path(shown(place)) for path in paths for place in (real(path), identity(path))}
 
 
-def _walk(top: str, found: Found) -> Iterator[tuple[str, State, bool]]:
+def _walk(top: str, found: Found, without: Collection[str]) -> Iterator[tuple[str, State, bool]]:
     """Yield the files in the folder `top`, a resolved path, with their states, and whether they are links.
 
     Works with strings, because a scan of many files is to be fast.
@@ -153,6 +167,8 @@ def _walk(top: str, found: Found) -> Iterator[tuple[str, State, bool]]:
         folders: list[str] = []
         for name in sorted(name for name in by_name if not name.startswith(".")):
             path, is_link = by_name[name].path, by_name[name].is_symlink()
+            if path in without:
+                continue
             try:
                 status = os.stat(path)  # noqa: PTH116
             except OSError as error:

@@ -12,7 +12,7 @@ from pathlib import Path
 import tantivy
 from msgspec.structs import replace
 
-from robust_qa import IndexProgress, IndexReport
+from robust_qa import IndexProgress, IndexReport, InputError
 from robust_qa.documents import (
     Entry,
     FileReader,
@@ -51,28 +51,50 @@ def update(
     memory: int,
     progress: IndexProgress | None = None,
 ) -> IndexReport:
-    """Update `index` with the files at and under `paths`. `memory` is in megabytes.
+    """Update `index` with the files at and under `paths`, by default those indexed before. `memory` is in megabytes.
 
     If it is interrupted, the index stays unchanged.
 
     Raises BusyError while another process writes, InputError for a path that neither exists nor was indexed, and
-    ConfigError if the folder or the language does not match.
+    ConfigError if the folder or the language does not match. Raises MissingError without paths and without an index.
     """
+    paths = paths or [*map(located, index.table().roots)]
     if index.language() is None:
         check_known(paths, ())
     with index.writing(language) as (engine, damage):
         table = index.table_in(engine)
         check_known(paths, damage.roots if damage else table.files)
         given = (*paths, *map(located, damage.roots if damage else ()))
-        found = find((path for path in given if not is_gone(path)), table.states(reader.options))
-        roots = table.roots_with(path for path in given if not is_gone(path))
+        there = [path for path in given if not is_gone(path)]
+        without = tuple(
+            name for name in table.without if not any(is_under(shown(path), {Path(name)}) for path in paths)
+        )
+        found = find(there, table.states(reader.options), without)
         run = _Run(index, engine, table, reader, found, places(given), progress)
         if damage:
             other = "" if damage.roots else ". Index your other files again, too"
             found.skipped.append((str(index.folder), f"it was damaged ({damage.file}), so it is built again{other}"))
         found.report_kept(table.indexed())
         gone = {*removed(table.indexed(), paths, found), *lost(run.unseen)}
-        return run.run(gone, found.files, roots, memory)
+        return run.run(gone, found.files, roots=table.roots_with(there), without=without, memory=memory)
+
+
+def remove(index: Index, paths: Sequence[Path], reader: FileReader, *, memory: int) -> IndexReport:
+    """Remove the files at and under `paths` from `index`, until `update` gets a path at or under these.
+
+    Raises InputError for a path without files in the index.
+    """
+    here = places(paths)
+    with index.writing(index.language() or "none", checked=False) as (engine, _):
+        table = index.table_in(engine)
+        for path in paths:
+            if not any(is_under(file, places([path])) for file in (*table.files, *table.roots)):
+                raise InputError(f"The index holds no file at {path}.", hint="List its files with `rqa index --list`.")
+        run = _Run(index, engine, table, reader, Found(), here, None)
+        gone = [file for file in table.indexed() if is_under(file, here)]
+        roots = [root for root in table.roots if not is_under(root, here)]
+        without = {*table.without, *map(str, here)} if roots else set()
+        return run.run(gone, {}, roots=roots, without=sorted(without), memory=memory)
 
 
 def refresh(index: Index, reader: FileReader, *, memory: int) -> IndexReport:
@@ -83,7 +105,7 @@ def refresh(index: Index, reader: FileReader, *, memory: int) -> IndexReport:
     """
     table = index.table()
     roots = [path for path in map(located, table.roots) if not is_gone(path)]
-    found = find(roots, table.states())
+    found = find(roots, table.states(), table.without)
     here = places(roots)
     run = _Run(index, None, table, reader, found, here, None)
     gone = [*lost(run.unseen), *(file for file in run.unseen if file in found.not_text)]
@@ -98,7 +120,7 @@ def refresh(index: Index, reader: FileReader, *, memory: int) -> IndexReport:
         if index.table_in(engine) != table:  # another process was faster
             return IndexReport(folder=str(index.folder))
         run.engine = engine
-        return run.run(now, quick, table.roots, memory, pending=pending)
+        return run.run(now, quick, roots=table.roots, without=table.without, memory=memory, pending=pending)
 
 
 @contextmanager
@@ -159,7 +181,9 @@ class _Run:
         self,
         gone: Iterable[str],
         files: Mapping[Path, State],
+        *,
         roots: Sequence[str],
+        without: Sequence[str],
         memory: int,
         pending: int = 0,
     ) -> IndexReport:
@@ -174,7 +198,7 @@ class _Run:
             for path, entries in self.reader.entries_of(self._outdated(files), self.found.skipped):
                 self._file(path, entries)
                 self._report(1)
-            self._commit(FileTable(self.files, tuple(roots)))
+            self._commit(FileTable(self.files, tuple(roots), tuple(without)))
         self.engine.reload()
         return IndexReport(
             **self.counts,

@@ -13,7 +13,7 @@ from robust_qa.kit import data_dir
 
 if TYPE_CHECKING:
     from robust_qa import IndexProgress, IndexReport, Passage
-    from robust_qa.documents import FileReader
+    from robust_qa.documents import FileReader, Indexed
     from rqa_bm25.index import Index
 
 Language = Literal[
@@ -75,7 +75,7 @@ class Bm25:
         )
 
     def index(self, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport:
-        """Update the index with the files at and under `paths`, in one transaction.
+        """Update the index with the files at and under `paths`, by default those indexed before, in one transaction.
 
         Files elsewhere stay in the index until they are deleted.
         Raises BusyError while another process writes, InputError if a path does not exist and was never indexed.
@@ -90,6 +90,16 @@ class Bm25:
             memory=self._options.writer_memory,
             progress=progress,
         )
+
+    def remove(self, paths: Sequence[Path]) -> IndexReport:
+        """Remove the files at and under `paths` from the index. Raises InputError if it holds none there."""
+        from rqa_bm25.indexing import remove
+
+        return remove(self._index, paths, self._reader, memory=self._options.writer_memory)
+
+    def files(self) -> dict[str, Indexed]:
+        """Return what the index keeps of each file, by name. Raises MissingError if there is no index."""
+        return self._index.table().files
 
     def refresh(self) -> IndexReport:
         """Update the index with what changed in the files and folders indexed before, if that is quick.
