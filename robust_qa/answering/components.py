@@ -208,6 +208,21 @@ class Components:
         installed = (registration.name for registration in self.host.components("retriever"))
         return islice(self.indexing((*self.config.names("retriever"), *installed), in_folder=in_folder), 1)
 
+    def retriever_names(self) -> list[str]:
+        """The retrievers of the default expression. Without one, the first that has an index."""
+        if self.retriever is None:
+            return [*self.indexing_by_default()]
+        return [name for name in sources(self.retriever) if name not in BUILT_IN]
+
+    def check_options(self, names: Iterable[str], options: Iterable[str]) -> None:
+        """Raise ConfigError if one of these retrievers lacks one of the options, which filter what is searched."""
+        for name in names:
+            registration = self._registration("retriever", name, self._table("retriever", name))
+            if {*options} - {each.name for each in fields(registration.options or Limits)}:
+                raise ConfigError(
+                    f"Retriever {name!r} has no filters.", hint="Name another one with -r, or ask without filters."
+                )
+
     def has(self, kind: Kind, name: str, method: str) -> bool:
         """Whether that component has an optional method. Raises ConfigError if there is no such component."""
         return self._registration(kind, name, self._table(kind, name)).has(method)

@@ -95,10 +95,8 @@ def refresh(config: Config, host: Host, overrides: Mapping[tuple[Kind, str], Map
     Returns what the user should know. An index that is missing or being written is left alone.
     """
     components = Components(config, host, overrides=overrides)
-    tree = components.retriever
-    names = [name for name in sources(tree) if name not in BUILT_IN] if tree else [*components.indexing_by_default()]
     messages: list[str] = []
-    for name in dict.fromkeys(names):
+    for name in dict.fromkeys(components.retriever_names()):
         try:
             if not components.has("retriever", name, "refresh"):
                 continue

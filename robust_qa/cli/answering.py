@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 
 from ..answering.history import recorder
@@ -13,10 +14,17 @@ from .run import Run
 
 
 def open_session(
-    run: Run, answering: Answering, *, detailed: bool = True, record: str = "", fresh: bool = True
+    run: Run,
+    answering: Answering,
+    *,
+    detailed: bool = True,
+    record: str = "",
+    fresh: bool = True,
+    filters: Mapping[str, str] | None = None,
 ) -> Session:
     """Return a session for the command line and the configuration. Index the files of --docs first.
 
+    `fresh` and `filters` are as for the function of that name in `answering.opening`.
     `record`: a command, such as "ask", whose answers go to the history.
     """
     from .progress import indexing_progress
@@ -41,4 +49,5 @@ def open_session(
             history=recorder(config, record, run.say) if record else None,
             detailed=detailed,
             fresh=fresh,
+            filters=filters,
         )

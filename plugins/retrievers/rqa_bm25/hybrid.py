@@ -14,6 +14,7 @@ from rqa_bm25.retriever import Bm25
 
 if TYPE_CHECKING:
     from robust_qa import EmbedderHandle, IndexProgress, IndexReport, Passage
+    from rqa_bm25.index import Filter
     from rqa_bm25.vectors import Floats, Vectors
 
 _DEPTH = 100  # passages of each ranking that are fused
@@ -44,13 +45,14 @@ class Hybrid(Bm25):
         self._mode, self._quick, self._embedder = options.mode, options.quick, embedder
         self._embedded: dict[str, Floats] = {}  # with `quick`: the vectors of texts, for the next queries
         self._vectors: tuple[str, Vectors] | None = None  # of a generation of the index
+        self._left: tuple[str, set[bytes]] | None = None  # by the filter, of a generation of the index
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:  # type: ignore[override]
         """Return the `k` best passages. Raises MissingError if there is no index or it is empty."""
         if self._mode == "bm25" or k <= 0:
             return await asyncio.to_thread(super().retrieve, query, k)
         depth = _QUICK_DEPTH if self._quick else max(k, _DEPTH)
-        by_words = await asyncio.to_thread(self._index.search, query, depth)
+        by_words = await asyncio.to_thread(self._index.search, query, depth, self._only)
         if self._quick:
             by_meaning = await self._ranked(query, by_words)
         else:
@@ -95,6 +97,8 @@ class Hybrid(Bm25):
         return self._with(self._vectors[1], vector, n)
 
     def _with(self, vectors: Vectors, vector: Floats, n: int) -> list[Passage]:
+        from rqa_bm25.index import Filter
+
         if vectors.header is None or vectors.header.embedder != self._embedder.identity:
             return []
         if vectors.header.width != len(vector):
@@ -102,7 +106,16 @@ class Hybrid(Bm25):
                 f"The vectors of the index at {self._index.folder} are damaged.",
                 hint="Compute them again with `rqa index PATH...`.",
             )
-        return self._index.with_keys(vectors.nearest(vector, n))
+        only = self._only
+        among = self._keys(only) if only != Filter() else None
+        return self._index.with_keys(vectors.nearest(vector, n, among), only)
+
+    def _keys(self, only: Filter) -> set[bytes]:
+        """Return the keys of the passages that the filter leaves."""
+        generation = self._index.generation()
+        if self._left is None or self._left[0] != generation:
+            self._left = generation, {key for batch in self._index.batches(_BATCH, only) for key in batch}
+        return self._left[1]
 
     def index(  # type: ignore[override]
         self, paths: Sequence[Path], progress: IndexProgress | None = None

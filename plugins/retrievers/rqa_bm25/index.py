@@ -47,6 +47,7 @@ _LONGEST_QUERY = 200_000  # characters; the rest is ignored
 _MOST_TERMS = 64  # distinct words in one search
 _SPARE = 8  # extra hits in the first search, to replace duplicates
 _PAGE = 10_000  # passages read at once
+_LAST_DAY = 99999999
 _MOST_HITS = 10_000  # the search for more distinct passages stops here
 
 
@@ -67,7 +68,30 @@ def schema() -> tantivy.Schema:
     builder.add_bytes_field("date", stored=True)
     builder.add_bytes_field("place", stored=True)
     builder.add_bytes_field("table", stored=True)
+    # For filters: the file and the folders above it, its suffix, the words of the title, and the last day that the date
+    # can mean, as a number; without a date, the day of the file's last change.
+    builder.add_text_field("under", stored=False, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("type", stored=False, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("titled", stored=False, tokenizer_name="words", index_option="basic")
+    builder.add_unsigned_field("since", stored=False, indexed=True)
+    builder.add_bytes_field("day", stored=True)
     return builder.build()
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What to search: files at or under one of `within`, with one of the suffixes `types`, since a date.
+
+    The titles of the passages have the words of `title`. "" and () mean all.
+    """
+
+    within: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    since: str = ""
+    title: str = ""
+
+
+_ALL = Filter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +117,16 @@ class _Generation:
                 weights[word] = count * math.log((self.passages + 1) / (frequency + 0.5))
         return {word: counts[word] for word in heapq.nlargest(_MOST_TERMS, weights, key=weights.__getitem__)}
 
-    def hits(self, terms: dict[str, int], k: int) -> Iterator[tuple[float, tantivy.DocAddress]]:
+    def hits(self, terms: dict[str, int], k: int, only: Filter) -> Iterator[tuple[float, tantivy.DocAddress]]:
         """Yield scores and addresses, best first, beyond `k` because duplicates are dropped."""
-        query = tantivy.Query.boolean_query(
-            [
-                (tantivy.Occur.Should, tantivy.Query.boost_query(self._term(word), float(count)))
-                for word, count in terms.items()
-            ]
+        query = self.filtered(
+            tantivy.Query.boolean_query(
+                [
+                    (tantivy.Occur.Should, tantivy.Query.boost_query(self._term(word), float(count)))
+                    for word, count in terms.items()
+                ]
+            ),
+            only,
         )
         offset, limit = 0, min(k, self.searcher.num_docs) + _SPARE
         while offset < _MOST_HITS:
@@ -108,6 +135,20 @@ class _Generation:
             if len(page) < limit:
                 return
             offset, limit = offset + limit, limit * 4
+
+    def filtered(self, query: tantivy.Query, only: Filter) -> tantivy.Query:
+        """Return `query` for what `only` leaves. Its scores stay."""
+        words = self.analyzer.analyze(searchable(tidy(only.title)))
+        found = [tantivy.Query.term_query(self.schema, "titled", word) for word in words]
+        if only.within:
+            found.append(tantivy.Query.term_set_query(self.schema, "under", list(only.within)))
+        if only.types:
+            found.append(tantivy.Query.term_set_query(self.schema, "type", list(only.types)))
+        if only.since:
+            first, kind = int(only.since.replace("-", "").ljust(8, "0")), tantivy.FieldType.Unsigned
+            found.append(tantivy.Query.range_query(self.schema, "since", kind, first, _LAST_DAY))
+        left = [(tantivy.Occur.Must, tantivy.Query.const_score_query(each, 0.0)) for each in found]
+        return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), *left]) if left else query
 
     def _term(self, word: str) -> tantivy.Query:
         return tantivy.Query.term_query(self.schema, "words", word, "freq")
@@ -131,21 +172,21 @@ class Index:
 
     # -- searching
 
-    def with_keys(self, keys: Iterable[bytes]) -> list[Passage]:
+    def with_keys(self, keys: Iterable[bytes], only: Filter) -> list[Passage]:
         """Return a passage for each key that is in the index, in the order of the keys."""
         commit = self._newest()
         found = []
         with self.guarded("Searching"):
             for key in keys:
-                query = tantivy.Query.term_query(commit.schema, "key", key.hex())
+                query = commit.filtered(tantivy.Query.term_query(commit.schema, "key", key.hex()), only)
                 for score, address in commit.searcher.search(query, 1, count=False).hits:
                     found.append(_passage(score, commit.searcher.doc(address)))
         return found
 
-    def batches(self, size: int) -> Iterator[dict[bytes, str]]:
+    def batches(self, size: int, only: Filter = _ALL) -> Iterator[dict[bytes, str]]:
         """Yield the keys of all passages with the texts to embed, in groups of up to `size`."""
         commit = self._newest()
-        query = tantivy.Query.const_score_query(tantivy.Query.all_query(), 1.0)
+        query = commit.filtered(tantivy.Query.const_score_query(tantivy.Query.all_query(), 1.0), only)
         for start in range(0, commit.searcher.num_docs, _PAGE):
             with self.guarded("Reading"):
                 hits = commit.searcher.search(query, _PAGE, count=False, offset=start).hits
@@ -154,13 +195,13 @@ class Index:
             for first in range(0, len(texts), size):
                 yield {key_of(*each): with_title(*each) for each in texts[first : first + size]}
 
-    def search(self, query: str, k: int) -> list[Passage]:
+    def search(self, query: str, k: int, only: Filter = _ALL) -> list[Passage]:
         """Return the `k` best passages without duplicates, best first. Raises MissingError."""
         commit = self._newest()
         found: dict[tuple[str, str], Passage] = {}  # by title and text
         with self.guarded("Searching"):
             terms = commit.heaviest(Counter(commit.analyzer.analyze(searchable(tidy(query[:_LONGEST_QUERY])))))
-            for score, address in commit.hits(terms, k) if terms and k > 0 else ():
+            for score, address in commit.hits(terms, k, only) if terms and k > 0 else ():
                 passage = _passage(score, commit.searcher.doc(address))
                 found.setdefault((visible(_own_title(passage)), visible(passage.text)), passage)
                 if len(found) == k:
@@ -409,6 +450,23 @@ def key_of(title: str, text: str) -> bytes:
 def searched(title: str, text: str) -> list[str]:
     """Return the values of the field `words`, which is not stored."""
     return [*[searchable(title)] * 2, searchable(text)]
+
+
+def add_filtered(entry: tantivy.Document, file: str, title: str, day: int) -> None:
+    """Add the values that filters look at."""
+    path = Path(file)
+    for place in (path, *path.parents):
+        entry.add_text("under", str(place))
+    for suffix in {path.suffix, Path(path.stem).suffix if path.suffix == ".gz" else path.suffix}:
+        entry.add_text("type", suffix.removeprefix(".").lower())
+    entry.add_text("titled", searchable(title))
+    entry.add_unsigned("since", day)
+
+
+def last_day(date: str) -> int:
+    """Return the last day that YYYY, YYYY-MM or YYYY-MM-DD can mean, as a number."""
+    digits = "".join(filter(str.isdecimal, date))
+    return int(digits[:8].ljust(8, "9"))
 
 
 def _own_title(passage: Passage) -> str:

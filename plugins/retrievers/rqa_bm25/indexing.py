@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import accumulate
 from pathlib import Path
 
@@ -32,7 +33,7 @@ from robust_qa.documents import (
     settle,
     shown,
 )
-from rqa_bm25.index import Index, decoded, key_of, searched
+from rqa_bm25.index import Index, add_filtered, decoded, key_of, last_day, searched
 
 _PROGRESS_EVERY = 1000  # passages
 _MOST_DELETED = 0.1  # of all passages on disk; above it the index is rewritten
@@ -249,7 +250,7 @@ class _Run:
         known = self.files.get(file, Indexed()).passages > 0
         if known:
             self._drop(file)
-        fresh, before, noted = self.fresh.pop(file), self.passages, len(skipped)
+        fresh, before, noted = self.fresh[file], self.passages, len(skipped)
         try:
             self._add(file, entries)
             reason = "it has no text"
@@ -268,6 +269,8 @@ class _Run:
         self.files[file] = replace(fresh, passages=count, skipped=tuple(skipped[noted:]))
 
     def _add(self, file: str, entries: Iterable[Entry]) -> None:
+        state = self.fresh[file].state
+        changed = datetime.fromtimestamp(state[1] / 1e9, UTC).date().isoformat() if state else ""
         for each in entries:
             title, text = each.title, each.text
             entry = tantivy.Document(file=file, key=key_of(title, text).hex(), words=searched(title, text))
@@ -278,8 +281,10 @@ class _Run:
                 entry.add_bytes("source", _bytes(each.source))
             if each.date:
                 entry.add_bytes("date", _bytes(each.date))
+            entry.add_bytes("day", (each.date or changed).encode())
             if each.place:
                 entry.add_bytes("place", _bytes(each.place))
+            add_filtered(entry, file, title, last_day(each.date or changed))
             with self.index.guarded("Writing"):
                 self.writer.add_document(entry)
             self.passages += 1
@@ -328,6 +333,7 @@ def _rewrite(
             for words in searched(title, text):  # not stored, like `key`
                 passage.add_text("words", words)
             passage.add_text("key", key_of(title, text).hex())
+            add_filtered(passage, file, title, last_day(decoded(passage, "day")))
             writer.add_document(passage)
             done += 1
             if done % _PROGRESS_EVERY == 0:

@@ -14,7 +14,7 @@ from robust_qa.kit import data_dir
 if TYPE_CHECKING:
     from robust_qa import IndexProgress, IndexReport, Passage
     from robust_qa.documents import FileReader, Indexed
-    from rqa_bm25.index import Index
+    from rqa_bm25.index import Filter, Index
 
 Language = Literal[
     "none", "ar", "da", "de", "el", "en", "es", "fi", "fr", "hu", "it", "nl", "no", "pt", "ro", "ru", "sv", "ta", "tr"
@@ -40,6 +40,11 @@ class Bm25:
         file_megabytes: Annotated[int, Meta(ge=1)] = 200  # megabytes; larger files are skipped
         file_seconds: Annotated[int, Meta(ge=1)] = 30  # to read a file, and two more for each megabyte
         encoding: str = ""  # of text files, such as "cp1251"; "": detected
+        within: str = ""  # search only the files at or under this path
+        types: str = ""  # search only files with these suffixes, as in "pdf,docx"
+        # search only documents of this date or later; a document without a date has that of its file's last change
+        since: Annotated[str, Meta(pattern=r"^(\d{4}(-\d\d(-\d\d)?)?)?$")] = ""
+        title: str = ""  # search only passages whose title has these words
         file_dates: bool = False  # a document that states no date has the date of its file's last change
         # memory for indexing in megabytes; when it is full, it is written to disk
         writer_memory: Annotated[int, Meta(ge=15, le=4000)] = 256
@@ -56,10 +61,20 @@ class Bm25:
         `query` may be any text. Searches the newest commit, even while another process writes. Safe to call from
         several threads. Raises MissingError if there is no index or it is empty.
         """
-        return self._marked(self._index.search(query, k))
+        return self._marked(self._index.search(query, k, self._only))
 
     def _marked(self, passages: list[Passage]) -> list[Passage]:
         return self._index.marked(passages, self._reader)
+
+    @property
+    def _only(self) -> Filter:
+        from robust_qa.documents import places
+        from rqa_bm25.index import Filter
+
+        options = self._options
+        within = [*map(str, sorted(places([Path(options.within).absolute()])))] if options.within else []
+        types = [each.strip().removeprefix(".").lower() for each in options.types.split(",")]
+        return Filter(tuple(within), tuple(filter(None, types)), options.since, options.title)
 
     @property
     def _reader(self) -> FileReader:

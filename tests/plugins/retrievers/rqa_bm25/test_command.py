@@ -166,6 +166,58 @@ def test_a_file_with_a_name_that_is_not_utf_8_is_found_again(rqa: Rqa, club: Pat
     assert json.loads(rqa("ask", "--json", "What is the cat of the club called?").out)["citations"][0]["stale"] == ""
 
 
+# -- filters
+
+PLAIN = """
+from robust_qa import hookimpl
+
+class Plain:
+    def retrieve(self, query, k):
+        return []
+
+@hookimpl
+def rqa_register(registry):
+    registry.retriever("plain", Plain)
+"""
+
+
+@pytest.mark.parametrize("docs", [[], ["--docs", "handbook"]])
+@pytest.mark.parametrize("retriever", ["bm25", "hybrid"])
+def test_filters_apply_to_the_search_and_not_to_what_it_found(
+    retriever: str, docs: list[str], rqa: Rqa, club: Path
+) -> None:
+    def sources(*filters: str) -> set[str]:
+        ended = rqa("ask", "--json", "-r", f"{retriever}@2", *docs, *filters, FEE)
+        assert ended.code == 0, ended.err
+        step = next(step for step in json.loads(ended.out)["trace"] if step["kind"] == "retrieve")
+        return {Path(passage["source"]).name for passage in step["data"]["passages"]}
+
+    rows = [f"The annual fee of the club {number} is {number} crowns." for number in range(30)]
+    (club / "many.jsonl").write_text("".join(json.dumps({"text": row}) + "\n" for row in rows))
+    (club / "old").mkdir()
+    (club / "old" / "paper.html").write_text(
+        "<title>Rules of 1999</title><meta name=date content=1999-05-31><p>The members pay a fee once in a year.</p>"
+    )
+    os.utime(club / "meet.md", (1e9, 1e9))
+    assert rqa("index", club).code == 0
+    assert sources("--in", "handbook/old") == sources("--type", ".HTML, pdf") == {"paper.html"}
+    assert sources("--title", "rule") == {"paper.html"}
+    assert sources("--in", str(club / "fee.md")) == {"fee.md"}
+    assert "paper.html" not in sources("--since", "1999-06") | sources("--since", "2026-01-01")
+    assert sources("--since", "1999-05-31", "--in", "handbook/old") == {"paper.html"}
+    assert sources("--since", "2001", "--type", "md", "--title", "meet") == {"meet.md"}
+    assert sources("--in", "handbook/nowhere") == set()
+
+
+def test_filters_are_refused_where_they_cannot_apply(rqa: Rqa, club: Path) -> None:
+    Path("plain.py").write_text(PLAIN)
+    ended = rqa("--plugin", "plain.py", "ask", "-r", "bm25 & plain", "--type", "md", FEE)
+    assert ended.code == 2 and "Retriever 'plain' has no filters." in ended.err
+    ended = rqa("ask", "--since", "May", FEE)
+    assert ended.code == 2 and "since" in ended.err
+    assert rqa("ask", "--passages", "-", "--type", "md", FEE).code == 2
+
+
 # -- what is in the index
 
 
