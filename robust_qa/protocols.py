@@ -481,6 +481,7 @@ class IndexReport:
     passages: int = 0
     skipped: tuple[tuple[str, str], ...] = ()  # (path, why)
     folder: str = ""  # of the index; `rqa index` warns when other users can read it
+    pending: int = 0  # files that changed and were not read again; only of `refresh`
 
 
 class IndexProgress(Protocol):

@@ -71,6 +71,7 @@ class Tools:
         """Find passages in the documents, the most relevant first."""
         try:
             check_question(query)
+            await self._session.keep_fresh()
             passages = await self._session.toolbox_for(Question(query)).retrieve(query, k=k)
         except RqaError as error:
             raise _failed(error) from error
