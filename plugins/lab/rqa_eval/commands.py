@@ -163,7 +163,7 @@ def evaluate_sets(
 
     from .cards import CARD_METRICS
     from .gate import StoredScores
-    from .questions import field_warnings, read_sets
+    from .questions import read_sets, remarks
     from .running import Plan, evaluate
     from .strategies import check
     from .views import VIEWS
@@ -188,7 +188,7 @@ def evaluate_sets(
         retry=retry_failed,
         force=force,
     )
-    for line in chain.from_iterable(map(field_warnings, plan.sets)):
+    for line in chain.from_iterable(map(remarks, plan.sets)):
         run.say(line)
     stored = StoredScores.load(gate) if gate else None  # now, because it may be in the folder of this run
     if stored:

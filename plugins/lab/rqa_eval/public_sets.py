@@ -266,7 +266,8 @@ def _arc(row: Mapping[str, Any]) -> dict[str, Any]:
     stem = asked if isinstance(asked, str) else asked["stem"]
     listed = "".join(f"\n{label}: {text}" for label, text in choices.items())
     others = {name: value for name, value in row.items() if name not in ("question", "choices", "answerKey")}
-    return {**others, "question": stem + listed, "answers": [choices[key]], "choices": choices, "choice": key}
+    asked = f"{stem}\nChoose the best of these answers and give its letter.{listed}"
+    return {**others, "question": asked, "answers": [choices[key]], "choices": choices, "choice": key}
 
 
 def pubhealth(path: Path) -> Iterator[Entry]:
@@ -282,7 +283,7 @@ def pubhealth(path: Path) -> Iterator[Entry]:
 def _claim(claim: str, verdict: str) -> dict[str, Any]:
     """Return the question about a claim."""
     return {
-        "question": f"{claim}\nIs this claim true or false?",
+        "question": f"{claim}\nDecide whether this claim is right. Answer true or false.",
         "answers": [verdict],
         "choices": {"true": "true", "false": "false"},
         "choice": verdict,
