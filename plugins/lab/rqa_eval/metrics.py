@@ -125,10 +125,14 @@ def recall(outcome: Outcome) -> float | None:
 
 
 def first_gold_recall(outcome: Outcome) -> float | None:
-    """Return the share of the words of the first gold answer in the answer, as in ActiveRAG's code."""
+    """Return the share of the words of the gold answer in the answer, as in ActiveRAG's code.
+
+    The gold answer is the `long_answer` of ASQA, and in other sets the first one.
+    """
     if not outcome.gold:
         return None
-    gold, answer = _tokens(outcome.gold[0][0]), _tokens(outcome.answer.text or "")
+    long_answer = (outcome.row.get("fields") or {}).get("long_answer")
+    gold, answer = _tokens(str(long_answer or outcome.gold[0][0])), _tokens(outcome.answer.text or "")
     return _overlap(answer, gold) / len(gold)
 
 
@@ -274,7 +278,7 @@ METRICS: list[Metric] = [
     _Metric(
         "first-gold-recall",
         first_gold_recall,
-        "share of the first gold answer's words in the answer",
+        "share of the words of the first or the long gold answer in the answer",
         of_text=True,
         shown="if asked",
     ),

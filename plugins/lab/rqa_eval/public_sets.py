@@ -176,7 +176,10 @@ def ctxs(path: Path) -> Iterator[Entry]:
 
 
 def asqa(path: Path) -> Iterator[Entry]:
-    """ASQA: the facts are the short answers to the disambiguated questions (also with ALCE's passages in `docs`)."""
+    """ASQA: the facts are the short answers to the disambiguated questions (also with ALCE's passages in `docs`).
+
+    The first `long_answer` stays, too: an answer's recall of its words is a metric of the papers.
+    """
 
     def change(row: Mapping[str, Any]) -> dict[str, Any]:
         found = {
@@ -184,6 +187,8 @@ def asqa(path: Path) -> Iterator[Entry]:
             "question": row.get("question") or row["ambiguous_question"],
             "answers": [pair["short_answers"] for pair in row["qa_pairs"]],
         }
+        written = row.get("answer") or next((one.get("long_answer") for one in row.get("annotations") or ()), None)
+        found |= {"long_answer": written} if written else {}
         return {**found, "passages": row["docs"]} if "docs" in row else found
 
     content = load_json(path)

@@ -95,6 +95,11 @@ def test_first_gold_recall_counts_the_words_of_the_first_answer_alone(answer: An
     assert measure("first-gold-recall", answer) is None
 
 
+def test_the_long_answer_of_asqa_counts_where_there_is_one() -> None:
+    row = {"fields": {"long_answer": "Austen wrote Emma in 1815."}}
+    assert measure("first-gold-recall", "Austen, in 1815", "Jane Austen", row=row) == 3 / 5
+
+
 @pytest.mark.parametrize(
     ("answer", "right"),
     [
