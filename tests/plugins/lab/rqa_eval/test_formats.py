@@ -312,11 +312,22 @@ def test_a_claim_of_pubhealth_is_asked_as_a_choice(tmp_path: Path) -> None:
 
 def test_the_facts_of_asqa_are_the_short_answers(tmp_path: Path) -> None:
     pairs = [{"question": "First?", "short_answers": ["1963", "in 1963"]}, {"short_answers": ["1970"]}]
-    published = {"dev": {"7": {"ambiguous_question": "When?", "qa_pairs": pairs, "annotations": [{"long_answer": "In 1963."}]}}, "train": {}}
+    published = {
+        "dev": {"7": {"ambiguous_question": "When?", "qa_pairs": pairs, "annotations": [{"long_answer": "In 1963."}]}},
+        "train": {},
+    }
     (item,), layout = read_set(put(tmp_path / "ASQA.json", published))
     assert layout == "asqa" and told([item]) == [("7", "When?", [["1963", "in 1963"], ["1970"]])]
     assert item.rest["long_answer"] == "In 1963."
-    alce = [{"sample_id": "7", "question": "When?", "answer": "In 1963.", "qa_pairs": pairs, "docs": [{"title": "T", "text": "1963."}]}]
+    alce = [
+        {
+            "sample_id": "7",
+            "question": "When?",
+            "answer": "In 1963.",
+            "qa_pairs": pairs,
+            "docs": [{"title": "T", "text": "1963."}],
+        }
+    ]
     (item,), layout = read_set(put(tmp_path / "asqa_eval.json", alce))
     assert layout == "asqa" and told([item]) == [("7", "When?", [["1963", "in 1963"], ["1970"]])]
     assert item.passages == [{"text": "1963.", "title": "T"}]
