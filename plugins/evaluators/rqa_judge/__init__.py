@@ -1,6 +1,6 @@
 """`judge`: a language model as evaluator, to compare with a trained one (Yan et al., 2024, Table 4).
 
-    rqa evaluator calibrate questions.jsonl --evaluator judge
+    rqa train thresholds questions.jsonl --evaluator judge
 
 It takes one call for each text. In the paper, the best such judge (few-shot) was right less often than the T5.
 """

@@ -39,6 +39,11 @@ async def test_on_a_machine_without_a_model_it_judges_and_reads_by_words() -> No
     assert (answer.details["upper"], answer.details["lower"]) == (0.33, -0.34)
 
 
+async def test_the_packaged_model_judges_unless_another_evaluator_is_named() -> None:
+    answer = await ask(BAD, GOOD, defaults={"strategy": "crag", "reader": "lexical"})
+    assert {step.component for step in answer.trace if step.kind == "score"} == {"evaluator.embedded"}
+
+
 async def test_what_is_not_there_is_searched_for_and_cited(results: Path) -> None:
     web = {"web": {"provider": "static", "file": str(results)}}
     answer = await ask(BAD, retriever=web, strategy={"crag": {"search": "web@5"}})
