@@ -243,7 +243,11 @@ class Components:
         try:
             component = part.build(unusable_handle)
             check_component(kind, name, component)
-            references: tuple[tuple[Kind, str], ...] = (("strategy", "hands_to"), ("evaluator", "scored_by"))
+            references: tuple[tuple[Kind, str], ...] = (
+                ("strategy", "hands_to"),
+                ("evaluator", "scored_by"),
+                ("reader", "read_by"),
+            )
             problems: list[RqaError] = []
             for other_kind, attribute in references:
                 for other in getattr(component, attribute, ()):

@@ -322,6 +322,8 @@ class Session:
         name, own = split_reader(name)
         strategy, path = self.components.strategy(name), (*before, name)
         needs: dict[str | None, frozenset[Power]] = {own if before else None: frozenset(strategy.needs)}
+        for writer in getattr(strategy, "read_by", ()):
+            needs[writer] = frozenset({"generate"})
         for other in getattr(strategy, "hands_to", ()):
             if split_reader(other)[0] in path:
                 raise in_circle((*path, split_reader(other)[0]))

@@ -32,10 +32,13 @@ class Rag:
         self.prompt = load_prompts(overrides=options.prompts)["read"] if options.prompts else None
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """Retrieve, then read. Abstains if nothing is found or the reader finds no sure answer."""
+        """Retrieve, then read. Abstains if nothing is found or the reader finds no sure answer.
+
+        With `abstain = false`, a language model is asked even without passages.
+        """
         options = self.options
         passages = await toolbox.retrieve(question)
-        if not passages:
+        if not passages and (options.abstain or not toolbox.generative):
             return Answer(None, reason="No passage was found for the question.")
         reading = await toolbox.read(
             question,
